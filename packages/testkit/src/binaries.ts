@@ -1,0 +1,146 @@
+/**
+ * Where a server comes from, in this order: an environment variable, PATH, what was unpacked into
+ * the repository's `.servers/`. `find` only looks; `prepare` fills `.servers/` (or, as root,
+ * installs) when nothing is there.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { debianSuite, unpack, unpacked } from './debian.js';
+import { removeFolder } from './guardian.js';
+import { withLock } from './lock.js';
+
+const run = promisify(execFile);
+
+/** The servers that the tests know. */
+export type ServerName = 'redis' | 'valkey';
+
+/** A server that can be started. */
+export interface Binary {
+  name: ServerName;
+  version: string;
+  /** The words that start it; its own arguments follow. */
+  command: string[];
+  /** Where it was found, in words. */
+  source: string;
+}
+
+/** Everything together takes no longer than this. */
+const LIMIT_MS = 5 * 60_000;
+
+const CACHE = fileURLToPath(new URL('../../../.servers/', import.meta.url));
+
+const found = new Map<ServerName, Promise<Binary>>();
+
+/**
+ * The server `name`: found or, the first time on a machine, fetched. Safe in many processes at
+ * once.
+ */
+export function prepare(name: ServerName): Promise<Binary> {
+  let binary = found.get(name);
+  if (binary === undefined) {
+    binary = findOrFetch(name);
+    found.set(name, binary);
+    // a failure is not remembered: the reason may be gone the next time
+    binary.catch(() => found.delete(name));
+  }
+  return binary;
+}
+
+async function findOrFetch(name: ServerName): Promise<Binary> {
+  const there = await find(name);
+  if (there !== undefined) return there;
+  mkdirSync(CACHE, { recursive: true });
+  writeFileSync(join(CACHE, '.gitignore'), '*\n');
+  const reasons: string[] = [];
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  await withLock(join(CACHE, `${name}.lock`), signal, async () => {
+    if ((await find(name)) !== undefined) return;
+    for (const way of [fetchPackages, install]) {
+      try {
+        await way(name, signal);
+        if ((await find(name)) !== undefined) return;
+      } catch (error) {
+        reasons.push(firstLine(error));
+      }
+    }
+  });
+  const fetched = await find(name);
+  if (fetched !== undefined) return fetched;
+  throw new Error(`${advice(name)}${reasons.length > 0 ? ` (tried: ${reasons.join('; ')})` : ''}`);
+}
+
+/** The server `name` if it is on this machine already. */
+export async function find(name: ServerName): Promise<Binary | undefined> {
+  const named = process.env[variable(name)];
+  if (named !== undefined && named.trim() !== '') {
+    const binary = await identify(name, named.trim().split(/\s+/), variable(name));
+    if (binary !== undefined) return binary;
+    throw new Error(`${variable(name)} names no ${name} server that runs: ${named}`);
+  }
+  const onPath = await identify(name, [`${name}-server`], 'PATH');
+  if (onPath !== undefined) return onPath;
+  const command = unpacked(name, folderOf(name));
+  return command === undefined ? undefined : identify(name, command, '.servers');
+}
+
+/** Asks a binary what it is: `redis-server` is on some systems another name for Valkey. */
+async function identify(
+  name: ServerName,
+  command: string[],
+  source: string,
+): Promise<Binary | undefined> {
+  const [file = '', ...args] = command;
+  try {
+    const { stdout } = await run(file, [...args, '--version'], { timeout: 10_000 });
+    const match = /^(Redis|Valkey) server v=(\S+)/im.exec(stdout);
+    if (match?.[1]?.toLowerCase() !== name) return undefined;
+    return { name, version: match[2] ?? '', command, source };
+  } catch {
+    return undefined;
+  }
+}
+
+async function fetchPackages(name: ServerName, signal: AbortSignal): Promise<void> {
+  const own = debianSuite();
+  if (own === undefined) throw new Error('no Debian with apt');
+  const suite = name === 'valkey' ? 'sid' : own;
+  const target = folderOf(name);
+  const temporary = mkdtempSync(join(CACHE, `${name}-`));
+  try {
+    await unpack(name, suite, temporary, signal);
+    for (const part of ['apt', 'deb']) removeFolder(join(temporary, part));
+    // what is found there cannot be run, or `find` had taken it
+    removeFolder(target);
+    renameSync(temporary, target);
+  } finally {
+    removeFolder(temporary);
+  }
+}
+
+async function install(name: ServerName, signal: AbortSignal): Promise<void> {
+  if (name !== 'redis' || process.getuid?.() !== 0) return;
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  await run('apt-get', ['-q', 'update'], { env, signal }).catch(() => undefined);
+  await run('apt-get', ['-q', '-y', 'install', 'redis-server'], { env, signal });
+}
+
+function folderOf(name: ServerName): string {
+  return join(CACHE, name);
+}
+
+function variable(name: ServerName): string {
+  return `HOLDFAST_${name.toUpperCase()}_SERVER`;
+}
+
+function advice(name: ServerName): string {
+  return `no ${name}-server: install it, or set ${variable(name)} to the path of one`;
+}
+
+function firstLine(error: unknown): string {
+  const { message, stderr } = error as Error & { stderr?: string };
+  const lines = `${stderr ?? ''}\n${message}`.split('\n');
+  return lines.find((line) => line.startsWith('E: ')) ?? message.split('\n')[0] ?? '';
+}

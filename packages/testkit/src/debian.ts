@@ -1,0 +1,160 @@
+/**
+ * A server out of Debian's own packages, unpacked into a folder, without root and without touching
+ * the system. It runs with the loader and the libraries of its own suite, so that a package of
+ * Debian's newest works on an old one.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+// the names differ from suite to suite: whichever a suite has is taken
+const LIBRARIES = [
+  'libc6',
+  'libssl3t64',
+  'libssl3',
+  'libstdc++6',
+  'libgcc-s1',
+  'libatomic1',
+  'libjemalloc2',
+  'liblzf1',
+  'libsystemd0',
+  'libcap2',
+  'zlib1g',
+  'libzstd1',
+  'liblua5.1-0',
+  'lua-cjson',
+  'lua-bitop',
+  'libgcrypt20',
+  'libgpg-error0',
+  'liblz4-1',
+  'liblzma5',
+];
+
+/** The archive that this machine is set up with, and the keys that vouch for it. */
+interface Archive {
+  uri: string;
+  signedBy: string | undefined;
+}
+
+/** This machine's suite of Debian (`bookworm`); undefined where it is not a Debian with apt. */
+export function debianSuite(): string | undefined {
+  if (!existsSync('/usr/bin/apt-get') || !existsSync('/etc/os-release')) return undefined;
+  const release = readFileSync('/etc/os-release', 'utf8');
+  if (!/^ID="?debian"?$/m.test(release)) return undefined;
+  // testing and unstable name no version
+  return /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1] ?? 'sid';
+}
+
+/** Unpacks the server `name` of `suite` into `folder`. */
+export async function unpack(
+  name: string,
+  suite: string,
+  folder: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const apt = join(folder, 'apt');
+  const archives = join(folder, 'deb');
+  for (const sub of ['apt/lists/partial', 'apt/cache/archives/partial', 'deb/partial']) {
+    mkdirSync(join(folder, sub), { recursive: true });
+  }
+  const { uri, signedBy } = archive();
+  const option = signedBy === undefined ? '' : `[signed-by=${signedBy}] `;
+  writeFileSync(join(apt, 'sources.list'), `deb ${option}${uri} ${suite} main\n`);
+  const settings = {
+    'Dir::Etc::SourceList': join(apt, 'sources.list'),
+    'Dir::Etc::SourceParts': '/nonexistent',
+    'Dir::State::Lists': join(apt, 'lists'),
+    'Dir::Cache': join(apt, 'cache'),
+    // what is installed on this machine is not what the suite has
+    'Dir::State::status': '/dev/null',
+    // translations and the like are of no use here and most of the download
+    'Acquire::Languages': 'none',
+    'APT::Sandbox::User': 'root',
+  };
+  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  const command = (tool: string, ...args: string[]): Promise<{ stdout: string }> =>
+    run(tool, [...options, ...args], { cwd: archives, signal, maxBuffer: 2 ** 26 });
+
+  await command('apt-get', '-q', 'update');
+  // `pkgnames` needs one run for all names; asking for each takes a second a name
+  const known = new Set((await command('apt-cache', 'pkgnames')).stdout.split('\n'));
+  // Debian keeps the server's binary in the package of the tools
+  const wanted = [`${name}-tools`, ...LIBRARIES.filter((library) => known.has(library))];
+  await command('apt-get', '-q', 'download', ...wanted);
+  for (const file of readdirSync(archives).filter((each) => each.endsWith('.deb'))) {
+    await run('dpkg', ['-x', join(archives, file), folder], { signal });
+  }
+}
+
+/** How to start the server `name` that was unpacked into `folder`; undefined if it is not there. */
+export function unpacked(name: string, folder: string): string[] | undefined {
+  const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
+  const binary = join(folder, `usr/bin/${name}-check-rdb`);
+  const libraries = ['usr/lib', 'lib'].map((lib) => join(folder, lib, `${machine}-linux-gnu`));
+  const loaders = libraries
+    .filter((lib) => existsSync(lib))
+    .flatMap((lib) => readdirSync(lib).map((file) => join(lib, file)))
+    .filter((file) => /\/ld-linux-[^/]*\.so\.\d+$/.test(file));
+  const loader = loaders[0];
+  if (loader === undefined || !existsSync(binary)) return undefined;
+  // one binary serves as server and as check tool; its name tells it which to be
+  return [loader, '--argv0', `${name}-server`, '--library-path', libraries.join(':'), binary];
+}
+
+/** The first source that offers Debian itself, in either of apt's two ways to write one. */
+function archive(): Archive {
+  for (const { uri, suites, components, signedBy } of sources()) {
+    if (uri === undefined || !/^https?:/.test(uri)) continue;
+    const own = suites.some(
+      (suite) => suite === debianSuite() || suite === 'sid' || suite === 'stable',
+    );
+    if (own && components.includes('main')) return { uri, signedBy };
+  }
+  throw new Error("apt's sources on this machine name no Debian archive");
+}
+
+interface Source {
+  uri: string | undefined;
+  suites: string[];
+  components: string[];
+  signedBy: string | undefined;
+}
+
+function sources(): Source[] {
+  const parts = '/etc/apt/sources.list.d';
+  const files = existsSync(parts) ? readdirSync(parts).map((file) => join(parts, file)) : [];
+  const read = (ending: string): string[] =>
+    files.filter((file) => file.endsWith(ending)).map((file) => readFileSync(file, 'utf8'));
+  const main = '/etc/apt/sources.list';
+  const lists = existsSync(main) ? [readFileSync(main, 'utf8'), ...read('.list')] : read('.list');
+  return [
+    ...read('.sources').flatMap((text) => text.split(/\n\s*\n/).map(stanza)),
+    ...lists.flatMap((text) => text.split('\n').flatMap(oneLine)),
+  ];
+}
+
+function stanza(text: string): Source {
+  const field = (name: string): string[] => {
+    const line = new RegExp(`^${name}:[ \\t]*(.*)$`, 'im').exec(text)?.[1] ?? '';
+    return line.split(/\s+/).filter((word) => word !== '');
+  };
+  return {
+    uri: field('Types').includes('deb') ? field('URIs')[0] : undefined,
+    suites: field('Suites'),
+    components: field('Components'),
+    // keys may also be written into the stanza itself, over many lines: then apt's common keys have
+    // to do
+    signedBy: field('Signed-By').find((word) => word.startsWith('/')),
+  };
+}
+
+function oneLine(line: string): Source[] {
+  const match = /^deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s+(.*)$/.exec(line.trim());
+  if (match === null) return [];
+  const [, options = '', uri, suite = '', components = ''] = match;
+  const signedBy = /signed-by=(\S+)/.exec(options)?.[1];
+  return [{ uri, suites: [suite], components: components.split(/\s+/), signedBy }];
+}

@@ -1,0 +1,61 @@
+/**
+ * Nothing that a test starts outlives the test's process, however that ends. One small shell reads
+ * from a pipe which processes and folders are in our care; when the pipe closes, because this
+ * process is gone even by SIGKILL, it ends them. An exit handler alone would not run on a signal,
+ * and test runners end their workers by signal.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import type { Writable } from 'node:stream';
+
+const SCRIPT = `
+pids=' '
+while IFS= read -r line; do
+  value=\${line#??}
+  case $line in
+    '+ '*) pids="$pids$value " ;;
+    '- '*) pids="\${pids%% $value *} \${pids#* $value }" ;;
+    'd '*) set -- "$@" "$value" ;;
+  esac
+done
+for pid in $pids; do kill -9 "$pid" 2>/dev/null; done
+for folder in "$@"; do rm -rf -- "$folder"; done
+`;
+
+let pipe: Writable | undefined;
+
+function tell(line: string): void {
+  pipe ??= start();
+  pipe.write(`${line}\n`);
+}
+
+function start(): Writable {
+  // detached: Ctrl-C at the terminal goes to the whole group, and the guardian has to survive it
+  const shell = spawn('/bin/sh', ['-c', SCRIPT, 'guardian'], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  shell.on('error', () => undefined);
+  shell.stdin.on('error', () => undefined);
+  shell.unref();
+  (shell.stdin as unknown as { unref(): void }).unref();
+  return shell.stdin;
+}
+
+/** Kills `child` when this process is gone. */
+export function guard(child: ChildProcess): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  tell(`+ ${pid}`);
+  child.once('exit', () => tell(`- ${pid}`));
+}
+
+/** Deletes `folder` when this process is gone, at the latest. */
+export function guardFolder(folder: string): void {
+  tell(`d ${folder}`);
+}
+
+/** Deletes `folder` now. */
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+}

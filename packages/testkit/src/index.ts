@@ -1,0 +1,27 @@
+/**
+ * The private test kit of Holdfast: real servers, a proxy that makes faults, child processes,
+ * waiting.
+ */
+export { type Binary, find, prepare, type ServerName } from './binaries.js';
+export { type Exit, type Message, spawnWorker, Worker, type WorkerOptions } from './children.js';
+export { type Direction, type Logged, Proxy, startProxy, type Target } from './proxy.js';
+export type { AfterDrop, Match, Rule } from './proxy-rules.js';
+export { type Address, RawClient } from './raw-client.js';
+export {
+  decode,
+  decodeCommand,
+  encodeCommand,
+  FrameError,
+  FrameSplitter,
+  RespError,
+  type Value,
+} from './resp.js';
+export {
+  type CommandStats,
+  freePorts,
+  type Server,
+  type ServerOptions,
+  startServer,
+} from './servers.js';
+export { type Certificate, makeCertificate } from './tls.js';
+export { type Patience, percentile, sleep, until } from './wait.js';

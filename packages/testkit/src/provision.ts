@@ -1,0 +1,17 @@
+/**
+ * The command `node packages/testkit/dist/provision.js`: gets every server ready and says which
+ * there are.
+ */
+import { prepare, type ServerName } from './binaries.js';
+
+const names: ServerName[] = ['redis', 'valkey'];
+const results = await Promise.allSettled(names.map((name) => prepare(name)));
+for (const result of results) {
+  if (result.status === 'fulfilled') {
+    const { name, version, source } = result.value;
+    process.stdout.write(`${name} ${version} (${source})\n`);
+  } else {
+    process.stderr.write(`${(result.reason as Error).message}\n`);
+    process.exitCode = 1;
+  }
+}

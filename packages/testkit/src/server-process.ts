@@ -1,0 +1,172 @@
+/**
+ * One server's process: started until it answers, ended, frozen, and asked over a connection of our
+ * own.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { guard, guardFolder } from './guardian.js';
+import { RawClient } from './raw-client.js';
+import { sleep } from './wait.js';
+
+/** The user that the kit itself logs in as. */
+export interface Admin {
+  user: string;
+  password: string;
+}
+
+/** Everything that it takes to start the same server once more. */
+export interface Launch {
+  command: string[];
+  args: string[];
+  folder: string;
+  files: Map<string, string>;
+  host: string;
+  port: number;
+  tlsPort: number | undefined;
+  admin: Admin | undefined;
+}
+
+const START_MS = 15_000;
+const STOP_MS = 5_000;
+const COMMAND_MS = 5_000;
+
+/** The process of one server, over its restarts. */
+export class Process {
+  readonly launch: Launch;
+  #child: ChildProcess | undefined;
+  #exit: Promise<void> = Promise.resolve();
+  #client: Promise<RawClient> | undefined;
+
+  constructor(launch: Launch) {
+    this.launch = launch;
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? -1;
+  }
+
+  /** Starts the server and waits until it answers. */
+  async start(): Promise<void> {
+    const { command, args, folder, files } = this.launch;
+    const [file = '', ...words] = command;
+    // written anew each time: `stop` deletes the folder
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+    guardFolder(folder);
+    for (const [name, text] of files) writeFileSync(join(folder, name), text);
+    const log = openSync(this.#path('server.log'), 'w');
+    const child = spawn(file, [...words, this.#path('server.conf'), ...args], {
+      cwd: folder,
+      stdio: ['ignore', log, log],
+    });
+    closeSync(log);
+    this.#child = child;
+    let failure: Error | undefined;
+    this.#exit = new Promise((resolve) => {
+      child.once('exit', () => resolve());
+      child.once('error', (error) => {
+        failure = error;
+        resolve();
+      });
+    });
+    guard(child);
+    const deadline = performance.now() + START_MS;
+    while (!(await this.#answers())) {
+      if (failure !== undefined || this.#ended()) throw this.#failed('ended at once', failure);
+      if (performance.now() > deadline) throw this.#failed(`no answer within ${START_MS} ms`);
+      await sleep(5);
+    }
+  }
+
+  /** Ends the server in order; by force if it does not. */
+  async stop(): Promise<void> {
+    this.signal('SIGTERM');
+    // a frozen process takes the signal only when it goes on
+    this.signal('SIGCONT');
+    const timer = setTimeout(() => this.signal('SIGKILL'), STOP_MS);
+    await this.#gone();
+    clearTimeout(timer);
+  }
+
+  async kill(): Promise<void> {
+    this.signal('SIGKILL');
+    await this.#gone();
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (!this.#ended()) this.#child?.kill(signal);
+  }
+
+  /** What the server wrote to its log. */
+  log(): string {
+    const path = this.#path('server.log');
+    return existsSync(path) ? readFileSync(path, 'utf8') : '';
+  }
+
+  /** One command over the kit's connection. */
+  async command(...words: (string | number)[]): Promise<unknown> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        this.#disconnect();
+        reject(new Error(`the server did not answer ${words[0]} within ${COMMAND_MS} ms`));
+      }, COMMAND_MS);
+    });
+    try {
+      return await Promise.race([this.#connected().then((one) => one.send(...words)), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #connected(): Promise<RawClient> {
+    const before = await this.#client?.catch(() => undefined);
+    if (before === undefined || before.closed) this.#client = this.#connect();
+    return this.#client as Promise<RawClient>;
+  }
+
+  async #connect(): Promise<RawClient> {
+    const { host, port, admin } = this.launch;
+    const client = await RawClient.connect({ host, port });
+    if (admin !== undefined) await client.send('AUTH', admin.user, admin.password);
+    return client;
+  }
+
+  #disconnect(): void {
+    void this.#client?.then(
+      (client) => client.close(),
+      () => undefined,
+    );
+    this.#client = undefined;
+  }
+
+  // a server of somebody else's may have got the port: only ours has been started with our file
+  async #answers(): Promise<boolean> {
+    try {
+      const pong = await this.command('PING');
+      const info = String(await this.command('INFO', 'server'));
+      return pong === 'PONG' && info.includes(`config_file:${this.#path('server.conf')}`);
+    } catch {
+      return false;
+    }
+  }
+
+  #ended(): boolean {
+    const child = this.#child;
+    return child?.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  }
+
+  async #gone(): Promise<void> {
+    await this.#exit;
+    this.#disconnect();
+  }
+
+  #failed(what: string, cause?: Error): Error {
+    const command = this.launch.command.join(' ');
+    return new Error(`${command}: ${what}\n${this.log().trim() || cause}`, { cause });
+  }
+
+  #path(name: string): string {
+    return join(this.launch.folder, name);
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { percentile, until } from '../src/index.js';
+
+describe('until', () => {
+  it('gives the first truthy value', async () => {
+    let looks = 0;
+    expect(await until(() => ++looks === 3 && 'there', { every: 1 })).toBe('there');
+    expect(looks).toBe(3);
+  });
+
+  it('takes a throwing predicate for "not yet"', async () => {
+    let looks = 0;
+    const predicate = (): boolean => {
+      looks += 1;
+      if (looks < 3) throw new Error('too early');
+      return true;
+    };
+    expect(await until(predicate, { every: 1 })).toBe(true);
+  });
+
+  it('says what it waited for and what it saw', async () => {
+    await expect(until(() => 0, { within: 10, what: 'the key is gone' })).rejects.toThrow(
+      /not within 10 ms \(\d+ looks\): the key is gone\nlast time it gave: 0/,
+    );
+    const failing = (): never => {
+      throw new Error('no key');
+    };
+    await expect(until(failing, { within: 10 })).rejects.toThrow('last time it threw: no key');
+  });
+});
+
+describe('percentile', () => {
+  const numbers = Array.from({ length: 100 }, (_, i) => 100 - i);
+
+  it.each([
+    [0, 1],
+    [1, 1],
+    [50, 50],
+    [99, 99],
+    [99.5, 100],
+    [100, 100],
+  ])('p%s of 1 to 100 is %s', (p, expected) => {
+    expect(percentile(numbers, p)).toBe(expected);
+  });
+
+  it('leaves its input as it was, and has no answer for nothing', () => {
+    const input = [3, 1, 2];
+    expect(percentile(input, 50)).toBe(2);
+    expect(input).toEqual([3, 1, 2]);
+    expect(percentile([], 50)).toBeNaN();
+  });
+});

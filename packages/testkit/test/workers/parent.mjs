@@ -1,0 +1,7 @@
+// starts a server and a worker, says their ids, and waits to be killed; imports what `tsc -b` made
+import { spawnWorker, startServer } from '../../dist/index.js';
+
+const server = await startServer({ server: 'redis' });
+const worker = spawnWorker(new URL('./echo.mjs', import.meta.url));
+await worker.next('ready');
+process.send?.({ type: 'started', server: server.pid, worker: worker.pid });

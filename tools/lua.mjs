@@ -1,0 +1,154 @@
+/**
+ * Turns a Lua script of the Redis store into the text that is sent to the server.
+ *
+ * Scripts are written in pieces and with long comments. The server keeps, hashes and compiles one
+ * text, so the pieces are put together and the comments left out here.
+ */
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { parseHeader } from './lua-header.mjs';
+
+/**
+ * @typedef {object} ExpandOptions
+ * @property {Record<string, string>} [replace] Text to take for a file instead of its own. A shared
+ *   piece is named as in its include line (`lib/clock.lua`), the script itself by its file name.
+ */
+
+/**
+ * @typedef {object} Script
+ * @property {string} name
+ * @property {string} sha SHA-1 of `source`, as the server computes it.
+ * @property {string} source
+ * @property {string[]} keys
+ * @property {string[]} args
+ */
+
+const INCLUDE = /^\s*---\s*@include\b(.*)$/;
+const INCLUDED = /^\s*"([\w./-]+\.lua)"\s*$/;
+
+/**
+ * The text of one script, whole and stripped.
+ * @param {string} path
+ * @param {ExpandOptions} [options]
+ * @returns {string}
+ */
+export function expand(path, options = {}) {
+  return stripLua(assemble(dirname(path), basename(path), options.replace ?? {}), path);
+}
+
+/**
+ * One script with everything that is known of it.
+ * @param {string} path
+ * @param {ExpandOptions} [options]
+ * @returns {Script}
+ */
+export function loadScript(path, options = {}) {
+  const name = basename(path, '.lua');
+  const header = parseHeader(options.replace?.[`${name}.lua`] ?? readFileSync(path, 'utf8'), path);
+  if (header.name !== name) {
+    throw new Error(`${path}: the header describes "${header.name}", not "${name}"`);
+  }
+  const source = expand(path, options);
+  const sha = createHash('sha1').update(source).digest('hex');
+  return { name, sha, source, keys: header.keys, args: header.args };
+}
+
+/**
+ * Paths of the scripts in a folder, in order. Its sub-folders hold pieces, not scripts.
+ * @param {string} folder
+ * @returns {string[]}
+ */
+export function scriptPaths(folder) {
+  return readdirSync(folder)
+    .filter((file) => file.endsWith('.lua'))
+    .sort()
+    .map((file) => join(folder, file));
+}
+
+/**
+ * Puts a script and its pieces together. A piece comes once, where it is included first.
+ * @param {string} root
+ * @param {string} file
+ * @param {Record<string, string>} replace
+ * @returns {string}
+ */
+function assemble(root, file, replace) {
+  const unknown = new Set(Object.keys(replace));
+  /** @type {Set<string>} */
+  const done = new Set();
+
+  /** @type {(name: string, chain: string[]) => string} */
+  const read = (name, chain) => {
+    if (chain.includes(name)) {
+      throw new Error(`include cycle: ${[...chain, name].join(' -> ')}`);
+    }
+    if (done.has(name)) return '';
+    const here = [...chain, name];
+    const text = textOf(root, here, replace);
+    unknown.delete(name);
+    const lines = text.split('\n').map((line) => {
+      const include = INCLUDE.exec(line);
+      if (include === null) return line;
+      const target = INCLUDED.exec(include[1] ?? '')?.[1];
+      if (target === undefined) throw new Error(`${name}: not an include line: ${line.trim()}`);
+      return read(target, here);
+    });
+    done.add(name);
+    return lines.join('\n');
+  };
+
+  const text = read(file, []);
+  if (unknown.size > 0) {
+    // A misspelt replacement would otherwise test the unchanged script.
+    throw new Error(`${file}: nothing to replace: ${[...unknown].join(', ')}`);
+  }
+  return text;
+}
+
+/**
+ * @param {string} root
+ * @param {string[]} chain
+ * @param {Record<string, string>} replace
+ * @returns {string}
+ */
+function textOf(root, chain, replace) {
+  const name = /** @type {string} */ (chain.at(-1));
+  const replaced = replace[name];
+  if (replaced !== undefined) return replaced;
+  try {
+    return readFileSync(join(root, name), 'utf8');
+  } catch (error) {
+    throw new Error(`cannot read ${chain.join(' -> ')}`, { cause: error });
+  }
+}
+
+/**
+ * Leaves out whole-line comments, block comments that have lines of their own, indentation and
+ * blank lines. It knows no syntax, so what could make a line part of a string is refused.
+ * @param {string} text
+ * @param {string} where
+ * @returns {string}
+ */
+export function stripLua(text, where) {
+  const kept = [];
+  let inBlock = false;
+  for (const raw of text.split('\n')) {
+    const line = raw.trim();
+    if (inBlock || line.startsWith('--[[')) {
+      const end = line.indexOf(']]');
+      inBlock = end === -1;
+      if (end !== -1 && end + 2 !== line.length) {
+        throw new Error(`${where}: code after a block comment: ${line}`);
+      }
+    } else if (line !== '' && !line.startsWith('--')) {
+      if (/\[=*\[/.test(line)) throw new Error(`${where}: long bracket: ${line}`);
+      if (line.endsWith('\\')) throw new Error(`${where}: string over two lines: ${line}`);
+      kept.push(line);
+    } else if (/^--\[=+\[/.test(line)) {
+      throw new Error(`${where}: write block comments as --[[ ]]: ${line}`);
+    }
+  }
+  if (inBlock) throw new Error(`${where}: a block comment does not end`);
+  return `${kept.join('\n')}\n`;
+}

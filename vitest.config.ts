@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+// Tests run against the sources. The names of the packages lead there too: otherwise a class that
+// comes from `../src` and the same class seen through the testkit would be two.
+const alias = {
+  'holdfast-testkit': here('packages/testkit/src/index.ts'),
+  holdfast: here('packages/holdfast/src/index.ts'),
+};
+
+const globalSetup = here('packages/testkit/src/vitest-global.ts');
+
+export default defineConfig({
+  resolve: { alias },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['packages/holdfast/test/**/*.test.ts'],
+          exclude: ['packages/holdfast/test/server/**'],
+          restoreMocks: true,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'server',
+          // These start real servers, as every test of the testkit does.
+          include: [
+            'packages/holdfast/test/server/**/*.test.ts',
+            'packages/testkit/test/**/*.test.ts',
+          ],
+          globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          // One after another: some of them load the machine on purpose, and others hold leases of
+          // a few hundred milliseconds, which such a load would end.
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+  },
+});
