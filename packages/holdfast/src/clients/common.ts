@@ -1,0 +1,20 @@
+/** What the adapters share. */
+
+/** Calls `send`; what it throws at once becomes a rejection. */
+export function attempt<T>(send: () => Promise<T>): Promise<T> {
+  try {
+    return send();
+  } catch (error) {
+    return rejected(error);
+  }
+}
+
+async function rejected(reason: unknown): Promise<never> {
+  throw reason;
+}
+
+/** A client's `keyPrefix`, which may be given as bytes. */
+export function prefixOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return value instanceof Uint8Array ? new TextDecoder().decode(value) : '';
+}

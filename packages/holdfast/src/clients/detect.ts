@@ -1,0 +1,114 @@
+/** Which client is this: told by what it has, since no client is imported. */
+import { type IoredisLike, ioredisPort } from './ioredis.js';
+import { type NodeRedisLike, nodeRedisPort } from './node-redis.js';
+import type { ClientPort } from './port.js';
+
+const ACCEPTED =
+  'Accepted are a client of ioredis 5 or 6 (`new Redis(…)`, with Sentinel too) ' +
+  'and one of node-redis, that is `redis` 5 or 6 (`createClient(…)`)';
+
+const ONE_NODE = 'Locks live on one node: pass a client that is connected to it';
+
+const DUPLICATE = 'Pass another, for example its duplicate()';
+
+type Shape = Readonly<Record<string, unknown>>;
+
+/** The port on a client. Throws a TypeError that says what it got if that cannot be used. */
+export function portFor(client: unknown): ClientPort {
+  const refused = refusal(client);
+  if (refused !== undefined) throw new TypeError(`This client cannot be used: ${refused}`);
+  const shape = client as Shape;
+  if (isIoredis(shape)) return ioredisPort(shape as unknown as IoredisLike);
+  return nodeRedisPort(shape as unknown as NodeRedisLike);
+}
+
+/** Why not, in words; undefined if it can be used. */
+function refusal(client: unknown): string | undefined {
+  if (typeof client === 'function') {
+    return `it is the function or class ${client.name || '(no name)'}, no client. ${ACCEPTED}.`;
+  }
+  if (typeof client !== 'object' || client === null) return `it is ${show(client)}. ${ACCEPTED}.`;
+  const shape = client as Shape;
+  if (has(shape, 'then')) return 'it is a promise. Await it first.';
+  return kind(shape) ?? (isIoredis(shape) ? ioredisMode(shape) : nodeRedisMode(shape));
+}
+
+/** What looks like a client, or belongs to one, and is none that could be used. */
+function kind(shape: Shape): string | undefined {
+  if (shape['isCluster'] === true) return `it is a Cluster of ioredis. ${ONE_NODE}.`;
+  if (has(shape, 'nodeClient') && has(shape, 'getSlotRandomNode')) {
+    return `it is a cluster of node-redis (createCluster). ${ONE_NODE}.`;
+  }
+  if (has(shape, 'getSentinelNode')) {
+    return (
+      'it is a Sentinel client of node-redis (createSentinel), which does not tell when a ' +
+      'subscription is lost and restored. Pass an ioredis client with the option `sentinels`.'
+    );
+  }
+  if (has(shape, 'execute') && 'totalClients' in shape) {
+    return (
+      'it is a pool of node-redis (createClientPool), which spreads commands over connections ' +
+      'without an order. Pass one client (createClient).'
+    );
+  }
+  if (shape['isPipeline'] === true || (has(shape, 'exec') && has(shape, 'addCommand'))) {
+    return 'it is a pipeline or transaction. Pass the client that it came from.';
+  }
+  if (has(shape, 'executeIsolated') || has(shape, 'internal_send_command')) {
+    return `it is a client of node-redis before version 5. ${ACCEPTED}.`;
+  }
+  if (isIoredis(shape) || isNodeRedis(shape)) return undefined;
+  if (has(shape, 'sendCommand') && has(shape, 'hGetAll') && !has(shape, 'duplicate')) {
+    return 'it is the legacy interface of a node-redis client (legacy()). Pass the client itself.';
+  }
+  return `it is ${show(shape)}. ${ACCEPTED}.`;
+}
+
+function isIoredis(shape: Shape): boolean {
+  const methods = ['evalsha', 'eval', 'scan', 'pipeline', 'duplicate', 'defineCommand'];
+  return methods.every((name) => has(shape, name)) && isObject(shape['options']);
+}
+
+function isNodeRedis(shape: Shape): boolean {
+  // `withCommandOptions` came with version 5
+  const methods = ['sendCommand', 'duplicate', 'connect', 'withCommandOptions'];
+  return methods.every((name) => has(shape, name));
+}
+
+function ioredisMode(shape: Shape): string | undefined {
+  // under RESP3 a client that has subscribed still takes commands, and its mode is `normal`
+  const mode = shape['mode'];
+  if (mode !== 'subscriber' && mode !== 'monitor') return undefined;
+  return `it is an ioredis client in ${mode} mode, which takes no commands. ${DUPLICATE}.`;
+}
+
+function nodeRedisMode(shape: Shape): string | undefined {
+  if (shape['isPubSubActive'] !== true || !speaksResp2(shape)) return undefined;
+  return `it is a node-redis client in subscriber mode, which takes no commands. ${DUPLICATE}.`;
+}
+
+function speaksResp2(shape: Shape): boolean {
+  const options = shape['options'];
+  const version = isObject(options) ? (options as Shape)['RESP'] : undefined;
+  if (version !== undefined) return version === 2;
+  // the default became 3 with node-redis 6, which also gives every client a time limit for commands
+  const commandOptions = shape['_commandOptions'];
+  return !(isObject(commandOptions) && 'timeout' in (commandOptions as object));
+}
+
+function has(shape: Shape, method: string): boolean {
+  return typeof shape[method] === 'function';
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+/** A value, short and without what might be secret in it. */
+function show(value: unknown): string {
+  if (typeof value === 'string') return 'a string (a URL?)';
+  if (typeof value !== 'object' || value === null) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  const name = (value.constructor as { name?: string } | undefined)?.name;
+  return name === undefined || name === 'Object' ? 'a plain object' : `an object of class ${name}`;
+}

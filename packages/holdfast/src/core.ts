@@ -1,0 +1,169 @@
+/**
+ * Everything that one `Holdfast` keeps in this process, put together: requests, keeper, waiting
+ * room, wake channel; and what all primitives need of it: acquire, release, close.
+ */
+import { hostname } from 'node:os';
+import type { Clock } from './clock.js';
+import { HoldfastError } from './errors.js';
+import { Ids } from './ids.js';
+import type { Grip } from './lease/grip.js';
+import { Keeper } from './lease/keeper.js';
+import { type Grantor, Lease, type ReleaseOutcome } from './lease/lease.js';
+import type { Settings } from './options.js';
+import type { Store } from './store/port.js';
+import { Requests } from './store/requests.js';
+import * as failures from './waiting/failures.js';
+import { Returns, type Returned } from './waiting/returns.js';
+import { Room } from './waiting/room.js';
+import type { Wanted } from './waiting/waiter.js';
+
+/** Labels whose text for the store is remembered. */
+const LABELS_MAX = 100;
+
+export class Core implements Grantor {
+  /** Unique to this instance. */
+  readonly id: string;
+  readonly settings: Settings;
+  readonly store: Store;
+  readonly requests: Requests;
+  readonly keeper: Keeper;
+  readonly #returns: Returns;
+  readonly #room: Room;
+  readonly #metas = new Map<string, string>();
+  #closing: Promise<void> | undefined;
+
+  constructor(store: Store, settings: Settings) {
+    const { clock, requestTimeout, retention } = settings;
+    const ids = new Ids();
+    this.id = ids.process;
+    this.settings = settings;
+    this.store = store;
+    this.requests = new Requests(store, clock, requestTimeout);
+    this.keeper = new Keeper(this.requests, clock, retention);
+    this.#returns = new Returns(this.requests, clock, retention);
+    this.#room = new Room({
+      settings,
+      store,
+      ids,
+      requests: this.requests,
+      keeper: this.keeper,
+      returns: this.#returns,
+      meta: (label) => this.#meta(label),
+    });
+  }
+
+  get clock(): Clock {
+    return this.settings.clock;
+  }
+
+  /** Acquisitions that wait for an answer or for the lock. */
+  get waiting(): number {
+    return this.#room.size;
+  }
+
+  /** Resolves to a lease, or to `null` if there is no time to wait and the lock is not free. */
+  async acquire(wanted: Wanted): Promise<Lease | null> {
+    if (this.#closing !== undefined) throw failures.closed(wanted.key);
+    const grip = await this.#room.acquire(wanted);
+    return grip === null ? null : new Lease(grip, this);
+  }
+
+  async release(grip: Grip): Promise<ReleaseOutcome> {
+    const { clock, keeper, settings } = this;
+    const { key, id } = grip;
+    const inTime = grip.state === 'held' && clock.now() < grip.validUntil;
+    if (!inTime) {
+      keeper.lose(grip, grip.endReason());
+      // the server may hold it for a little longer than we believed
+      this.#room.withdraw(key, id, settings.claimWindow);
+      return 'lost';
+    }
+    const successor = this.#room.line(key)?.successor(grip, settings.claimWindow);
+    grip.state = 'released';
+    keeper.remove(grip);
+    const heir = successor && this.#room.passOn(grip, successor);
+    const until = grip.validUntil + settings.requestTimeout;
+    const what = { key, id, to: heir?.id ?? '', until, after: grip.settled };
+    const returned = await this.#returns.giveBack(what, heir && this.#settling(heir));
+    const result = outcome(key, returned);
+    if (result === 'lost') grip.foundLost();
+    return result;
+  }
+
+  /** Gives up what a waiting acquisition or a lease has, and ends for good. */
+  close(grace: number): Promise<void> {
+    this.#closing ??= this.#close(grace);
+    return this.#closing;
+  }
+
+  async #close(grace: number): Promise<void> {
+    const { clock, keeper, settings } = this;
+    this.#room.giveUpAll(failures.closed);
+    await within(clock, grace, keeper.empty());
+    for (const grip of [...keeper.all()]) {
+      keeper.lose(grip, 'closed');
+      this.#room.withdraw(grip.key, grip.id, grip.terms.ttl);
+    }
+    await within(clock, 2 * settings.requestTimeout, this.#returns.settled());
+    this.#returns.stop();
+    this.requests.close();
+    this.keeper.close();
+    // a connection that is being opened to a server that is silent closes when it gives up
+    await within(clock, 2 * settings.requestTimeout, this.#room.close());
+  }
+
+  /** Hears the store's word on a lease that was passed on here before it was asked. */
+  #settling(heir: Grip): (returned: Returned | undefined) => void {
+    let settled = (): void => undefined;
+    heir.settled = new Promise((resolve) => {
+      settled = resolve;
+    });
+    return (returned) => {
+      heir.settled = undefined;
+      if (returned?.status === 'passed') heir.confirmed = true;
+      else this.keeper.lose(heir, 'gone');
+      // what withdrew it before may have overtaken the pass
+      if (heir.state === 'lost') this.#room.withdraw(heir.key, heir.id, heir.terms.ttl);
+      settled();
+    };
+  }
+
+  #meta(label: string): string {
+    let meta = this.#metas.get(label);
+    if (meta === undefined) {
+      meta = JSON.stringify({ host: hostname(), pid: process.pid, ...(label && { label }) });
+      if (this.#metas.size >= LABELS_MAX) this.#metas.clear();
+      this.#metas.set(label, meta);
+    }
+    return meta;
+  }
+}
+
+function outcome(key: string, returned: Returned | undefined): ReleaseOutcome {
+  switch (returned?.status) {
+    case 'freed':
+    case 'passed':
+      return 'freed';
+    case 'kept':
+      return 'kept';
+    case 'absent':
+    case 'dequeued':
+      // we held it when we asked, so an earlier try that was not answered has freed it
+      return returned.repeated ? 'freed' : 'lost';
+    case undefined: {
+      const message = `Holdfast: no answer to the release of "${key}"; it is tried further`;
+      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
+    }
+  }
+}
+
+async function within(clock: Clock, ms: number, promise: Promise<void>): Promise<void> {
+  if (ms === 0) return;
+  let cancel = (): void => undefined;
+  const limit = new Promise<void>((resolve) => {
+    const timer = clock.after(ms, resolve);
+    cancel = () => timer.cancel();
+  });
+  await Promise.race([promise, limit]);
+  cancel();
+}

@@ -1,0 +1,252 @@
+/**
+ * The engine: weighted permits with a first-in-first-out queue, whose permits are leases.
+ *
+ * This is the executable specification. It does no I/O and has no clock: every command comes with
+ * the time, and the same commands at the same times give the same replies, pushes and state. The
+ * Lua of the Redis store is held equal to it by the differential test; the memory store and the
+ * simulator run it as it stands.
+ *
+ * Whatever a command is for, it first removes what has expired, and it leaves no capacity free that
+ * the queue could use (I5), except what `SERVE_LIMIT` leaves for the next command. Commands are
+ * idempotent by id (I3).
+ */
+import { FORCE_LIMIT } from './limits.js';
+import { type Holder, Resource } from './resource.js';
+import { type Addressed, type Outside, serve } from './serve.js';
+import type * as T from './types.js';
+import { inspect } from './view.js';
+
+/** What a command did. */
+export interface Outcome<C extends T.Command = T.Command> {
+  readonly reply: T.ReplyTo<C>;
+  readonly pushes: readonly Addressed[];
+}
+
+export class Engine {
+  readonly #resources = new Map<string, Resource>();
+  readonly #receivers: (channel: string) => number;
+
+  /** @param receivers how many listen on a channel at the moment */
+  constructor(receivers: (channel: string) => number) {
+    this.#receivers = receivers;
+  }
+
+  get size(): number {
+    return this.#resources.size;
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#resources.keys();
+  }
+
+  /** The resource of a key, for tests that compare states. */
+  resource(key: string): Resource | undefined {
+    return this.#resources.get(key);
+  }
+
+  /**
+   * Forgets what has been idle for its retention. Changes no reply: `apply` never sees a forgotten
+   * resource.
+   */
+  sweep(now: T.Micros): void {
+    for (const [key, resource] of this.#resources) {
+      if (resource.forgetAt <= now) this.#resources.delete(key);
+    }
+  }
+
+  apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
+    const outside: Outside = { now, receivers: this.#receivers, pushes: [] };
+    const reply = this.#reply(command, outside) as T.ReplyTo<C>;
+    return { reply, pushes: outside.pushes };
+  }
+
+  #reply(command: T.Command, outside: Outside): T.Reply {
+    const { key } = command;
+    if ((this.#resources.get(key)?.forgetAt ?? Infinity) <= outside.now)
+      this.#resources.delete(key);
+    let resource = this.#resources.get(key);
+    if (resource === undefined && command.op === 'acquire') {
+      resource = new Resource();
+      this.#resources.set(key, resource);
+    }
+    switch (command.op) {
+      case 'acquire':
+        return acquire(resource as Resource, command, outside);
+      case 'release':
+        return release(resource, command, outside);
+      case 'renew':
+        return renew(resource, command, outside);
+      case 'poll':
+        return poll(resource, command, outside);
+      case 'force':
+        return force(resource, command, outside);
+      case 'inspect':
+        return inspect(resource, command, outside.now);
+    }
+  }
+}
+
+function acquire(resource: Resource, wanted: T.Acquire, outside: Outside): T.AcquireReply {
+  const { now } = outside;
+  resource.dropExpired(now);
+  resource.dropStale(wanted.id, now);
+  const held = resource.leaseOf(wanted.id, now) ?? rejoin(resource, wanted, now);
+  // what expired, or a place in the queue that was left to join, may have made room for others
+  const other = !resource.idle && resource.capacity !== wanted.capacity;
+  if (held !== undefined || other) serve(resource, outside, '');
+  if (resource.idle) resource.capacity = wanted.capacity;
+  let reply: T.AcquireReply;
+  if (held !== undefined) reply = granted(held, now);
+  else if (resource.capacity === wanted.capacity) reply = enter(resource, wanted, outside);
+  else reply = { status: 'mismatch', now, capacity: resource.capacity };
+  resource.touch(now, wanted.retention);
+  return reply;
+}
+
+/** An acquisition by the owner of a live lease joins that lease. */
+function rejoin(resource: Resource, wanted: T.Acquire, now: T.Micros): Holder | undefined {
+  const own = resource.leaseOfOwner(wanted.owner, now);
+  if (own === undefined) return undefined;
+  resource.dequeue(wanted.id);
+  return resource.join(own, wanted.id, now, wanted.ttl);
+}
+
+/** A newcomer never takes what the queue is owed: it is granted at once only if nobody waits. */
+function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.AcquireReply {
+  const { now } = outside;
+  const free = (): boolean => resource.queue.size === 0 && resource.fits(wanted.weight);
+  const known = resource.waiters.get(wanted.id);
+  if (known !== undefined) {
+    known.channel = wanted.channel;
+  } else if (free()) {
+    return granted(resource.grant(wanted, now, wanted.ttl), now);
+  } else if (!wanted.queue) {
+    serve(resource, outside, '');
+    // its owner may have been served just now
+    const own = rejoin(resource, wanted, now);
+    if (own !== undefined) return granted(own, now);
+    if (free()) return granted(resource.grant(wanted, now, wanted.ttl), now);
+    return { status: 'refused', now, next: resource.next(now) };
+  } else if (resource.queue.size >= wanted.maxQueue && wanted.ticket === 0) {
+    serve(resource, outside, '');
+    return { status: 'full', now, length: resource.queue.size };
+  } else {
+    resource.enqueue(wanted, now);
+  }
+  serve(resource, outside, wanted.id);
+  const holder = resource.leaseOf(wanted.id, now);
+  if (holder !== undefined) return granted(holder, now);
+  const ticket = resource.queue.score(wanted.id) as number;
+  return { status: 'queued', now, ticket, next: resource.next(now) };
+}
+
+function granted(holder: Holder, now: T.Micros): T.Granted {
+  const { fence, passes } = holder;
+  const holds = Math.max(1, holder.holds.size);
+  return { status: 'granted', now, fence, left: holder.expires - now, passes, holds };
+}
+
+function release(
+  resource: Resource | undefined,
+  { id, to, retention }: T.Release,
+  outside: Outside,
+): T.ReleaseReply {
+  const { now } = outside;
+  if (resource === undefined) return { status: 'absent', now, holds: 0 };
+  resource.dropExpired(now);
+  const holder = resource.leaseOf(id, now);
+  let status: T.ReleaseReply['status'];
+  if (holder === undefined) {
+    const passedBefore = to !== '' && resource.leaseOf(to, now) !== undefined;
+    status = resource.dequeue(id) !== undefined ? 'dequeued' : passedBefore ? 'passed' : 'absent';
+  } else {
+    status = letGo(resource, holder, id, to, now);
+  }
+  serve(resource, outside, '');
+  resource.touch(now, retention);
+  return { status, now, holds: status === 'kept' ? (holder as Holder).holds.size : 0 };
+}
+
+function letGo(
+  resource: Resource,
+  holder: Holder,
+  id: string,
+  to: string,
+  now: T.Micros,
+): 'freed' | 'kept' | 'passed' {
+  if (holder.owner !== '') {
+    holder.holds.delete(id);
+    resource.holds.delete(id);
+    if (holder.holds.size > 0) return 'kept';
+  }
+  const successor = resource.waiters.get(to);
+  resource.remove(holder);
+  // only a mutex has passes, so there is no other holder, and all weights are the same
+  const owned = holder.owner !== '' || (successor !== undefined && successor.owner !== '');
+  if (to === '' || holder.passes === 0 || owned) return 'freed';
+  const { ttl, channel, meta } = successor ?? holder;
+  const { owner, weight, expires } = holder;
+  resource.dequeue(to);
+  resource.add({
+    ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },
+    ...{ fence: holder.fence + 1, passes: holder.passes - 1, holds: new Set<string>() },
+  });
+  return 'passed';
+}
+
+function renew(
+  resource: Resource | undefined,
+  { id, ttl, retention }: T.Renew,
+  { now, ...rest }: Outside,
+): T.RenewReply {
+  if (resource === undefined) return { status: 'absent', now, left: 0 };
+  resource.dropExpired(now);
+  const holder = resource.leaseOf(id, now);
+  if (holder !== undefined) resource.extend(holder, now + ttl * 1000);
+  serve(resource, { now, ...rest }, '');
+  resource.touch(now, retention);
+  if (holder === undefined) return { status: 'absent', now, left: 0 };
+  return { status: 'renewed', now, left: holder.expires - now };
+}
+
+function poll(
+  resource: Resource | undefined,
+  { ids, retention }: T.Poll,
+  outside: Outside,
+): T.PollReply {
+  const { now } = outside;
+  if (resource === undefined) {
+    return { status: 'polled', now, next: 0, standings: ids.map(() => ({ status: 'absent' })) };
+  }
+  resource.dropExpired(now);
+  serve(resource, outside, '');
+  resource.touch(now, retention);
+  const standings = ids.map((id): T.Standing => {
+    const holder = resource.leaseOf(id, now);
+    if (holder !== undefined) return granted(holder, now);
+    return { status: resource.waiters.has(id) ? 'queued' : 'absent' };
+  });
+  return { status: 'polled', now, next: resource.next(now), standings };
+}
+
+function force(
+  resource: Resource | undefined,
+  { id, retention }: T.Force,
+  outside: Outside,
+): T.ForceReply {
+  const { now, pushes } = outside;
+  if (resource === undefined) return { status: 'forced', now, ended: 0 };
+  resource.dropExpired(now);
+  const one = resource.leaseOf(id, now);
+  const doomed =
+    id === '' ? resource.expiries.first(FORCE_LIMIT) : one === undefined ? [] : [one.id];
+  for (const victim of doomed) {
+    const holder = resource.holders.get(victim) as Holder;
+    resource.remove(holder);
+    if (holder.channel === '') continue;
+    pushes.push({ channel: holder.channel, push: { kind: 'revoke', id: victim } });
+  }
+  serve(resource, outside, '');
+  resource.touch(now, retention);
+  return { status: 'forced', now, ended: doomed.length };
+}

@@ -1,0 +1,16 @@
+/**
+ * Limits of one command, the same in TypeScript and in Lua. What is left over waits for the next
+ * command.
+ */
+
+/** Waiters that one command serves or skips at most. */
+export const SERVE_LIMIT = 1000;
+
+/**
+ * Expired leases that one command removes at most. Until it is removed, a lease still counts
+ * against the capacity.
+ */
+export const EXPIRE_LIMIT = 1000;
+
+/** Leases that one forced release ends at most. */
+export const FORCE_LIMIT = 1000;

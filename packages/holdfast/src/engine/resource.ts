@@ -1,0 +1,191 @@
+/**
+ * One resource: its capacity, its holders, its queue, its last fence.
+ *
+ *     (nothing) --grant--> held --release, expiry, force--> (nothing)
+ *         |                  ^ \--pass--> held by a waiter of the same process
+ *         \----enqueue--> queued --grant (in turn), join (same owner)--> held
+ *                            \--withdraw, dead channel--> (nothing)
+ *
+ * Invariants kept here: I1 (`used` is the sum of the holders' weights and never exceeds
+ * `capacity`), I2 (`fence` only grows, and every grant takes one above it), I9 (every lease ends;
+ * `forgetAt` bounds the life of all that is kept). Only the functions of this file write the
+ * fields; who may call them when is decided in `engine.ts` and `serve.ts`.
+ */
+import { EXPIRE_LIMIT } from './limits.js';
+import { Ranked } from './ranked.js';
+import type { Acquire, Micros } from './types.js';
+
+/** A live lease. */
+export interface Holder {
+  /** The acquisition that was granted; with an owner, the first of its holds. */
+  readonly id: string;
+  readonly owner: string;
+  readonly weight: number;
+  readonly fence: number;
+  readonly channel: string;
+  readonly meta: string;
+  readonly since: Micros;
+  /** Ms that the lease was asked for. */
+  readonly ttl: number;
+  /** Leases that may still be passed on after this one before the store decides again. */
+  readonly passes: number;
+  /** The owner's acquisitions that hold; empty without an owner. */
+  readonly holds: Set<string>;
+  expires: Micros;
+}
+
+/** A queued acquisition. */
+export interface Waiter {
+  readonly id: string;
+  readonly owner: string;
+  readonly weight: number;
+  readonly ttl: number;
+  readonly claim: number;
+  readonly fair: boolean;
+  readonly passes: number;
+  readonly meta: string;
+  readonly ticket: number;
+  channel: string;
+}
+
+export class Resource {
+  capacity = 0;
+  /** The last fence that was given out or reserved. */
+  fence = 0;
+  used = 0;
+  lastTicket = 0;
+  /** Waiters that must not be overtaken. */
+  fairWaiting = 0;
+  /** No lease ends later than this. */
+  latest: Micros = 0;
+  forgetAt: Micros = 0;
+  readonly holders: Map<string, Holder> = new Map();
+  readonly expiries: Ranked = new Ranked();
+  readonly waiters: Map<string, Waiter> = new Map();
+  readonly queue: Ranked = new Ranked();
+  /** Owner → the id of its lease. */
+  readonly owners: Map<string, string> = new Map();
+  /** Hold of an owner → the id of the owner's lease. */
+  readonly holds: Map<string, string> = new Map();
+
+  get idle(): boolean {
+    return this.used === 0 && this.queue.size === 0;
+  }
+
+  fits(weight: number): boolean {
+    return this.used + weight <= this.capacity;
+  }
+
+  /** The live lease that an acquisition holds, as itself or as one of its owner's holds. */
+  leaseOf(id: string, now: Micros): Holder | undefined {
+    const holder = this.holders.get(this.holds.get(id) ?? id);
+    if (holder === undefined || holder.expires <= now) return undefined;
+    return holder.owner === '' || holder.holds.has(id) ? holder : undefined;
+  }
+
+  /** The live lease of an owner. */
+  leaseOfOwner(owner: string, now: Micros): Holder | undefined {
+    const id = owner === '' ? undefined : this.owners.get(owner);
+    const holder = id === undefined ? undefined : this.holders.get(id);
+    return holder !== undefined && holder.expires > now ? holder : undefined;
+  }
+
+  /** Microseconds until the next lease may end, 0 if none is held. */
+  next(now: Micros): Micros {
+    const first = this.expiries.at(0);
+    return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
+  }
+
+  dropExpired(now: Micros): void {
+    for (let count = 0; count < EXPIRE_LIMIT; count++) {
+      const id = this.expiries.at(0);
+      if (id === undefined || (this.expiries.score(id) as number) > now) return;
+      this.remove(this.holders.get(id) as Holder);
+    }
+  }
+
+  /**
+   * Removes the expired lease of an acquisition that asks again, should `EXPIRE_LIMIT` have left
+   * it: a second lease of the same id would make its permits count twice, and never be free again.
+   */
+  dropStale(id: string, now: Micros): void {
+    const holder = this.holders.get(id);
+    if (holder !== undefined && holder.expires <= now) this.remove(holder);
+  }
+
+  /**
+   * Makes an acquisition a holder (I2: with a fence of its own, and as many more reserved as it has
+   * passes).
+   */
+  grant(wanted: Acquire | Waiter, now: Micros, lease: number): Holder {
+    // with several holders a reserved fence could be used after a greater one was given
+    const inTurn = wanted.fair || this.fairWaiting > 0 || this.capacity > 1;
+    const passes = inTurn ? 0 : wanted.passes;
+    const fence = Math.max(this.fence + 1, now);
+    this.fence = fence + passes;
+    const { id, owner, weight, channel, meta, ttl } = wanted;
+    const expires = now + lease * 1000;
+    return this.add({
+      ...{ id, owner, weight, channel, meta, ttl, fence, passes, since: now, expires },
+      holds: new Set(owner === '' ? [] : [id]),
+    });
+  }
+
+  add(holder: Holder): Holder {
+    this.holders.set(holder.id, holder);
+    this.used += holder.weight;
+    if (holder.owner !== '') {
+      this.owners.set(holder.owner, holder.id);
+      this.holds.set(holder.id, holder.id);
+    }
+    this.extend(holder, holder.expires);
+    return holder;
+  }
+
+  /** One more hold for an owner that has the lease already. */
+  join(holder: Holder, id: string, now: Micros, lease: number): Holder {
+    holder.holds.add(id);
+    this.holds.set(id, holder.id);
+    this.extend(holder, now + lease * 1000);
+    return holder;
+  }
+
+  /** Never shortens. */
+  extend(holder: Holder, expires: Micros): void {
+    holder.expires = Math.max(holder.expires, expires);
+    this.expiries.set(holder.id, holder.expires);
+    this.latest = Math.max(this.latest, holder.expires);
+  }
+
+  remove(holder: Holder): void {
+    this.holders.delete(holder.id);
+    this.expiries.delete(holder.id);
+    this.used -= holder.weight;
+    // a lease that expired long ago may have a successor of the same owner already
+    if (this.owners.get(holder.owner) === holder.id) this.owners.delete(holder.owner);
+    for (const id of holder.holds) if (this.holds.get(id) === holder.id) this.holds.delete(id);
+    if (this.used === 0) this.latest = 0;
+  }
+
+  enqueue(wanted: Acquire, now: Micros): void {
+    const ticket = wanted.ticket === 0 ? Math.max(this.lastTicket + 1, now) : wanted.ticket;
+    this.lastTicket = Math.max(this.lastTicket, ticket);
+    const { id, owner, weight, ttl, claim, fair, passes, channel, meta } = wanted;
+    this.waiters.set(id, { id, owner, weight, ttl, claim, fair, passes, channel, meta, ticket });
+    this.queue.set(id, ticket);
+    if (fair) this.fairWaiting += 1;
+  }
+
+  dequeue(id: string): Waiter | undefined {
+    const waiter = this.waiters.get(id);
+    if (waiter === undefined) return undefined;
+    this.waiters.delete(id);
+    this.queue.delete(id);
+    if (waiter.fair) this.fairWaiting -= 1;
+    return waiter;
+  }
+
+  touch(now: Micros, retention: number): void {
+    this.forgetAt = Math.max(now, this.latest) + retention * 1000;
+  }
+}

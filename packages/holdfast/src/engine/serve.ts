@@ -1,0 +1,68 @@
+/**
+ * Serving the queue: the heart of direct hand-off.
+ *
+ * Whoever finds free capacity makes the head of the queue a holder and tells its process, and goes
+ * on for as long as the head fits. Strict order: a head that does not fit is waited for, so no
+ * large request starves (I4). A waiter whose channel nobody listens to is dead and loses its place
+ * (it gets it back with its ticket, should it live after all). A waiter without a channel is
+ * granted in turn, and finds it by polling (I5).
+ */
+import { SERVE_LIMIT } from './limits.js';
+import type { Holder, Resource, Waiter } from './resource.js';
+import type { Micros, Push } from './types.js';
+
+/** A push, and where it goes. */
+export interface Addressed {
+  readonly channel: string;
+  readonly push: Push;
+}
+
+/** What serving needs to know of the world outside the resource. */
+export interface Outside {
+  readonly now: Micros;
+  /** How many listen on a channel. */
+  receivers(channel: string): number;
+  /** Where pushes are collected. */
+  readonly pushes: Addressed[];
+}
+
+/**
+ * Grants what can be granted, in order. `self` is the asker: its reply tells it, so it gets a full
+ * lease and no push.
+ */
+export function serve(resource: Resource, outside: Outside, self: string): void {
+  for (let count = 0; count < SERVE_LIMIT; count++) {
+    const id = resource.queue.at(0);
+    if (id === undefined) return;
+    const waiter = resource.waiters.get(id) as Waiter;
+    const own = resource.leaseOfOwner(waiter.owner, outside.now);
+    if (own === undefined && !resource.fits(waiter.weight)) return;
+    resource.dequeue(id);
+    if (id !== self && waiter.channel !== '' && outside.receivers(waiter.channel) === 0) continue;
+    deliver(resource, outside, waiter, own, id === self);
+  }
+}
+
+function deliver(
+  resource: Resource,
+  { now, pushes }: Outside,
+  waiter: Waiter,
+  own: Holder | undefined,
+  isSelf: boolean,
+): void {
+  // a pushed lease is short until its holder renews it: a waiter that is frozen costs the queue no
+  // more than this
+  const lease = isSelf ? waiter.ttl : Math.min(waiter.ttl, waiter.claim);
+  const holder =
+    own === undefined
+      ? resource.grant(waiter, now, lease)
+      : resource.join(own, waiter.id, now, lease);
+  if (isSelf || waiter.channel === '') return;
+  const { fence, passes } = holder;
+  const left = holder.expires - now;
+  const holds = Math.max(1, holder.holds.size);
+  pushes.push({
+    channel: waiter.channel,
+    push: { kind: 'grant', id: waiter.id, fence, now, left, passes, holds },
+  });
+}

@@ -1,0 +1,86 @@
+/**
+ * One class, and a stable code for each kind of failure.
+ *
+ * Refusal is a value (`tryAcquire` resolves to `null`), failure is an error, and uncertainty has a
+ * code of its own.
+ */
+
+/**
+ * What went wrong:
+ *
+ * - `HOLDFAST_BAD_OPTION`: an argument has a wrong type or range, or contradicts another. Nothing
+ *   was sent.
+ * - `HOLDFAST_TIMEOUT`: the wait limit passed before the lock was granted. Nothing is held.
+ * - `HOLDFAST_ABORTED`: the caller's signal aborted while waiting; `cause` is its reason. Nothing
+ *   is held.
+ * - `HOLDFAST_REFUSED`: the store answered, and the answer was no: the queue is at its limit, the
+ *   key is in use with another capacity, or the server itself refused (memory, permission, a
+ *   replica). Nothing is held.
+ * - `HOLDFAST_LOST`: a lease ended before its owner released it.
+ * - `HOLDFAST_UNREACHABLE`: the store did not answer. The caller holds nothing; should the store
+ *   have granted in spite of that, the grant is withdrawn as soon as it can be reached, and ends at
+ *   its expiry otherwise.
+ * - `HOLDFAST_UNCERTAIN`: a release, extension or forced release was sent and not answered: it may
+ *   have happened.
+ * - `HOLDFAST_CLOSED`: this `Holdfast` was closed.
+ */
+export type HoldfastErrorCode =
+  | 'HOLDFAST_BAD_OPTION'
+  | 'HOLDFAST_TIMEOUT'
+  | 'HOLDFAST_ABORTED'
+  | 'HOLDFAST_REFUSED'
+  | 'HOLDFAST_LOST'
+  | 'HOLDFAST_UNREACHABLE'
+  | 'HOLDFAST_UNCERTAIN'
+  | 'HOLDFAST_CLOSED';
+
+const BRAND = Symbol.for('holdfast.error');
+
+/** Every error that Holdfast throws or rejects with. */
+export class HoldfastError extends Error {
+  /** What kind of failure it is. */
+  readonly code: HoldfastErrorCode;
+  /** The key that it is about, if it is about one. */
+  readonly key: string | undefined;
+  /** The option that was bad (`HOLDFAST_BAD_OPTION`). */
+  readonly option: string | undefined;
+
+  constructor(
+    code: HoldfastErrorCode,
+    message: string,
+    about: { key?: string; option?: string; cause?: unknown } = {},
+  ) {
+    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+    this.name = 'HoldfastError';
+    this.code = code;
+    this.key = about.key;
+    this.option = about.option;
+    // survives duplicate installations, where `instanceof` does not
+    Object.defineProperty(this, BRAND, { value: true });
+  }
+}
+
+/**
+ * True for an error of Holdfast, of this or another installed copy; with `code`, for that kind
+ * only.
+ */
+export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error is HoldfastError {
+  if (typeof error !== 'object' || error === null || !(BRAND in error)) return false;
+  return code === undefined || (error as unknown as HoldfastError).code === code;
+}
+
+/** A bad argument: names the option, and says what was expected and what came. */
+export function badOption(option: string, expected: string, got: unknown): HoldfastError {
+  const message = `Holdfast: option "${option}" must be ${expected}, not ${show(got)}`;
+  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
+}
+
+function show(value: unknown): string {
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  }
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? 'an array' : 'an object';
+  }
+  return typeof value === 'function' ? 'a function' : String(value);
+}

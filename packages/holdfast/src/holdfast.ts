@@ -1,0 +1,121 @@
+/** What a user constructs. */
+import { portFor } from './clients/detect.js';
+import { Core } from './core.js';
+import { badOption, HoldfastError } from './errors.js';
+import * as inspection from './inspection.js';
+import type { LockInfo } from './inspection.js';
+import { checkKey, type HoldfastOptions, resolveSettings } from './options.js';
+import { Mutex, type MutexOptions } from './primitives/mutex.js';
+import { checkSignals, closeOn } from './signals.js';
+import { MemoryStore } from './store/memory/memory-store.js';
+import type { Store } from './store/port.js';
+import { RedisStore } from './store/redis/redis-store.js';
+
+/** An ioredis or node-redis client, connected or about to be. Holdfast never closes it. */
+export type RedisClient = object;
+
+/** A store in memory, see {@link memory}. */
+export interface EmbeddedStore {
+  /** What it is called in messages. */
+  readonly label: string;
+}
+
+/** The embedded store: locks between those in this process that share it. */
+export function memory(): EmbeddedStore {
+  return new MemoryStore();
+}
+
+/**
+ * Distributed locks on one Redis or Valkey, or in memory.
+ *
+ * One instance serves a whole process. It uses the client that it is given, and opens one more
+ * connection (with the client's own settings) when somebody first has to wait.
+ */
+export class Holdfast implements AsyncDisposable {
+  readonly #core: Core;
+  readonly #removeSignals: () => void;
+
+  /**
+   * @param where an ioredis (5, 6) or node-redis (5, 6) client, or {@link memory}
+   * @throws HOLDFAST_BAD_OPTION for what is neither, and for options that are wrong
+   */
+  constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
+    const settings = resolveSettings(options);
+    this.#core = new Core(storeFor(where, settings.prefix), settings);
+    this.#removeSignals = closeOn(checkSignals(options.closeOnSignals), () => this.close());
+  }
+
+  /**
+   * The mutex of a key.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  mutex(key: string, options: MutexOptions = {}): Mutex {
+    return new Mutex(this.#core, checkKey(key), options);
+  }
+
+  /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */
+  async inspect(key: string): Promise<LockInfo | null> {
+    return inspection.inspect(this.#core, checkKey(key));
+  }
+
+  /**
+   * The locks in use whose keys match a glob pattern (`*`, `?`, `[a-z]`; a backslash escapes).
+   * Walks through all keys of the server in steps, without blocking it; not a snapshot.
+   */
+  list(pattern = '*'): AsyncGenerator<LockInfo> {
+    return inspection.list(this.#core, checkKey(pattern));
+  }
+
+  /**
+   * Ends the lease of a key, or one of them, without its holder's consent, and hands the lock to
+   * the next waiter. The holder's signal aborts at once if its process can be reached by push, and
+   * at its next renewal otherwise; its fence is lower than the next one. Resolves to the number of
+   * leases ended. Rejects with `HOLDFAST_UNCERTAIN` without answer.
+   */
+  async forceRelease(key: string, options: { readonly id?: string } = {}): Promise<number> {
+    const { id } = options;
+    if (id !== undefined && (typeof id !== 'string' || id === '')) {
+      throw badOption('id', 'the id of an acquisition', id);
+    }
+    return inspection.forceRelease(this.#core, checkKey(key), id ?? '');
+  }
+
+  /**
+   * Ends this instance: waiting acquisitions are rejected with `HOLDFAST_CLOSED`, and leases are
+   * renewed further until their holders release them, for `grace` ms at most; what is left then is
+   * released, and its signal aborts. After it no timer, listener or connection of ours is left. The
+   * client that was given stays open.
+   */
+  async close(options: { readonly grace?: number } = {}): Promise<void> {
+    const { grace } = resolveSettings({ grace: options.grace ?? this.#core.settings.grace });
+    this.#removeSignals();
+    await this.#core.close(grace);
+  }
+
+  /** Closes at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+function storeFor(where: unknown, prefix: string): Store {
+  if (isStore(where)) return where;
+  if (Array.isArray(where)) {
+    throw badOption(
+      'where',
+      'one client or memory(): several servers are not supported yet',
+      where,
+    );
+  }
+  try {
+    return new RedisStore(portFor(where), prefix);
+  } catch (error) {
+    const message = `Holdfast: ${error instanceof Error ? error.message : String(error)}`;
+    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'where', cause: error });
+  }
+}
+
+function isStore(where: unknown): where is Store {
+  const store = where as Partial<Store> | null | undefined;
+  return typeof store?.execute === 'function' && typeof store.listen === 'function';
+}

@@ -1,0 +1,7 @@
+export type { Clock, Timer } from './clock.js';
+export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
+export { type EmbeddedStore, Holdfast, memory, type RedisClient } from './holdfast.js';
+export type { HolderInfo, LockInfo, Party, WaiterInfo } from './inspection.js';
+export type { Lease, ReleaseOutcome } from './lease/lease.js';
+export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
+export type { Mutex, MutexOptions } from './primitives/mutex.js';

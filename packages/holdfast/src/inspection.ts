@@ -1,0 +1,148 @@
+/** Looking at locks from outside, and ending them by force. */
+import type { Core } from './core.js';
+import { FORCE_LIMIT } from './engine/limits.js';
+import type { Command, HolderView, InspectReply, ReplyTo, WaiterView } from './engine/types.js';
+import { HoldfastError } from './errors.js';
+import type { StoreFailure } from './store/port.js';
+import * as failures from './waiting/failures.js';
+
+/** Who holds or waits, as it said of itself. */
+export interface Party {
+  /** The acquisition's id. */
+  readonly id: string;
+  /** Who may enter again, if it gave an owner. */
+  readonly owner: string | undefined;
+  /** What it was called, see `label` of the options. */
+  readonly label: string | undefined;
+  /** The machine's name. */
+  readonly host: string | undefined;
+  /** The process there. */
+  readonly pid: number | undefined;
+}
+
+/** Who holds a lock. */
+export interface HolderInfo extends Party {
+  /** The fence of its lease. */
+  readonly fence: number;
+  /** Ms that the lease still runs by the server's clock, unless it is renewed. */
+  readonly remaining: number;
+  /** Ms since it was granted. */
+  readonly heldFor: number;
+  /** Holds of the owner; 1 without an owner. */
+  readonly holds: number;
+}
+
+/** Who waits for a lock. */
+export interface WaiterInfo extends Party {
+  /** Whether it must not be overtaken. */
+  readonly fair: boolean;
+  /** Ms since it joined the queue. */
+  readonly waitedFor: number;
+}
+
+/** A lock at one moment. */
+export interface LockInfo {
+  /** What is locked. */
+  readonly key: string;
+  /** The last fence given out or reserved. */
+  readonly fence: number;
+  /** One at most, of a mutex. */
+  readonly holders: readonly HolderInfo[];
+  /** In the order of the queue, the first hundred of them. */
+  readonly waiters: readonly WaiterInfo[];
+  /** All that wait. */
+  readonly waiterCount: number;
+}
+
+const SHOWN_MAX = 100;
+const LIST_BATCH = 100;
+
+/** A lock, or `null` if nobody holds it or waits for it. */
+export async function inspect(core: Core, key: string): Promise<LockInfo | null> {
+  return info(key, await ask(core, { op: 'inspect', key, limit: SHOWN_MAX }));
+}
+
+/**
+ * All locks in use whose keys match a glob pattern. Not a snapshot: each is shown as it is when its
+ * turn comes.
+ */
+export async function* list(core: Core, pattern: string): AsyncGenerator<LockInfo> {
+  const seen = new Set<string>();
+  let batch: string[] = [];
+  for await (const key of core.store.keys(pattern)) {
+    if (seen.has(key)) continue;
+    seen.add(key);
+    batch.push(key);
+    if (batch.length < LIST_BATCH) continue;
+    yield* inspectAll(core, batch);
+    batch = [];
+  }
+  yield* inspectAll(core, batch);
+}
+
+/** Ends leases of a key without their holders' consent; resolves to how many. */
+export async function forceRelease(core: Core, key: string, id: string): Promise<number> {
+  const { retention } = core.settings;
+  let total = 0;
+  for (;;) {
+    const { ended } = await ask(core, { op: 'force', key, id, retention }, 'HOLDFAST_UNCERTAIN');
+    total += ended;
+    if (ended < FORCE_LIMIT) break;
+  }
+  return total;
+}
+
+async function* inspectAll(core: Core, keys: readonly string[]): AsyncGenerator<LockInfo> {
+  for (const found of await Promise.all(keys.map((key) => inspect(core, key)))) {
+    if (found !== null) yield found;
+  }
+}
+
+async function ask<C extends Command>(
+  core: Core,
+  command: C,
+  unanswered: 'HOLDFAST_UNREACHABLE' | 'HOLDFAST_UNCERTAIN' = 'HOLDFAST_UNREACHABLE',
+): Promise<ReplyTo<C>> {
+  try {
+    return await core.requests.send(command);
+  } catch (error) {
+    const failure = error as StoreFailure;
+    const { key } = command;
+    if (failure.answered) throw failures.refusedByServer(key, failure);
+    const message = `Holdfast: the store did not answer for "${key}": ${failure.message}`;
+    throw new HoldfastError(unanswered, message, { key, cause: failure });
+  }
+}
+
+function info(key: string, reply: InspectReply): LockInfo | null {
+  if (reply.holderCount === 0 && reply.waiterCount === 0) return null;
+  return {
+    key,
+    fence: reply.fence,
+    holders: reply.holders.map((holder) => holderInfo(holder, reply.now)),
+    waiters: reply.waiters.map((waiter) => waiterInfo(waiter, reply.now)),
+    waiterCount: reply.waiterCount,
+  };
+}
+
+function holderInfo(view: HolderView, now: number): HolderInfo {
+  const { fence, holds, left, since } = view;
+  return { ...party(view), fence, holds, remaining: left / 1000, heldFor: (now - since) / 1000 };
+}
+
+function waiterInfo(view: WaiterView, now: number): WaiterInfo {
+  return { ...party(view), fair: view.fair, waitedFor: Math.max(0, now - view.ticket) / 1000 };
+}
+
+/**
+ * What a party said of itself is shown if it can be read, and left out if not: it decides nothing.
+ */
+function party({ id, owner, meta }: HolderView | WaiterView): Party {
+  let said: { label?: string; host?: string; pid?: number } = {};
+  try {
+    said = JSON.parse(meta) as typeof said;
+  } catch {
+    // written by something else than this library
+  }
+  return { id, owner: owner || undefined, label: said.label, host: said.host, pid: said.pid };
+}

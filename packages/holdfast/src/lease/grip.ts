@@ -1,0 +1,152 @@
+/**
+ * What this process knows of one granted acquisition.
+ *
+ *     held --release--> released        (by its owner; final)
+ *       \---expiry on our clock, "absent" from the store, force, close--> lost    (final)
+ *
+ * Invariants: I7 (`validUntil` never lies beyond the server's expiry: it is counted from before the
+ * request was sent, less a margin for drift) and I8 (what is released or lost is never extended
+ * again: `confirm` looks at the state). Only the keeper and the line write here; a `Lease` is the
+ * user's view of it.
+ */
+import type { Clock } from '../clock.js';
+import { HoldfastError } from '../errors.js';
+import type { Terms } from '../options.js';
+
+export type GripState = 'held' | 'released' | 'lost';
+
+/** Why a lease was lost. */
+export type LossReason = 'expired' | 'gone' | 'forced' | 'max-hold' | 'closed';
+
+const LOSS: Record<LossReason, string> = {
+  expired: 'it could not be renewed in time',
+  gone: 'the store does not know it any more',
+  forced: 'it was ended by force',
+  'max-hold': 'it was held for as long as maxHold allows',
+  closed: 'its Holdfast was closed',
+};
+
+/** What a store granted, as this process heard of it. */
+export interface Grant {
+  readonly fence: number;
+  readonly passes: number;
+  readonly holds: number;
+  /** When the lease ends on our monotonic clock, by the most cautious reading. */
+  readonly validUntil: number;
+  /** When the store granted in the order of its queue; a lease that was passed on keeps it. */
+  readonly since: number;
+}
+
+/** The part of a lease that may pass unnoticed because two clocks differ in speed: 1 % and 2 ms. */
+export function drift(lease: number): number {
+  return lease * 0.01 + 2;
+}
+
+/** The shortest lease, to the millisecond, of which at least `ms` are left after the drift. */
+export function withDrift(ms: number): number {
+  return Math.ceil((ms + 2) / 0.99) + 1;
+}
+
+export class Grip {
+  readonly key: string;
+  readonly id: string;
+  readonly weight: number;
+  readonly terms: Terms;
+  readonly fence: number;
+  readonly holds: number;
+  readonly passes: number;
+  readonly since: number;
+  /** When renewal gives up for good. */
+  readonly holdUntil: number;
+  /** False while the store has not answered that the lease was passed on to this acquisition. */
+  confirmed: boolean = true;
+  /** Resolves when the store has answered that, or never will. */
+  settled: Promise<void> | undefined;
+  state: GripState = 'held';
+  reason: LossReason | undefined;
+  validUntil: number;
+  renewAt: number = Number.POSITIVE_INFINITY;
+  renewing = false;
+  warned = false;
+  /** Set while the machine may have slept: nothing is believed until the store has answered. */
+  doubted = false;
+  /** Place in the keeper's heap. */
+  rank = -1;
+  /** What the heap is ordered by: when the keeper has to look again. */
+  due = 0;
+  readonly #clock: Clock;
+  #controller: AbortController | undefined;
+
+  constructor(
+    clock: Clock,
+    asked: { key: string; id: string; weight: number; terms: Terms },
+    grant: Grant,
+  ) {
+    this.#clock = clock;
+    this.key = asked.key;
+    this.id = asked.id;
+    this.weight = asked.weight;
+    this.terms = asked.terms;
+    this.fence = grant.fence;
+    this.holds = grant.holds;
+    this.passes = grant.passes;
+    this.since = grant.since;
+    this.holdUntil = clock.now() + asked.terms.maxHold;
+    this.validUntil = Math.min(grant.validUntil, this.holdUntil);
+  }
+
+  /** Milliseconds that the lease surely still runs. */
+  get remaining(): number {
+    if (this.state !== 'held' || this.doubted) return 0;
+    return Math.max(0, this.validUntil - this.#clock.now());
+  }
+
+  /**
+   * Aborts when the lease is lost. Looking at it notices a deadline that passed while the event
+   * loop stood still.
+   */
+  get signal(): AbortSignal {
+    if (this.state === 'held' && this.#clock.now() >= this.validUntil) this.lose(this.endReason());
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.state === 'lost') this.#controller.abort(this.lossError());
+    }
+    return this.#controller.signal;
+  }
+
+  endReason(): LossReason {
+    return this.validUntil >= this.holdUntil ? 'max-hold' : 'expired';
+  }
+
+  /**
+   * The store says that the lease runs on. Never shortens what is known, unless that is in doubt.
+   */
+  confirm(validUntil: number): void {
+    if (this.state !== 'held') return;
+    const known = this.doubted ? validUntil : Math.max(this.validUntil, validUntil);
+    this.validUntil = Math.min(known, this.holdUntil);
+    this.doubted = false;
+    this.warned = false;
+  }
+
+  lose(reason: LossReason): void {
+    if (this.state === 'held') this.#end(reason);
+  }
+
+  /** Its release found that the store had ended it before. */
+  foundLost(): void {
+    this.#end('gone');
+  }
+
+  #end(reason: LossReason): void {
+    this.state = 'lost';
+    this.reason = reason;
+    this.#controller?.abort(this.lossError());
+  }
+
+  lossError(): HoldfastError {
+    const why = LOSS[this.reason ?? 'expired'];
+    const message = `Holdfast: the lease of "${this.key}" was lost: ${why}`;
+    return new HoldfastError('HOLDFAST_LOST', message, { key: this.key });
+  }
+}

@@ -1,0 +1,161 @@
+/** What a holder holds. */
+import type { Clock } from '../clock.js';
+import { HoldfastError } from '../errors.js';
+import { duration } from '../options.js';
+import type { Grip } from './grip.js';
+import type { Keeper } from './keeper.js';
+
+/**
+ * What a release found:
+ *
+ * - `freed`: the lock was held until now, and is free or the next waiter's.
+ * - `kept`: this hold is over, and the owner has others; the lock stays held.
+ * - `lost`: the lease had ended before. Nothing was freed, and nobody else's lease was touched.
+ */
+export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
+
+/** What a lease needs of whoever granted it. */
+export interface Grantor {
+  readonly clock: Clock;
+  readonly keeper: Keeper;
+  release(grip: Grip): Promise<ReleaseOutcome>;
+}
+
+const LONGEST_MS = 86_400_000;
+
+/**
+ * A granted lock. It is owned by this object: neither the process nor the client nor an ambient id
+ * can release it.
+ *
+ * While it is held it is renewed (unless `renew: false`), until it is released, lost, or `maxHold`
+ * has passed.
+ */
+export class Lease implements AsyncDisposable {
+  readonly #grip: Grip;
+  readonly #grantor: Grantor;
+  #released: Promise<ReleaseOutcome> | undefined;
+
+  /** @internal */
+  constructor(grip: Grip, grantor: Grantor) {
+    this.#grip = grip;
+    this.#grantor = grantor;
+  }
+
+  /** What is locked. */
+  get key(): string {
+    return this.#grip.key;
+  }
+
+  /** The acquisition's id, unique for ever. */
+  get id(): string {
+    return this.#grip.id;
+  }
+
+  /**
+   * A number greater than that of every earlier lease of this key: for the protected resource,
+   * which refuses whatever comes with a smaller number than it has seen. Microseconds of the
+   * server's clock or more; a safe integer.
+   */
+  get fence(): number {
+    return this.#grip.fence;
+  }
+
+  /** Holds of the owner when this one was granted; 1 without `owner`. */
+  get holds(): number {
+    return this.#grip.holds;
+  }
+
+  /**
+   * Aborts when the lease is lost: at the latest when it ends on this machine's monotonic clock,
+   * which is before the server gives the lock to another, whether or not the server can be reached.
+   * Its reason is a `HOLDFAST_LOST` error. It does not abort on release.
+   *
+   * While the event loop stands still nothing can abort. Code that comes back from long synchronous
+   * work asks `held`.
+   */
+  get signal(): AbortSignal {
+    return this.#grip.signal;
+  }
+
+  /** True while the lock is surely held: asked of the clock, not remembered. */
+  get held(): boolean {
+    return this.#grantor.keeper.believes(this.#grip);
+  }
+
+  /** Milliseconds for which the lock is surely held without another renewal. 0 if it is not. */
+  remaining(): number {
+    return this.held ? this.#grip.remaining : 0;
+  }
+
+  /** Throws `HOLDFAST_LOST` unless `held`. */
+  assertHeld(): void {
+    if (!this.held) throw this.#notHeld();
+  }
+
+  /**
+   * Makes sure that the lock is held for at least `ms` from now, and asks the store if it must.
+   * Resolves to `remaining()`. Rejects with `HOLDFAST_LOST` if the lease has ended, with
+   * `HOLDFAST_UNCERTAIN` if the store did not answer (the lease is what it was), and with
+   * `HOLDFAST_BAD_OPTION` beyond `maxHold`.
+   */
+  async ensure(ms: number): Promise<number> {
+    duration('ms', ms, 0, 0, LONGEST_MS);
+    const left = this.remaining();
+    return left > 0 && left >= ms ? left : this.extend(Math.max(1, ms));
+  }
+
+  /**
+   * Extends the lease to at least `ms` from now (never shortens it). Resolves and rejects as
+   * `ensure` does.
+   */
+  async extend(ms: number): Promise<number> {
+    duration('ms', ms, 0, 1, LONGEST_MS);
+    const grip = this.#grip;
+    const { clock, keeper } = this.#grantor;
+    if (clock.now() + ms > grip.holdUntil) {
+      const message = `Holdfast: option "ms" must not go beyond maxHold (${grip.terms.maxHold} ms)`;
+      throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: grip.key });
+    }
+    if (grip.state !== 'held' || clock.now() >= grip.validUntil) throw this.#notHeld();
+    try {
+      // asks for the margin too, so that what is left after it is what was asked for
+      const status = await keeper.renew(grip, ms * 1.02 + 10);
+      if (status === 'absent' && grip.confirmed) keeper.lose(grip, 'gone');
+    } catch (cause) {
+      const message = `Holdfast: no answer to the extension of "${grip.key}"`;
+      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: grip.key, cause });
+    }
+    if (!this.held) throw this.#notHeld();
+    return this.remaining();
+  }
+
+  /**
+   * Gives the lock back, and hands it to the next waiter. Says whether it freed the lock.
+   *
+   * Repeating it answers the same. After the call this process neither extends nor revives the
+   * lease, and no repetition can touch a newer lease of the key. Rejects with `HOLDFAST_UNCERTAIN`
+   * if the store does not answer; it is tried further in the background until the lease has ended
+   * by itself.
+   */
+  release(): Promise<ReleaseOutcome> {
+    this.#released ??= this.#grantor.release(this.#grip);
+    return this.#released;
+  }
+
+  /**
+   * Releases at the end of an `await using` block. A lock that was lost is no error here: ask
+   * `held`, or `signal`.
+   */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release();
+  }
+
+  #notHeld(): HoldfastError {
+    const grip = this.#grip;
+    if (grip.state === 'released') {
+      const message = `Holdfast: the lease of "${grip.key}" was released`;
+      return new HoldfastError('HOLDFAST_LOST', message, { key: grip.key });
+    }
+    return grip.lossError();
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * The mutex: one holder at a time. A thin face: a capacity of 1, of which everybody takes 1.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Core } from '../core.js';
+import { badOption, isHoldfastError } from '../errors.js';
+import type { Lease } from '../lease/lease.js';
+import {
+  type AcquireOptions,
+  checkLockOptions,
+  flag,
+  type LockOptions,
+  resolveTerms,
+  type Terms,
+} from '../options.js';
+import * as failures from '../waiting/failures.js';
+
+/** What a mutex may be made with. */
+export interface MutexOptions extends LockOptions {
+  /**
+   * Let `run` enter again inside `run` of the same asynchronous context, without asking the store.
+   * The lock is released when the outermost `run` ends. Default `false`.
+   */
+  readonly reentrant?: boolean;
+}
+
+/** Leases of reentrant runs that surround the code that asks, by key. */
+const surrounding = new AsyncLocalStorage<ReadonlyMap<string, Lease>>();
+
+/**
+ * A lock that one holder has at a time, across processes and machines.
+ *
+ * Making one costs nothing and asks nobody: the lock exists in the store while it is held or waited
+ * for.
+ */
+export class Mutex {
+  /** What is locked. */
+  readonly key: string;
+  readonly #core: Core;
+  readonly #options: LockOptions;
+  readonly #reentrant: boolean;
+  /** What calls without options of their own ask for, by how long they wait. */
+  readonly #usual = new Map<number, Terms>();
+
+  /** @internal */
+  constructor(core: Core, key: string, options: MutexOptions) {
+    const { reentrant, ...lockOptions } = options;
+    this.key = key;
+    this.#core = core;
+    this.#options = lockOptions;
+    this.#reentrant = flag('reentrant', reentrant, false);
+    checkLockOptions(core.settings, lockOptions);
+  }
+
+  /**
+   * Takes the lock; waits for as long as it takes, or for `wait` ms.
+   *
+   * Fairness: waiters are served in the order of their arrival at the store; strictly with `fair:
+   * true`, otherwise a process may pass a lease on among its own waiters up to `localHandOffs`
+   * times in between.
+   *
+   * Cancellation: a `signal` that aborts, or a wait that ends, gives up the place in the queue; a
+   * grant that was on its way is given back. Nothing is held when it rejects.
+   *
+   * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED`,
+   * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
+   */
+  async acquire(options?: AcquireOptions): Promise<Lease> {
+    const lease = await this.#acquire(options, Number.POSITIVE_INFINITY);
+    if (lease === null) throw failures.timedOut(this.key, 0);
+    return lease;
+  }
+
+  /**
+   * Takes the lock if it is free, or becomes free within `wait` ms (0 unless given); resolves to
+   * `null` if not.
+   *
+   * It never overtakes: with others in the queue, the lock is not free for a newcomer. Rejects as
+   * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   */
+  async tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
+    try {
+      return await this.#acquire(options, 0);
+    } catch (error) {
+      if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Takes the lock, does the work, and releases: also when the work throws.
+   *
+   * Resolves to the work's result; rejects with the work's own error, with what `acquire` rejects
+   * with, or, if the lease was lost before the work had ended, with `HOLDFAST_LOST`: the work was
+   * done, but not alone for sure. Work that can stop should watch `lease.signal`. A release that
+   * the store does not answer is no error here: the lock ends by itself, and the release is tried
+   * further.
+   */
+  async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
+    if (typeof work !== 'function') throw badOption('work', 'a function', work);
+    const outer = this.#reentrant ? surrounding.getStore()?.get(this.#contextKey) : undefined;
+    if (outer?.held) return work(outer);
+    const lease = await this.acquire(options);
+    let result: T;
+    try {
+      result = await this.#inside(lease, work);
+    } catch (error) {
+      await quietly(lease.release());
+      throw error;
+    }
+    if ((await quietly(lease.release())) === 'lost') throw lease.signal.reason;
+    return result;
+  }
+
+  #inside<T>(lease: Lease, work: (lease: Lease) => T | Promise<T>): T | Promise<T> {
+    if (!this.#reentrant) return work(lease);
+    const around = new Map(surrounding.getStore());
+    return surrounding.run(around.set(this.#contextKey, lease), () => work(lease));
+  }
+
+  /** The same key in two stores is two locks. */
+  get #contextKey(): string {
+    return `${this.#core.id} ${this.key}`;
+  }
+
+  #acquire(options: AcquireOptions | undefined, wait: number): Promise<Lease | null> {
+    const terms = options === undefined ? this.#usualTerms(wait) : this.#terms(options, wait);
+    return this.#core.acquire({ key: this.key, weight: 1, capacity: 1, terms });
+  }
+
+  #terms(options: AcquireOptions, wait: number): Terms {
+    return resolveTerms(this.#core.settings, this.#options, options, wait);
+  }
+
+  #usualTerms(wait: number): Terms {
+    let terms = this.#usual.get(wait);
+    if (terms === undefined) {
+      terms = this.#terms({}, wait);
+      this.#usual.set(wait, terms);
+    }
+    return terms;
+  }
+}
+
+/** A release's outcome; what it could not find out is nobody's concern here. */
+async function quietly<T>(promise: Promise<T>): Promise<T | undefined> {
+  try {
+    return await promise;
+  } catch {
+    return undefined;
+  }
+}

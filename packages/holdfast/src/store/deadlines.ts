@@ -1,0 +1,76 @@
+/**
+ * One deadline for many: what was started first ends first, so a queue and one timer do.
+ *
+ * A timer for each request would cost more than the rest of it. This one does not keep the process
+ * alive: the connection that a request waits for does.
+ */
+import type { Clock, Timer } from '../clock.js';
+
+/** Something that ends at its deadline, unless it is over before. */
+export interface Timed {
+  readonly deadline: number;
+  readonly over: boolean;
+  expire(): void;
+}
+
+/** Places at the front of the queue that may be empty before it is moved up. */
+const SLACK = 1024;
+
+export class Deadlines {
+  readonly #clock: Clock;
+  #queue: (Timed | undefined)[] = [];
+  #first = 0;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Watches something whose deadline is not before that of what was added earlier. */
+  add(timed: Timed): void {
+    this.#queue.push(timed);
+    this.#arm();
+  }
+
+  /** Forgets what is over at the front: called whenever something ends. */
+  tidy(): void {
+    while (this.#queue[this.#first]?.over === true) this.#next();
+    if (this.#first < SLACK) return;
+    this.#queue = this.#queue.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** Keeps no timer from now on while there is nothing to watch. */
+  stop(): void {
+    this.#stopped = true;
+    if (this.#queue[this.#first] === undefined) this.#timer?.cancel();
+  }
+
+  #next(): void {
+    this.#queue[this.#first] = undefined;
+    this.#first += 1;
+    if (this.#first < this.#queue.length) return;
+    this.#queue.length = 0;
+    this.#first = 0;
+    if (this.#stopped) this.#timer?.cancel();
+  }
+
+  #arm(): void {
+    const head = this.#queue[this.#first];
+    if (head === undefined || this.#timer !== undefined) return;
+    this.#timer = this.#clock.after(head.deadline - this.#clock.now(), () => this.#expire(), true);
+  }
+
+  #expire(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    for (;;) {
+      const head = this.#queue[this.#first];
+      if (head === undefined || (!head.over && head.deadline > now)) break;
+      this.#next();
+      if (!head.over) head.expire();
+    }
+    this.#arm();
+  }
+}

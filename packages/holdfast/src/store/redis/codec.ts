@@ -1,0 +1,182 @@
+/**
+ * Commands as arguments of scripts, and what the scripts answer as replies.
+ *
+ * The order of the arguments is the one that each script's header gives. Numbers come back as
+ * integers, or as text where a client was told so; both are read.
+ */
+import type * as T from '../../engine/types.js';
+
+/** The arguments of a command's script. */
+export function encode(command: T.Command): string[] {
+  switch (command.op) {
+    case 'acquire':
+      return encodeAcquire(command);
+    case 'release':
+      return [command.id, command.to, `${command.retention}`];
+    case 'renew':
+      return [command.id, `${command.ttl}`, `${command.retention}`];
+    case 'poll':
+      return [`${command.retention}`, ...command.ids];
+    case 'force':
+      return [command.id, `${command.retention}`];
+    case 'inspect':
+      return [`${command.limit}`];
+  }
+}
+
+function encodeAcquire(command: T.Acquire): string[] {
+  return [
+    command.id,
+    command.owner,
+    `${command.weight}`,
+    `${command.capacity}`,
+    `${command.ttl}`,
+    `${command.claim}`,
+    command.fair ? '1' : '0',
+    `${command.passes}`,
+    command.channel,
+    command.queue ? '1' : '0',
+    `${command.ticket}`,
+    `${command.maxQueue}`,
+    `${command.retention}`,
+    command.meta,
+  ];
+}
+
+/** What a script answered, as the reply to its command. Throws if it is not one. */
+export function answerTo(command: T.Command, raw: unknown): T.Reply {
+  return Array.isArray(raw) ? decode(command.op, raw) : usual(command, Number(raw));
+}
+
+/** The one number that a script answers in its ordinary case: the time, and a grant's fence. */
+function usual(command: T.Command, now: number): T.Reply {
+  if (now > 0) {
+    if (command.op === 'release') return { status: 'freed', now, holds: 0 };
+    if (command.op === 'acquire') {
+      const passes = command.fair ? 0 : command.passes;
+      return { status: 'granted', now, fence: now, left: command.ttl * 1000, passes, holds: 1 };
+    }
+  }
+  throw new TypeError(`Holdfast: a list was expected of the script ${command.op}`);
+}
+
+function decode(op: T.Op, list: readonly unknown[]): T.Reply {
+  const status = textOf(list[0]);
+  const now = Number(list[1]);
+  const a = Number(list[2]);
+  switch (status) {
+    case 'granted':
+      return {
+        status,
+        now,
+        fence: a,
+        left: Number(list[3]),
+        passes: Number(list[4]),
+        holds: Number(list[5]),
+      };
+    case 'queued':
+      return { status, now, ticket: a, next: Number(list[3]) };
+    case 'refused':
+      return { status, now, next: a };
+    case 'full':
+      return { status, now, length: a };
+    case 'mismatch':
+      return { status, now, capacity: a };
+    case 'freed':
+    case 'kept':
+    case 'passed':
+    case 'dequeued':
+      return { status, now, holds: a };
+    case 'absent':
+      return op === 'renew' ? { status, now, left: a } : { status, now, holds: a };
+    case 'renewed':
+      return { status, now, left: a };
+    case 'forced':
+      return { status, now, ended: a };
+    case 'polled':
+      return { status, now, next: a, standings: listOf(list[3]).map((one) => standing(one, now)) };
+    case 'inspected':
+      return inspected(now, list);
+    default:
+      throw new TypeError(`Holdfast: the script ${op} answered ${JSON.stringify(list)}`);
+  }
+}
+
+function standing(raw: unknown, now: number): T.Standing {
+  const list = listOf(raw);
+  const status = textOf(list[0]);
+  if (status !== 'granted') return { status: status === 'queued' ? 'queued' : 'absent' };
+  const [fence, left, passes, holds] = list.slice(1).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  return { status, now, fence, left, passes, holds };
+}
+
+function inspected(now: number, list: readonly unknown[]): T.InspectReply {
+  return {
+    status: 'inspected',
+    now,
+    capacity: Number(list[2]),
+    used: Number(list[3]),
+    fence: Number(list[4]),
+    holderCount: Number(list[5]),
+    waiterCount: Number(list[6]),
+    holders: listOf(list[7]).map(holderView),
+    waiters: listOf(list[8]).map(waiterView),
+  };
+}
+
+function holderView(raw: unknown): T.HolderView {
+  const [id, owner, weight, fence, left, holds, since, meta] = listOf(raw);
+  return {
+    id: textOf(id),
+    owner: textOf(owner),
+    weight: Number(weight),
+    fence: Number(fence),
+    left: Number(left),
+    holds: Number(holds),
+    since: Number(since),
+    meta: textOf(meta),
+  };
+}
+
+function waiterView(raw: unknown): T.WaiterView {
+  const [id, owner, weight, ticket, fair, meta] = listOf(raw);
+  return {
+    id: textOf(id),
+    owner: textOf(owner),
+    weight: Number(weight),
+    ticket: Number(ticket),
+    fair: Number(fair) === 1,
+    meta: textOf(meta),
+  };
+}
+
+/** What was published on a wake channel; `undefined` if it is not ours. */
+export function decodePush(payload: string): T.Push | undefined {
+  const [kind, id, fence, now, left, passes, holds] = payload.split(' ');
+  if (id === undefined) return undefined;
+  if (kind === 'r') return { kind: 'revoke', id };
+  if (kind !== 'g' || holds === undefined) return undefined;
+  return {
+    kind: 'grant',
+    id,
+    fence: Number(fence),
+    now: Number(now),
+    left: Number(left),
+    passes: Number(passes),
+    holds: Number(holds),
+  };
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new TypeError(`Holdfast: a list was expected of a script, not ${typeof value}`);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : String(value);
+}

@@ -1,0 +1,1884 @@
+// Made by tools/generate-lua.mjs from ../scripts. Do not edit; run `npm run build`.
+
+/** A Lua script as the server gets it. */
+export interface Script {
+  readonly name: string;
+  /** SHA-1 of `source`. */
+  readonly sha: string;
+  readonly source: string;
+  readonly keys: readonly string[];
+  /** If the last name ends in `...`, it stands for any number of arguments. */
+  readonly args: readonly string[];
+}
+
+export const scripts = {
+  acquire: {
+    name: 'acquire',
+    sha: 'deae0b23f6f608575f08614c789e56c4f3f10bdb',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'id',
+      'owner',
+      'weight',
+      'wanted_capacity',
+      'ttl',
+      'claim',
+      'fair',
+      'passes',
+      'channel',
+      'wait',
+      'ticket',
+      'max_queue',
+      'retention',
+      'meta',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local owner = ARGV[2]
+local weight = ARGV[3]
+local wanted_capacity = ARGV[4]
+local ttl = tonumber(ARGV[5])
+local claim = ARGV[6]
+local fair = ARGV[7]
+local passes = tonumber(ARGV[8])
+local channel = ARGV[9]
+local wait = ARGV[10] == '1'
+local ticket = ARGV[11]
+local max_queue = ARGV[12]
+local retention = tonumber(ARGV[13])
+local meta = ARGV[14]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+if wanted_capacity == '1' and owner == '' then
+local _, last, last_ticket, used = 1, 0, 0, 0
+if seen then _, last, last_ticket, used = cmsgpack.unpack(seen) end
+if used == 0 and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+local own, expires = math.max(last + 1, now), now + ttl * 1000
+if fair == '1' then passes = 0 end
+local at = math.floor((expires + retention * 1000) / 1000)
+if seen then redis.call('PEXPIREAT', resource, at) end
+redis.call('HSET', resource, 's', cmsgpack.pack(
+1, own + passes, last_ticket, 1, expires, 0,
+id, expires, 1, own, passes, ttl, now, '', '', channel, meta))
+if not seen then redis.call('PEXPIREAT', resource, at) end
+if own == now then return now end
+return { 'granted', now, own, ttl * 1000, passes, 1 }
+end
+end
+weight, wanted_capacity, claim = tonumber(weight), tonumber(wanted_capacity), tonumber(claim)
+fair, ticket, max_queue = tonumber(fair), tonumber(ticket), tonumber(max_queue)
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+sole = h.id and h
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local function flush()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local EXPIRE_LIMIT = 1000
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+})
+end
+local function join(h, id, lease)
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function drop_hold(h, id)
+if h.owner == '' then return false end
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+return h.holds ~= ' '
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease) else grant(w, lease) end
+end
+end
+end
+end
+local function newcomer()
+return {
+id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair, passes = passes,
+channel = channel, ticket = ticket, meta = meta,
+}
+end
+local function free()
+return used + weight <= capacity and queue_length() == 0
+end
+local function enter()
+local waiter = read_waiter(id)
+if waiter then
+waiter.channel = channel
+save_waiter(waiter)
+elseif free() then
+return granted(grant(newcomer(), ttl))
+elseif not wait then
+serve('')
+local own = lease_of_owner(owner)
+if own then return granted(join(own, id, ttl)) end
+if free() then return granted(grant(newcomer(), ttl)) end
+return { 'refused', now, next_expiry() }
+elseif ticket == 0 and queue_length() >= max_queue then
+serve('')
+return { 'full', now, queue_length() }
+else
+enqueue(newcomer())
+end
+serve(id)
+local h = lease_of(id)
+if h then return granted(h) end
+return { 'queued', now, read_waiter(id).ticket, next_expiry() }
+end
+drop_expired()
+drop_stale(id)
+local held = lease_of(id)
+if not held then
+local own = lease_of_owner(owner)
+if own then
+dequeue(id)
+held = join(own, id, ttl)
+end
+end
+local function idle()
+return used == 0 and queue_length() == 0
+end
+if held or (capacity ~= wanted_capacity and not idle()) then serve('') end
+if capacity ~= wanted_capacity and idle() then capacity = wanted_capacity end
+local reply
+if held then
+reply = granted(lease_of(id))
+elseif capacity ~= wanted_capacity then
+reply = { 'mismatch', now, capacity }
+else
+reply = enter()
+end
+flush()
+return reply
+` as string,
+  },
+  force: {
+    name: 'force',
+    sha: '33178b7a70b832f0d96922213182556a65d70ee0',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'id',
+      'retention',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local retention = tonumber(ARGV[2])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+sole = h.id and h
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local function flush()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local EXPIRE_LIMIT = 1000
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+})
+end
+local function join(h, id, lease)
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function drop_hold(h, id)
+if h.owner == '' then return false end
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+return h.holds ~= ' '
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease) else grant(w, lease) end
+end
+end
+end
+end
+local FORCE_LIMIT = 1000
+local function doomed()
+if id ~= '' then
+local h = lease_of(id)
+return h and { h.id } or {}
+end
+if capacity == 1 then return sole and { sole.id } or {} end
+return redis.call('ZRANGE', expiries, 0, FORCE_LIMIT - 1)
+end
+if not known then return { 'forced', now, 0 } end
+drop_expired()
+local victims = doomed()
+for _, victim in ipairs(victims) do
+local h = read_holder(victim)
+remove(h)
+if h.channel ~= '' then push(h.channel, 'r ' .. victim) end
+end
+serve('')
+flush()
+return { 'forced', now, #victims }
+` as string,
+  },
+  inspect: {
+    name: 'inspect',
+    sha: '09097fccf8e45a64b490a9e5272b7557332b6531',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'limit',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local limit = tonumber(ARGV[1])
+local retention = 0
+local id = ''
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+sole = h.id and h
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local function flush()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local EXPIRE_LIMIT = 1000
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+})
+end
+local function join(h, id, lease)
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function drop_hold(h, id)
+if h.owner == '' then return false end
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+return h.holds ~= ' '
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease) else grant(w, lease) end
+end
+end
+end
+end
+if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {} } end
+local ids = {}
+if capacity == 1 then
+if sole then ids = { sole.id } end
+else
+ids = redis.call('ZRANGE', expiries, 0, -1)
+end
+local holders, count, weight = {}, 0, 0
+for _, id in ipairs(ids) do
+local h = read_holder(id)
+if h and h.expires > now then
+count, weight = count + 1, weight + h.weight
+if count <= limit then
+local left, holds = h.expires - now, hold_count(h)
+holders[count] = { id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta }
+end
+end
+end
+local waiters = {}
+for _, id in ipairs(redis.call('ZRANGE', queue, 0, limit - 1)) do
+local w = read_waiter(id)
+if w then waiters[#waiters + 1] = { id, w.owner, w.weight, w.ticket, w.fair, w.meta } end
+end
+return { 'inspected', now, capacity, weight, fence, count, queue_length(), holders, waiters }
+` as string,
+  },
+  poll: {
+    name: 'poll',
+    sha: 'c7541c9f8844c4f6acc8bd3465629c9c5b98d6c2',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'retention',
+      'ids...',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local retention = tonumber(ARGV[1])
+local ids = { unpack(ARGV, 2) }
+local id = ''
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+sole = h.id and h
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local function flush()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local EXPIRE_LIMIT = 1000
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+})
+end
+local function join(h, id, lease)
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function drop_hold(h, id)
+if h.owner == '' then return false end
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+return h.holds ~= ' '
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease) else grant(w, lease) end
+end
+end
+end
+end
+local function standing(id)
+local h = lease_of(id)
+if h then return { 'granted', h.fence, h.expires - now, h.passes, hold_count(h) } end
+return { read('w:' .. id) and 'queued' or 'absent' }
+end
+local standings = {}
+if not known then
+for index = 1, #ids do standings[index] = { 'absent' } end
+return { 'polled', now, 0, standings }
+end
+drop_expired()
+serve('')
+for index, id in ipairs(ids) do standings[index] = standing(id) end
+flush()
+return { 'polled', now, next_expiry(), standings }
+` as string,
+  },
+  release: {
+    name: 'release',
+    sha: '4583df739308f6fc77f869d79b0c40ca67c2d14c',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'id',
+      'to',
+      'retention',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local to = ARGV[2]
+local retention = tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+if seen and to == '' then
+local c, fence, last_ticket, _, _, _, sole, expires, _, _, _, _, _, owner = cmsgpack.unpack(seen)
+local ordinary = sole == id and expires > now and owner == ''
+if ordinary and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+redis.call('PEXPIREAT', resource, math.floor((now + retention * 1000) / 1000))
+redis.call('HSET', resource, 's', cmsgpack.pack(c, fence, last_ticket, 0, 0, 0))
+return now
+end
+end
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+sole = h.id and h
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local function flush()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local EXPIRE_LIMIT = 1000
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+})
+end
+local function join(h, id, lease)
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function drop_hold(h, id)
+if h.owner == '' then return false end
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+return h.holds ~= ' '
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease) else grant(w, lease) end
+end
+end
+end
+end
+local function may_pass(h, successor)
+if to == '' or h.passes == 0 or h.owner ~= '' then return false end
+return not successor or successor.owner == ''
+end
+local function let_go(h)
+if drop_hold(h, id) then return 'kept' end
+local successor = to ~= '' and read_waiter(to)
+remove(h)
+if not may_pass(h, successor) then return 'freed' end
+local from = successor or h
+dequeue(to)
+add({
+id = to, owner = '', holds = '', weight = h.weight,
+ttl = from.ttl, channel = from.channel, meta = from.meta,
+fence = h.fence + 1, passes = h.passes - 1, since = now, expires = h.expires,
+})
+return 'passed'
+end
+if not known then return { 'absent', now, 0 } end
+drop_expired()
+local held = lease_of(id)
+local status
+if held then
+status = let_go(held)
+elseif dequeue(id) then
+status = 'dequeued'
+else
+status = to ~= '' and lease_of(to) and 'passed' or 'absent'
+end
+serve('')
+flush()
+return { status, now, status == 'kept' and hold_count(read_holder(held.id)) or 0 }
+` as string,
+  },
+  renew: {
+    name: 'renew',
+    sha: 'e466550074c881b89c2c8de3cc6391dacfd3ced0',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'id',
+      'ttl',
+      'retention',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local ttl = tonumber(ARGV[2])
+local retention = tonumber(ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+sole = h.id and h
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local function flush()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local EXPIRE_LIMIT = 1000
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+})
+end
+local function join(h, id, lease)
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function drop_hold(h, id)
+if h.owner == '' then return false end
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+return h.holds ~= ' '
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease) else grant(w, lease) end
+end
+end
+end
+end
+if not known then return { 'absent', now, 0 } end
+drop_expired()
+local held = lease_of(id)
+if held then extend(held, now + ttl * 1000) end
+serve('')
+flush()
+if not held then return { 'absent', now, 0 } end
+return { 'renewed', now, lease_of(id).expires - now }
+` as string,
+  },
+} as const;

@@ -1,0 +1,101 @@
+/**
+ * The store on one Redis or Valkey deployment.
+ *
+ * A command is one EVALSHA, a batch goes out together. A server that does not know a script (a
+ * restart, SCRIPT FLUSH, a fail-over) is given its text with EVAL, which is safe because every
+ * command is idempotent by id. Pushes come over one channel, on a connection of its own that is
+ * opened when somebody first waits.
+ */
+import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { Command, Reply } from '../../engine/types.js';
+import { matches } from '../glob.js';
+import { type Store, StoreFailure, type WakeChannel, type WakeListener } from '../port.js';
+import { answerTo, decodePush, encode } from './codec.js';
+import { scripts } from './generated/scripts.js';
+import { channelOf, keyOf, keysOf, scanPattern } from './keys.js';
+
+const SCAN_COUNT = 500;
+
+export class RedisStore implements Store {
+  readonly label: string;
+  readonly #client: ClientPort;
+  readonly #prefix: string;
+
+  constructor(client: ClientPort, prefix: string) {
+    this.label = client.name;
+    this.#client = client;
+    this.#prefix = prefix;
+  }
+
+  execute(batch: readonly Command[]): Promise<Reply>[] {
+    const calls = batch.map((command) => ({
+      sha: scripts[command.op].sha,
+      keys: keysOf(this.#prefix, command.key),
+      args: encode(command),
+    }));
+    const connection = this.#client.connection();
+    const answers = this.#client.evalsha(calls);
+    return answers.map((answer, index) => {
+      const command = batch[index] as Command;
+      return answer.then(
+        (raw) => this.#once(answerTo(command, raw), command, connection),
+        (error: unknown) => this.#again(command, calls[index] as ScriptCall, error),
+      );
+    });
+  }
+
+  /**
+   * A release that the client sent again by itself finds nothing to release: then whether there was
+   * something is not known.
+   */
+  #once(reply: Reply, { op }: Command, connection: unknown): Reply {
+    const known = op !== 'release' || reply.status !== 'absent';
+    if (known || connection === this.#client.connection()) return reply;
+    throw this.#failure(new Error('the connection was replaced before the answer came'));
+  }
+
+  /** Sends the script's text to a server that does not know it. */
+  async #again(command: Command, { keys, args }: ScriptCall, error: unknown): Promise<Reply> {
+    if (!isNoScript(error)) throw this.#failure(error);
+    try {
+      return answerTo(command, await this.#client.eval(scripts[command.op].source, keys, args));
+    } catch (second) {
+      throw this.#failure(second);
+    }
+  }
+
+  async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    const channel = channelOf(this.#prefix, name);
+    const subscription = await this.#client.subscribe(channel, {
+      message: (payload) => {
+        const push = decodePush(payload);
+        if (push !== undefined) listener.push(push);
+      },
+      up: () => listener.up(),
+      down: () => listener.down(),
+    });
+    return { name: channel, close: () => subscription.close() };
+  }
+
+  async *keys(pattern: string): AsyncIterable<string> {
+    const match = scanPattern(this.#client.keyPrefix + this.#prefix, pattern);
+    let cursor = '0';
+    do {
+      const page = await this.#client.scan(cursor, match, SCAN_COUNT);
+      cursor = page.cursor;
+      for (const name of page.keys) {
+        const key = keyOf(this.#client.keyPrefix + this.#prefix, name);
+        if (key !== undefined && matches(pattern, key)) yield key;
+      }
+    } while (cursor !== '0');
+  }
+
+  #failure(error: unknown): StoreFailure {
+    const message = error instanceof Error ? error.message : String(error);
+    return new StoreFailure(message, this.#client.isReply(error), error);
+  }
+}
+
+function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}

@@ -1,0 +1,128 @@
+--[[ acquire: takes permits, or joins the queue, or is refused. Idempotent by id.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where the capacity is above 1
+  ARGV
+    id         string  the acquisition
+    owner      string  who may enter again, or ''
+    weight     int     permits asked for
+    wanted_capacity int permits there are
+    ttl        ms      length of the lease
+    claim      ms      length that a pushed lease starts with, if shorter
+    fair       flag    1: nobody may be passed the lease before this one
+    passes     int     leases that may be passed on in the process
+    channel    string  where to push the grant, or ''
+    wait       flag    1: join the queue if need be
+    ticket     us      the place in the queue to get back, or 0
+    max_queue  int     longest queue that a newcomer joins
+    retention  ms      how long the resource is remembered
+    meta       string  free text
+  REPLY
+    now (a number and no list: granted in the ordinary case, with now as fence, for ttl)
+    | granted now fence left passes holds | queued now ticket next | refused now next
+    | full now length | mismatch now capacity
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local owner = ARGV[2]
+local weight = ARGV[3]
+local wanted_capacity = ARGV[4]
+local ttl = tonumber(ARGV[5])
+local claim = ARGV[6]
+local fair = ARGV[7]
+local passes = tonumber(ARGV[8])
+local channel = ARGV[9]
+local wait = ARGV[10] == '1'
+local ticket = ARGV[11]
+local max_queue = ARGV[12]
+local retention = tonumber(ARGV[13])
+local meta = ARGV[14]
+--- @include "lib/look.lua"
+
+-- The ordinary case first, with nothing that it does not need: a mutex that nobody holds or waits
+-- for. The long way does the same, at twice the price. A number is cheaper to read than a list.
+if wanted_capacity == '1' and owner == '' then
+  local _, last, last_ticket, used = 1, 0, 0, 0
+  if seen then _, last, last_ticket, used = cmsgpack.unpack(seen) end
+  if used == 0 and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+    local own, expires = math.max(last + 1, now), now + ttl * 1000
+    if fair == '1' then passes = 0 end
+    local at = math.floor((expires + retention * 1000) / 1000)
+    if seen then redis.call('PEXPIREAT', resource, at) end
+    redis.call('HSET', resource, 's', cmsgpack.pack(
+      1, own + passes, last_ticket, 1, expires, 0,
+      id, expires, 1, own, passes, ttl, now, '', '', channel, meta))
+    if not seen then redis.call('PEXPIREAT', resource, at) end
+    if own == now then return now end
+    return { 'granted', now, own, ttl * 1000, passes, 1 }
+  end
+end
+
+weight, wanted_capacity, claim = tonumber(weight), tonumber(wanted_capacity), tonumber(claim)
+fair, ticket, max_queue = tonumber(fair), tonumber(ticket), tonumber(max_queue)
+--- @include "lib/serve.lua"
+
+local function newcomer()
+  return {
+    id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair, passes = passes,
+    channel = channel, ticket = ticket, meta = meta,
+  }
+end
+
+local function free()
+  return used + weight <= capacity and queue_length() == 0
+end
+
+local function enter()
+  local waiter = read_waiter(id)
+  if waiter then
+    waiter.channel = channel
+    save_waiter(waiter)
+  elseif free() then
+    return granted(grant(newcomer(), ttl))
+  elseif not wait then
+    serve('')
+    -- its owner may have been served just now
+    local own = lease_of_owner(owner)
+    if own then return granted(join(own, id, ttl)) end
+    if free() then return granted(grant(newcomer(), ttl)) end
+    return { 'refused', now, next_expiry() }
+  elseif ticket == 0 and queue_length() >= max_queue then
+    serve('')
+    return { 'full', now, queue_length() }
+  else
+    enqueue(newcomer())
+  end
+  serve(id)
+  local h = lease_of(id)
+  if h then return granted(h) end
+  return { 'queued', now, read_waiter(id).ticket, next_expiry() }
+end
+
+drop_expired()
+drop_stale(id)
+local held = lease_of(id)
+if not held then
+  local own = lease_of_owner(owner)
+  if own then
+    dequeue(id)
+    held = join(own, id, ttl)
+  end
+end
+local function idle()
+  return used == 0 and queue_length() == 0
+end
+-- What expired, or a place in the queue that was left to join, may have made room for others.
+if held or (capacity ~= wanted_capacity and not idle()) then serve('') end
+if capacity ~= wanted_capacity and idle() then capacity = wanted_capacity end
+local reply
+if held then
+  reply = granted(lease_of(id))
+elseif capacity ~= wanted_capacity then
+  reply = { 'mismatch', now, capacity }
+else
+  reply = enter()
+end
+flush()
+return reply

@@ -1,0 +1,42 @@
+--[[ inspect: shows a resource and changes nothing.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where the capacity is above 1
+  ARGV
+    limit      int     holders and waiters to show at most, of each
+  REPLY
+    inspected now capacity used fence holder_count waiter_count holders waiters
+    holder: id owner weight fence left holds since meta    waiter: id owner weight ticket fair meta
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local limit = tonumber(ARGV[1])
+local retention = 0
+local id = ''
+--- @include "lib/serve.lua"
+
+if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {} } end
+
+local ids = {}
+if capacity == 1 then
+  if sole then ids = { sole.id } end
+else
+  ids = redis.call('ZRANGE', expiries, 0, -1)
+end
+local holders, count, weight = {}, 0, 0
+for _, id in ipairs(ids) do
+  local h = read_holder(id)
+  if h and h.expires > now then
+    count, weight = count + 1, weight + h.weight
+    if count <= limit then
+      local left, holds = h.expires - now, hold_count(h)
+      holders[count] = { id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta }
+    end
+  end
+end
+local waiters = {}
+for _, id in ipairs(redis.call('ZRANGE', queue, 0, limit - 1)) do
+  local w = read_waiter(id)
+  if w then waiters[#waiters + 1] = { id, w.owner, w.weight, w.ticket, w.fair, w.meta } end
+end
+return { 'inspected', now, capacity, weight, fence, count, queue_length(), holders, waiters }

@@ -1,0 +1,158 @@
+--- @include "lib/record.lua"
+-- Leases: see engine/resource.ts, whose functions these are.
+--
+-- Where the capacity is above 1, each has a field, and `expiries` orders them by expiry; where it
+-- is 1, there is one at most, and it is part of the summary.
+local EXPIRE_LIMIT = 1000
+
+local function read_holder(id)
+  if capacity == 1 then return sole and sole.id == id and sole or nil end
+  local packed = read('h:' .. id)
+  if not packed then return nil end
+  local h = { id = id }
+  h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+    cmsgpack.unpack(packed)
+  return h
+end
+
+local function save_holder(h)
+  if capacity == 1 then
+    sole = h
+    return
+  end
+  writes['h:' .. h.id] = cmsgpack.pack(
+    h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+
+-- An owner's holds are a text in which each id has a space on both sides.
+local function hold_count(h)
+  if h.owner == '' then return 1 end
+  local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+  return spaces
+end
+
+-- The live lease that an acquisition holds, as itself or as one of its owner's holds.
+local function lease_of(id)
+  local root = read('r:' .. id)
+  local h = read_holder(root or id)
+  if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+  return h
+end
+
+local function lease_of_owner(owner)
+  local root = owner ~= '' and read('p:' .. owner)
+  local h = root and read_holder(root)
+  if not h or h.expires <= now then return nil end
+  return h
+end
+
+-- Microseconds until the next lease may end, 0 if none is held.
+local function next_expiry()
+  local first = sole and sole.expires
+  if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+  return first and math.max(0, first - now) or 0
+end
+
+-- Never shortens.
+local function extend(h, expires)
+  h.expires = math.max(h.expires, expires)
+  save_holder(h)
+  if capacity ~= 1 then
+    guard()
+    redis.call('ZADD', expiries, h.expires, h.id)
+  end
+  latest = math.max(latest, h.expires)
+end
+
+local function add(h)
+  used = used + h.weight
+  if h.owner ~= '' then
+    writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+  end
+  extend(h, h.expires)
+  return h
+end
+
+local function remove(h)
+  if h.owner ~= '' then
+    -- a lease that expired long ago may have a successor of the same owner already
+    if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+    for id in string.gmatch(h.holds, '[^ ]+') do
+      if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+    end
+  end
+  if capacity == 1 then
+    sole = nil
+  else
+    writes['h:' .. h.id] = false
+    guard()
+    redis.call('ZREM', expiries, h.id)
+  end
+  used = used - h.weight
+  if used == 0 then latest = 0 end
+end
+
+local function drop_expired()
+  if not known then return end
+  if capacity == 1 then
+    if sole and sole.expires <= now then remove(sole) end
+    return
+  end
+  local till = string.format('%.0f', now)
+  local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+  for _, id in ipairs(due) do
+    local h = read_holder(id)
+    -- the record may have been evicted where the order was not
+    if h then remove(h) else redis.call('ZREM', expiries, id) end
+  end
+end
+
+-- Removes the expired lease of an acquisition that asks again, should EXPIRE_LIMIT have left it: a
+-- second lease of the same id would make its permits count twice, and never be free again.
+local function drop_stale(id)
+  local h = read_holder(id)
+  if h and h.expires <= now then remove(h) end
+end
+
+-- What a grant made now would carry: a fence above all before it (I2), and the passes that the
+-- queue allows (I4).
+local function terms(w)
+  local passes = w.passes
+  -- with several holders a reserved fence could be used after a greater one was given
+  if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+  return math.max(fence + 1, now), passes
+end
+
+-- Makes an acquisition a holder. Its passes have their fences reserved.
+local function grant(w, lease)
+  local own, passes = terms(w)
+  fence = own + passes
+  return add({
+    id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+    fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+  })
+end
+
+-- One more hold for an owner that has the lease already.
+local function join(h, id, lease)
+  if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+    writes['r:' .. id] = h.id
+    h.holds = h.holds .. id .. ' '
+  end
+  extend(h, now + lease * 1000)
+  return h
+end
+
+-- Drops one hold; true if others are left.
+local function drop_hold(h, id)
+  if h.owner == '' then return false end
+  local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+  h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+  writes['r:' .. id] = false
+  save_holder(h)
+  return h.holds ~= ' '
+end
+
+local function granted(h)
+  return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end

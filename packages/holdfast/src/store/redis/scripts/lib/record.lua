@@ -1,0 +1,88 @@
+--- @include "lib/look.lua"
+-- The main record of a resource: a hash.
+--
+--   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, and, if the
+--               capacity is 1 and somebody holds, the only lease
+--   h:<id>      a lease, where the capacity is above 1
+--   w:<id>      a waiter
+--   p:<owner>   the owner's lease
+--   r:<id>      the lease that an owner's hold belongs to
+--
+-- Changes are collected in `writes` and written by `flush`, the expiry of the key first: PEXPIREAT
+-- is allowed on a server that is out of memory, and once a script has written, the server lets it
+-- finish. So nothing is half done.
+local CHUNK = 1000
+
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+  local h = {}
+  capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+    h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+  sole = h.id and h
+  local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+  for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+    loaded[names[index]] = value
+  end
+end
+
+-- The value of a field as this script has left it; false if there is none.
+local function read(field)
+  local value = writes[field]
+  if value == nil then value = loaded[field] end
+  if value == nil then
+    value = redis.call('HGET', resource, field)
+    loaded[field] = value
+  end
+  return value
+end
+
+local function forget_at(retention)
+  return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+
+-- Stands before the first thing that `flush` does not write. A server that may not write (a
+-- replica, too few replicas) says so here, before anything is changed, and before anybody is told
+-- of a grant.
+local guarded = false
+local function guard()
+  if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+  guarded = true
+end
+
+local function pack_summary()
+  if not sole then
+    return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+  end
+  return cmsgpack.pack(
+    capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+    sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+end
+
+local function in_chunks(command, list)
+  for from = 1, #list, CHUNK do
+    redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+  end
+end
+
+local function flush()
+  local at = forget_at(retention)
+  if known then redis.call('PEXPIREAT', resource, at) end
+  writes.s = pack_summary()
+  local set, deleted = {}, {}
+  for field, value in pairs(writes) do
+    if value then
+      set[#set + 1] = field
+      set[#set + 1] = value
+    elseif loaded[field] then
+      deleted[#deleted + 1] = field
+    end
+  end
+  in_chunks('HDEL', deleted)
+  in_chunks('HSET', set)
+  if not known then redis.call('PEXPIREAT', resource, at) end
+  if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+  if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end

@@ -1,0 +1,88 @@
+--- @include "lib/holders.lua"
+-- The queue and its service: see engine/serve.ts.
+local SERVE_LIMIT = 1000
+
+local function read_waiter(id)
+  local packed = read('w:' .. id)
+  if not packed then return nil end
+  local w = { id = id }
+  w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+    cmsgpack.unpack(packed)
+  return w
+end
+
+local function save_waiter(w)
+  writes['w:' .. w.id] = cmsgpack.pack(
+    w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+end
+
+-- The queue is asked only if it was used in this record's life.
+local function queue_length()
+  return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+
+local function enqueue(w)
+  if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+  last_ticket = math.max(last_ticket, w.ticket)
+  guard()
+  redis.call('ZADD', queue, w.ticket, w.id)
+  save_waiter(w)
+  fair_waiting = fair_waiting + w.fair
+end
+
+local function dequeue(id)
+  local w = read_waiter(id)
+  if not w then return nil end
+  guard()
+  redis.call('ZREM', queue, id)
+  writes['w:' .. id] = false
+  fair_waiting = fair_waiting - w.fair
+  return w
+end
+
+-- True if somebody listens. A user who may not publish is served without pushes: waiters find their
+-- grants by polling.
+local dead = {}
+local function push(channel, message)
+  if dead[channel] then return false end
+  guard()
+  local receivers = redis.pcall('PUBLISH', channel, message)
+  dead[channel] = receivers == 0
+  return receivers ~= 0
+end
+
+-- The push goes out before the lease is written, but after `guard`: from there on nothing can fail.
+local function announce(w, own, lease)
+  local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+  if own then
+    h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+    holds = hold_count(own) + 1
+  else
+    h_fence, passes = terms(w)
+  end
+  local message = string.format(
+    'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+  return push(w.channel, message)
+end
+
+-- Grants what can be granted, in order. `self` is the asker: its reply tells it.
+local function serve(self)
+  if last_ticket == 0 then return end
+  for _ = 1, SERVE_LIMIT do
+    local id = redis.call('ZRANGE', queue, 0, 0)[1]
+    if not id then return end
+    local w = read_waiter(id)
+    if not w then
+      guard()
+      redis.call('ZREM', queue, id)
+    else
+      local own = lease_of_owner(w.owner)
+      if not own and used + w.weight > capacity then return end
+      dequeue(id)
+      local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+      if id == self or w.channel == '' or announce(w, own, lease) then
+        if own then join(own, id, lease) else grant(w, lease) end
+      end
+    end
+  end
+end

@@ -1,0 +1,66 @@
+--[[ release: gives up a lease, a hold or a place in the queue; serves the queue. Idempotent by id.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where the capacity is above 1
+  ARGV
+    id         string  the acquisition
+    to         string  the waiter of the same process to pass the lease on to, or ''
+    retention  ms      how long the resource is remembered
+  REPLY
+    now (a number and no list: freed in the ordinary case)
+    | freed now 0 | kept now holds | passed now 0 | dequeued now 0 | absent now 0
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local to = ARGV[2]
+local retention = tonumber(ARGV[3])
+--- @include "lib/look.lua"
+
+-- The ordinary case first, as in acquire.lua: the only holder releases, and nobody waits.
+if seen and to == '' then
+  local c, fence, last_ticket, _, _, _, sole, expires, _, _, _, _, _, owner = cmsgpack.unpack(seen)
+  local ordinary = sole == id and expires > now and owner == ''
+  if ordinary and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+    redis.call('PEXPIREAT', resource, math.floor((now + retention * 1000) / 1000))
+    redis.call('HSET', resource, 's', cmsgpack.pack(c, fence, last_ticket, 0, 0, 0))
+    return now
+  end
+end
+--- @include "lib/serve.lua"
+
+-- Only a mutex has passes, so there is no other holder, and all weights are the same.
+local function may_pass(h, successor)
+  if to == '' or h.passes == 0 or h.owner ~= '' then return false end
+  return not successor or successor.owner == ''
+end
+
+local function let_go(h)
+  if drop_hold(h, id) then return 'kept' end
+  local successor = to ~= '' and read_waiter(to)
+  remove(h)
+  if not may_pass(h, successor) then return 'freed' end
+  local from = successor or h
+  dequeue(to)
+  add({
+    id = to, owner = '', holds = '', weight = h.weight,
+    ttl = from.ttl, channel = from.channel, meta = from.meta,
+    fence = h.fence + 1, passes = h.passes - 1, since = now, expires = h.expires,
+  })
+  return 'passed'
+end
+
+if not known then return { 'absent', now, 0 } end
+drop_expired()
+local held = lease_of(id)
+local status
+if held then
+  status = let_go(held)
+elseif dequeue(id) then
+  status = 'dequeued'
+else
+  status = to ~= '' and lease_of(to) and 'passed' or 'absent'
+end
+serve('')
+flush()
+return { status, now, status == 'kept' and hold_count(read_holder(held.id)) or 0 }

@@ -1,0 +1,26 @@
+--[[ renew: extends a live lease to at least `ttl` from now. Never shortens, never revives.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where the capacity is above 1
+  ARGV
+    id         string  the acquisition
+    ttl        ms      length of the lease from now on
+    retention  ms      how long the resource is remembered
+  REPLY
+    renewed now left | absent now 0
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local ttl = tonumber(ARGV[2])
+local retention = tonumber(ARGV[3])
+--- @include "lib/serve.lua"
+
+if not known then return { 'absent', now, 0 } end
+drop_expired()
+local held = lease_of(id)
+if held then extend(held, now + ttl * 1000) end
+serve('')
+flush()
+if not held then return { 'absent', now, 0 } end
+return { 'renewed', now, lease_of(id).expires - now }

@@ -1,0 +1,139 @@
+/**
+ * Asking the store on behalf of waiters: for each by itself when it comes, for all of a key when it
+ * is time to look.
+ *
+ * What is asked repeats the waiter's id and ticket, so that asking twice changes nothing (I3), and
+ * names the wake channel as it is at the moment. Every answer, late or not, goes to the room.
+ */
+import type { Clock } from '../clock.js';
+import type { Acquire, AcquireReply, Micros, Standing } from '../engine/types.js';
+import type { Settings } from '../options.js';
+import type { Requests } from '../store/requests.js';
+import type { Line } from './line.js';
+import type { Waiter } from './waiter.js';
+import type { Wake } from './wake.js';
+
+/** Most acquisitions that one poll asks about; those behind them are not next anyway. */
+const POLL_MAX = 1000;
+
+/** Who hears the answers. */
+export interface Hearing {
+  /** A request was answered in time. */
+  answered(waiter: Waiter, reply: AcquireReply, sentAt: number): void;
+  /** A request was answered when it was given up. */
+  late(waiter: Waiter, status: AcquireReply['status']): void;
+  /** A poll says how a waiter stands. */
+  stands(waiter: Waiter, standing: Standing, sentAt: number, now: Micros): void;
+  /** A request or a poll was not answered. */
+  failed(waiter: Waiter, error: unknown): void;
+}
+
+export interface AskerParts {
+  readonly settings: Settings;
+  readonly requests: Requests;
+  /** What the store keeps for whoever looks. */
+  readonly meta: (label: string) => string;
+}
+
+export class Asker {
+  readonly #parts: AskerParts;
+  readonly #clock: Clock;
+  readonly #wake: Wake;
+  readonly #hearing: Hearing;
+
+  constructor(parts: AskerParts, wake: Wake, hearing: Hearing) {
+    this.#parts = parts;
+    this.#clock = parts.settings.clock;
+    this.#wake = wake;
+    this.#hearing = hearing;
+  }
+
+  /** Asks for one waiter, unless an answer is under way. */
+  async ask(waiter: Waiter): Promise<void> {
+    if (waiter.settled || waiter.asking) return;
+    waiter.asking = true;
+    const sentAt = this.#clock.now();
+    const command = this.#command(waiter);
+    waiter.channel = command.channel;
+    const late = ({ status }: AcquireReply): void => this.#hearing.late(waiter, status);
+    let reply: AcquireReply;
+    try {
+      reply = await this.#parts.requests.send(command, late);
+    } catch (error) {
+      waiter.asking = false;
+      this.#hearing.failed(waiter, error);
+      return;
+    }
+    waiter.asking = false;
+    if (waiter.settled) this.#hearing.late(waiter, reply.status);
+    else this.#hearing.answered(waiter, reply, sentAt);
+  }
+
+  /** Asks for one waiter after a pause, in which whatever is wrong may pass. */
+  askLater(waiter: Waiter): void {
+    const { claimWindow, unreachableAfter } = this.#parts.settings;
+    const pause = Math.min(claimWindow / 4, unreachableAfter / 10) * (0.5 + Math.random() / 2);
+    waiter.pause(this.#clock.after(pause, () => void this.ask(waiter)));
+  }
+
+  /** Looks after all waiters of a key: one command, unless some have to ask for themselves. */
+  async poll(line: Line): Promise<void> {
+    line.plan(Number.POSITIVE_INFINITY, this.period(line.waiters()));
+    const polled: Waiter[] = [];
+    for (const waiter of line.waiters()) {
+      // an owner's lease is joined by asking; and who is known with another channel must say so
+      const must = waiter.wanted.terms.owner !== '' || waiter.channel !== this.#wake.channel;
+      if (must) void this.ask(waiter);
+      else if (polled.length < POLL_MAX) polled.push(waiter);
+    }
+    if (polled.length === 0) return;
+    const ids = polled.map(({ id }) => id);
+    const { requests, settings } = this.#parts;
+    const { retention } = settings;
+    const sentAt = this.#clock.now();
+    try {
+      const reply = await requests.send({ op: 'poll', key: line.key, ids, retention });
+      for (const [index, standing] of reply.standings.entries()) {
+        this.#hearing.stands(polled[index] as Waiter, standing, sentAt, reply.now);
+      }
+      line.plan(reply.next, this.period(line.waiters()));
+    } catch (error) {
+      for (const waiter of polled) this.#hearing.failed(waiter, error);
+    }
+  }
+
+  /**
+   * How long at most until the next look: one claim window, so that a grant to a frozen process is
+   * noticed within one. Without pushes a grant is found by looking, and must be found well within
+   * its window.
+   */
+  period(waiters: Iterable<Waiter>): number {
+    let claim = this.#parts.settings.claimWindow;
+    for (const { wanted } of waiters) claim = Math.min(claim, wanted.terms.ttl);
+    return this.#wake.channel === '' ? claim / 4 : claim;
+  }
+
+  #command(waiter: Waiter): Acquire {
+    const { id, ticket, wanted } = waiter;
+    const { key, weight, capacity, terms } = wanted;
+    const { settings } = this.#parts;
+    return {
+      op: 'acquire',
+      key,
+      id,
+      owner: terms.owner,
+      weight,
+      capacity,
+      ttl: terms.ttl,
+      claim: Math.min(settings.claimWindow, terms.ttl),
+      fair: terms.fair,
+      passes: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,
+      channel: this.#wake.channel,
+      queue: terms.wait > 0,
+      ticket,
+      maxQueue: settings.maxQueue,
+      retention: settings.retention,
+      meta: this.#parts.meta(terms.label),
+    };
+  }
+}

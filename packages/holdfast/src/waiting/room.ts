@@ -1,0 +1,263 @@
+/**
+ * The waiting room: everything that this process has asked of a store and not yet been granted, and
+ * how a grant becomes a lease here.
+ *
+ * A request that finds the lock free costs one command and nothing else. One that does not leaves
+ * its waiter in the store's queue and here, and the first such waiter opens the wake channel. From
+ * then on a grant comes by push, and is believed from the moment at which the store made it, told
+ * on our clock: the waiter's last answer ties the two clocks (I7). Whatever is granted and finds
+ * nobody is given back (I6).
+ */
+import type { Clock } from '../clock.js';
+import type { AcquireReply, Granted, Micros, Push, Standing } from '../engine/types.js';
+import type { HoldfastError } from '../errors.js';
+import { drift, type Grant, Grip } from '../lease/grip.js';
+import type { Keeper } from '../lease/keeper.js';
+import type { Settings } from '../options.js';
+import { type Store, StoreFailure } from '../store/port.js';
+import { Asker, type AskerParts, type Hearing } from './asker.js';
+import * as failures from './failures.js';
+import { Line } from './line.js';
+import type { Returns } from './returns.js';
+import { Waiter, type Wanted } from './waiter.js';
+import { Wake } from './wake.js';
+
+/** Most acquisitions that are remembered after they were given up. */
+const GIVEN_UP_MAX = 1000;
+
+export interface RoomParts extends AskerParts {
+  readonly store: Store;
+  readonly keeper: Keeper;
+  readonly returns: Returns;
+  readonly ids: { readonly process: string; next(): string };
+}
+
+export class Room implements Hearing {
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #keeper: Keeper;
+  readonly #returns: Returns;
+  readonly #nextId: () => string;
+  readonly #wake: Wake;
+  readonly #asker: Asker;
+  readonly #waiters = new Map<string, Waiter>();
+  readonly #lines = new Map<string, Line>();
+  /** Keys of acquisitions that were given up lately: a grant may still come for them. */
+  readonly #givenUp = new Map<string, string>();
+
+  constructor(parts: RoomParts) {
+    const { settings, store, ids } = parts;
+    this.#settings = settings;
+    this.#clock = settings.clock;
+    this.#keeper = parts.keeper;
+    this.#returns = parts.returns;
+    this.#nextId = () => ids.next();
+    const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
+    const { linger } = settings;
+    this.#wake = new Wake(store, settings.clock, { name: ids.process, linger, events });
+    this.#asker = new Asker(parts, this.#wake, this);
+  }
+
+  /** Acquisitions that are not settled. */
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  line(key: string): Line | undefined {
+    return this.#lines.get(key);
+  }
+
+  /** Resolves to a grip, or to `null` if there is no time to wait and the lock is not free. */
+  acquire(wanted: Wanted): Promise<Grip | null> {
+    const { key, terms } = wanted;
+    const { wait, signal } = terms;
+    if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
+    const waiter = new Waiter(this.#nextId(), wanted, this.#clock.now());
+    this.#waiters.set(waiter.id, waiter);
+    if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
+      const late = (): void => this.#giveUp(waiter, failures.timedOut(key, wait));
+      const timer = this.#clock.after(wait, late);
+      waiter.cleanUp(() => timer.cancel());
+    }
+    if (signal !== undefined) {
+      const abort = (): void => this.#giveUp(waiter, failures.aborted(key, signal.reason));
+      signal.addEventListener('abort', abort, { once: true });
+      waiter.cleanUp(() => signal.removeEventListener('abort', abort));
+    }
+    void this.#asker.ask(waiter);
+    return waiter.promise;
+  }
+
+  /** Makes a waiter a holder without asking the store: the lease of `from` is passed on to it. */
+  passOn(from: Grip, waiter: Waiter): Grip {
+    const { fence, passes, validUntil, since } = from;
+    const grant = { fence: fence + 1, passes: passes - 1, holds: 1, validUntil, since };
+    const grip = this.#deliver(waiter, grant);
+    grip.confirmed = false;
+    return grip;
+  }
+
+  /** Tells the store that an acquisition wants nothing any more. */
+  withdraw(key: string, id: string, ttl: number): void {
+    this.#givenUp.set(id, key);
+    if (this.#givenUp.size > GIVEN_UP_MAX) {
+      this.#givenUp.delete(this.#givenUp.keys().next().value as string);
+    }
+    const until = this.#clock.now() + ttl + this.#settings.requestTimeout;
+    void this.#returns.giveBack({ key, id, to: '', until });
+  }
+
+  /** Ends all waiting. */
+  giveUpAll(error: (key: string) => HoldfastError): void {
+    for (const waiter of [...this.#waiters.values()]) {
+      this.#giveUp(waiter, error(waiter.wanted.key));
+    }
+  }
+
+  /** Closes the wake channel. */
+  close(): Promise<void> {
+    return this.#wake.close();
+  }
+
+  answered(waiter: Waiter, reply: AcquireReply, sentAt: number): void {
+    const { key } = waiter.wanted;
+    waiter.hear(sentAt, reply.now, this.#clock.now());
+    switch (reply.status) {
+      case 'granted':
+        this.#granted(waiter, reply, sentAt);
+        break;
+      case 'queued':
+        waiter.ticket = reply.ticket;
+        this.#wait(waiter, reply.next);
+        break;
+      case 'refused':
+        this.#leave(waiter);
+        waiter.grant(null);
+        break;
+      case 'full':
+      case 'mismatch':
+        this.#leave(waiter);
+        waiter.fail(failures.refused(key, reply));
+    }
+  }
+
+  late(waiter: Waiter, status: AcquireReply['status']): void {
+    // what was granted in another way meanwhile is held, and not to be given back
+    if (!waiter.settled || this.#keeper.find(waiter.id) !== undefined) return;
+    if (status !== 'granted' && status !== 'queued') return;
+    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl);
+  }
+
+  stands(waiter: Waiter, standing: Standing, sentAt: number, now: Micros): void {
+    if (waiter.settled) {
+      if (standing.status === 'granted') this.late(waiter, 'granted');
+      return;
+    }
+    waiter.hear(sentAt, now, this.#clock.now());
+    if (standing.status === 'granted') this.#granted(waiter, standing, sentAt);
+    else if (standing.status === 'absent') void this.#asker.ask(waiter);
+  }
+
+  failed(waiter: Waiter, error: unknown): void {
+    if (waiter.settled) return;
+    const { key, terms } = waiter.wanted;
+    if (error instanceof StoreFailure && error.answered && !failures.mayPass(error)) {
+      this.#giveUp(waiter, failures.refusedByServer(key, error));
+      return;
+    }
+    const silent = this.#clock.now() - waiter.heardAt;
+    if (terms.wait === 0 || silent >= this.#settings.unreachableAfter) {
+      this.#giveUp(waiter, failures.unreachable(key, error));
+    } else {
+      this.#asker.askLater(waiter);
+    }
+  }
+
+  /** Ends the waiting without a grant, here and in the store. */
+  #giveUp(waiter: Waiter, error: HoldfastError): void {
+    if (waiter.settled) return;
+    this.#leave(waiter);
+    waiter.fail(error);
+    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl);
+  }
+
+  #pushed(push: Push): void {
+    if (push.kind === 'revoke') {
+      const grip = this.#keeper.find(push.id);
+      if (grip !== undefined) this.#keeper.lose(grip, 'forced');
+      return;
+    }
+    const waiter = this.#waiters.get(push.id);
+    if (waiter === undefined) {
+      this.#refuse(push.id);
+      return;
+    }
+    const now = this.#clock.now();
+    const grantedAt = Math.min(waiter.localTime(push.now), now);
+    const left = push.left / 1000;
+    const validUntil = grantedAt + left - drift(left);
+    const { fence, passes, holds } = push;
+    if (validUntil > now) {
+      this.#deliver(waiter, { fence, passes, holds, validUntil, since: now });
+    } else {
+      void this.#asker.ask(waiter);
+    }
+  }
+
+  /** A grant finds nobody: its acquisition was given up, unless it was granted here already. */
+  #refuse(id: string): void {
+    const key = this.#givenUp.get(id);
+    if (key === undefined || this.#keeper.find(id) !== undefined) return;
+    this.withdraw(key, id, this.#settings.claimWindow);
+  }
+
+  /** Pushes may have been lost, and the store should know the channel. */
+  #askAll(): void {
+    for (const waiter of this.#waiters.values()) void this.#asker.ask(waiter);
+  }
+
+  #granted(waiter: Waiter, reply: Granted, sentAt: number): void {
+    const { fence, passes, holds } = reply;
+    const left = reply.left / 1000;
+    const validUntil = sentAt + left - drift(left);
+    const since = this.#clock.now();
+    if (validUntil > since) {
+      this.#deliver(waiter, { fence, passes, holds, validUntil, since });
+    } else if (waiter.wanted.terms.wait === 0) {
+      // too slow an answer: what it granted has ended
+      this.#giveUp(waiter, failures.unreachable(waiter.wanted.key, undefined));
+    } else {
+      this.#asker.askLater(waiter);
+    }
+  }
+
+  #deliver(waiter: Waiter, grant: Grant): Grip {
+    const { key, weight, terms } = waiter.wanted;
+    const grip = new Grip(this.#clock, { key, id: waiter.id, weight, terms }, grant);
+    this.#leave(waiter);
+    this.#keeper.add(grip);
+    waiter.grant(grip);
+    return grip;
+  }
+
+  #wait(waiter: Waiter, next: Micros): void {
+    const { key } = waiter.wanted;
+    let line = this.#lines.get(key);
+    if (line === undefined) {
+      line = new Line(key, this.#clock, (due) => void this.#asker.poll(due));
+      this.#lines.set(key, line);
+    }
+    if (line.add(waiter)) this.#wake.enter();
+    // the channel came up while this request was on its way
+    if (waiter.channel !== this.#wake.channel) void this.#asker.ask(waiter);
+    line.plan(next, this.#asker.period([waiter]));
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#waiters.delete(waiter.id);
+    const line = this.#lines.get(waiter.wanted.key);
+    if (line === undefined || !line.remove(waiter)) return;
+    if (line.size === 0) this.#lines.delete(line.key);
+    this.#wake.leave();
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * One acquisition that has not been answered for good.
+ *
+ *     asking --granted--> settled
+ *        \---queued--> waiting --grant (push, poll)--> settled
+ *     either --refused, timeout, abort, failure, close--> settled, and withdrawn from the store
+ *
+ * It settles once (I6): what comes later finds it settled, and is given back to the store.
+ */
+import type { Timer } from '../clock.js';
+import type { Micros } from '../engine/types.js';
+import type { Grip } from '../lease/grip.js';
+import type { Terms } from '../options.js';
+
+/** What an acquisition wants. */
+export interface Wanted {
+  readonly key: string;
+  readonly weight: number;
+  readonly capacity: number;
+  readonly terms: Terms;
+}
+
+export class Waiter {
+  readonly id: string;
+  readonly wanted: Wanted;
+  readonly promise: Promise<Grip | null>;
+  /** The place in the store's queue, 0 before it has one. */
+  ticket = 0;
+  /** The channel that the store knows for it. */
+  channel = '';
+  /**
+   * Our time before a request was sent, and the store's time when it answered: what ties a grant to
+   * our clock.
+   */
+  sentAt: number;
+  storeTime: Micros = 0;
+  /** When the store last answered it. */
+  heardAt: number;
+  settled = false;
+  /** True while a request for it is under way. */
+  asking = false;
+  readonly #resolve: (grip: Grip | null) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #cleanups: (() => void)[] = [];
+  #pause: Timer | undefined;
+
+  constructor(id: string, wanted: Wanted, now: number) {
+    this.id = id;
+    this.wanted = wanted;
+    this.sentAt = now;
+    this.heardAt = now;
+    let resolve: (grip: Grip | null) => void = () => undefined;
+    let reject: (error: Error) => void = () => undefined;
+    this.promise = new Promise((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** Done when the waiter is settled. */
+  cleanUp(cleanUp: () => void): void {
+    this.#cleanups.push(cleanUp);
+  }
+
+  /** The timer after which it asks again; there is one at most. */
+  pause(timer: Timer): void {
+    this.#pause?.cancel();
+    this.#pause = timer;
+  }
+
+  /** The store answered a request that was sent at `sentAt`. */
+  hear(sentAt: number, storeTime: Micros, now: number): void {
+    this.sentAt = sentAt;
+    this.storeTime = storeTime;
+    this.heardAt = now;
+  }
+
+  /**
+   * The earliest moment on our clock at which the store's clock can have shown a time: counted from
+   * the last answer, or, while there is none, from before the first request.
+   */
+  localTime(storeTime: Micros): number {
+    if (this.storeTime === 0) return this.sentAt;
+    return this.sentAt + (storeTime - this.storeTime) / 1000;
+  }
+
+  grant(grip: Grip | null): void {
+    if (this.#settle()) this.#resolve(grip);
+  }
+
+  fail(error: Error): void {
+    if (this.#settle()) this.#reject(error);
+  }
+
+  #settle(): boolean {
+    if (this.settled) return false;
+    this.settled = true;
+    this.#pause?.cancel();
+    for (const cleanUp of this.#cleanups.splice(0)) cleanUp();
+    return true;
+  }
+}

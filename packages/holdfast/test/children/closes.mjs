@@ -1,0 +1,13 @@
+/** Does everything, closes, and must then end by itself. */
+import { disconnect, setting, socketsAre, tell } from './connect.mjs';
+import { contend } from './contend.mjs';
+
+const { one, other } = await contend();
+tell('contended');
+await one.close({ grace: 10 });
+await other.close({ grace: 10 });
+const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+// the user's own connections are left alone
+await socketsAre(setting.client === 'memory' ? 0 : 2);
+tell('closed', { timers });
+disconnect();

@@ -1,0 +1,12 @@
+/** Holds a lock, and ends its work when it is told, which comes after SIGTERM. */
+import { make, setting, tell, told } from './connect.mjs';
+
+const holdfast = await make({ ttl: 60_000, closeOnSignals: ['SIGTERM'], grace: 60_000 });
+process.once('SIGTERM', () => tell('closing'));
+await holdfast.mutex(setting.key).run(async () => {
+  const word = told();
+  tell('holds');
+  await word;
+  tell('finished');
+});
+await told();

@@ -1,0 +1,121 @@
+/** Commands as arguments, and answers as replies, whatever shape a client gives them. */
+import { describe, expect, it } from 'vitest';
+import type { Command, Op, Reply } from '../src/engine/types.js';
+import { answerTo, decodePush, encode } from '../src/store/redis/codec.js';
+import { scripts } from '../src/store/redis/generated/scripts.js';
+import { asking } from './support/crowds.js';
+
+const commands: readonly Command[] = [
+  asking('a', { owner: 'o', meta: 'é', channel: 'c', ticket: 7 }),
+  { op: 'release', key: 'k', id: 'a', to: 'b', retention: 1000 },
+  { op: 'renew', key: 'k', id: 'a', ttl: 10, retention: 1000 },
+  { op: 'poll', key: 'k', ids: ['a', 'b'], retention: 1000 },
+  { op: 'force', key: 'k', id: '', retention: 1000 },
+  { op: 'inspect', key: 'k', limit: 100 },
+];
+
+/** What a script's answer to such a command says. */
+function decode(op: Op, raw: unknown): Reply {
+  return answerTo(commands.find((command) => command.op === op) as Command, raw);
+}
+
+describe('a command becomes arguments', () => {
+  it.each(commands.map((command) => [command.op, command] as const))(
+    '%s: as many as its script has, all of them text',
+    (op, command) => {
+      const names: readonly string[] = scripts[op].args;
+      const words = encode(command);
+      const several = command.op === 'poll' ? command.ids.length - 1 : 0;
+      expect(words).toHaveLength(names.length + several);
+      expect(words.every((word) => typeof word === 'string')).toBe(true);
+    },
+  );
+
+  it('acquire: each where its script expects it', () => {
+    const words = encode(asking('a', { owner: 'o', fair: true, queue: false, ticket: 1.8e15 }));
+    const byName = Object.fromEntries(scripts.acquire.args.map((name, at) => [name, words[at]]));
+    expect(byName).toMatchObject({ id: 'a', owner: 'o', fair: '1', wait: '0', weight: '1' });
+    expect(byName).toMatchObject({ ticket: '1800000000000000', wanted_capacity: '2000' });
+  });
+});
+
+describe('an answer becomes a reply', () => {
+  it.each([
+    ['integers', [1, 2, 3, 4, 5]],
+    ['text', ['1', '2', '3', '4', '5']],
+  ])('with %s for numbers', (_, [now, ...rest]) => {
+    const granted = { status: 'granted', now: 1, fence: 2, left: 3, passes: 4, holds: 5 };
+    expect(decode('acquire', ['granted', now, ...rest])).toEqual(granted);
+  });
+
+  it('with bytes for text', () => {
+    expect(decode('acquire', [Buffer.from('refused'), 1, 2])).toEqual({
+      status: 'refused',
+      now: 1,
+      next: 2,
+    });
+  });
+
+  it.each([
+    ['acquire', ['queued', 1, 2, 3], { status: 'queued', now: 1, ticket: 2, next: 3 }],
+    ['acquire', ['full', 1, 2], { status: 'full', now: 1, length: 2 }],
+    ['acquire', ['mismatch', 1, 2], { status: 'mismatch', now: 1, capacity: 2 }],
+    ['release', ['kept', 1, 2], { status: 'kept', now: 1, holds: 2 }],
+    ['release', ['absent', 1, 0], { status: 'absent', now: 1, holds: 0 }],
+    ['renew', ['absent', 1, 0], { status: 'absent', now: 1, left: 0 }],
+    ['renew', ['renewed', 1, 2], { status: 'renewed', now: 1, left: 2 }],
+    ['force', ['forced', 1, 2], { status: 'forced', now: 1, ended: 2 }],
+  ] as const)('%s %j', (op, raw, reply) => {
+    expect(decode(op, raw)).toEqual(reply);
+  });
+
+  it('a number, in the ordinary case of acquire', () => {
+    const command = asking('a', { ttl: 70, passes: 3 });
+    const granted = { status: 'granted', now: 9, fence: 9, left: 70_000, passes: 3, holds: 1 };
+    expect(answerTo(command, 9)).toEqual(granted);
+    expect(answerTo({ ...command, fair: true }, '9')).toEqual({ ...granted, passes: 0 });
+  });
+
+  it('a number, in the ordinary case of release', () => {
+    expect(decode('release', 9)).toEqual({ status: 'freed', now: 9, holds: 0 });
+  });
+
+  it.each(['renew', 'poll', 'force', 'inspect'] as const)('never a number: %s', (op) => {
+    expect(() => decode(op, 9)).toThrow(TypeError);
+  });
+
+  it('poll, with a standing for each id', () => {
+    const raw = ['polled', 1, 2, [['granted', 3, 4, 5, 6], ['queued'], ['absent']]];
+    expect(decode('poll', raw)).toEqual({
+      ...{ status: 'polled', now: 1, next: 2 },
+      standings: [
+        { status: 'granted', now: 1, fence: 3, left: 4, passes: 5, holds: 6 },
+        { status: 'queued' },
+        { status: 'absent' },
+      ],
+    });
+  });
+
+  it.each([null, 'OK', 0, -5, [], ['surprise', 1], [null], { status: 'granted' }])(
+    'unless it is none: %j',
+    (raw) => {
+      expect(() => decode('acquire', raw)).toThrow(TypeError);
+    },
+  );
+});
+
+describe('what was published', () => {
+  it('is a grant, or the end of a lease', () => {
+    expect(decodePush('g id 2 3 4 5 6')).toEqual({
+      ...{ kind: 'grant', id: 'id', fence: 2, now: 3, left: 4, passes: 5, holds: 6 },
+    });
+    expect(decodePush('r id')).toEqual({ kind: 'revoke', id: 'id' });
+  });
+
+  it.each(['', 'hello', 'g', 'g id', 'g id 1 2 3', 'x id 1 2 3 4 5'])(
+    'or is not ours: %j',
+    (text) => {
+      expect(decodePush(text)).toBeUndefined();
+    },
+  );
+});

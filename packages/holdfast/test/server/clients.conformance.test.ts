@@ -1,0 +1,228 @@
+/** What the contract in clients/port.ts asks, of each client, protocol and server. */
+import { createHash } from 'node:crypto';
+import type { Server } from 'holdfast-testkit';
+import { afterEach, beforeAll, expect, it } from 'vitest';
+import type { ScriptCall } from '../../src/clients/port.js';
+import { type Adapter, closeAll, matrix, type Protocol, type Where } from './clients.support.js';
+
+const ECHO = 'return {#KEYS, KEYS, ARGV}';
+const PUSH = "return {redis.call('RPUSH', KEYS[1], ARGV[1]), ARGV[1]}";
+const FAIL = "return redis.error_reply('BROKEN on purpose')";
+const INTEGERS = 'return {1125899906842624, -1125899906842624, 9007199254740943, 0, {1}}';
+
+const shaOf = (source: string): string => createHash('sha1').update(source).digest('hex');
+const call = (source: string, keys: string[] = [], args: string[] = []): ScriptCall => ({
+  sha: shaOf(source),
+  keys,
+  args,
+});
+
+function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Server): void {
+  let server: Server;
+  let where: Where;
+
+  beforeAll(async () => {
+    server = servers();
+    where = { host: server.host, port: server.port, protocol };
+    await server.command('FLUSHALL');
+    for (const source of [ECHO, PUSH, FAIL, INTEGERS]) {
+      await server.command('SCRIPT', 'LOAD', source);
+    }
+  });
+  afterEach(closeAll);
+
+  it('speaks this protocol', async () => {
+    const { port } = await adapter.open({ ...where, name: 'probe' });
+    await port.evalsha([call(ECHO)])[0];
+    const list = String(await server.command('CLIENT', 'LIST'));
+    const line = list.split('\n').find((one) => one.includes(' name=probe '));
+    expect(line).toContain(` resp=${protocol}`);
+  });
+
+  const settings = [['no options', {}] as const, ...adapter.quirks];
+  it.each(settings)('sends a batch in order, each with its own end: %s', async (name, extra) => {
+    const { port } = await adapter.open({ ...where, extra });
+    const key = `order ${adapter.name} ${name}`;
+    const calls = Array.from({ length: 100 }, (_, i) => call(PUSH, [key], [`${i}`]));
+    calls[10] = call('unknown to the server', [key]);
+    calls[20] = call(FAIL);
+    const results = await Promise.allSettled(port.evalsha(calls));
+
+    const sent = [...calls.keys()].filter((i) => i !== 10 && i !== 20);
+    expect(await server.command('LRANGE', key, 0, -1)).toEqual(sent.map(String));
+    const values = results.map((one) => (one.status === 'fulfilled' ? one.value : one.reason));
+    expect(sent.map((i) => values[i])).toEqual(sent.map((i, at) => [at + 1, `${i}`]));
+    expect(values[10]).toBeInstanceOf(Error);
+    expect(values[10].message).toMatch(/^NOSCRIPT /);
+    expect(values[20].message).toMatch(/^BROKEN on purpose/);
+    expect([values[10], values[20]].map((error) => port.isReply(error))).toEqual([true, true]);
+    // and alone, which may go another way
+    expect(await port.evalsha([call(PUSH, [key], ['last'])])[0]).toEqual([99, 'last']);
+    await expect(port.evalsha([call('unknown')])[0]).rejects.toThrow(/^NOSCRIPT /);
+  });
+
+  it('keeps the order of single calls and batches', async () => {
+    const { port } = await adapter.open(where);
+    const key = `mixed ${adapter.name}`;
+    const push = (value: string): ScriptCall => call(PUSH, [key], [value]);
+    const all = [['a'], ['b', 'c'], ['d'], ['e', 'f', 'g']].map((one) => one.map(push));
+    await Promise.all(all.flatMap((calls) => port.evalsha(calls)));
+    expect(await server.command('LRANGE', key, 0, -1)).toEqual('abcdefg'.split(''));
+    expect(port.evalsha([])).toEqual([]);
+  });
+
+  it('evaluates a script that the server does not know', async () => {
+    const { port } = await adapter.open(where);
+    const source = `return {KEYS[1], ARGV[1], ARGV[2]} -- ${adapter.name} ${protocol}`;
+    expect(await port.eval(source, ['k'], ['a', 'b'])).toEqual(['k', 'a', 'b']);
+    expect(await port.evalsha([{ sha: shaOf(source), keys: ['k'], args: [] }])[0]).toEqual(['k']);
+    await expect(port.eval('this is no Lua', [], [])).rejects.toThrow(/compil/);
+  });
+
+  it.each([['no options', {}] as const, ...adapter.quirks])(
+    'gives integers as exact numbers, strings as strings: %s',
+    async (_, extra) => {
+      const { port } = await adapter.open({ ...where, extra });
+      // the parser of node-redis, which ioredis 6 has too, is exact up to 2^53 - 49 only
+      const exact = [2 ** 50, -(2 ** 50), 2 ** 53 - 49, 0, [1]];
+      expect(await port.evalsha([call(INTEGERS)])[0]).toEqual(exact);
+      expect(await port.eval(INTEGERS, [], [])).toEqual(exact);
+    },
+  );
+
+  it('sends keys and arguments as they are', async () => {
+    const { port } = await adapter.open(where);
+    const odd = [
+      '',
+      ' ',
+      '"',
+      "'",
+      '\r\n',
+      '\0',
+      '*1\r\n$4\r\nPING\r\n',
+      'ä€😀',
+      '{a}b',
+      '\\x',
+      '-1',
+    ];
+    const echoed = [odd.length, odd, odd];
+    expect(await port.evalsha([call(ECHO, odd, odd)])[0]).toEqual(echoed);
+    expect(await Promise.all(port.evalsha([call(ECHO, odd, odd), call(ECHO, odd, odd)]))).toEqual([
+      echoed,
+      echoed,
+    ]);
+    expect(await port.eval(ECHO, odd, odd)).toEqual(echoed);
+    const long = 'ü'.repeat(500_000);
+    expect(await port.evalsha([call(ECHO, [long], [])])[0]).toEqual([1, [long], []]);
+  });
+
+  it('puts the prefix of the client before keys, and only there', async () => {
+    const plain = await adapter.open(where);
+    expect(plain.port.keyPrefix).toBe('');
+    if (!adapter.keyPrefix) return;
+    const { port } = await adapter.open({ ...where, keyPrefix: 'pre:' });
+    expect(port.keyPrefix).toBe('pre:');
+    const echoed = [2, ['pre:k', 'pre:l'], ['a']];
+    const one = call(ECHO, ['k', 'l'], ['a']);
+    expect(await Promise.all(port.evalsha([one]))).toEqual([echoed]);
+    expect(await Promise.all(port.evalsha([one, one]))).toEqual([echoed, echoed]);
+    expect(await port.eval(ECHO, ['k', 'l'], ['a'])).toEqual(echoed);
+    // SCAN knows no keys: the pattern goes out, and the names come back, as they are
+    await server.command('SET', 'pre:found', '1');
+    expect(await port.scan('0', 'pre:found', 10_000)).toEqual({ cursor: '0', keys: ['pre:found'] });
+    expect((await port.scan('0', 'found', 10_000)).keys).toEqual([]);
+  });
+
+  it('uses the database of the client', async () => {
+    const { port } = await adapter.open({ ...where, db: 3 });
+    await port.evalsha([call(PUSH, ['only in 3'], ['x'])])[0];
+    expect(await server.command('EXISTS', 'only in 3')).toBe(0);
+    expect((await port.scan('0', 'only in *', 1000)).keys).toEqual(['only in 3']);
+  });
+
+  it('scans in pages', async () => {
+    const { port } = await adapter.open({ ...where, db: 4 });
+    const source = "for i = 1, 1000 do redis.call('SET', KEYS[1] .. i, 1) end";
+    await port.eval(source, ['s:'], []);
+    const seen = new Set<string>();
+    let pages = 0;
+    let cursor = '0';
+    do {
+      const page = await port.scan(cursor, 's:*', 100);
+      for (const key of page.keys) seen.add(key);
+      pages += 1;
+      cursor = page.cursor;
+      expect(typeof cursor).toBe('string');
+    } while (cursor !== '0');
+    expect(seen.size).toBe(1000);
+    expect(pages).toBeGreaterThan(3);
+  });
+
+  it('logs in as the user of the client', async () => {
+    const login = { username: 'locker', password: 's3cret!', name: 'probe' };
+    const { port } = await adapter.open({ ...where, ...login });
+    expect(await port.eval("return 'in'", [], [])).toBe('in');
+    const list = String(await server.command('CLIENT', 'LIST'));
+    expect(list).toMatch(/ name=probe .* user=locker /);
+    const limited = { ...where, username: 'clumsy', password: 's3cret!' };
+    const clumsy = await adapter.open(limited);
+    const denied = clumsy.port.eval("return redis.call('SET', KEYS[1], 1)", ['k'], []);
+    const error = await denied.catch((reason: unknown) => reason);
+    expect(String(error)).toMatch(/ACL failure|NOPERM|can't run/i);
+    expect(clumsy.port.isReply(error)).toBe(true);
+  });
+
+  it('speaks TLS', async () => {
+    const { port } = await adapter.open({ ...where, port: server.tlsPort ?? 0, ca: server.ca });
+    expect(await Promise.all(port.evalsha([call(ECHO, ['k']), call(ECHO)]))).toEqual([
+      [1, ['k'], []],
+      [0, [], []],
+    ]);
+  });
+
+  it('tells replies from failures of the way there', async () => {
+    const { port, close } = await adapter.open({ ...where, impatient: true });
+    const reply = await port.evalsha([call('unknown')])[0]?.catch((error: unknown) => error);
+    expect(port.isReply(reply)).toBe(true);
+    server.pause();
+    const lost = [...port.evalsha([call(ECHO)]), ...port.evalsha([call(ECHO), call(ECHO)])];
+    lost.push(port.eval('return 1', [], []));
+    const errors = Promise.all(lost.map((one) => one.catch((error: unknown) => error)));
+    await server.kill();
+    for (const error of await errors) {
+      expect(error).toBeInstanceOf(Error);
+      expect(port.isReply(error)).toBe(false);
+    }
+    await close();
+    const closed = [...port.evalsha([call(ECHO)]), ...port.evalsha([call(ECHO), call(ECHO)])];
+    closed.push(port.eval('return 1', [], []), port.scan('0', '*', 1));
+    for (const one of closed) {
+      const error = await one.catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(Error);
+      expect(port.isReply(error)).toBe(false);
+    }
+    await server.restart();
+    for (const source of [ECHO, PUSH, FAIL, INTEGERS]) {
+      await server.command('SCRIPT', 'LOAD', source);
+    }
+  });
+
+  it('takes a refused login for a failure of the way there', async () => {
+    await server.command('ACL', 'SETUSER', 'default', 'off');
+    try {
+      const wrong = { ...where, username: 'locker', password: 'wrong', offline: true };
+      const { port } = await adapter.open({ ...wrong, impatient: true });
+      const sent = [...port.evalsha([call(ECHO)]), ...port.evalsha([call(ECHO), call(ECHO)])];
+      for (const one of sent) {
+        const error = await one.catch((reason: unknown) => reason);
+        expect(String(error)).toMatch(/WRONGPASS|NOAUTH|closed|Max|max/);
+        // node-redis writes waiting commands together with the login: then NOAUTH is their reply
+        expect(port.isReply(error)).toBe((error as Error).message.startsWith('NOAUTH'));
+      }
+    } finally {
+      await server.command('ACL', 'SETUSER', 'default', 'on');
+    }
+  });
+}
+
+matrix(adapterSuite);

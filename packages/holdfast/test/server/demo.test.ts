@@ -1,0 +1,114 @@
+/**
+ * The demo, as a user starts it: it proves what it shows, and exits with 1 if it cannot. With a
+ * fault planted, it cannot.
+ */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import {
+  type Exit,
+  type Server,
+  spawnWorker,
+  startServer,
+  until,
+  type Worker,
+} from 'holdfast-testkit';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+const MAIN = fileURLToPath(new URL('../../../../examples/dist/demo/main.js', import.meta.url));
+
+interface Run extends Exit {
+  output: string;
+}
+
+function start(args: string[], fault?: string): Worker {
+  const env = fault === undefined ? {} : { HOLDFAST_DEMO_FAULT: fault };
+  return spawnWorker(MAIN, { args: ['--quick', ...args], env });
+}
+
+async function run(args: string[], fault?: string): Promise<Run> {
+  await using demo = start(args, fault);
+  const exit = await demo.exited;
+  return { ...exit, output: demo.output };
+}
+
+/** Only the test's own connection is left, and no key. */
+async function nothingLeft(server: Server): Promise<void> {
+  const clients = async (): Promise<number> =>
+    String(await server.command('CLIENT', 'LIST'))
+      .trim()
+      .split('\n').length;
+  await until(async () => (await clients()) === 1, { what: 'all connections closed' });
+  const empty = async (): Promise<boolean> => (await server.command('DBSIZE')) === 0;
+  await until(empty, { what: 'all keys gone', within: 10_000 });
+}
+
+const HELD = [
+  /✓ 0 overlaps seen by the resource in 3 visits/,
+  /✓ each holder had a higher fence than the one before/,
+  /✓ taken over [\d.]+ ms after the lease ended/,
+  /writes with fence \d+: REFUSED/,
+  /✓ the late write with the old fence was refused/,
+  /✓ the new holder's went through/,
+  /✓ the late one can know: held is false, its signal aborted/,
+];
+
+beforeAll(() => {
+  if (!existsSync(MAIN)) throw new Error('the demo is not built: npm run build');
+});
+
+describe.concurrent('the demo', { timeout: 60_000 }, () => {
+  it('proves what it shows, embedded', async () => {
+    const { code, output } = await run([]);
+    for (const line of HELD) expect(output).toMatch(line);
+    expect(output).not.toContain('✗');
+    expect(code).toBe(0);
+  });
+
+  it.each(['redis', 'valkey'] as const)('and with processes on %s', async (name) => {
+    await using server = await startServer({ server: name });
+    const { code, output } = await run(['--redis', server.url]);
+    for (const line of HELD) expect(output).toMatch(line);
+    for (const word of ['SIGKILL', 'SIGSTOP', 'SIGCONT']) expect(output).toContain(word);
+    expect(output).not.toContain('✗');
+    expect(code).toBe(0);
+    await nothingLeft(server);
+  });
+
+  it.each([
+    ['no-lock', /✗ [1-9]\d* overlaps? seen by the resource/],
+    ['early-release', /✗ taken over [\d.]+ ms BEFORE the lease ended/],
+    ['no-fence', /✗ the late write with the old fence was refused/],
+  ])('fails with the fault %s', async (fault, line) => {
+    const { code, output } = await run([], fault);
+    expect(output).toMatch(line);
+    expect(output.match(/✗/g)).toHaveLength(2);
+    expect(code).toBe(1);
+  });
+
+  it('fails with the fault no-lock in processes too', async () => {
+    await using server = await startServer({ server: 'redis' });
+    const { code, output } = await run(['--redis', server.url], 'no-lock');
+    expect(output).toMatch(/✗ [1-9]\d* overlaps? seen by the resource/);
+    expect(code).toBe(1);
+  });
+
+  it('says in one line that it cannot reach the server', async () => {
+    const server = await startServer({ server: 'redis' });
+    await server.stop();
+    const { code, output } = await run(['--redis', `redis://:secret@127.0.0.1:${server.port}`]);
+    expect(output.trim().split('\n')).toHaveLength(1);
+    expect(output).toContain(`127.0.0.1:${server.port}`);
+    expect(output).not.toContain('secret');
+    expect(code).toBe(1);
+  });
+
+  it('leaves nothing behind when it is interrupted while a worker is stopped', async () => {
+    await using server = await startServer({ server: 'redis' });
+    await using demo = start(['--redis', server.url]);
+    await until(() => demo.output.includes('is stopped (SIGSTOP)'), { within: 30_000 });
+    demo.kill('SIGINT');
+    expect(await demo.exited).toEqual({ code: 130, signal: null });
+    expect(demo.output).toContain('interrupted: all workers ended');
+    await nothingLeft(server);
+  });
+});

@@ -1,0 +1,154 @@
+/**
+ * The Lua scripts are the TypeScript engine: the same replies, pushes and stored state for the same
+ * random traffic, on every server that is supported. And that this test would notice if not.
+ *
+ * HOLDFAST_SEED repeats a run, HOLDFAST_DIFFERENTIAL_OPS makes it longer.
+ */
+import fc from 'fast-check';
+import { type Server, type ServerName, startServer } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Differential, loadScripts } from '../support/differential.js';
+import { FAULTS, faulty } from '../support/faults.js';
+import { crowds } from '../support/crowds.js';
+import { type Step, traffic } from '../support/traffic.js';
+
+const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
+const OPERATIONS = Number(process.env['HOLDFAST_DIFFERENTIAL_OPS'] ?? 140_000) / SERVERS.length;
+const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+/** A fault that is not noticed within so many sequences is not noticed. */
+const FAULT_RUNS = 4000;
+const PER_RUN = 100;
+
+/** Everything that traffic must bring about, and how often at least in so many operations. */
+const COVERED_IN = 70_000;
+const COVERAGE: Record<string, number> = {
+  'acquire granted': 5000,
+  'acquire queued': 2000,
+  'acquire refused': 500,
+  'acquire full': 40,
+  'acquire mismatch': 300,
+  'release freed': 1500,
+  'release kept': 80,
+  'release passed': 400,
+  'release dequeued': 200,
+  'release absent': 1000,
+  'renew renewed': 1000,
+  'renew absent': 1000,
+  'poll polled': 2000,
+  'poll standing granted': 1500,
+  'poll standing queued': 400,
+  'poll standing absent': 1000,
+  'inspect inspected': 1000,
+  'force forced': 1000,
+  'forced 0': 300,
+  'forced 1': 300,
+  'forced 2': 30,
+  'push grant': 1000,
+  'push revoke': 300,
+  'place regained': 300,
+  'holds of one owner': 200,
+  'passes given': 2000,
+  'grant repeated or joined': 700,
+  'fence above the time': 700,
+  'clock stepped back': 1000,
+};
+
+describe.each(SERVERS.map((name, index) => [name, SEED + index * 10_000] as const))(
+  'on %s',
+  (name, seed) => {
+    let server: Server;
+    let redis: Redis;
+    let subscriber: Redis;
+
+    beforeAll(async () => {
+      server = await startServer({ server: name });
+      redis = new Redis(server.port, server.host);
+      subscriber = redis.duplicate();
+    });
+    afterAll(async () => {
+      redis.disconnect();
+      subscriber.disconnect();
+      await server.stop();
+    });
+
+    it('the scripts answer, push and store what the engine does', {
+      timeout: 600_000,
+    }, async () => {
+      const differential = new Differential(redis, await loadScripts(redis));
+      await differential.listen(subscriber);
+      console.log(`differential on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
+      for (let round = 0; differential.operations < OPERATIONS; round++) {
+        const property = fc.asyncProperty(traffic, (steps) => differential.run(steps));
+        await fc.assert(property, { seed: seed + round, numRuns: PER_RUN });
+      }
+      console.log(table(differential));
+      const part = differential.operations / COVERED_IN;
+      const rare = Object.entries(COVERAGE).filter(
+        ([what, least]) => (differential.seen.get(what) ?? 0) < least * Math.min(1, part),
+      );
+      expect(rare, 'what the traffic brought about too seldom').toEqual([]);
+      expect(unlisted(differential), 'what the coverage does not list').toEqual([]);
+    });
+
+    it.each(crowds)('they agree on %s', async (_, steps) => {
+      const differential = new Differential(redis, await loadScripts(redis));
+      await differential.listen(subscriber);
+      await differential.run(steps);
+    });
+  },
+);
+
+describe('the differential test notices', () => {
+  let server: Server;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    server = await startServer({ server: 'redis' });
+    redis = new Redis(server.port, server.host);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  it.each(FAULTS.map((fault) => [fault.name, fault] as const))(
+    '%s',
+    { timeout: 300_000 },
+    async (_, fault) => {
+      const differential = new Differential(redis, await loadScripts(redis, faulty(fault)));
+      const subscriber = redis.duplicate();
+      try {
+        await differential.listen(subscriber);
+        const run = (steps: Step[]): Promise<void> => differential.run(steps);
+        const details = await fc.check(fc.asyncProperty(traffic, run), {
+          seed: SEED,
+          numRuns: FAULT_RUNS,
+          endOnFailure: true,
+        });
+        expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
+        // an error of the script or of the test is no difference that was noticed
+        expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
+      } finally {
+        subscriber.disconnect();
+      }
+    },
+  );
+
+  it('a fault whose text is not there', () => {
+    expect(() => faulty({ name: 'x', edits: [['renew.lua', 'no such text', '']] })).toThrow(
+      'x: found 0 times',
+    );
+    expect(() => faulty({ name: 'x', edits: [['renew.lua', 'local', '']] })).toThrow(/found \d\d?/);
+  });
+});
+
+function table({ seen, operations }: Differential): string {
+  const rows = [...seen].sort(([a], [b]) => (a < b ? -1 : 1));
+  const lines = rows.map(([what, count]) => `  ${what.padEnd(28)}${String(count).padStart(8)}`);
+  return [`  ${'operations'.padEnd(28)}${String(operations).padStart(8)}`, ...lines].join('\n');
+}
+
+function unlisted({ seen }: Differential): string[] {
+  return [...seen.keys()].filter((what) => COVERAGE[what] === undefined);
+}

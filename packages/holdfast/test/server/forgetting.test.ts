@@ -1,0 +1,79 @@
+/**
+ * What the Redis store leaves behind: nothing without an expiry at any moment, and nothing at all a
+ * retention after the last use (I9). In real time, on real servers.
+ */
+import { type Server, type ServerName, startServer, until } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { portFor } from '../../src/clients/detect.js';
+import type { Command } from '../../src/engine/types.js';
+import { RedisStore } from '../../src/store/redis/redis-store.js';
+import { asking } from '../support/crowds.js';
+
+const retention = 300;
+const ttl = 200;
+const more = { retention, ttl, claim: 50 };
+const mutex = { ...more, key: 'mutex', capacity: 1 };
+const several = { ...more, key: 'several', capacity: 3 };
+
+const steps: readonly Command[] = [
+  asking('a', mutex),
+  asking('b', mutex),
+  asking('c', { ...mutex, queue: false }),
+  asking('d', { ...mutex, capacity: 2 }),
+  asking('a', several),
+  asking('b', { ...several, weight: 3, owner: 'me' }),
+  asking('c', several),
+  { op: 'renew', key: 'mutex', id: 'a', ttl, retention },
+  { op: 'release', key: 'mutex', id: 'a', to: 'b', retention },
+  { op: 'poll', key: 'several', ids: ['b'], retention },
+  { op: 'inspect', key: 'several', limit: 10 },
+  { op: 'force', key: 'several', id: 'a', retention },
+  { op: 'release', key: 'several', id: 'nobody', to: '', retention },
+  { op: 'release', key: 'unknown', id: 'nobody', to: '', retention },
+  { op: 'release', key: 'mutex', id: 'b', to: '', retention },
+];
+
+describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
+  let server: Server;
+  let redis: Redis;
+  let store: RedisStore;
+
+  beforeAll(async () => {
+    server = await startServer({ server: name });
+    redis = new Redis(server.port, server.host);
+    store = new RedisStore(portFor(redis), 'f:');
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  /** Remaining life of every key there is; -1 where it has no end. */
+  async function lives(): Promise<[string, number][]> {
+    const keys = await redis.keys('*');
+    return Promise.all(keys.map(async (key) => [key, await redis.pttl(key)] as [string, number]));
+  }
+
+  it('every key has an end at all times, and comes to it', async () => {
+    for (const step of steps) {
+      await Promise.all(store.execute([step]));
+      const endless = (await lives()).filter(([, life]) => life === -1);
+      expect(endless, JSON.stringify(step)).toEqual([]);
+      const long = (await lives()).filter(([, life]) => life > retention + ttl);
+      expect(long, JSON.stringify(step)).toEqual([]);
+    }
+    expect((await lives()).map(([key]) => key).sort()).toContain('f:{several}');
+    await until(async () => (await redis.dbsize()) === 0, { within: 10_000 });
+  });
+
+  it('a held lease is remembered longer than it lasts, by its retention', async () => {
+    await Promise.all(store.execute([asking('a', { ...mutex, ttl: 5000 })]));
+    const [[, life]] = (await lives()) as [[string, number]];
+    expect(life).toBeGreaterThan(5000);
+    await Promise.all(store.execute([{ op: 'release', key: 'mutex', id: 'a', to: '', retention }]));
+    const [[, rest]] = (await lives()) as [[string, number]];
+    expect(rest).toBeLessThanOrEqual(retention);
+    await until(async () => (await redis.dbsize()) === 0, { within: 10_000 });
+  });
+});

@@ -1,0 +1,8 @@
+/** Nothing is left of what was acquired. */
+import { trial } from '../../../../trials/src/leaks.js';
+import { shareOf } from '../support/trials.js';
+
+shareOf(trial, {
+  'no-withdrawal': ['error'],
+  'keeps-listeners': ['abortListeners'],
+});

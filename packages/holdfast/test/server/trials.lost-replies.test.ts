@@ -1,0 +1,9 @@
+/** The server acted, and its reply was lost. */
+import { trial } from '../../../../trials/src/lost-replies.js';
+import { shareOf } from '../support/trials.js';
+
+shareOf(trial, {
+  'new-id': ['orphan'],
+  'no-withdrawal': ['orphan'],
+  'release-any': ['newer lease'],
+});

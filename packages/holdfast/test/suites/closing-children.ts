@@ -1,0 +1,63 @@
+/** Processes of their own: they end by themselves after `close`, and hand over on SIGTERM. */
+import { spawnWorker, type Worker } from 'holdfast-testkit';
+import { expect, it } from 'vitest';
+import type { Backend } from '../support/backends.js';
+import { freshKey, queued } from './helpers.js';
+
+/** Starts a child that uses the same backend. */
+function child(backend: Backend, program: string, key: string): Worker {
+  const { store, client, protocol } = backend;
+  const port = store === 'memory' ? 0 : backend.admin.port;
+  const setting = JSON.stringify({ client: client ?? 'memory', port, protocol, key });
+  return spawnWorker(new URL(`../children/${program}.mjs`, import.meta.url), { args: [setting] });
+}
+
+export function closingChildren(backend: Backend): void {
+  it('ends by itself after it has acquired, waited, and closed', async () => {
+    await using worker = child(backend, 'closes', freshKey());
+    // the connections that close has to end were there by then, so their absence means something
+    await worker.next('contended');
+    expect(await worker.next('closed')).toMatchObject({ timers: 0 });
+    expect(await worker.exited).toEqual({ code: 0, signal: null });
+  });
+
+  if (backend.store === 'memory') return;
+
+  it('that does not close stays: its wake connections keep it', async () => {
+    await using worker = child(backend, 'stays', freshKey());
+    await worker.next('done');
+    await worker.send({ type: 'close' });
+    expect(await worker.exited).toEqual({ code: 0, signal: null });
+  });
+
+  it('hands its lock over when it is told to end, and dies of the signal', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    await using worker = child(backend, 'holds', key);
+    const { fence } = await worker.next('holds');
+    // the lease would run for another minute
+    const waiting = holdfast.mutex(key).acquire();
+    await queued(holdfast, key, 1);
+    worker.kill('SIGTERM');
+    const lease = await waiting;
+    expect(lease.fence).toBeGreaterThan(fence as number);
+    expect(await worker.exited).toEqual({ code: null, signal: 'SIGTERM' });
+    expect(worker.messages.map(({ type }) => type)).toEqual(['holds', 'aborted']);
+  });
+
+  it('lets its work end within the grace before it dies', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    await using worker = child(backend, 'finishes', key);
+    await worker.next('holds');
+    const waiting = holdfast.mutex(key).acquire();
+    await queued(holdfast, key, 1);
+    worker.kill('SIGTERM');
+    await worker.next('closing');
+    expect((await holdfast.inspect(key))?.holders[0]?.pid).toBe(worker.pid);
+    await worker.send({ type: 'finish' });
+    expect((await waiting).held).toBe(true);
+    expect(await worker.exited).toEqual({ code: null, signal: 'SIGTERM' });
+    expect(worker.messages.map(({ type }) => type)).toEqual(['holds', 'closing', 'finished']);
+  });
+}

@@ -1,0 +1,126 @@
+/** The end of an instance. On any backend. */
+import { getEventListeners } from 'node:events';
+import { until } from 'holdfast-testkit';
+import { describe, expect, it } from 'vitest';
+import type { Backend } from '../support/backends.js';
+import { closingChildren } from './closing-children.js';
+import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
+
+export function closeSuite(backend: Backend): void {
+  describe('close', () => closing(backend));
+  describe('close, afterwards,', () => afterwards(backend));
+  describe('a process', () => closingChildren(backend));
+}
+
+function closing(backend: Backend): void {
+  it('rejects those who wait, and takes them out of the queue', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    await using _lease = await one.mutex(key).acquire();
+    const waiting = [
+      later(other.mutex(key).acquire()),
+      later(other.mutex(key).tryAcquire({ wait: 9e9 })),
+    ];
+    const running = later(other.mutex(key).run(() => 1));
+    await queued(one, key, 3);
+    await other.close();
+    for (const one of [...waiting, running]) {
+      expect((await failure(one, 'HOLDFAST_CLOSED')).key).toBe(key);
+    }
+    await queued(one, key, 0);
+  });
+
+  it('waits for those who hold, whose leases are renewed until then', async () => {
+    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire();
+    let closed = false;
+    const closing = one.close({ grace: 60_000 }).then(() => {
+      closed = true;
+    });
+    const next = later(other.mutex(key).acquire());
+    await queued(other, key, 1);
+    await until(async () => ((await other.inspect(key))?.holders[0]?.heldFor ?? 0) > 500);
+    expect(lease.held).toBe(true);
+    expect(closed).toBe(false);
+    expect(await lease.release()).toBe('freed');
+    await closing;
+    expect((await next).held).toBe(true);
+  });
+
+  it('after the grace releases what is still held, and aborts its signal', async () => {
+    const [one, other] = [await backend.make({ ttl: 60_000 }), await backend.make()];
+    const keys = [freshKey(), freshKey()];
+    const leases = await Promise.all(keys.map((key) => one.mutex(key).acquire()));
+    const reasons = leases.map(({ signal }) => aborted(signal));
+    const waiting = other.mutex(keys[0] as string).acquire();
+    await queued(other, keys[0] as string, 1);
+    await one.close({ grace: 20 });
+    for (const reason of reasons) {
+      expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST' });
+      expect((await reason).message).toContain('closed');
+    }
+    expect((await waiting).held).toBe(true);
+    expect(await other.inspect(keys[1] as string)).toBeNull();
+    expect(await leases[0]?.release()).toBe('lost');
+  });
+}
+
+function afterwards(backend: Backend): void {
+  it('is done once: a second call waits for the same end', async () => {
+    const holdfast = await backend.make();
+    const lease = await holdfast.mutex(freshKey()).acquire();
+    const ends: string[] = [];
+    const first = holdfast.close().then(() => ends.push('first'));
+    const second = holdfast.close({ grace: 0 }).then(() => ends.push('second'));
+    expect(ends).toEqual([]);
+    expect(lease.held).toBe(true);
+    await lease.release();
+    await Promise.all([first, second]);
+    expect(ends.sort()).toEqual(['first', 'second']);
+    await holdfast.close();
+  });
+
+  it('refuses acquisitions from then on', async () => {
+    const holdfast = await backend.make();
+    const mutex = holdfast.mutex(freshKey());
+    const closing = holdfast.close();
+    await failure(mutex.acquire(), 'HOLDFAST_CLOSED');
+    await closing;
+    await failure(mutex.tryAcquire(), 'HOLDFAST_CLOSED');
+    await failure(
+      mutex.run(() => 1),
+      'HOLDFAST_CLOSED',
+    );
+  });
+
+  it('happens at the end of an `await using` block', async () => {
+    const other = await backend.make();
+    const key = freshKey();
+    let mutex;
+    {
+      await using holdfast = await backend.make();
+      mutex = holdfast.mutex(key);
+      await (await mutex.acquire()).release();
+    }
+    await failure(mutex.acquire(), 'HOLDFAST_CLOSED');
+    await unused(other, key);
+  });
+
+  it('leaves no listener on signals, of the process or of a caller', async () => {
+    const before = process.listenerCount('SIGUSR2');
+    const holdfast = await backend.make({ closeOnSignals: ['SIGUSR2'] });
+    expect(process.listenerCount('SIGUSR2')).toBe(before + 1);
+    const key = freshKey();
+    const { signal } = new AbortController();
+    const lease = await holdfast.mutex(key).acquire({ signal });
+    const waiting = later(holdfast.mutex(key).acquire({ signal }));
+    await queued(holdfast, key, 1);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await lease.release();
+    await (await waiting).release();
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+    await holdfast.close();
+    expect(process.listenerCount('SIGUSR2')).toBe(before);
+  });
+}

@@ -1,0 +1,81 @@
+/** What the tests of the suites say often. */
+import { until } from 'holdfast-testkit';
+import { expect } from 'vitest';
+import type { Holdfast, HoldfastErrorCode, LockInfo } from '../../src/index.js';
+import { HoldfastError } from '../../src/index.js';
+
+let count = 0;
+
+/** A key that no other test uses. */
+export function freshKey(what = 'key'): string {
+  count += 1;
+  return `${what} ${process.pid}.${count}`;
+}
+
+/** The error that a promise rejects with, which must be one of ours with this code. */
+export async function failure(
+  promise: Promise<unknown>,
+  code: HoldfastErrorCode,
+): Promise<HoldfastError> {
+  const error = await promise.then(
+    (value) => new Error(`it resolved to ${String(value)}`),
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(HoldfastError);
+  expect(error).toMatchObject({ name: 'HoldfastError', code });
+  return error as HoldfastError;
+}
+
+/** Waits until so many stand in the store's queue. */
+export async function queued(holdfast: Holdfast, key: string, waiters: number): Promise<LockInfo> {
+  const look = async (): Promise<LockInfo | false> => {
+    const info = await holdfast.inspect(key);
+    return info?.waiterCount === waiters && info;
+  };
+  return until(look, { what: `${waiters} wait` });
+}
+
+/** Waits until nobody holds a key or waits for it. */
+export async function unused(holdfast: Holdfast, key: string): Promise<void> {
+  await until(async () => (await holdfast.inspect(key)) === null, { what: 'nobody uses it' });
+}
+
+/** Resolves when a signal aborts, to its reason. */
+export function aborted(signal: AbortSignal): Promise<HoldfastError> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(signal.reason as HoldfastError);
+    signal.addEventListener('abort', () => resolve(signal.reason as HoldfastError));
+  });
+}
+
+/** Marks a promise as one whose rejection is looked at later. */
+export function later<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** A turn of the event loop, as a critical section that others may come into. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** Sees whether two are inside at the same time, and whether fences grow. */
+export class Watch {
+  inside = 0;
+  most = 0;
+  readonly fences: number[] = [];
+
+  async visit(fence: number): Promise<void> {
+    this.inside += 1;
+    this.most = Math.max(this.most, this.inside);
+    this.fences.push(fence);
+    await turn();
+    this.inside -= 1;
+  }
+
+  get ascending(): boolean {
+    return this.fences.every((fence, at) => at === 0 || fence > (this.fences[at - 1] as number));
+  }
+}

@@ -1,0 +1,163 @@
+/** Looking at locks, and ending them by force. On any backend. */
+import { hostname } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import type { LockInfo } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { aborted, failure, freshKey, later, queued } from './helpers.js';
+import { inspectionList } from './inspection-list.js';
+
+export function inspectionSuite(backend: Backend): void {
+  describe('inspect', () => inspecting(backend));
+  describe('inspect, of a queue,', () => inspectingQueues(backend));
+  describe('list', () => inspectionList(backend));
+  describe('forceRelease', () => forcing(backend));
+}
+
+function inspecting(backend: Backend): void {
+  it('shows nothing of a lock that nobody uses', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    expect(await holdfast.inspect(key)).toBeNull();
+    await holdfast.mutex(key).run(() => undefined);
+    expect(await holdfast.inspect(key)).toBeNull();
+  });
+
+  it('shows who holds, with label, host and process', async () => {
+    const one = await backend.make({ label: 'from the instance' });
+    const other = await backend.make();
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire({ ttl: 20_000 });
+    const info = (await other.inspect(key)) as LockInfo;
+    expect(info).toMatchObject({ key, waiters: [], waiterCount: 0 });
+    expect(info.fence).toBeGreaterThanOrEqual(lease.fence);
+    expect(info.holders).toHaveLength(1);
+    expect(info.holders[0]).toMatchObject({
+      ...{ id: lease.id, fence: lease.fence, holds: 1, owner: undefined },
+      ...{ label: 'from the instance', host: hostname(), pid: process.pid },
+    });
+    expect(info.holders[0]?.remaining).toBeGreaterThan(10_000);
+    expect(info.holders[0]?.remaining).toBeLessThanOrEqual(20_000);
+    expect(info.holders[0]?.heldFor).toBeGreaterThanOrEqual(0);
+  });
+
+  it('shows the label of the acquisition, or the mutex, or the instance', async () => {
+    const holdfast = await backend.make({ label: 'instance' });
+    const labels: unknown[] = [];
+    const look = async (key: string): Promise<void> => {
+      labels.push((await holdfast.inspect(key))?.holders[0]?.label);
+    };
+    for (const [mutex, own] of [
+      [{}, {}],
+      [{ label: 'mutex' }, {}],
+      [{ label: 'mutex' }, { label: 'acquisition "é" \n' }],
+    ]) {
+      const key = freshKey();
+      await holdfast.mutex(key, mutex).run(() => look(key), own);
+    }
+    expect(labels).toEqual(['instance', 'mutex', 'acquisition "é" \n']);
+  });
+}
+
+function inspectingQueues(backend: Backend): void {
+  it('shows who waits, in order', async () => {
+    const [one, other] = [await backend.make(), await backend.make({ label: 'other' })];
+    const key = freshKey();
+    await using _lease = await one.mutex(key).acquire();
+    void later(other.mutex(key).acquire({ fair: true }));
+    await queued(one, key, 1);
+    void later(one.mutex(key).acquire({ owner: 'me', label: 'second' }));
+    const info = await queued(one, key, 2);
+    expect(info.waiters.map(({ label, fair, owner }) => ({ label, fair, owner }))).toEqual([
+      { label: 'other', fair: true, owner: undefined },
+      { label: 'second', fair: false, owner: 'me' },
+    ]);
+    const [first, second] = info.waiters.map(({ waitedFor }) => waitedFor) as [number, number];
+    expect(first).toBeGreaterThanOrEqual(second);
+    expect(second).toBeGreaterThanOrEqual(0);
+  });
+
+  it('shows the first hundred of many waiters, and how many there are', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    await using _lease = await holdfast.mutex(key).acquire();
+    for (let at = 0; at < 120; at++) void later(holdfast.mutex(key).acquire());
+    const info = await queued(holdfast, key, 120);
+    expect(info.waiters).toHaveLength(100);
+  });
+
+  it('changes nothing', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const lease = await holdfast.mutex(key).acquire({ ttl: 60, renew: false });
+    void later(holdfast.mutex(key).acquire());
+    await queued(holdfast, key, 1);
+    const before = lease.remaining();
+    await holdfast.inspect(key);
+    expect(lease.remaining()).toBeLessThanOrEqual(before);
+    await aborted(lease.signal);
+  });
+}
+
+function forcing(backend: Backend): void {
+  it('ends the lease, wakes the next waiter, and says how many it ended', async () => {
+    const [victim, waiter, admin] = [
+      await backend.make(),
+      await backend.make(),
+      await backend.make(),
+    ];
+    const key = freshKey();
+    const lease = await victim.mutex(key).acquire({ ttl: 60_000 });
+    const waiting = waiter.mutex(key).acquire();
+    await queued(admin, key, 1);
+    expect(await admin.forceRelease(key)).toBe(1);
+    const next = await waiting;
+    expect(next.fence).toBeGreaterThan(lease.fence);
+    expect(await lease.release()).toBe('lost');
+    expect((await admin.inspect(key))?.holders[0]?.id).toBe(next.id);
+  });
+
+  it('says 0 where nobody holds', async () => {
+    const holdfast = await backend.make();
+    expect(await holdfast.forceRelease(freshKey())).toBe(0);
+  });
+
+  it('of one acquisition leaves others alone', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const lease = await holdfast.mutex(key).acquire();
+    expect(await holdfast.forceRelease(key, { id: 'somebody else' })).toBe(0);
+    expect(lease.held).toBe(true);
+    expect(await holdfast.forceRelease(key, { id: lease.id })).toBe(1);
+    expect(await holdfast.inspect(key)).toBeNull();
+    await failure(holdfast.forceRelease(key, { id: '' }), 'HOLDFAST_BAD_OPTION');
+  });
+
+  it('aborts the signal at once in a process that has a wake channel', async () => {
+    // it would look after the queue in 15 s: what is granted at once is granted by push
+    const calm = { claimWindow: 60_000, retention: 600_000 };
+    const [victim, admin] = [await backend.make(calm), await backend.make()];
+    const [opener, key] = [freshKey(), freshKey()];
+    const first = await admin.mutex(opener).acquire();
+    const second = victim.mutex(opener).acquire();
+    await queued(admin, opener, 1);
+    await first.release();
+    await (await second).release();
+    // its next renewal would be 20 s away
+    const lease = await victim.mutex(key).acquire({ ttl: 60_000 });
+    const reason = aborted(lease.signal);
+    expect(await admin.forceRelease(key)).toBe(1);
+    expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
+    expect((await reason).message).toContain('by force');
+    expect(lease.held).toBe(false);
+  });
+
+  it('aborts the signal at the next renewal in a process that has none', async () => {
+    const [victim, admin] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const lease = await victim.mutex(key).acquire({ ttl: 300 });
+    const reason = aborted(lease.signal);
+    expect(await admin.forceRelease(key)).toBe(1);
+    expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
+    expect(await lease.release()).toBe('lost');
+  });
+}

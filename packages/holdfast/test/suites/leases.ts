@@ -1,0 +1,214 @@
+/** The behaviour of leases: renewal, limits, extension, warning, loss. On any backend. */
+import { until } from 'holdfast-testkit';
+import { describe, expect, it } from 'vitest';
+import type { Holdfast } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { aborted, failure, freshKey, later, unused } from './helpers.js';
+import { leaseFences } from './leases-fences.js';
+
+export function leaseSuite(backend: Backend): void {
+  describe('renewal', () => renewal(backend));
+  describe('extension', () => extension(backend));
+  describe('warning', () => warning(backend));
+  describe('end', () => ending(backend));
+  describe('fences', () => leaseFences(backend));
+}
+
+/** Waits until the store says that a lease has run for so long. */
+async function heldFor(holdfast: Holdfast, key: string, ms: number): Promise<void> {
+  await until(async () => {
+    const holder = (await holdfast.inspect(key))?.holders[0];
+    if (holder === undefined) throw new Error('nobody holds it');
+    return holder.heldFor > ms;
+  });
+}
+
+function renewal(backend: Backend): void {
+  it('keeps a lease for longer than its ttl', async () => {
+    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire();
+    await heldFor(other, key, 650);
+    expect(lease.held).toBe(true);
+    expect(lease.signal.aborted).toBe(false);
+    expect(await other.mutex(key).tryAcquire()).toBeNull();
+    expect(await lease.release()).toBe('freed');
+  });
+
+  it('keeps many leases', async () => {
+    const holdfast = await backend.make({ ttl: 300 });
+    const keys = Array.from({ length: 120 }, () => freshKey());
+    const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
+    await heldFor(holdfast, keys[119] as string, 500);
+    expect(leases.filter(({ held }) => held)).toHaveLength(120);
+  });
+
+  it('stops at the release: nothing revives the lease', async () => {
+    const holdfast = await backend.make({ ttl: 60 });
+    const key = freshKey();
+    const lease = await holdfast.mutex(key).acquire();
+    await heldFor(holdfast, key, 30);
+    const renewing = lease.extend(60).catch(() => undefined);
+    await lease.release();
+    await renewing;
+    expect(await holdfast.inspect(key)).toBeNull();
+    await failure(lease.extend(100), 'HOLDFAST_LOST');
+    expect(await holdfast.inspect(key)).toBeNull();
+  });
+
+  it('with renew: false is off, and the signal aborts before another is granted', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire({ ttl: 150, renew: false });
+    let heldAtGrant: boolean | undefined;
+    const next = other.mutex(key).acquire({ wait: 30_000 });
+    const granted = next.then(() => {
+      heldAtGrant = lease.held;
+    });
+    const reason = await aborted(lease.signal);
+    expect(reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
+    expect(reason.message).toContain('could not be renewed');
+    expect(lease.held).toBe(false);
+    expect(lease.remaining()).toBe(0);
+    expect(() => lease.assertHeld()).toThrow(reason.message);
+    await granted;
+    expect(heldAtGrant).toBe(false);
+    expect((await next).fence).toBeGreaterThan(lease.fence);
+  });
+
+  it('ends at maxHold', async () => {
+    const [one, other] = [await backend.make({ ttl: 120 }), await backend.make()];
+    const key = freshKey();
+    const start = performance.now();
+    const lease = await one.mutex(key).acquire({ maxHold: 300 });
+    const next = later(other.mutex(key).acquire({ wait: 30_000 }));
+    const reason = await aborted(lease.signal);
+    expect(reason.message).toContain('maxHold');
+    // longer than the ttl: it was renewed, or the wait would have been shorter
+    expect(performance.now() - start).toBeGreaterThan(250);
+    expect((await next).held).toBe(true);
+  });
+}
+
+function extension(backend: Backend): void {
+  it('gives at least what was asked for, and never shortens', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const lease = await holdfast.mutex(key).acquire({ ttl: 5000, renew: false });
+    expect(await lease.extend(20_000)).toBeGreaterThanOrEqual(20_000);
+    expect((await holdfast.inspect(key))?.holders[0]?.remaining).toBeGreaterThan(19_000);
+    expect(await lease.extend(100)).toBeGreaterThan(18_000);
+    expect(lease.held).toBe(true);
+  });
+
+  it('by ensure asks the store only if it must', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const lease = await holdfast.mutex(key).acquire({ ttl: 5000, renew: false });
+    const before = (await holdfast.inspect(key))?.holders[0]?.remaining as number;
+    expect(await lease.ensure(1000)).toBeGreaterThan(1000);
+    expect((await holdfast.inspect(key))?.holders[0]?.remaining).toBeLessThanOrEqual(before);
+    expect(await lease.ensure(30_000)).toBeGreaterThanOrEqual(30_000);
+    expect((await holdfast.inspect(key))?.holders[0]?.remaining).toBeGreaterThan(before);
+  });
+
+  it('beyond maxHold is refused', async () => {
+    const holdfast = await backend.make();
+    const lease = await holdfast.mutex(freshKey()).acquire({ ttl: 500, maxHold: 2000 });
+    const error = await failure(lease.extend(5000), 'HOLDFAST_BAD_OPTION');
+    expect(error.message).toContain('maxHold');
+    await failure(lease.ensure(Number.NaN), 'HOLDFAST_BAD_OPTION');
+    expect(lease.held).toBe(true);
+  });
+
+  it('of a lease that ended rejects with HOLDFAST_LOST', async () => {
+    const holdfast = await backend.make();
+    const lease = await holdfast.mutex(freshKey()).acquire({ ttl: 40, renew: false });
+    await aborted(lease.signal);
+    await failure(lease.extend(1000), 'HOLDFAST_LOST');
+    await failure(lease.ensure(1000), 'HOLDFAST_LOST');
+    expect(lease.held).toBe(false);
+  });
+
+  it('finds out that the store has forgotten the lease', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire();
+    expect(await other.forceRelease(key)).toBe(1);
+    await failure(lease.extend(20_000), 'HOLDFAST_LOST');
+    expect(lease.held).toBe(false);
+    expect(lease.signal.aborted).toBe(true);
+  });
+}
+
+function warning(backend: Backend): void {
+  it('comes once, before the lease ends', async () => {
+    const holdfast = await backend.make();
+    const warned: number[] = [];
+    let heldThen = false;
+    const lease = await holdfast.mutex(freshKey()).acquire({
+      ...{ ttl: 300, renew: false, expiringMs: 250 },
+      onExpiring: (remaining) => {
+        warned.push(remaining);
+        heldThen = lease.held;
+      },
+    });
+    await aborted(lease.signal);
+    expect(warned).toHaveLength(1);
+    expect(heldThen).toBe(true);
+    expect(warned[0]).toBeGreaterThan(0);
+    expect(warned[0]).toBeLessThanOrEqual(250);
+  });
+
+  it('leaves time to extend, and then comes again', async () => {
+    const holdfast = await backend.make();
+    let times = 0;
+    const lease = await holdfast.mutex(freshKey()).acquire({
+      ...{ ttl: 200, renew: false, expiringMs: 150 },
+      onExpiring: () => {
+        times += 1;
+        if (times < 3) void lease.extend(200);
+      },
+    });
+    await aborted(lease.signal);
+    expect(times).toBe(3);
+  });
+
+  it('does not come for a lease that was released', async () => {
+    const holdfast = await backend.make();
+    let warned = false;
+    const onExpiring = (): void => {
+      warned = true;
+    };
+    const terms = { ttl: 60, renew: false };
+    const lease = await holdfast.mutex(freshKey()).acquire({ ...terms, onExpiring });
+    await lease.release();
+    const other = await holdfast.mutex(freshKey()).acquire(terms);
+    await aborted(other.signal);
+    expect(warned).toBe(false);
+  });
+}
+
+function ending(backend: Backend): void {
+  it('by release does not abort the signal', async () => {
+    const holdfast = await backend.make();
+    const lease = await holdfast.mutex(freshKey()).acquire();
+    await lease.release();
+    expect(lease.signal.aborted).toBe(false);
+    expect(lease.held).toBe(false);
+    expect(() => lease.assertHeld()).toThrow('was released');
+  });
+
+  it('of which nobody knew shows in `signal` at once when it is looked at', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const lease = await holdfast.mutex(key).acquire({ ttl: 30, renew: false });
+    const end = performance.now() + 40;
+    // the event loop stands still, as under long synchronous work: no timer can tell
+    while (performance.now() < end);
+    expect(lease.held).toBe(false);
+    expect(lease.signal.aborted).toBe(true);
+    await failure(lease.extend(1000), 'HOLDFAST_LOST');
+    await unused(holdfast, key);
+  });
+}

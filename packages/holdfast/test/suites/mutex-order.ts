@@ -1,0 +1,133 @@
+/** Who is served when: strictly in turn, or overtaken within a bound. */
+import { expect, it } from 'vitest';
+import type { Holdfast } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { freshKey, queued } from './helpers.js';
+
+// nobody loses a turn to a slow machine: windows are far longer than a test
+const CALM = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+
+interface Arrival {
+  readonly name: string;
+  readonly holdfast: Holdfast;
+  readonly fair: boolean;
+}
+
+/**
+ * Lets everybody join the queue in a known order behind a holder, then releases, and gives the
+ * names in the order of the grants.
+ */
+async function served(
+  key: string,
+  holder: Omit<Arrival, 'name'>,
+  arrivals: readonly Arrival[],
+): Promise<string[]> {
+  const lease = await holder.holdfast.mutex(key, { fair: holder.fair }).acquire();
+  const order: string[] = [];
+  const done: Promise<void>[] = [];
+  for (const [index, { name, holdfast, fair }] of arrivals.entries()) {
+    const note = (): void => {
+      order.push(name);
+    };
+    done.push(holdfast.mutex(key, { fair }).run(note));
+    await queued(holder.holdfast, key, index + 1);
+  }
+  await lease.release();
+  await Promise.all(done);
+  return order;
+}
+
+/** How many were served before a name. */
+function before(order: readonly string[], name: string): number {
+  return order.indexOf(name);
+}
+
+/** So many instances that lose no turn to a slow machine. */
+function crew(backend: Backend, count: number, localHandOffs = 8): Promise<Holdfast[]> {
+  const all = Array.from({ length: count }, () => backend.make({ ...CALM, localHandOffs }));
+  return Promise.all(all);
+}
+
+export function mutexOrder(backend: Backend): void {
+  fair(backend);
+  bounded(backend);
+}
+
+function fair(backend: Backend): void {
+  it('is that of arrival, across instances, if all are fair', async () => {
+    const instances = await crew(backend, 3);
+    const arrivals = Array.from({ length: 12 }, (_, at): Arrival => {
+      // each instance has neighbours of its own in the queue, and others between them
+      const holdfast = instances[[0, 0, 1, 2, 0, 1][at % 6] as number] as Holdfast;
+      return { name: `${at}`, holdfast, fair: true };
+    });
+    const holder = { holdfast: instances[0] as Holdfast, fair: true };
+    const order = await served(freshKey(), holder, arrivals);
+    expect(order).toEqual(arrivals.map(({ name }) => name));
+  });
+
+  it('lets nobody overtake a fair waiter with leases granted after it came', async () => {
+    const [one, other] = (await crew(backend, 2)) as [Holdfast, Holdfast];
+    // the holder comes first, so it is asked to be fair: later ones find a fair waiter in the queue
+    const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
+    const arrivals = [
+      { name: 'own before', holdfast: one, fair: false },
+      { name: 'fair', holdfast: other, fair: true },
+      ...local.map((name) => ({ name, holdfast: one, fair: false })),
+    ];
+    const order = await served(freshKey(), { holdfast: one, fair: true }, arrivals);
+    expect(order.slice(0, 2)).toEqual(['own before', 'fair']);
+  });
+
+  it('lets a lease granted before a fair waiter came be passed on, within the bound', async () => {
+    const [one, other] = (await crew(backend, 2, 2)) as [Holdfast, Holdfast];
+    const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
+    const arrivals = [
+      { name: 'fair', holdfast: other, fair: true },
+      ...local.map((name) => ({ name, holdfast: one, fair: false })),
+    ];
+    const order = await served(freshKey(), { holdfast: one, fair: false }, arrivals);
+    expect(before(order, 'fair')).toBeLessThanOrEqual(2);
+  });
+}
+
+function bounded(backend: Backend): void {
+  it.each([0, 2, 8])('in the default mode lets %i overtake for each grant', async (bound) => {
+    const [one, other] = (await crew(backend, 2, bound)) as [Holdfast, Holdfast];
+    const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
+    const arrivals = [
+      { name: 'foreign', holdfast: other, fair: false },
+      ...local.map((name) => ({ name, holdfast: one, fair: false })),
+    ];
+    // the holder's own grant is the only one before that of the foreign waiter
+    const order = await served(freshKey(), { holdfast: one, fair: false }, arrivals);
+    expect(before(order, 'foreign')).toBeLessThanOrEqual(bound);
+    // and it does pass the lease on: the order is not just that of arrival
+    if (bound > 0) expect(before(order, 'foreign')).toBeGreaterThan(0);
+    expect(new Set(order).size).toBe(13);
+  });
+
+  it('would be seen to break the bound: a greater one lets more overtake', async () => {
+    const [one, other] = (await crew(backend, 2, 1000)) as [Holdfast, Holdfast];
+    const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
+    const arrivals = [
+      { name: 'foreign', holdfast: other, fair: false },
+      ...local.map((name) => ({ name, holdfast: one, fair: false })),
+    ];
+    const order = await served(freshKey(), { holdfast: one, fair: false }, arrivals);
+    expect(before(order, 'foreign')).toBeGreaterThan(8);
+    expect(order).not.toEqual(arrivals.map(({ name }) => name));
+  });
+
+  it('gives nothing to who only tries while others wait', async () => {
+    const [one, other] = (await crew(backend, 2)) as [Holdfast, Holdfast];
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire();
+    const waiting = other.mutex(key).acquire();
+    await queued(one, key, 1);
+    // sent one after the other on one connection: the lock goes to the queue, not to who tries
+    const [, tried] = await Promise.all([lease.release(), one.mutex(key).tryAcquire()]);
+    expect(tried).toBeNull();
+    expect((await waiting).held).toBe(true);
+  });
+}

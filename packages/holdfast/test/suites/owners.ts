@@ -1,0 +1,210 @@
+/** Entering again: by owner, and by asynchronous context. On any backend. */
+import { until } from 'holdfast-testkit';
+import { describe, expect, it } from 'vitest';
+import type { Lease } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { failure, freshKey, later, queued, turn } from './helpers.js';
+
+export function ownerSuite(backend: Backend): void {
+  describe('an owner', () => owners(backend));
+  describe('an owner, among others,', () => ownersAmongOthers(backend));
+  describe('a reentrant run', () => reentrantRuns(backend));
+  describe('a reentrant run, beside others', () => strangers(backend));
+}
+
+function owners(backend: Backend): void {
+  it('enters again, also from another instance, with the same fence', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const owner = 'batch 7';
+    const first = await one.mutex(key, { owner }).acquire();
+    const second = await one.mutex(key).acquire({ owner, wait: 0 });
+    const third = await other.mutex(key).tryAcquire({ owner });
+    const leases = [first, second, third] as Lease[];
+    expect(leases.map(({ holds }) => holds)).toEqual([1, 2, 3]);
+    expect(new Set(leases.map(({ fence }) => fence)).size).toBe(1);
+    expect(new Set(leases.map(({ id }) => id)).size).toBe(3);
+    const info = await other.inspect(key);
+    expect(info?.holders).toHaveLength(1);
+    expect(info?.holders[0]).toMatchObject({ owner, holds: 3 });
+  });
+
+  it('keeps the lock until the last of its holds is released, in any order', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const owner = 'batch 7';
+    const first = await one.mutex(key, { owner }).acquire();
+    const second = await other.mutex(key, { owner }).acquire();
+    expect(await first.release()).toBe('kept');
+    expect(await first.release()).toBe('kept');
+    expect(second.held).toBe(true);
+    expect(await one.mutex(key).tryAcquire()).toBeNull();
+    expect((await one.inspect(key))?.holders[0]?.holds).toBe(1);
+    expect(await second.release()).toBe('freed');
+    expect((await one.mutex(key).tryAcquire())?.held).toBe(true);
+  });
+
+  it('keeps others out, of another name and of none', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const lease = await holdfast.mutex(key, { owner: 'one' }).acquire();
+    expect(await holdfast.mutex(key, { owner: 'two' }).tryAcquire()).toBeNull();
+    expect(await holdfast.mutex(key).tryAcquire()).toBeNull();
+    expect(await lease.release()).toBe('freed');
+  });
+}
+
+function ownersAmongOthers(backend: Backend): void {
+  it('has all its waiting tasks served at once', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const owner = 'two tasks';
+    const stranger = await one.mutex(key).acquire();
+    const first = one.mutex(key, { owner }).acquire();
+    await queued(one, key, 1);
+    const second = other.mutex(key, { owner }).acquire();
+    await queued(one, key, 2);
+    await stranger.release();
+    const leases = await Promise.all([first, second]);
+    expect(new Set(leases.map(({ fence }) => fence)).size).toBe(1);
+    expect(leases.map(({ held }) => held)).toEqual([true, true]);
+    const ends = [await leases[0].release(), await leases[1].release()];
+    expect(ends).toEqual(['kept', 'freed']);
+  });
+
+  it('enters while strangers wait, and they are served when it has left', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const owner = 'insider';
+    const first = await one.mutex(key, { owner }).acquire();
+    const stranger = other.mutex(key).acquire();
+    await queued(one, key, 1);
+    const second = await one.mutex(key, { owner }).acquire({ wait: 0 });
+    await first.release();
+    expect((await other.inspect(key))?.waiterCount).toBe(1);
+    await second.release();
+    expect((await stranger).fence).toBeGreaterThan(first.fence);
+  });
+
+  it('has its lock kept by the renewals of any hold that is left', async () => {
+    const holdfast = await backend.make({ ttl: 300 });
+    const key = freshKey();
+    const owner = 'long';
+    const first = await holdfast.mutex(key, { owner }).acquire();
+    const second = await holdfast.mutex(key, { owner }).acquire();
+    await first.release();
+    await until(async () => ((await holdfast.inspect(key))?.holders[0]?.heldFor ?? 0) > 500);
+    expect(second.held).toBe(true);
+    expect((await holdfast.inspect(key))?.holders[0]?.holds).toBe(1);
+    expect(await second.release()).toBe('freed');
+  });
+
+  it('whose lease was forced away loses every hold', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const owner = 'victim';
+    const first = await one.mutex(key, { owner }).acquire();
+    const second = await one.mutex(key, { owner }).acquire();
+    expect(await other.forceRelease(key)).toBe(1);
+    const next = await other.mutex(key).acquire({ wait: 0 });
+    expect(await first.release()).toBe('lost');
+    expect(await second.release()).toBe('lost');
+    expect((await one.inspect(key))?.holders[0]?.id).toBe(next.id);
+  });
+}
+
+function reentrantRuns(backend: Backend): void {
+  it('enters again without asking, and releases when the outermost ends', async () => {
+    const holdfast = await backend.make();
+    const mutex = holdfast.mutex(freshKey(), { reentrant: true });
+    const depth = await mutex.run(async (outer) => {
+      const inner = await mutex.run(async (lease) => {
+        expect(lease).toBe(outer);
+        return mutex.run((innermost) => innermost);
+      });
+      expect(inner).toBe(outer);
+      expect(outer.held).toBe(true);
+      return 3;
+    });
+    expect(depth).toBe(3);
+    expect(await holdfast.inspect(mutex.key)).toBeNull();
+  });
+
+  it('is entered by all that it starts at the same time', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const mutex = holdfast.mutex(key, { reentrant: true });
+    await mutex.run(async (outer) => {
+      const inner = Array.from({ length: 10 }, () =>
+        mutex.run(async (lease) => {
+          await turn();
+          return lease.fence;
+        }),
+      );
+      expect(new Set(await Promise.all(inner))).toEqual(new Set([outer.fence]));
+      expect((await holdfast.inspect(key))?.holders[0]?.holds).toBe(1);
+    });
+  });
+
+  it('of another object for the same key is inside too, of another key is not', async () => {
+    const holdfast = await backend.make();
+    const [key, other] = [freshKey(), freshKey()];
+    const options = { reentrant: true };
+    await holdfast.mutex(key, options).run(async (outer) => {
+      await holdfast.mutex(key, options).run((lease) => expect(lease).toBe(outer));
+      await holdfast.mutex(other, options).run(async (lease) => {
+        expect(lease.key).toBe(other);
+        await holdfast.mutex(key, options).run((again) => expect(again).toBe(outer));
+      });
+    });
+  });
+}
+
+function strangers(backend: Backend): void {
+  it('does not count work that goes on after it has ended', async () => {
+    const holdfast = await backend.make();
+    const mutex = holdfast.mutex(freshKey(), { reentrant: true });
+    let goOn = (): void => undefined;
+    const gate = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    let detached: Promise<Lease> | undefined;
+    const ended = await mutex.run((lease) => {
+      detached = gate.then(() => mutex.run((own) => own));
+      return lease;
+    });
+    const between = await mutex.acquire();
+    goOn();
+    await queued(holdfast, mutex.key, 1);
+    await between.release();
+    const own = (await detached) as Lease;
+    expect(own).not.toBe(ended);
+    expect(own.fence).toBeGreaterThan(between.fence);
+  });
+
+  it('does not let in who was not started by it, nor who is not reentrant', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    const mutex = holdfast.mutex(key, { reentrant: true });
+    await mutex.run(async () => {
+      await failure(
+        holdfast.mutex(key).run(() => 1, { wait: 20 }),
+        'HOLDFAST_TIMEOUT',
+      );
+      expect(await mutex.tryAcquire()).toBeNull();
+    });
+    const lease = await mutex.acquire();
+    await failure(later(mutex.run(() => 1, { wait: 20 })), 'HOLDFAST_TIMEOUT');
+    await lease.release();
+  });
+
+  it('is not entered through another instance', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const options = { reentrant: true };
+    await one.mutex(key, options).run(async () => {
+      const inner = other.mutex(key, options).run(() => 1, { wait: 20 });
+      await failure(inner, 'HOLDFAST_TIMEOUT');
+    });
+  });
+}

@@ -1,0 +1,175 @@
+/**
+ * What the behaviour suites run on: the memory store, and every client on every server.
+ *
+ * A backend makes instances as so many processes would have them: each has a client of its own, and
+ * all of one backend share one server. Servers are started when the first test of a file needs one.
+ */
+import { type Server, type ServerName, startServer } from 'holdfast-testkit';
+import { afterAll, afterEach, beforeAll, describe } from 'vitest';
+import { type EmbeddedStore, Holdfast, type HoldfastOptions, memory } from '../../src/index.js';
+import { ADAPTERS, type Opened, type Protocol, type Where } from '../server/clients.support.js';
+
+export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redis-6';
+
+/** Something that a suite runs on. */
+export interface Backend {
+  readonly name: string;
+  readonly store: 'memory' | 'redis';
+  readonly client?: ClientName;
+  readonly server?: ServerName;
+  readonly protocol?: Protocol;
+  /** A new instance on a new client, as another process would have them. */
+  make(options?: HoldfastOptions): Promise<Holdfast>;
+  /** The server, to look at and to harm. Only of the store `redis`. */
+  readonly admin: Server;
+  /** Waits until there is something to run on. */
+  start(): Promise<void>;
+  /** Closes what was made. */
+  close(): Promise<void>;
+}
+
+/** A suite: a function that defines the tests of one backend. */
+export type Suite = (backend: Backend) => void;
+
+/** What each client speaks unless told otherwise, and what it may be told. */
+export const PROTOCOLS: Readonly<Record<ClientName, readonly Protocol[]>> = {
+  'ioredis-5': [2],
+  'ioredis-6': [3, 2],
+  'node-redis-5': [2, 3],
+  'node-redis-6': [3, 2],
+};
+
+export const CLIENTS: readonly ClientName[] = [
+  'ioredis-5',
+  'ioredis-6',
+  'node-redis-5',
+  'node-redis-6',
+];
+
+export const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
+
+const servers = new Map<ServerName, Promise<Server>>();
+
+/** The server of this test file. */
+export function serverOf(name: ServerName): Promise<Server> {
+  let server = servers.get(name);
+  if (server === undefined) {
+    server = startServer({ server: name });
+    servers.set(name, server);
+  }
+  return server;
+}
+
+/** Opens a client of one kind. */
+export function openClient(
+  client: ClientName,
+  where: Partial<Where> & { host: string; port: number },
+): Promise<Opened> {
+  const name = client.replace('node-', '').replace('-', ' ');
+  const adapter = ADAPTERS.find((one) => one.name === name);
+  if (adapter === undefined) throw new Error(`no adapter for ${client}`);
+  return adapter.open({ protocol: PROTOCOLS[client][0] as Protocol, ...where });
+}
+
+/** Instances and clients that were made, closed in the right order. */
+export class Made {
+  readonly #instances: Holdfast[] = [];
+  readonly #clients: Opened[] = [];
+
+  async on(opening: Promise<Opened>, options: HoldfastOptions = {}): Promise<Holdfast> {
+    const opened = await opening;
+    this.#clients.push(opened);
+    return this.add(new Holdfast(opened.client as object, options));
+  }
+
+  add(instance: Holdfast): Holdfast {
+    this.#instances.push(instance);
+    return instance;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#instances.splice(0).map((one) => one.close({ grace: 0 })));
+    await Promise.all(this.#clients.splice(0).map((one) => one.close()));
+  }
+}
+
+function memoryBackend(): Backend {
+  const made = new Made();
+  let store: EmbeddedStore = memory();
+  return {
+    name: 'memory',
+    store: 'memory',
+    make: async (options = {}) => made.add(new Holdfast(store, options)),
+    get admin(): Server {
+      throw new Error('memory has no server');
+    },
+    start: async () => {
+      store = memory();
+    },
+    close: () => made.close(),
+  };
+}
+
+function redisBackend(client: ClientName, server: ServerName, protocol: Protocol): Backend {
+  const made = new Made();
+  let running: Server | undefined;
+  const admin = (): Server => {
+    if (running === undefined) throw new Error('the server has not been started');
+    return running;
+  };
+  const wire = PROTOCOLS[client][0] === protocol ? '' : ` RESP${protocol}`;
+  return {
+    name: `${client}${wire} on ${server}`,
+    ...{ store: 'redis', client, server, protocol },
+    make: (options) => {
+      const { host, port } = admin();
+      return made.on(openClient(client, { host, port, protocol }), options);
+    },
+    get admin() {
+      return admin();
+    },
+    start: async () => {
+      running = await serverOf(server);
+    },
+    close: () => made.close(),
+  };
+}
+
+const usual = (client: ClientName): Protocol => PROTOCOLS[client][0] as Protocol;
+
+export const MEMORY: Backend = memoryBackend();
+
+/** Each client on each server, as it speaks by itself. */
+export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>
+  CLIENTS.map((client) => redisBackend(client, server, usual(client))),
+);
+
+/** Those that can be told to speak the other version of the protocol. */
+export const OTHER_PROTOCOL: readonly Backend[] = SERVERS.flatMap((server) =>
+  CLIENTS.flatMap((client) =>
+    PROTOCOLS[client].slice(1).map((protocol) => redisBackend(client, server, protocol)),
+  ),
+);
+
+export const ALL_BACKENDS: readonly Backend[] = [MEMORY, ...REDIS_BACKENDS];
+
+/** Instantiates a suite on backends. The names of the tests are what `matrix.test.ts` looks at. */
+export function onBackends(name: string, backends: readonly Backend[], suite: Suite): void {
+  describe.each(backends.map((backend) => [backend.name, backend] as const))(
+    `${name} / %s`,
+    (_, backend) => {
+      beforeAll(() => backend.start());
+      afterEach(() => backend.close());
+      suite(backend);
+    },
+  );
+  stopServersAfterwards();
+}
+
+/** Ends this file's servers after its last test. */
+export function stopServersAfterwards(): void {
+  afterAll(async () => {
+    for (const server of servers.values()) await (await server).stop();
+    servers.clear();
+  });
+}

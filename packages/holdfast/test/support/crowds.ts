@@ -1,0 +1,81 @@
+/** Sequences that random traffic hardly brings about: with more to do than one command does. */
+import type { Acquire, Command } from '../../src/engine/types.js';
+import { literally, type Step } from './traffic.js';
+
+const key = 'k2';
+const retention = 86_400_000;
+/** More than any limit of one command. */
+const MANY = 1300;
+
+export function asking(id: string, more: Partial<Acquire> = {}): Acquire {
+  return {
+    ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 2000, ttl: 1000, claim: 1000 },
+    ...{ fair: false, passes: 0, channel: '', queue: true, ticket: 0, maxQueue: 1e6 },
+    ...{ retention, meta: '' },
+    ...more,
+  };
+}
+
+function many(more: (index: number) => Partial<Acquire>): Step[] {
+  return Array.from({ length: MANY }, (_, index) => literally(asking(`m${index}`, more(index))));
+}
+
+const poll = (...ids: string[]): Command => ({ op: 'poll', key, ids, retention });
+const force: Command = { op: 'force', key, id: '', retention };
+const release = (id: string): Command => ({ op: 'release', key, id, to: '', retention });
+const all = { weight: 2000, owner: '' };
+
+export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
+  [
+    'more leases that expire at once than one command removes',
+    [
+      ...many(() => ({})),
+      literally(poll('m0'), 1_000_000),
+      literally(asking('next', all)),
+      literally(poll('next')),
+    ],
+  ],
+  [
+    'an expired lease that asks again before it was removed',
+    [
+      ...many((index) => ({ owner: index === MANY - 1 ? 'o' : '' })),
+      literally(asking(`m${MANY - 2}`), 1_000_000),
+      literally(asking(`m${MANY - 1}`, { owner: 'o' })),
+      literally(poll(`m${MANY - 1}`)),
+      literally(asking('again', { owner: 'o' })),
+      literally(poll('again')),
+    ],
+  ],
+  [
+    'an owner whose expired lease is there when it is granted another',
+    [
+      ...many((index) => ({ owner: index === MANY - 1 ? 'o' : '' })),
+      literally(asking('new', { owner: 'o' }), 1_000_000),
+      literally(poll()),
+      literally(asking('joins', { owner: 'o' })),
+    ],
+  ],
+  [
+    'more dead waiters than one command skips',
+    [
+      literally(asking('holder', all)),
+      ...many(() => ({ channel: 'dead-1' })),
+      literally(asking('alive', { channel: 'live-1' })),
+      literally(release('holder')),
+      literally(poll('alive')),
+    ],
+  ],
+  [
+    'more waiters than one command serves',
+    [
+      literally(asking('holder', all)),
+      ...many(() => ({ channel: 'live-1' })),
+      literally(release('holder')),
+      literally(poll('m0', 'm1299')),
+    ],
+  ],
+  [
+    'more leases than one command ends by force',
+    [...many(() => ({ channel: 'live-1' })), literally(force), literally(force), literally(force)],
+  ],
+];

@@ -1,0 +1,185 @@
+/**
+ * Drives the TypeScript engine and the Lua scripts with the same commands at the same times, and
+ * compares every reply, every push, and after each sequence the whole state, field by field.
+ *
+ * The scripts are the real ones but for `lib/clock.lua`, whose text is replaced by one that reads
+ * the time from one more key: time steps cost nothing then, and the server's own clock plays no
+ * part. Keys are named anew for each sequence, so that a server is never cleared.
+ */
+import { fileURLToPath } from 'node:url';
+import type { Redis } from 'ioredis';
+import { loadScript } from '../../../../tools/lua.mjs';
+import { Engine } from '../../src/engine/engine.js';
+import type { Command, Op, Push, Reply } from '../../src/engine/types.js';
+import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
+import { keysOf } from '../../src/store/redis/keys.js';
+import { DUMP, type Dump, dumpOf } from './dump.js';
+import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
+
+export const FOLDER: string = fileURLToPath(
+  new URL('../../src/store/redis/scripts/', import.meta.url),
+);
+const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[4])\n';
+const OPS: readonly Op[] = ['acquire', 'release', 'renew', 'poll', 'force', 'inspect'];
+/** What is published here after a sequence arrives after all of its pushes. */
+const SYNC = 'differential-sync';
+
+export type Scripts = Readonly<Record<string, { sha: string; source: string }>>;
+
+/** Loads the scripts on a virtual clock into a server, with other text for some files. */
+export async function loadScripts(
+  redis: Redis,
+  replace: Record<string, string> = {},
+): Promise<Scripts> {
+  const scripts: Record<string, { sha: string; source: string }> = {};
+  for (const op of OPS) {
+    const own = Object.fromEntries(
+      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === `${op}.lua`),
+    );
+    const { source } = loadScript(`${FOLDER}${op}.lua`, {
+      replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...own },
+    });
+    scripts[op] = { source, sha: (await redis.script('LOAD', source)) as string };
+  }
+  return scripts;
+}
+
+/** What the engine did with a sequence. */
+interface Expected {
+  readonly sent: { command: Command; now: number; reply: Reply }[];
+  readonly pushes: [string, Push][];
+  readonly states: readonly (Dump | null)[];
+}
+
+/** Sequences that were run, by all drivers: none meets what another has left in the server. */
+let sequences = 0;
+
+/** One driver of both sides: counts what it did. */
+export class Differential {
+  operations = 0;
+  /** How often each thing that can happen did. */
+  readonly seen: Map<string, number> = new Map();
+  readonly #redis: Redis;
+  readonly #scripts: Scripts;
+  readonly #heard: [string, Push][] = [];
+  #synced: (prefix: string) => void = () => undefined;
+
+  constructor(redis: Redis, scripts: Scripts) {
+    this.#redis = redis;
+    this.#scripts = scripts;
+  }
+
+  /** Listens on the live channels. To be called before anything runs. */
+  async listen(subscriber: Redis): Promise<void> {
+    subscriber.on('message', (channel: string, payload: string) => {
+      if (channel === SYNC) this.#synced(payload);
+      const push = decodePush(payload);
+      if (push !== undefined) this.#heard.push([channel, push]);
+    });
+    await subscriber.subscribe(SYNC, ...LIVE_CHANNELS);
+  }
+
+  /** Runs one sequence on both sides. Throws at the first difference. */
+  async run(steps: readonly Step[]): Promise<void> {
+    const prefix = `d${process.pid}-${sequences++}:`;
+    const expected = this.#expect(steps);
+    this.operations += expected.sent.length;
+    this.#heard.length = 0;
+    const pipeline = this.#redis.pipeline();
+    for (const { command, now } of expected.sent) {
+      const { sha } = this.#scripts[command.op] as { sha: string };
+      pipeline.evalsha(sha, 4, ...keysOf(prefix, command.key), `${now}`, ...encode(command));
+    }
+    for (const key of KEYS) pipeline.eval(DUMP, 3, ...keysOf(prefix, key));
+    pipeline.publish(SYNC, prefix);
+    const allHeard = this.#heardOf(prefix);
+    const answers = (await pipeline.exec()) as [Error | null, unknown][];
+    await allHeard;
+    for (const [index, { command, reply }] of expected.sent.entries()) {
+      const [error, raw] = answers[index] as [Error | null, unknown];
+      const what = `reply to step ${index} ${JSON.stringify(command)}`;
+      if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
+      same(what, answerTo(command, raw), reply);
+    }
+    same('pushes', this.#heard, expected.pushes);
+    for (const [index, key] of KEYS.entries()) {
+      const [error, raw] = answers[expected.sent.length + index] as [Error | null, string];
+      if (error !== null) throw error;
+      same(`state of ${key}`, JSON.parse(raw), expected.states[index]);
+    }
+  }
+
+  #expect(steps: readonly Step[]): Expected {
+    const engine = new Engine((channel) => (LIVE_CHANNELS.includes(channel) ? 1 : 0));
+    const pushes: [string, Push][] = [];
+    const tickets = new Map<string, number>();
+    const sent: Expected['sent'] = [];
+    // far in the future, so that the server's real expiry of keys never comes in between
+    let now = (Date.now() + 86_400_000) * 1000;
+    const apply = (command: Command): void => {
+      const { key } = command;
+      const before = engine.resource(key)?.fence ?? 0;
+      const outcome = engine.apply(command, now);
+      const { reply } = outcome;
+      for (const { channel, push } of outcome.pushes) {
+        this.#count(`push ${push.kind}`);
+        if (LIVE_CHANNELS.includes(channel)) pushes.push([channel, push]);
+      }
+      if (command.op === 'acquire' && reply.status === 'queued') {
+        if (command.ticket !== 0 && command.ticket === reply.ticket) this.#count('place regained');
+        tickets.set(`${key} ${command.id}`, reply.ticket);
+      }
+      this.#countReply(command, reply, before);
+      sent.push({ command, now, reply });
+    };
+    for (const step of steps) {
+      const resource = (): ReturnType<Engine['resource']> => engine.resource(step.command.key);
+      const elapsed = elapsedOf(step, resource(), now);
+      if (elapsed < 0) this.#count('clock stepped back');
+      now += elapsed;
+      apply(commandOf(step, resource(), tickets));
+    }
+    for (const key of KEYS) apply({ op: 'inspect', key, limit: 1000 });
+    return { sent, pushes, states: KEYS.map((key) => dumpOf(engine.resource(key))) };
+  }
+
+  #countReply(command: Command, reply: Reply, fenceBefore: number): void {
+    this.#count(`${command.op} ${reply.status}`);
+    if (reply.status === 'granted') {
+      if (reply.holds > 1) this.#count('holds of one owner');
+      if (reply.passes > 0) this.#count('passes given');
+      if (reply.fence <= fenceBefore) this.#count('grant repeated or joined');
+      if (reply.fence > reply.now && reply.fence > fenceBefore) this.#count('fence above the time');
+    } else if (reply.status === 'polled') {
+      for (const { status } of reply.standings) this.#count(`poll standing ${status}`);
+    } else if (reply.status === 'forced') {
+      this.#count(`forced ${Math.min(reply.ended, 2)}`);
+    }
+  }
+
+  #count(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  /** Pushes come over another connection than replies: resolves when a sequence's are here. */
+  #heardOf(sequence: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#synced = (prefix) => {
+        if (prefix === sequence) resolve();
+      };
+    });
+  }
+}
+
+function same(what: string, actual: unknown, expected: unknown): void {
+  const [a, e] = [JSON.stringify(sorted(actual)), JSON.stringify(sorted(expected))];
+  if (a !== e) throw new Error(`${what}\n  Lua        ${a}\n  TypeScript ${e}`);
+}
+
+/** The same fields in the same order, whoever made the object. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
+}

@@ -1,0 +1,89 @@
+/**
+ * All that is stored of a resource, in one shape for both sides: as the Redis store has it in its
+ * three keys, and as those keys would have to be for the engine's resource.
+ */
+import type { Holder, Resource, Waiter } from '../../src/engine/resource.js';
+
+/** A field's values as text: numbers of Lua have no other exact form. */
+export interface Dump {
+  readonly record: Readonly<Record<string, readonly string[]>>;
+  /** Ids and scores in turn, in order. */
+  readonly queue: string;
+  readonly expiries: string;
+  /** When each of the three keys ends, -2 if there is no such key. */
+  readonly ends: readonly number[];
+}
+
+/** Answers a `Dump` as JSON. The record's fields are described in `lib/record.lua`. */
+export const DUMP = `
+local all = redis.call('HGETALL', KEYS[1])
+if #all == 0 then return 'null' end
+local record = {}
+for index = 1, #all, 2 do
+  local field, value = all[index], { all[index + 1] }
+  if field == 's' or string.find(field, '^[hw]:') then value = { cmsgpack.unpack(value[1]) } end
+  for at, one in ipairs(value) do
+    value[at] = type(one) == 'number' and string.format('%.0f', one) or one
+  end
+  record[field] = value
+end
+local function list(key)
+  local found = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  for at = 2, #found, 2 do found[at] = string.format('%.0f', tonumber(found[at])) end
+  return table.concat(found, ' ')
+end
+local ends = {}
+for index = 1, 3 do ends[index] = redis.call('PEXPIRETIME', KEYS[index]) end
+local queue, expiries = list(KEYS[2]), list(KEYS[3])
+return cjson.encode({ record = record, queue = queue, expiries = expiries, ends = ends })
+`;
+
+export function dumpOf(resource: Resource | undefined): Dump | null {
+  if (resource === undefined) return null;
+  const { queue, expiries, capacity, lastTicket } = resource;
+  const record: Record<string, string[]> = { s: summaryOf(resource) };
+  for (const holder of resource.holders.values()) {
+    // a sole lease is part of the summary, and needs no order
+    if (capacity === 1) record['s']?.push(holder.id, ...holderOf(holder));
+    else record[`h:${holder.id}`] = holderOf(holder);
+  }
+  for (const waiter of resource.waiters.values()) record[`w:${waiter.id}`] = waiterOf(waiter);
+  for (const [owner, id] of resource.owners) record[`p:${owner}`] = [id];
+  for (const [id, root] of resource.holds) record[`r:${id}`] = [root];
+  const ordered = capacity === 1 ? '' : listOf(expiries);
+  const end = Math.floor(resource.forgetAt / 1000);
+  const queueEnd = queue.size > 0 && lastTicket > 0 ? end : -2;
+  return {
+    record,
+    queue: listOf(queue),
+    expiries: ordered,
+    ends: [end, queueEnd, ordered === '' ? -2 : end],
+  };
+}
+
+function summaryOf(resource: Resource): string[] {
+  const { capacity, fence, lastTicket, used, latest, fairWaiting } = resource;
+  return texts(capacity, fence, lastTicket, used, latest, fairWaiting);
+}
+
+function holderOf(holder: Holder): string[] {
+  const { expires, weight, fence, passes, ttl, since, owner, channel, meta } = holder;
+  const holds = owner === '' ? '' : ` ${[...holder.holds].join(' ')} `;
+  return texts(expires, weight, fence, passes, ttl, since, owner, holds, channel, meta);
+}
+
+function waiterOf(waiter: Waiter): string[] {
+  const { ticket, weight, ttl, claim, passes, fair, owner, channel, meta } = waiter;
+  return texts(ticket, weight, ttl, claim, passes, Number(fair), owner, channel, meta);
+}
+
+function texts(...values: (string | number)[]): string[] {
+  return values.map(String);
+}
+
+function listOf(ranked: Resource['queue']): string {
+  return ranked
+    .first(ranked.size)
+    .flatMap((id) => [id, String(ranked.score(id))])
+    .join(' ');
+}

@@ -1,0 +1,154 @@
+/**
+ * Mistakes that could have been made in the scripts, each as a change of their text. The
+ * differential test must notice every one of them: that is what it is worth.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FOLDER } from './differential.js';
+
+type Edit = readonly [file: string, from: string, to: string];
+
+export interface Fault {
+  readonly name: string;
+  readonly edits: readonly Edit[];
+}
+
+function fault(name: string, ...edits: Edit[]): Fault {
+  return { name, edits };
+}
+
+const acquire = 'acquire.lua';
+const release = 'release.lua';
+const renew = 'renew.lua';
+const poll = 'poll.lua';
+const force = 'force.lua';
+const inspect = 'inspect.lua';
+const record = 'lib/record.lua';
+const holders = 'lib/holders.lua';
+const serve = 'lib/serve.lua';
+
+const free = 'return used + weight <= capacity and queue_length() == 0';
+const listed = "if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then";
+
+export const FAULTS: readonly Fault[] = [
+  fault('acquire: a newcomer overtakes the queue', [
+    acquire,
+    free,
+    free.replace(' and queue_length() == 0', ''),
+  ]),
+  fault('acquire: one permit too many', [acquire, free, free.replace('<= ', '< 1 + 1 + ')]),
+  fault('acquire: a queue one longer than allowed', [acquire, '>= max_queue', '> max_queue']),
+  fault('acquire: a repeat joins the queue again', [acquire, 'if waiter then', 'if false then']),
+  fault('acquire: the waiter keeps its old channel', [acquire, 'waiter.channel = channel', '']),
+  fault('acquire: an owner does not join', [
+    acquire,
+    'local own = lease_of_owner(owner)\n  if own then\n    dequeue',
+    'local own = nil\n  if own then\n    dequeue',
+  ]),
+  fault('acquire: who joined stays queued', [acquire, 'dequeue(id)\n    held', 'held']),
+  fault(
+    'acquire: holds doubled on repeat',
+    [acquire, 'if not held then', 'do'],
+    [holders, listed, 'if true then'],
+  ),
+  fault('acquire: a repeat prolongs the lease', [
+    acquire,
+    'reply = granted(lease_of(id))',
+    'reply = granted(join(held, id, ttl))',
+  ]),
+  fault('acquire: a join serves nobody', [
+    acquire,
+    'if held or (capacity ~= wanted_capacity and not idle()) then',
+    'if capacity ~= wanted_capacity and not idle() then',
+  ]),
+  fault('acquire: who does not wait does not join', [
+    acquire,
+    'if own then return granted(join(own, id, ttl)) end',
+    '',
+  ]),
+  fault('acquire: a mismatch serves nobody', [
+    acquire,
+    'if held or (capacity ~= wanted_capacity and not idle()) then',
+    'if held then',
+  ]),
+  fault('acquire: an idle capacity stays', [
+    acquire,
+    'if capacity ~= wanted_capacity and idle() then',
+    'if not known then',
+  ]),
+  fault('release: the id is not compared', [
+    release,
+    'local held = lease_of(id)',
+    'local held = lease_of(id) or sole',
+  ]),
+  fault('release: the queue is not served', [release, "serve('')\n", '']),
+  fault('release: passes never run out', [release, 'h.passes - 1', 'h.passes']),
+  fault('release: the fence is passed on', [release, 'h.fence + 1', 'h.fence']),
+  fault('release: passed to an owner', [release, "successor.owner == ''", 'true']),
+  fault('release: passing prolongs', [release, 'expires = h.expires', 'expires = now + 5e6']),
+  fault('release: a queued id is not withdrawn', [release, 'elseif dequeue(id)', 'elseif false']),
+  fault('renew: shortens', [renew, 'if held then extend', 'if held then held.expires = 0 extend']),
+  fault('renew: revives', [
+    renew,
+    'drop_expired()\nlocal held = lease_of(id)',
+    'local held = read_holder(id)',
+  ]),
+  fault('renew: the queue is not served', [renew, "serve('')\n", '']),
+  fault('poll: the queue is not served', [poll, "serve('')\n", '']),
+  fault('poll: the expired are kept', [poll, 'drop_expired()\n', '']),
+  fault('poll: a stranger is queued', [poll, "read('w:' .. id) and 'queued'", "'queued'"]),
+  fault('force: the queue is not served', [force, "serve('')\n", '']),
+  fault('force: the victim is not told', [force, "push(h.channel, 'r ' .. victim)", '']),
+  fault('force: one id ends all', [force, "if id ~= '' then", 'if false then']),
+  fault('force: a hold is no lease', [force, 'lease_of(id)', 'read_holder(id)']),
+  fault('inspect: the expired are shown', [inspect, 'if h and h.expires > now', 'if h']),
+  fault('inspect: only those shown count', [
+    inspect,
+    'queue_length(), holders',
+    '#waiters, holders',
+  ]),
+  fault('record: what is deleted stays', [record, "in_chunks('HDEL', deleted)", '']),
+  fault('record: forgotten before the lease ends', [record, 'math.max(now, latest)', 'now']),
+  fault('record: the known keep their expiry', [
+    record,
+    "  if known then redis.call('PEXPIREAT', resource, at) end",
+    '',
+  ]),
+  fault('holders: < for <= at the expiry', [holders, 'sole.expires <= now', 'sole.expires < now']),
+  fault('holders: < for <= among several', [
+    holders,
+    "string.format('%.0f', now)",
+    "string.format('(%.0f', now)",
+  ]),
+  fault('holders: the fence is the time', [holders, 'math.max(fence + 1, now)', 'now']),
+  fault('holders: the fence is a count', [holders, 'math.max(fence + 1, now)', 'fence + 1']),
+  fault('holders: no fences for passes', [holders, 'fence = own + passes', 'fence = own']),
+  fault('holders: passes past the fair', [holders, ' or fair_waiting > 0', '']),
+  fault('holders: what ends is still used', [holders, 'used = used - h.weight', '']),
+  fault('holders: extending shortens', [holders, 'math.max(h.expires, expires)', 'expires']),
+  fault('holders: an owner stays one', [
+    holders,
+    "if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end",
+    '',
+  ]),
+  fault('serve: the dead are granted', [serve, 'return receivers ~= 0', 'return true']),
+  fault('serve: order by id', [serve, "'ZADD', queue, w.ticket", "'ZADD', queue, 0"]),
+  fault('serve: tickets repeat', [serve, 'math.max(last_ticket + 1, now)', 'now']),
+  fault('serve: the place is not given back', [serve, 'if w.ticket == 0 then', 'do']),
+  fault('serve: one permit is never used', [serve, '> capacity then', '>= capacity then']),
+  fault('serve: a pushed lease is whole', [serve, 'or math.min(w.ttl, w.claim)', 'or w.ttl']),
+  fault('serve: the fair wait for ever', [serve, 'fair_waiting = fair_waiting - w.fair', '']),
+  fault('serve: the asker is not spared', [serve, 'id == self or w.channel', 'w.channel']),
+];
+
+/** The changed files of a fault. Throws unless every text to change is there exactly once. */
+export function faulty({ name, edits }: Fault): Record<string, string> {
+  const files: Record<string, string> = {};
+  for (const [file, from, to] of edits) {
+    const text = files[file] ?? readFileSync(join(FOLDER, file), 'utf8');
+    const found = text.split(from).length - 1;
+    if (found !== 1) throw new Error(`${name}: found ${found} times in ${file}: ${from}`);
+    files[file] = text.replace(from, () => to);
+  }
+  return files;
+}

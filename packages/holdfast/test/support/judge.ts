@@ -1,0 +1,169 @@
+/**
+ * Watches an engine from outside while traffic goes through it, and says which invariant a command
+ * has broken. It knows nothing of how the engine works: it compares what was before with what is.
+ */
+import { Engine } from '../../src/engine/engine.js';
+import type { Resource } from '../../src/engine/resource.js';
+import type { Command, Reply } from '../../src/engine/types.js';
+import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
+
+/** More than any traffic asks for. */
+const PASSES_MAX = 3;
+
+/** What was seen of a key so far. */
+interface Past {
+  /** The largest fence of a grant. */
+  top: number;
+  readonly fences: Set<number>;
+  readonly holders: Map<string, number>;
+  readonly waiters: Map<string, number>;
+  passes: number;
+}
+
+export class Judge {
+  now = 1_000_000_000_000;
+  grants = 0;
+  overtakings = 0;
+  readonly engine: Engine = new Engine((channel) => (LIVE_CHANNELS.includes(channel) ? 1 : 0));
+  readonly #past: Map<string, Past> = new Map();
+  readonly #tickets: Map<string, number> = new Map();
+
+  run(steps: readonly Step[]): void {
+    for (const step of steps) {
+      const { key } = step.command;
+      this.now += elapsedOf(step, this.engine.resource(key), this.now);
+      this.apply(commandOf(step, this.engine.resource(key), this.#tickets));
+    }
+    this.#leave();
+  }
+
+  apply(command: Command): Reply {
+    const { key } = command;
+    const { reply } = this.engine.apply(command, this.now);
+    if (command.op === 'acquire' && reply.status === 'queued') {
+      this.#tickets.set(`${key} ${command.id}`, reply.ticket);
+    }
+    const resource = this.engine.resource(key);
+    if (command.op === 'inspect' || resource === undefined) return reply;
+    sound(resource);
+    exclusion(resource, this.now);
+    noLostWakeUp(resource, this.now);
+    const past = this.#pastOf(key);
+    this.#grantsSince(past, resource, command, reply);
+    past.holders.clear();
+    past.waiters.clear();
+    for (const { id, fence } of resource.holders.values()) past.holders.set(id, fence);
+    for (const { id, ticket } of resource.waiters.values()) past.waiters.set(id, ticket);
+    return reply;
+  }
+
+  /** I2 and I4: who was granted by this command, with which fence, and past whom. */
+  #grantsSince(past: Past, resource: Resource, command: Command, reply: Reply): void {
+    const passed = command.op === 'release' && reply.status === 'passed' ? command.to : undefined;
+    const fresh = [...resource.holders.values()]
+      .filter(({ id, fence }) => past.holders.get(id) !== fence)
+      .sort((a, b) => a.fence - b.fence);
+    for (const { id, fence } of fresh) {
+      this.grants += 1;
+      const byPass = id === passed;
+      // where several hold, a lease that is passed on has a fence between those that were granted
+      const grows = byPass && resource.capacity > 1 ? !past.fences.has(fence) : fence > past.top;
+      demand(grows, `I2: fence ${fence} of ${id} after ${past.top}`);
+      past.top = Math.max(past.top, fence);
+      past.fences.add(fence);
+      past.passes = byPass ? past.passes + 1 : 0;
+      const bounded = resource.capacity > 1 || past.passes <= PASSES_MAX;
+      demand(bounded, `I4: ${past.passes} passes in turn`);
+      if (byPass) this.overtakings += 1;
+      else inTurn(id, past.waiters.get(id) ?? regained(command, id), resource);
+    }
+  }
+
+  /** Everybody goes: nothing may be left of anything (I6, I9). */
+  #leave(): void {
+    for (const key of KEYS) {
+      const resource = this.engine.resource(key);
+      if (resource === undefined) continue;
+      for (const id of [...resource.holds.keys(), ...resource.holders.keys()])
+        this.#release(key, id);
+      for (const id of resource.waiters.keys()) this.#release(key, id);
+      for (const id of [...resource.holds.keys(), ...resource.holders.keys()])
+        this.#release(key, id);
+      const { holders, expiries, waiters, queue, owners, holds, used, fairWaiting } = resource;
+      const left = [holders, expiries, waiters, queue, owners, holds].map(({ size }) => size);
+      const all = [...left, used, fairWaiting, resource.latest].join(' ');
+      demand(all === '0 0 0 0 0 0 0 0 0', `I6: left over: ${all}`);
+      this.engine.sweep(resource.forgetAt);
+    }
+    demand(this.engine.size === 0, 'I9: a key is remembered for ever');
+  }
+
+  #release(key: string, id: string): void {
+    this.apply({ op: 'release', key, id, to: '', retention: 86_400_000 });
+  }
+
+  #pastOf(key: string): Past {
+    const fresh = { top: 0, fences: new Set<number>(), passes: 0 };
+    const past = this.#past.get(key) ?? { ...fresh, holders: new Map(), waiters: new Map() };
+    this.#past.set(key, past);
+    return past;
+  }
+}
+
+/** The place that an acquisition asks back with its command. */
+function regained(command: Command, id: string): number | undefined {
+  const asks = command.op === 'acquire' && command.id === id && command.ticket !== 0;
+  return asks ? command.ticket : undefined;
+}
+
+/** What is kept twice says the same. */
+function sound(resource: Resource): void {
+  const { holders, expiries, waiters, queue, owners, holds, used, fairWaiting } = resource;
+  const held = [...holders.values()];
+  const waiting = [...waiters.values()];
+  demand(used === sum(held.map(({ weight }) => weight)), 'I1: used is not the sum of the weights');
+  demand(fairWaiting === waiting.filter(({ fair }) => fair).length, 'I4: fairWaiting is wrong');
+  demand(expiries.size === holders.size && queue.size === waiters.size, 'orders are incomplete');
+  demand(owners.size === held.filter(({ owner }) => owner !== '').length, 'owners are wrong');
+  demand(holds.size === sum(held.map((one) => one.holds.size)), 'holds are wrong');
+  demand(
+    held.every(({ id, expires }) => expiries.score(id) === expires && expires <= resource.latest),
+    'expiries are wrong',
+  );
+}
+
+function exclusion(resource: Resource, now: number): void {
+  const live = [...resource.holders.values()].filter(({ expires }) => expires > now);
+  const held = sum(live.map(({ weight }) => weight));
+  demand(held <= resource.capacity, `I1: ${held} of ${resource.capacity} permits are held`);
+}
+
+function noLostWakeUp(resource: Resource, now: number): void {
+  const kept = [...resource.holders.values()].filter(({ expires }) => expires <= now);
+  demand(kept.length === 0, 'I5: an expired lease is kept');
+  const head = resource.waiters.get(headOf(resource) ?? '');
+  if (head === undefined) return;
+  const joins = resource.leaseOfOwner(head.owner, now) !== undefined;
+  demand(!joins && !resource.fits(head.weight), `I5: ${head.id} waits for nothing`);
+}
+
+/** Who was granted by the store had nobody before it in the queue. */
+function inTurn(id: string, ticket: number | undefined, resource: Resource): void {
+  const first = headOf(resource);
+  if (first === undefined) return;
+  const before = resource.queue.score(first) as number;
+  demand(ticket !== undefined && ticket <= before, `I4: ${id} was granted before ${first}`);
+}
+
+/** Not asked as the engine asks: a queue that lies to it shall not lie to the judge. */
+function headOf({ queue }: Resource): string | undefined {
+  return queue.first(1)[0];
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+function demand(truth: boolean, message: string): void {
+  if (!truth) throw new Error(message);
+}

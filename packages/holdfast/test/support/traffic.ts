@@ -1,0 +1,208 @@
+/**
+ * Random traffic for the engine: commands on few keys, in every order that a careless or unlucky
+ * world can bring about (repeats, strangers, mixed capacities, dead channels, clocks that step).
+ *
+ * A step does not name an acquisition, it points at one: at a holder, a waiter, a newcomer. Who
+ * that is turns out when the step is taken, from the state that the steps before it have led to.
+ * So most commands meet something that lives, and a sequence that fast-check shortens still means
+ * the same.
+ */
+import fc from 'fast-check';
+import type { Resource } from '../../src/engine/resource.js';
+import type { Command } from '../../src/engine/types.js';
+
+/** Which acquisition a step is about. Where there is none of the kind, any of the key's. */
+interface Pointer {
+  readonly who: 'holder' | 'waiter' | 'head' | 'newcomer' | 'any' | 'nobody';
+  readonly pick: number;
+}
+
+/** One step: the clock moves, then a command comes. */
+export interface Step {
+  /** Microseconds that the clock moves by, seldom negative; or to the moment a lease ends. */
+  readonly elapsed: number | 'to the next expiry';
+  /** The command; its ids are filled in when it is sent. */
+  readonly command: Command;
+  readonly id: Pointer;
+  readonly to: Pointer;
+  readonly ids: readonly Pointer[];
+  /** Asks for the place back that it had, should it have had one. */
+  readonly again: boolean;
+  /** The command as it stands, ids and all. */
+  readonly literal?: boolean;
+}
+
+/** Channels that somebody listens to; all others are dead. */
+export const LIVE_CHANNELS: readonly string[] = ['live-1', 'live-2'];
+
+/** What the keys are for, most of the time. */
+const CAPACITY: Record<string, number> = { k1: 1, k2: 3 };
+export const KEYS: readonly string[] = Object.keys(CAPACITY);
+
+/** Longer than all time steps of a sequence together, so that nothing is forgotten on the way. */
+const RETENTION = 86_400_000;
+/** Ids of each key, before new ones are made. */
+const POOL = 12;
+
+type Weighted = readonly (readonly [weight: number, who: Pointer['who']])[];
+
+function pointer(...kinds: Weighted): fc.Arbitrary<Pointer> {
+  const who = kinds.map(([weight, kind]) => ({ weight, arbitrary: fc.constant(kind) }));
+  return fc.record({ who: fc.oneof(...who), pick: fc.nat(POOL - 1) });
+}
+
+const key = fc.constantFrom(...KEYS);
+const ttl = fc.constantFrom(1, 5, 50, 1000, 1000);
+const retention = fc.constant(RETENTION);
+const id = fc.constant('');
+
+const acquire = fc.record({
+  op: fc.constant('acquire' as const),
+  key,
+  id,
+  owner: fc.constant(''),
+  weight: fc.constantFrom(1, 1, 1, 2, 3),
+  // seldom another one than the key's
+  capacity: fc.constantFrom(...Array.from({ length: 30 }, () => 0), 1, 3, 4),
+  ttl,
+  claim: fc.constantFrom(1, 3, 20),
+  fair: fc.constantFrom(false, false, false, true),
+  passes: fc.constantFrom(0, 1, 3),
+  channel: fc.constantFrom('', 'live-1', 'live-1', 'live-2', 'live-2', 'dead-1', 'dead-2'),
+  queue: fc.constantFrom(true, true, true, true, false),
+  ticket: fc.constant(0),
+  maxQueue: fc.constantFrom(3, 100, 100, 100),
+  retention,
+  meta: fc.constantFrom('', 'é', '{"host":"h"}'),
+});
+
+/** A mutex never asks for more than there is. */
+const asking = acquire.map((one) => {
+  const capacity = one.capacity || (CAPACITY[one.key] as number);
+  return { ...one, capacity, weight: Math.min(one.weight, capacity) };
+});
+
+const op = <T extends string>(name: T): fc.Arbitrary<T> => fc.constant(name);
+const nobody = fc.constant<Pointer>({ who: 'nobody', pick: 0 });
+const anyId = pointer([4, 'holder'], [3, 'waiter'], [1, 'any']);
+const ids = fc.array(anyId, { maxLength: 4 });
+const none = fc.constant<Pointer[]>([]);
+const limit = fc.constantFrom(1, 50);
+
+/** A kind of command, and at whom it points. */
+function kind(
+  weight: number,
+  command: fc.Arbitrary<Command>,
+  points: { id?: fc.Arbitrary<Pointer>; to?: fc.Arbitrary<Pointer>; ids?: fc.Arbitrary<Pointer[]> },
+): { weight: number; arbitrary: fc.Arbitrary<Omit<Step, 'elapsed'>> } {
+  const { id: own = nobody, to = nobody, ids: several = none } = points;
+  const again = fc.boolean();
+  return { weight, arbitrary: fc.record({ command, id: own, to, ids: several, again }) };
+}
+
+const action = fc.oneof(
+  kind(10, asking, {
+    id: pointer([8, 'newcomer'], [2, 'waiter'], [1, 'holder'], [1, 'any']),
+  }),
+  kind(5, fc.record({ op: op('release'), key, id, to: id, retention }), {
+    id: pointer([10, 'holder'], [2, 'waiter'], [1, 'any']),
+    to: pointer([3, 'nobody'], [2, 'head'], [2, 'waiter'], [1, 'any']),
+  }),
+  kind(3, fc.record({ op: op('renew'), key, id, ttl, retention }), {
+    id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
+  }),
+  kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), retention }), { ids }),
+  kind(1, fc.record({ op: op('force'), key, id, retention }), {
+    id: pointer([3, 'nobody'], [3, 'holder'], [1, 'any']),
+  }),
+  kind(1, fc.record({ op: op('inspect'), key, limit }), {}),
+);
+
+const elapsed = fc.oneof(
+  { weight: 8, arbitrary: fc.constant(0) },
+  { weight: 7, arbitrary: fc.integer({ min: 1, max: 1500 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 1500, max: 60_000 }) },
+  { weight: 2, arbitrary: fc.constant('to the next expiry' as const) },
+  { weight: 1, arbitrary: fc.integer({ min: -50_000, max: -1 }) },
+);
+
+const step: fc.Arbitrary<Step> = fc
+  .tuple(elapsed, action)
+  .map(([time, rest]) => ({ elapsed: time, ...rest }));
+
+/** Sequences of about a hundred steps, which fast-check can shorten when they fail. */
+export const traffic: fc.Arbitrary<Step[]> = fc.array(step, {
+  minLength: 1,
+  maxLength: 200,
+  size: 'max',
+});
+
+/** A step that was not drawn. */
+export function literally(command: Command, time = 0): Step {
+  const to: Pointer = { who: 'nobody', pick: 0 };
+  return { elapsed: time, command, id: to, to, ids: [], again: false, literal: true };
+}
+
+/** How far the clock moves, given what the step meets. */
+export function elapsedOf(one: Step, resource: Resource | undefined, now: number): number {
+  if (one.elapsed !== 'to the next expiry') return one.elapsed;
+  const [first] = resource?.expiries.first(1) ?? [];
+  return first === undefined ? 0 : Math.max(0, (resource?.expiries.score(first) ?? 0) - now);
+}
+
+/** The command of a step, given what it meets, and the tickets that were given out before. */
+export function commandOf(
+  one: Step,
+  resource: Resource | undefined,
+  tickets: ReadonlyMap<string, number>,
+): Command {
+  const { command } = one;
+  if (one.literal === true) return command;
+  const at = (to: Pointer): string => idOf(to, resource);
+  switch (command.op) {
+    case 'acquire': {
+      const who = at(one.id);
+      const ticket = one.again ? (tickets.get(`${command.key} ${who}`) ?? 0) : 0;
+      return { ...command, id: who, owner: ownerOf(who), ticket };
+    }
+    case 'release':
+      return { ...command, id: at(one.id), to: at(one.to) };
+    case 'renew':
+    case 'force':
+      return { ...command, id: at(one.id) };
+    case 'poll':
+      return { ...command, ids: one.ids.map(at) };
+    case 'inspect':
+      return command;
+  }
+}
+
+/** An acquisition has one owner for ever, as its id is its own for ever. */
+function ownerOf(id: string): string {
+  const number = Number(id.slice(1));
+  return number > POOL / 2 ? `o${number % 2}` : '';
+}
+
+function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {
+  if (who === 'nobody') return '';
+  const pool = Array.from({ length: POOL }, (_, index) => `a${((index + pick) % POOL) + 1}`);
+  const candidates = resource === undefined ? [] : candidatesFor(who, resource, pool);
+  return candidates[pick % candidates.length] ?? (pool[0] as string);
+}
+
+function candidatesFor(who: Pointer['who'], resource: Resource, pool: string[]): string[] {
+  const { holders, holds, queue } = resource;
+  switch (who) {
+    case 'holder':
+      return [...new Set([...holders.keys(), ...holds.keys()])];
+    case 'waiter':
+      return [...queue.first(POOL)];
+    case 'head':
+      return [...queue.first(1)];
+    case 'newcomer':
+      return pool.filter((one) => !holders.has(one) && !holds.has(one) && !queue.score(one));
+    case 'any':
+    case 'nobody':
+      return [];
+  }
+}

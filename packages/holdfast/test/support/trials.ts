@@ -1,0 +1,34 @@
+/** The trials in the test suite: a share of each, and each fault that it has to find. */
+import type { ServerName } from 'holdfast-testkit';
+import { describe, expect, it } from 'vitest';
+import type { ClientName } from '../../../../trials/src/support/clients.js';
+import { parameters, type Trial } from '../../../../trials/src/trial.js';
+
+const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
+const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];
+const LIMIT_MS = 180_000;
+
+/**
+ * Tests of a trial. Its worker processes run what was compiled.
+ * @param findings the kinds of problems that each planted fault must show as
+ */
+export function shareOf(trial: Trial, findings: Readonly<Record<string, readonly string[]>>): void {
+  describe(`trial ${trial.name}`, () => {
+    for (const server of SERVERS) {
+      for (const client of CLIENTS) {
+        it(`holds with ${client} on ${server}`, { timeout: LIMIT_MS }, async () => {
+          const { problems } = await trial.run(parameters(trial.share, { server, client }));
+          expect(problems).toEqual([]);
+        });
+      }
+    }
+
+    it.each(trial.faults)('finds the fault %s', { timeout: LIMIT_MS }, async (fault) => {
+      const given = { server: 'redis', client: 'ioredis-6', fault } as const;
+      const { passed, problems } = await trial.run(parameters(trial.share, given));
+      expect(passed).toBe(false);
+      const kinds = problems.map((problem) => problem.replace(/ \(.*/s, ''));
+      expect(kinds).toEqual(expect.arrayContaining([...(findings[fault] ?? ['no such fault'])]));
+    });
+  });
+}

@@ -1,0 +1,78 @@
+/**
+ * The memory store, watched: what was given to it, in which batches; and with what a network can do
+ * to requests and answers.
+ */
+import type { Clock } from '../../src/clock.js';
+import type { Command, Op, Reply } from '../../src/engine/types.js';
+import { MemoryStore } from '../../src/store/memory/memory-store.js';
+import {
+  type Store,
+  StoreFailure,
+  type WakeChannel,
+  type WakeListener,
+} from '../../src/store/port.js';
+
+/**
+ * What becomes of a command: answered at once; after some milliseconds; carried out without an
+ * answer; never carried out, without or with an error.
+ */
+export type Fate = 'answered' | number | 'answer lost' | 'lost' | 'failed' | 'refused';
+
+export class WatchedStore implements Store {
+  readonly label = 'watched';
+  readonly inner: MemoryStore;
+  readonly batches: (readonly Command[])[] = [];
+  fate: (command: Command) => Fate = () => 'answered';
+  /** False: nobody can be reached by push. */
+  pushes = true;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.inner = new MemoryStore(clock);
+  }
+
+  /** Commands of one kind that came in. */
+  seen<O extends Op>(op: O): Extract<Command, { op: O }>[] {
+    const all = this.batches.flat() as Extract<Command, { op: O }>[];
+    return all.filter((command) => command.op === op);
+  }
+
+  /** From now on, one kind of command has this fate. */
+  ail(op: Op, fate: Fate): void {
+    const before = this.fate;
+    this.fate = (command) => (command.op === op ? fate : before(command));
+  }
+
+  heal(): void {
+    this.fate = () => 'answered';
+  }
+
+  execute(batch: readonly Command[]): Promise<Reply>[] {
+    this.batches.push(batch);
+    return batch.map((command) => this.#execute(command, this.fate(command)));
+  }
+
+  #execute(command: Command, fate: Fate): Promise<Reply> {
+    if (fate === 'lost') return new Promise(() => undefined);
+    if (fate === 'failed' || fate === 'refused') {
+      return Promise.reject(
+        new StoreFailure('OOM it was told to fail', fate === 'refused', undefined),
+      );
+    }
+    const [reply] = this.inner.execute([command]) as [Promise<Reply>];
+    if (fate === 'answered') return reply;
+    return new Promise((resolve) => {
+      if (fate !== 'answer lost') this.#clock.after(fate, () => resolve(reply), true);
+    });
+  }
+
+  listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    if (!this.pushes) return new Promise(() => undefined);
+    return this.inner.listen(name, listener);
+  }
+
+  keys(pattern: string): AsyncIterable<string> {
+    return this.inner.keys(pattern);
+  }
+}

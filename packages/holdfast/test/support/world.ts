@@ -1,0 +1,87 @@
+/** An engine, a clock that stands still, and short words for what the examples do with them. */
+import { Engine } from '../../src/engine/engine.js';
+import type * as T from '../../src/engine/types.js';
+
+const key = 'k';
+const retention = 60_000;
+
+/** An answer as the examples read it: every field may be asked for. */
+type Answer = { status: T.AcquireReply['status']; now: number } & Partial<
+  Omit<T.Granted, 'status' | 'now'> & Omit<T.Queued, 'status' | 'now'>
+>;
+
+export class World {
+  now = 1_000_000_000;
+  engine: Engine;
+  readonly dead: Set<string> = new Set();
+  readonly #receivers = (channel: string): number => (this.dead.has(channel) ? 0 : 1);
+  #pushes: string[] = [];
+
+  constructor() {
+    this.engine = new Engine(this.#receivers);
+  }
+
+  /** Everything that the store knew is gone. */
+  lose(): void {
+    this.engine = new Engine(this.#receivers);
+  }
+
+  apply<C extends T.Command>(command: C): T.ReplyTo<C> {
+    const { reply, pushes } = this.engine.apply(command, this.now);
+    this.#pushes.push(...pushes.map(({ push }) => `${push.kind} ${push.id}`));
+    return reply;
+  }
+
+  /** Asks for permits; of a mutex, unless said otherwise, pushed to a channel named after `id`. */
+  ask(id: string, more: Partial<T.Acquire> = {}): Answer {
+    return this.apply({
+      ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 1, ttl: 10_000, claim: 1000 },
+      ...{ fair: false, passes: 0, channel: `to ${id}`, queue: true, ticket: 0, maxQueue: 100 },
+      ...{ retention, meta: '' },
+      ...more,
+    } satisfies T.Acquire);
+  }
+
+  /** Asks, and is granted. */
+  grant(id: string, more: Partial<T.Acquire> = {}): T.Granted {
+    const answer = this.ask(id, more);
+    if (answer.status !== 'granted') throw new Error(`${id} was not granted: ${answer.status}`);
+    return answer as T.Granted;
+  }
+
+  release(id: string, to = ''): T.ReleaseReply {
+    return this.apply({ op: 'release', key, id, to, retention });
+  }
+
+  renew(id: string, ttl = 10_000): T.RenewReply {
+    return this.apply({ op: 'renew', key, id, ttl, retention });
+  }
+
+  poll(...ids: string[]): T.PollReply {
+    return this.apply({ op: 'poll', key, ids, retention });
+  }
+
+  force(id = ''): T.ForceReply {
+    return this.apply({ op: 'force', key, id, retention });
+  }
+
+  show(limit = 100): T.InspectReply {
+    return this.apply({ op: 'inspect', key, limit });
+  }
+
+  /** Ids of those who hold, in order of their fences. */
+  held(): string[] {
+    const holders = [...this.show(10_000).holders];
+    return holders.sort((a, b) => a.fence - b.fence).map(({ id }) => id);
+  }
+
+  /** Ids of those who wait, in order. */
+  waiting(): string[] {
+    return this.show(10_000).waiters.map(({ id }) => id);
+  }
+
+  /** What was pushed since this was asked last. */
+  pushed(): string[] {
+    return this.#pushes.splice(0);
+  }
+}

@@ -1,0 +1,55 @@
+/** Which part of the sources may import which. Dependencies point inwards. */
+import { posix } from 'node:path';
+import { place, type SourceFile, specifierOf, walk } from './syntax.js';
+
+const SOURCES = 'packages/holdfast/src/';
+
+interface Layer {
+  /** Files that the rule is about. */
+  readonly files: RegExp;
+  /** What they may import of the sources, if that is a short list. */
+  readonly only?: RegExp;
+  /** What they may not import. */
+  readonly never?: RegExp;
+}
+
+const LAYERS: readonly Layer[] = [
+  { files: /^engine\//, only: /^engine\// },
+  { files: /^clients\//, only: /^clients\// },
+  { files: /^store\/port\.ts$/, only: /^engine\// },
+  { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|(port|glob)\.ts$)|clock\.ts$)/ },
+  { files: /^store\/redis\//, never: /^(store\/memory|primitives|waiting)\// },
+  {
+    files: /^(primitives|waiting|lease|keeper)(\/|[\w-]*\.ts$)/,
+    never: /^(store\/(redis|memory)|clients)\//,
+  },
+  { files: /./, never: /^index\.ts$/ },
+];
+
+/** Imports that leave a layer in the wrong direction. */
+export function layering(file: SourceFile): string[] {
+  if (!file.path.startsWith(SOURCES)) return [];
+  const own = file.path.slice(SOURCES.length);
+  const layers = LAYERS.filter((layer) => layer.files.test(own));
+  const problems: string[] = [];
+  walk(file, (node) => {
+    const specifier = specifierOf(node);
+    if (specifier === undefined) return;
+    const target = targetOf(own, specifier);
+    if (layers.some((layer) => forbids(layer, target))) {
+      problems.push(`${place(file, node)}: ${specifier}`);
+    }
+  });
+  return problems;
+}
+
+function forbids(layer: Layer, target: string): boolean {
+  const beyond = layer.only !== undefined && !layer.only.test(target);
+  return beyond || (layer.never?.test(target) ?? false);
+}
+
+/** The imported file, relative to the sources, or the name of a package. */
+function targetOf(own: string, specifier: string): string {
+  if (!specifier.startsWith('.')) return specifier;
+  return posix.join(posix.dirname(own), specifier).replace(/\.js$/, '.ts');
+}

@@ -1,0 +1,54 @@
+/** The wake channel's life, and how a waiter tells the store's time on our clock. */
+import { expect, it } from 'vitest';
+import { MemoryStore } from '../src/store/memory/memory-store.js';
+import type { WakeChannel, WakeListener } from '../src/store/port.js';
+import { Waiter, type Wanted } from '../src/waiting/waiter.js';
+import { Wake } from '../src/waiting/wake.js';
+import { VirtualClock } from './support/virtual-clock.js';
+
+/** Opens its channel only when it is told to, and counts what is open. */
+class SlowStore extends MemoryStore {
+  open = 0;
+  admit: () => void = () => undefined;
+
+  override async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    await new Promise<void>((resolve) => {
+      this.admit = resolve;
+    });
+    const channel = await super.listen(name, listener);
+    this.open += 1;
+    const close = async (): Promise<void> => {
+      this.open -= 1;
+      await channel.close();
+    };
+    return { name, close };
+  }
+}
+
+async function opened(leaveFirst: boolean): Promise<number> {
+  const clock = new VirtualClock();
+  const store = new SlowStore(clock);
+  const events = { push: () => undefined, up: () => undefined };
+  const wake = new Wake(store, clock, { name: 'w', linger: 10, events });
+  wake.enter();
+  if (leaveFirst) wake.leave();
+  await clock.advance(100);
+  store.admit();
+  await clock.advance(100);
+  return store.open;
+}
+
+it('a channel that opens when the last waiter has gone is closed', async () => {
+  expect(await opened(true)).toBe(0);
+});
+
+it('and stays open while somebody waits', async () => {
+  expect(await opened(false)).toBe(1);
+});
+
+it('a grant heard before any answer counts from before the first request', () => {
+  const waiter = new Waiter('a', {} as Wanted, 100);
+  expect(waiter.localTime(5_000_000)).toBe(100);
+  waiter.hear(200, 5_000_000, 210);
+  expect(waiter.localTime(5_003_000)).toBe(203);
+});
