@@ -1,0 +1,33 @@
+/** The clock of this machine, which knows how many timers are set. */
+import type { Clock, Timer } from 'holdfast';
+
+export class CountingClock implements Clock {
+  /** Timers that were neither cancelled nor are over, also those that keep no process alive. */
+  readonly pending: Set<object> = new Set();
+
+  now(): number {
+    return performance.now();
+  }
+
+  wall(): number {
+    return Date.now();
+  }
+
+  after(ms: number, callback: () => void, weak = false): Timer {
+    const timer = setTimeout(
+      () => {
+        this.pending.delete(timer);
+        callback();
+      },
+      Math.max(0, Math.ceil(ms)),
+    );
+    if (weak) timer.unref();
+    this.pending.add(timer);
+    return {
+      cancel: () => {
+        this.pending.delete(timer);
+        clearTimeout(timer);
+      },
+    };
+  }
+}

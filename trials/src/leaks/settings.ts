@@ -1,0 +1,10 @@
+/** What the processes of this trial agree on: everything passes soon. */
+
+export interface Options {
+  readonly ttl: number;
+  readonly claimWindow: number;
+  readonly retention: number;
+  readonly linger: number;
+}
+
+export const OPTIONS: Options = { ttl: 500, claimWindow: 100, retention: 4000, linger: 300 };

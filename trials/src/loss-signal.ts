@@ -1,0 +1,218 @@
+/**
+ * Leases are held and renewed when the way to the server breaks, in one direction or in both. Who
+ * holds must know before the server gives the lock to another. And an event loop that stood still
+ * for longer than the ttl must not come back to code that still believes.
+ */
+import { Holdfast } from 'holdfast';
+import {
+  percentile,
+  type Proxy,
+  type Server,
+  sleep,
+  startProxy,
+  startServer,
+} from 'holdfast-testkit';
+import { type Stalls, stallOften, TTL_OF_STALLS } from './loss-signal/stalls.js';
+import { ran } from './support/beats.js';
+import { connect } from './support/clients.js';
+import { Contender } from './support/contenders.js';
+import { Expiries } from './support/expiries.js';
+import { Problems } from './support/problems.js';
+import { between, type Random, randomFrom } from './support/random.js';
+import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
+
+const TTL = 1000;
+const DIRECTIONS = ['both', 'requests', 'replies'] as const;
+/** Leases of one process at a time. */
+const LEASES_MAX = 10;
+/** How late replies are in every other round, while there are any. */
+const DELAY_MS = 40;
+const LOOK_MS = 40;
+/** How late a timer may be that is in time. */
+const TIMER_MS = 5;
+/** Rounds in which the machine did not let the processes run are made up for, up to a limit. */
+const ROUNDS_MAX = 3;
+
+/** One holder behind a proxy of its own. */
+interface Side {
+  readonly direction: (typeof DIRECTIONS)[number];
+  readonly proxy: Proxy;
+  readonly holder: Contender;
+}
+
+/** What is measured, in ms before the server-side expiry. */
+interface Margins {
+  readonly signal: Record<Side['direction'], number[]>;
+  readonly promise: number[];
+  /** Leases whose process the machine did not let run when it was time. */
+  starved: number;
+}
+
+interface Scene {
+  readonly sides: readonly Side[];
+  /** Waits for everything over a way that stays whole. */
+  readonly other: Contender;
+  readonly expiries: Expiries;
+  readonly random: Random;
+  readonly problems: Problems;
+  readonly margins: Margins;
+}
+
+async function run(parameters: Parameters): Promise<Verdict> {
+  const { client, trials, seed } = parameters;
+  await using server = await startServer({ server: parameters.server });
+  const direct = await connect(client, server.url);
+  const observer = new Holdfast(direct.client);
+  const given = { client, options: { ttl: TTL } };
+  const other = await Contender.start({ ...given, url: server.url, fault: undefined });
+  const sides = await Promise.all(
+    DIRECTIONS.map((direction) => side(direction, server, parameters)),
+  );
+  const problems = new Problems();
+  const signal = { both: [], requests: [], replies: [] };
+  const margins: Margins = { signal, promise: [], starved: 0 };
+  const expiries = new Expiries(observer);
+  const scene = { sides, other, expiries, random: randomFrom(seed), problems, margins };
+  try {
+    const least = Math.ceil(trials / sides.length / LEASES_MAX);
+    const each = Math.ceil(trials / sides.length / least);
+    const missing = (): boolean =>
+      Object.values(signal).flat().length < trials && problems.list().length === 0;
+    for (let round = 0; missing() && round < least * ROUNDS_MAX; round++) {
+      await once(scene, round, each);
+    }
+    if (missing()) problems.add('too few', 'the machine is too busy to tell');
+    const stalls = await stallOften(parameters, server, problems);
+    return verdict(figures(margins, stalls), problems.list());
+  } finally {
+    await Promise.all([other.kill(), ...sides.map(({ holder }) => holder.kill())]);
+    await Promise.all(sides.map(({ proxy }) => proxy.close()));
+    await observer.close();
+    direct.close();
+  }
+}
+
+async function side(
+  direction: Side['direction'],
+  server: Server,
+  { client, fault }: Parameters,
+): Promise<Side> {
+  const proxy = await startProxy(server);
+  const given = { url: proxy.url, client, options: { ttl: TTL }, fault, beats: true };
+  const holder = await Contender.start(given);
+  return { direction, proxy, holder };
+}
+
+/** Some leases of each side: held, watched, cut off, lost. */
+async function once(scene: Scene, round: number, each: number): Promise<void> {
+  const { sides, other, random } = scene;
+  const wants = sides.map(({ direction }) =>
+    Array.from({ length: each }, (_, at) => ({ key: `${direction} ${round}.${at}`, lock: {} })),
+  );
+  if (round % 2 === 0) {
+    for (const { proxy } of sides) proxy.delayReply(isScript, DELAY_MS);
+  }
+  // one after the other, so that not all are renewed together
+  await Promise.all(
+    sides.map(async ({ holder }, at) => {
+      for (const want of wants[at] ?? []) {
+        await holder.want([want]);
+        await holder.hears('held', want.key);
+        await sleep(between(random, 0, TTL / each));
+      }
+    }),
+  );
+  const keys = wants.flat().map(({ key }) => key);
+  await other.want(keys.map((key) => ({ key, lock: {}, hold: 0 })));
+  const watching = watch(scene, keys);
+  await Promise.all(
+    sides.map(async ({ proxy, direction }) => {
+      await sleep(between(random, 0.2 * TTL, 1.5 * TTL));
+      proxy.blackhole(direction);
+    }),
+  );
+  await watching;
+  for (const [at, { direction, holder }] of sides.entries()) {
+    for (const { key } of wants[at] ?? []) await judge(scene, direction, holder, key);
+  }
+  for (const { proxy } of sides) proxy.heal();
+}
+
+function isScript(words: string[]): boolean {
+  return /^eval/i.test(words[0] ?? '');
+}
+
+/** Looks at the leases until all are another's. */
+async function watch({ expiries, other }: Scene, keys: readonly string[]): Promise<void> {
+  const deadline = performance.now() + 10 * TTL;
+  const open = new Set(keys);
+  while (open.size > 0 && performance.now() < deadline) {
+    for (const key of open) if (other.said('held', key) !== undefined) open.delete(key);
+    await Promise.all([...open].map((key) => expiries.look(key)));
+    await sleep(LOOK_MS);
+  }
+}
+
+async function judge(
+  { expiries, other, problems, margins }: Scene,
+  direction: Side['direction'],
+  holder: Contender,
+  key: string,
+): Promise<void> {
+  const aborted = await holder.hears('aborted', key, 3 * TTL).catch(() => undefined);
+  if (aborted === undefined) {
+    problems.add('no abort', `${key}: its signal did not abort`);
+    return;
+  }
+  const { id, at, promised, beats } = aborted;
+  const expiry = expiries.of(id);
+  const late = (ms: number): string => `${key}: ${ms.toFixed(3)} ms after the server-side expiry`;
+  margins.promise.push(expiry - promised);
+  if (promised >= expiry) problems.add('late promise', late(promised - expiry));
+  // nothing in a process that does not run can abort in time; that its clock knows is judged above
+  const starved = at >= expiry && !ran(beats, promised + TIMER_MS, expiry);
+  if (starved) margins.starved += 1;
+  else margins.signal[direction].push(expiry - at);
+  if (at >= expiry && !starved) problems.add('late abort', late(at - expiry));
+  if (aborted.held) problems.add('held', `${key}: held was true when the signal aborted`);
+  if (aborted.code !== 'HOLDFAST_LOST') problems.add('reason', `${key}: ${aborted.code}`);
+  const next = other.said('held', key);
+  if (next === undefined) problems.add('no successor', `${key}: nobody took it over`);
+  else if (next.at <= (starved ? promised : at)) {
+    const ms = (at - next.at).toFixed(3);
+    problems.add('two holders', `${key}: another held it ${ms} ms before`);
+  }
+  await holder.release(key);
+  const { outcome } = await holder.hears('over', key);
+  if (outcome !== 'lost') problems.add('outcome', `${key}: released as ${outcome}`);
+}
+
+function figures({ signal, promise, starved }: Margins, stalls: Stalls): Verdict['figures'] {
+  const all = Object.values(signal).flat();
+  const rows: Record<string, number> = { 'leases cut off': all.length };
+  const show = (what: string, list: readonly number[]): void => {
+    for (const p of [0, 50, 100]) {
+      const name = p === 0 ? 'min' : p === 100 ? 'max' : `p${p}`;
+      rows[`${what}, ${name}`] = percentile(list, p);
+    }
+  };
+  show('signal before expiry, ms', all);
+  for (const direction of DIRECTIONS) {
+    rows[`signal before expiry, ms, ${direction} lost, min`] = Math.min(...signal[direction]);
+  }
+  show('end of held before expiry, ms', promise);
+  rows['void: their process was not run in time'] = starved;
+  rows['leases over a stall'] = stalls.leases;
+  rows['of them another’s by then'] = stalls.taken;
+  rows['ttl there, ms'] = TTL_OF_STALLS;
+  return rows;
+}
+
+export const trial: Trial = {
+  name: 'loss-signal',
+  claim: 'who is cut off knows that the lock is lost before the server gives it to another',
+  full: { trials: 200 },
+  share: { trials: 12 },
+  faults: ['counts-from-reply', 'cached-clock'],
+  run,
+};

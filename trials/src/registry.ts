@@ -1,0 +1,17 @@
+/** All trials there are. */
+import { trial as deadWaiters } from './dead-waiters.js';
+import { trial as exclusion } from './exclusion.js';
+import { trial as leaks } from './leaks.js';
+import { trial as lossSignal } from './loss-signal.js';
+import { trial as lostReplies } from './lost-replies.js';
+import { trial as takeover } from './takeover.js';
+import type { Trial } from './trial.js';
+
+export const trials: readonly Trial[] = [
+  exclusion,
+  lostReplies,
+  leaks,
+  lossSignal,
+  takeover,
+  deadWaiters,
+];

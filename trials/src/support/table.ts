@@ -1,0 +1,23 @@
+/** What a trial shows in the terminal. */
+import type { Trial, Verdict } from '../trial.js';
+
+/** Figures below each other, names left, numbers right. */
+export function table(figures: Verdict['figures']): string {
+  const rows = Object.entries(figures).map(([name, value]) => [name, show(value)] as const);
+  const names = Math.max(0, ...rows.map(([name]) => name.length));
+  const values = Math.max(0, ...rows.map(([, value]) => value.length));
+  return rows
+    .map(([name, value]) => `  ${name.padEnd(names)}  ${value.padStart(values)}`)
+    .join('\n');
+}
+
+/** The last line: the verdict. */
+export function verdictLine({ name, claim }: Trial, { passed }: Verdict): string {
+  return `${passed ? 'PASS' : 'FAIL'} ${name}: ${claim}`;
+}
+
+function show(value: number | string): string {
+  if (typeof value === 'string') return value;
+  if (Number.isInteger(value)) return value.toLocaleString('en');
+  return value.toLocaleString('en', { maximumFractionDigits: Math.abs(value) < 10 ? 3 : 1 });
+}

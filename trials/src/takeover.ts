@@ -1,0 +1,180 @@
+/**
+ * Holders are killed without warning. Nobody releases their locks and nobody says so: whoever waits
+ * has to find out by itself that the lease has ended, at once, and not before.
+ */
+import { Holdfast } from 'holdfast';
+import { percentile, type Server, sleep, startServer } from 'holdfast-testkit';
+import { stillness } from './support/beats.js';
+import { connect } from './support/clients.js';
+import { Contender } from './support/contenders.js';
+import { Expiries } from './support/expiries.js';
+import { Problems } from './support/problems.js';
+import { between, type Random, randomFrom } from './support/random.js';
+import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
+
+const TTL = 1000;
+const CLAIM_WINDOW = 1000;
+/** Holders at a time. */
+const HOLDERS_MAX = 10;
+const WAITERS = 2;
+const BOUND_MS = 25;
+/** Fewer kills than this have no 99th percentile: then only what is certain is asked for. */
+const KILLS_FOR_P99 = 100;
+const LOOK_MS = 50;
+const FILL_AT_ONCE = 20_000;
+/** When the other keys expire: some of them during the trial. */
+const OTHERS_MS = { from: 30_000, to: 3_600_000 };
+
+interface Scene {
+  readonly parameters: Parameters;
+  readonly server: Server;
+  /** They wait for every key, always in the same order. */
+  readonly waiters: readonly Contender[];
+  readonly expiries: Expiries;
+  readonly random: Random;
+  readonly problems: Problems;
+}
+
+/** Ms from expiry to take-over. */
+interface Delays {
+  readonly default: number[];
+  readonly fair: number[];
+  /** All of them, less the time for which the machine did not let the waiter's process run. */
+  readonly own: number[];
+}
+
+async function run(parameters: Parameters): Promise<Verdict> {
+  const { client, fault, seed, others } = parameters;
+  await using server = await startServer({ server: parameters.server });
+  const direct = await connect(client, server.url);
+  const observer = new Holdfast(direct.client);
+  const options = { ttl: TTL, claimWindow: CLAIM_WINDOW };
+  const given = { url: server.url, client, options, fault, beats: true };
+  const waiters = await Promise.all(Array.from({ length: WAITERS }, () => Contender.start(given)));
+  const expiries = new Expiries(observer);
+  const problems = new Problems();
+  const random = randomFrom(seed);
+  const scene = { parameters, server, waiters, expiries, random, problems };
+  try {
+    const figures: Record<string, number> = {};
+    show(scene, figures, '', await killAll(scene, 'alone'));
+    if (others > 0) {
+      await fill(server, others);
+      show(scene, figures, `, among ${others} keys`, await killAll(scene, 'among'));
+      figures['other keys left'] = Number(await server.command('DBSIZE'));
+      figures['other keys expired'] = await expired(server);
+    }
+    return verdict(figures, problems.list());
+  } finally {
+    await Promise.all(waiters.map((waiter) => waiter.kill()));
+    await observer.close();
+    direct.close();
+  }
+}
+
+async function killAll(scene: Scene, phase: string): Promise<Delays> {
+  const { trials } = scene.parameters;
+  const delays: Delays = { default: [], fair: [], own: [] };
+  for (let done = 0, round = 0; done < trials; round++) {
+    const holders = Math.min(HOLDERS_MAX, trials - done);
+    const names = Array.from({ length: holders }, (_, at) => `${phase} ${round}.${at}`);
+    // all are started before any is killed: a start takes what the others are measured by
+    const started = await Promise.all(names.map(() => start(scene)));
+    await Promise.all(
+      names.map((key, at) => {
+        const mode = at % 2 === 0 ? 'default' : 'fair';
+        return once(scene, key, mode, started[at] as Contender, delays);
+      }),
+    );
+    done += holders;
+  }
+  return delays;
+}
+
+function start({ parameters: { client }, server: { url } }: Scene): Promise<Contender> {
+  return Contender.start({ url, client, options: { ttl: TTL }, fault: undefined });
+}
+
+/** One kill, and who comes after. */
+async function once(
+  { waiters, expiries, random, problems }: Scene,
+  key: string,
+  mode: 'default' | 'fair',
+  holder: Contender,
+  delays: Delays,
+): Promise<void> {
+  const lock = { fair: mode === 'fair' };
+  await holder.want([{ key, lock }]);
+  const { id, fence } = await holder.hears('held', key);
+  const [first, second] = waiters as [Contender, Contender];
+  await first.want([{ key, lock, hold: 0 }]);
+  while ((await expiries.look(key))?.waiterCount !== 1) await sleep(1);
+  await second.want([{ key, lock, hold: 0 }]);
+  await sleep(between(random, 0, TTL));
+  await holder.kill();
+  const deadline = performance.now() + 3 * TTL;
+  while (first.said('held', key) === undefined && performance.now() < deadline) {
+    await expiries.look(key);
+    await sleep(LOOK_MS);
+  }
+  const next = first.said('held', key);
+  if (next === undefined) {
+    problems.add('no take-over', `${key}: not within ${2 * TTL} ms of its expiry`);
+    return;
+  }
+  const expiry = expiries.of(id);
+  const delay = next.at - expiry;
+  delays[mode].push(delay);
+  delays.own.push(delay - stillness(next.beats, expiry, next.at));
+  if (delay < 0) problems.add('too early', `${key}: ${(-delay).toFixed(3)} ms before the expiry`);
+  if (next.fence <= fence) problems.add('fence', `${key}: ${next.fence} after ${fence}`);
+  if (!next.held) problems.add('not held', `${key}: the lease had ended when it came`);
+  const last = await second.hears('held', key).catch(() => undefined);
+  if (last === undefined) problems.add('no take-over', `${key}: the second in the queue`);
+  else if (last.at < next.at) problems.add('order', `${key}: the second in the queue came first`);
+}
+
+function show(
+  { problems, parameters: { trials } }: Scene,
+  figures: Record<string, number>,
+  where: string,
+  delays: Delays,
+): void {
+  const all = [...delays.default, ...delays.fair];
+  figures[`kills${where}`] = all.length;
+  // `own` is without what a plain timer in the same process was late by at the same time
+  for (const [mode, list] of Object.entries({ ...delays, all })) {
+    for (const p of [50, 99, 100]) {
+      const name = p === 100 ? 'max' : `p${p}`;
+      figures[`take-over after expiry${where}, ms, ${mode}, ${name}`] = percentile(list, p);
+    }
+  }
+  const p99 = percentile(delays.own, 99);
+  const bound = trials >= KILLS_FOR_P99 ? BOUND_MS : CLAIM_WINDOW;
+  if (!(p99 <= bound)) problems.add('late', `p99${where} is ${p99} ms, more than ${bound} ms`);
+}
+
+/** Fills the server with keys that expire. */
+async function fill(server: Server, count: number): Promise<void> {
+  const script = `for i = tonumber(ARGV[1]), tonumber(ARGV[2]) do
+  redis.call('SET', 'other:' .. i, i, 'PX', math.random(${OTHERS_MS.from}, ${OTHERS_MS.to}))
+end`;
+  for (let from = 1; from <= count; from += FILL_AT_ONCE) {
+    const to = Math.min(count, from + FILL_AT_ONCE - 1);
+    await server.command('EVAL', script, 0, from, to);
+  }
+}
+
+async function expired(server: Server): Promise<number> {
+  const info = String(await server.command('INFO', 'stats'));
+  return Number(/^expired_keys:(\d+)/m.exec(info)?.[1]);
+}
+
+export const trial: Trial = {
+  name: 'takeover',
+  claim: 'a killed holder’s lock is the next waiter’s within 25 ms of its expiry, and not before',
+  full: { trials: 200, others: 1_000_000 },
+  share: { trials: 6 },
+  faults: ['push-only'],
+  run,
+};

@@ -1,0 +1,99 @@
+/**
+ * Holdfasts with a fault planted: what a lock would be without one of the things that make it
+ * right. The trials must find each of them.
+ */
+import { type Clock, Holdfast, type HoldfastOptions } from 'holdfast';
+import { portFor } from '../../../packages/holdfast/dist/clients/detect.js';
+import type { Command, Reply } from '../../../packages/holdfast/dist/engine/types.js';
+import type { Store } from '../../../packages/holdfast/dist/store/port.js';
+import { RedisStore } from '../../../packages/holdfast/dist/store/redis/redis-store.js';
+
+const PREFIX = 'holdfast:';
+
+/** A Holdfast on a client; with a fault, if there is one of that name. */
+export function broken(client: object, options: HoldfastOptions, fault?: string): Holdfast {
+  switch (fault) {
+    case undefined:
+      return new Holdfast(client, options);
+    case 'counts-from-reply':
+      return new Holdfast(change(client, { reply: countedFromReply }), options);
+    case 'cached-clock':
+      return new Holdfast(client, { ...options, clock: cachedClock() });
+    case 'push-only':
+      return new Holdfast(change(client, { command: neverPolled }), options);
+    case 'no-claim-window':
+      return new Holdfast(client, { ...options, claimWindow: 30_000, retention: 90_000 });
+    case 'believes-stale-push':
+      return new Holdfast(change(client, { grantedAt: () => Number.MAX_SAFE_INTEGER }), options);
+    default:
+      throw new Error(`no such fault: ${fault}`);
+  }
+}
+
+interface Change {
+  /** Answers a command without asking. */
+  readonly command?: (command: Command) => Promise<Reply> | undefined;
+  /** Changes an answer that took `elapsed` ms. */
+  readonly reply?: (reply: Reply, elapsed: number) => Reply;
+  /** Changes the time at which a push says that it was granted. */
+  readonly grantedAt?: (now: number) => number;
+}
+
+/** The store that a client leads to, changed. */
+function change(client: object, { command, reply, grantedAt }: Change): Store {
+  const store = new RedisStore(portFor(client), PREFIX);
+  return {
+    label: store.label,
+    keys: (pattern) => store.keys(pattern),
+    execute: (batch) => {
+      const sentAt = performance.now();
+      return batch.map(async (each) => {
+        const answered = command?.(each);
+        if (answered !== undefined) return answered;
+        const answer = await (store.execute([each])[0] as Promise<Reply>);
+        return reply?.(answer, performance.now() - sentAt) ?? answer;
+      });
+    },
+    listen: (name, listener) =>
+      store.listen(name, {
+        up: () => listener.up(),
+        down: () => listener.down(),
+        push: (push) => {
+          const granted = push.kind === 'grant' && grantedAt !== undefined;
+          listener.push(granted ? { ...push, now: grantedAt(push.now) } : push);
+        },
+      }),
+  };
+}
+
+/**
+ * As if the request had been sent when the reply came, and clocks never drifted: what is left is
+ * made longer by as much as is taken off for both.
+ */
+function countedFromReply(reply: Reply, elapsed: number): Reply {
+  if (reply.status !== 'granted' && reply.status !== 'renewed') return reply;
+  return { ...reply, left: ((reply.left / 1000 + elapsed + 2) / 0.99) * 1000 };
+}
+
+/** Polls say that nothing has changed, and that there is time; only pushes are left. */
+function neverPolled(command: Command): Promise<Reply> | undefined {
+  if (command.op !== 'poll') return undefined;
+  const standings = command.ids.map(() => ({ status: 'queued' as const }));
+  return Promise.resolve({ status: 'polled', now: 0, next: 1e9, standings });
+}
+
+/** A time that is looked up once in a turn of the event loop, as libuv has one for its timers. */
+function cachedClock(): Clock {
+  let cached = performance.now();
+  setInterval(() => {
+    cached = performance.now();
+  }, 1);
+  return {
+    now: () => cached,
+    wall: () => Date.now(),
+    after(ms, callback) {
+      const timer = setTimeout(callback, Math.max(0, Math.ceil(ms)));
+      return { cancel: () => clearTimeout(timer) };
+    },
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * The measured process of the trial `leaks`: very many acquisitions of every kind, and then a look
+ * at what is left of them here.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Holdfast, isHoldfastError, type Lease } from 'holdfast';
+import { until } from 'holdfast-testkit';
+import { CountingClock } from '../leaks/clock.js';
+import { Remains, type Snapshot } from '../leaks/remains.js';
+import { OPTIONS } from '../leaks/settings.js';
+import { plant } from '../lost-replies/faults.js';
+import { type ClientName, connect } from '../support/clients.js';
+import { between, pick, type Random, randomFrom } from '../support/random.js';
+import { given, say, told } from '../support/workers.js';
+
+export interface Given {
+  readonly url: string;
+  readonly client: ClientName;
+  readonly seed: number;
+  /** Acquisitions, all tasks together. */
+  readonly trials: number;
+  readonly tasks: number;
+  readonly keys: readonly string[];
+  readonly fault: string | undefined;
+}
+
+export interface Told {
+  readonly before: Snapshot;
+  readonly early: Snapshot;
+  readonly after: Snapshot;
+  readonly counts: Record<string, number>;
+  readonly problems: readonly string[];
+}
+
+/** Part of the acquisitions after which everything that is only made once has been made. */
+const EARLY = 0.2;
+
+const all = given<Given>();
+/** A planted fault is found sooner than it would be excused. */
+const patience = all.fault === undefined ? 15_000 : 2000;
+const counts: Record<string, number> = {};
+const problems: string[] = [];
+/** Outlives everything, as that of a whole service does. */
+const service = new AbortController();
+const { client, close } = await connect(all.client, all.url);
+const clock = new CountingClock();
+const holdfast = new Holdfast(client, { ...OPTIONS, clock });
+const remains = new Remains(clock, service.signal, client);
+
+if (all.fault === 'no-withdrawal') plant(client, 'no-withdrawal', () => Promise.resolve());
+if (all.fault === 'keeps-listeners') service.signal.removeEventListener = () => undefined;
+
+function count(name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
+}
+
+/** One acquisition of one of the many kinds, and its end. */
+async function once(random: Random, key: string): Promise<void> {
+  count('acquisitions');
+  const mutex = holdfast.mutex(key, { fair: random() < 0.3, reentrant: random() < 0.1 });
+  const way = random();
+  if (way < 0.1) return end(random, await mutex.tryAcquire());
+  if (way < 0.2) return end(random, await mutex.acquire({ wait: between(random, 1, 10) }));
+  if (way < 0.3) return aborted(random, key);
+  if (way < 0.4) return mutex.run(() => work(random), { signal: service.signal });
+  if (way < 0.45) return twice(random, key);
+  return end(random, await mutex.acquire({ signal: service.signal }));
+}
+
+async function aborted(random: Random, key: string): Promise<void> {
+  const soon = new AbortController();
+  const timer = setTimeout(() => soon.abort(), between(random, 0, 10));
+  try {
+    const signal = AbortSignal.any([service.signal, soon.signal]);
+    await end(random, await holdfast.mutex(key).acquire({ signal }));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** An owner that enters again. */
+async function twice(random: Random, key: string): Promise<void> {
+  const owner = `owner ${Math.floor(random() * 1e9)}`;
+  const mutex = holdfast.mutex(key, { owner, onExpiring: () => count('warnings') });
+  const outer = await mutex.acquire();
+  const inner = await mutex.acquire();
+  await end(random, inner);
+  await end(random, outer);
+}
+
+async function end(random: Random, lease: Lease | null): Promise<void> {
+  if (lease === null) return;
+  count('granted');
+  remains.watch(lease);
+  lease.signal.addEventListener('abort', () => count('lost'), { once: true });
+  await work(random);
+  const way = random();
+  if (way < 0.01) await holdfast.forceRelease(lease.key);
+  else if (way < 0.02) await holdfast.forceRelease(lease.key, { id: lease.id });
+  await lease.release();
+}
+
+async function work(random: Random): Promise<void> {
+  const ms = random() < 0.02 ? between(random, 1, 20) : 0;
+  if (ms > 0) await sleep(ms);
+}
+
+async function task(index: number, share: number): Promise<void> {
+  const random = randomFrom(all.seed * 1000 + index);
+  for (let done = 0; done < share; done++) {
+    try {
+      await once(random, pick(random, all.keys));
+    } catch (error) {
+      if (!isHoldfastError(error)) problems.push(String(error));
+      else count(error.code);
+    }
+  }
+}
+
+async function allTasks(acquisitions: number): Promise<void> {
+  const share = Math.ceil(acquisitions / all.tasks);
+  await Promise.all(Array.from({ length: all.tasks }, (_, index) => task(index, share)));
+}
+
+/** Nobody holds and nobody waits, long before the keys would have expired. */
+async function freeOfUs(): Promise<void> {
+  const free = async (key: string): Promise<boolean> => (await holdfast.inspect(key)) === null;
+  const allFree = async (): Promise<boolean> => {
+    return (await Promise.all(all.keys.map(free))).every(Boolean);
+  };
+  const patience = { within: OPTIONS.retention / 2, every: 20, what: 'all keys are free' };
+  await until(allFree, patience).catch(noted);
+}
+
+function noted(error: unknown): void {
+  problems.push(String(error));
+}
+
+const go = told('go');
+const alone = told('alone');
+await say('ready');
+await go;
+// the first time, everything that is made once is made
+const before = await remains.settled(patience);
+await allTasks(all.trials * EARLY);
+const early = await remains.settled(patience);
+await allTasks(all.trials * (1 - EARLY));
+await say('done');
+await alone;
+// whoever was killed is out of the queues after this, as the living go through them
+await allTasks(all.keys.length * all.tasks);
+await freeOfUs();
+const after = await remains.settled(patience, before);
+await say('looked');
+await told('close');
+await holdfast.close();
+close();
+await say('told', { before, early, after, counts, problems } satisfies Told);
+process.disconnect();

@@ -1,0 +1,26 @@
+/** A process of the trial `leaks` that locks and waits until it is killed. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Holdfast } from 'holdfast';
+import { OPTIONS } from '../leaks/settings.js';
+import { connect } from '../support/clients.js';
+import { between, pick, randomFrom } from '../support/random.js';
+import { given, say } from '../support/workers.js';
+import type { Given } from './leaks.js';
+
+const TASKS = 4;
+
+const all = given<Given>();
+const { client } = await connect(all.client, all.url);
+const holdfast = new Holdfast(client, OPTIONS);
+
+async function task(index: number): Promise<never> {
+  const random = randomFrom(all.seed * 1000 + index);
+  for (;;) {
+    const lease = await holdfast.mutex(pick(random, all.keys)).acquire();
+    await sleep(between(random, 0, 20));
+    await lease.release();
+  }
+}
+
+await say('ready');
+await Promise.all(Array.from({ length: TASKS }, (_, index) => task(index)));
