@@ -1,0 +1,42 @@
+/** One process of the crowd: its tasks take turns at the lock until they are told to stop. */
+import { EventEmitter } from 'node:events';
+import { argv } from 'node:process';
+import { Holdfast } from 'holdfast';
+import { type ClientName, connect } from './clients.js';
+
+const [client, port, tasks, mode] = argv.slice(2) as [ClientName, string, string, string];
+
+const now = (): number => Number(process.hrtime.bigint() / 1000n);
+
+const say = (message: object): void => void process.send?.(message);
+
+const bare = await connect(client, Number(port));
+const holdfast = new Holdfast(bare.client);
+const mutex = holdfast.mutex('crowd', { fair: mode === 'fair' });
+const turns: [fence: number, from: number, until: number][] = [];
+const stop = new AbortController();
+
+async function task(): Promise<void> {
+  while (!stop.signal.aborted) {
+    const lease = await mutex.acquire({ signal: stop.signal });
+    const from = now();
+    const until = now();
+    turns.push([lease.fence, from, until]);
+    await lease.release();
+  }
+}
+
+async function work(): Promise<void> {
+  await Promise.allSettled(Array.from({ length: Number(tasks) }, task));
+  await holdfast.close();
+  await bare.close();
+  say({ type: 'turns', turns });
+}
+
+process.on('message', ({ type }: { type: string }) => {
+  if (type === 'start') void work();
+  if (type === 'stop') stop.abort();
+});
+// more listeners than a leak would have: one for each waiter
+EventEmitter.setMaxListeners(0, stop.signal);
+say({ type: 'ready' });

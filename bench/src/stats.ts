@@ -1,0 +1,8 @@
+/** What a server counted. */
+import type { Server } from 'holdfast-testkit';
+
+/** Scripts that clients called since the server started. */
+export async function scriptCalls(server: Server): Promise<number> {
+  const stats = await server.commandstats();
+  return (stats.get('evalsha')?.calls ?? 0) + (stats.get('eval')?.calls ?? 0);
+}

@@ -1,0 +1,33 @@
+/** What happens in the demo: told by the workers, and by whoever kills and stops them. */
+
+interface About {
+  /** See `now`. */
+  readonly at: number;
+  readonly worker: string;
+}
+
+export type Report = About &
+  (
+    | { readonly what: 'waits' }
+    | { readonly what: 'holds'; readonly fence: number; readonly left: number }
+    | { readonly what: 'renewed'; readonly left: number }
+    | { readonly what: 'wrote'; readonly fence: number; readonly highest: number }
+    | { readonly what: 'looked'; readonly held: boolean; readonly aborted: boolean }
+    | { readonly what: 'releases' }
+    | { readonly what: 'done'; readonly outcome: 'freed' | 'lost' }
+    | { readonly what: 'failed'; readonly message: string }
+    | { readonly what: 'killed'; readonly how: string; readonly leaseEnds: number }
+    | { readonly what: 'paused'; readonly how: string }
+    | { readonly what: 'resumed'; readonly how: string }
+  );
+
+export type Kind = Report['what'];
+
+export type ReportOf<K extends Kind> = Extract<Report, { readonly what: K }>;
+
+/** A report without what everybody who reports would repeat. */
+export type News = Report extends infer R
+  ? R extends Report
+    ? Omit<R, keyof About>
+    : never
+  : never;

@@ -1,0 +1,122 @@
+/** The picture of an act: one bar a worker over the time, and its figures. Pure. */
+import { type Line, line, type Part, type Style, styled } from './line.js';
+import { type Phase, phaseAt, type Row, type Scene } from './scene.js';
+import { ms, seconds } from './words.js';
+
+/** Columns before the bars. */
+export const MARGIN = 12;
+const REFUSED = '✗';
+
+const CELLS: Record<Phase, Part> = {
+  waits: styled('dim', '░'),
+  holds: styled('green', '█'),
+  dead: styled('red', '╌'),
+  paused: styled('yellow', '▒'),
+  late: styled('yellow', '▒'),
+  gone: styled('plain', ' '),
+};
+
+const BADGES: Record<Phase, Part> = {
+  waits: styled('dim', '·'),
+  holds: styled('green', '▶'),
+  dead: styled('red', REFUSED),
+  paused: styled('yellow', '‖'),
+  late: styled('yellow', '▶'),
+  gone: styled('green', '✓'),
+};
+
+const MEANINGS: Record<Phase, string> = {
+  waits: 'waits',
+  holds: 'holds the lock',
+  dead: 'dead, its lease runs on',
+  paused: 'stands still',
+  late: '',
+  gone: '',
+};
+
+// the figures, with the space before them
+const FENCE = 17;
+const WAITED = 7;
+const HAND_OFF = 9;
+const RENEWED = 8;
+const WIDEST_CHART = 60;
+const AXIS_STEPS_MS = [500, 1000, 2000, 5000, 10_000];
+/** Least number of cells from one label to the next. */
+const AXIS_GAP = 4.8;
+
+/** The axis and the rows, with their headings. */
+export function chart(scene: Scene, now: number, columns: number): Line[] {
+  const width = Math.min(columns - MARGIN - FENCE - WAITED - HAND_OFF - RENEWED, WIDEST_CHART);
+  const span = Math.max(scene.setting.span, now - scene.startedAt);
+  const headings = [
+    'fence'.padStart(FENCE),
+    'waited'.padStart(WAITED),
+    'hand-off'.padStart(HAND_OFF),
+    'renewed'.padStart(RENEWED),
+  ];
+  return [
+    line(' '.repeat(MARGIN), styled('dim', axis(span, width) + headings.join(''))),
+    ...scene.rows.map((row) => {
+      const badge = badgeOf(row, now);
+      const cells = bar(scene, row, now, span, width);
+      return line(' ', badge, ` ${row.name}`.padEnd(MARGIN - 2), ...cells, figures(row));
+    }),
+  ];
+}
+
+/** What the signs mean. */
+export function legend(scene: Scene): Line {
+  const shown = scene.setting.legend;
+  const parts = shown.flatMap((phase) => [CELLS[phase], styled('dim', ` ${MEANINGS[phase]}   `)]);
+  const refused = [styled('red', REFUSED), styled('dim', ' refused by the resource')];
+  return line(' ', ...parts, ...(shown.includes('paused') ? refused : []));
+}
+
+function badgeOf(row: Row, now: number): Part {
+  if (row.phases.some(({ phase }) => phase === 'dead')) return BADGES.dead;
+  if (row.refusedAt !== undefined) return styled('red', REFUSED);
+  const phase = phaseAt(row, now);
+  return phase === undefined ? styled('plain', ' ') : BADGES[phase];
+}
+
+function bar(scene: Scene, row: Row, now: number, span: number, width: number): Part[] {
+  const parts: Part[] = [];
+  const cell = span / width;
+  const add = ({ style, text }: { style: Style; text: string }): void => {
+    const last = parts.at(-1);
+    if (last?.style === style) parts[parts.length - 1] = styled(style, last.text + text);
+    else parts.push(styled(style, text));
+  };
+  for (let index = 0; index < width; index++) {
+    const from = scene.startedAt + index * cell;
+    // a cell shows what its middle saw, and the newest one what is
+    const phase = from <= now ? phaseAt(row, Math.min(from + cell / 2, now)) : undefined;
+    const refused = row.refusedAt ?? Number.NaN;
+    if (refused >= from && refused < from + cell) add(styled('red', REFUSED));
+    else add(phase === undefined ? CELLS.gone : CELLS[phase]);
+  }
+  return parts;
+}
+
+function figures(row: Row): Part {
+  const { fence, waited, handOff, renewals } = row;
+  const cells = [
+    (fence === undefined ? '' : String(fence)).padStart(FENCE),
+    (waited === undefined ? '' : seconds(waited)).padStart(WAITED),
+    (handOff === undefined ? '' : ms(handOff)).padStart(HAND_OFF),
+    (fence === undefined ? '' : `${renewals}×`).padStart(RENEWED),
+  ];
+  return styled('plain', cells.join(''));
+}
+
+function axis(span: number, width: number): string {
+  const cell = span / width;
+  const step = AXIS_STEPS_MS.find((each) => each / cell >= AXIS_GAP) ?? 20_000;
+  let text = '';
+  for (let time = 0; time < span; time += step) {
+    const label = time === 0 ? '0 s' : String(time / 1000);
+    const at = Math.round(time / cell);
+    if (at + label.length <= width) text = text.padEnd(at) + label;
+  }
+  return text.padEnd(width);
+}
