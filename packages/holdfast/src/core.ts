@@ -33,13 +33,13 @@ export class Core implements Grantor {
   #closing: Promise<void> | undefined;
 
   constructor(store: Store, settings: Settings) {
-    const { clock, requestTimeout, retention } = settings;
-    const ids = new Ids();
+    const { chance, clock, requestTimeout, retention } = settings;
+    const ids = new Ids(chance);
     this.id = ids.process;
     this.settings = settings;
     this.store = store;
     this.requests = new Requests(store, clock, requestTimeout);
-    this.keeper = new Keeper(this.requests, clock, retention);
+    this.keeper = new Keeper(this.requests, settings);
     this.#returns = new Returns(this.requests, clock, retention);
     this.#room = new Room({
       settings,

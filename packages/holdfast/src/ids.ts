@@ -1,12 +1,16 @@
 /**
- * Ids that are unique for ever: 96 random bits for a process, and a count. No space occurs in them.
+ * Ids that are unique for ever: one for a process, and a count. No space occurs in them.
  */
-import { randomBytes } from 'node:crypto';
+import { type Chance, systemChance } from './chance.js';
 
 export class Ids {
   /** What all ids of this source begin with. */
-  readonly process: string = randomBytes(12).toString('base64url');
+  readonly process: string;
   #count = 0;
+
+  constructor(chance: Chance = systemChance) {
+    this.process = chance.id();
+  }
 
   next(): string {
     this.#count += 1;

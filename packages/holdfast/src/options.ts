@@ -3,6 +3,7 @@
  *
  * Durations are milliseconds.
  */
+import { type Chance, systemChance } from './chance.js';
 import { type Clock, systemClock } from './clock.js';
 import { badOption } from './errors.js';
 
@@ -58,6 +59,11 @@ export interface HoldfastOptions {
   readonly grace?: number;
   /** The time, for tests. */
   readonly clock?: Clock;
+  /**
+   * Where chance comes from, for simulations.
+   * @internal
+   */
+  readonly chance?: Chance;
 }
 
 /** What one lock, or one acquisition of it, may say otherwise. */
@@ -131,6 +137,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
     label: text('label', options.label, '', TEXT_MAX),
     grace: duration('grace', options.grace, 10_000, 0, DAY),
     clock: checkClock(options.clock),
+    chance: options.chance ?? systemChance,
   };
   if (settings.retention < 3 * settings.claimWindow) {
     throw badOption('retention', `at least three times claimWindow`, settings.retention);
@@ -141,7 +148,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
 const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
   ...(['prefix', 'ttl', 'renew', 'claimWindow', 'requestTimeout', 'unreachableAfter'] as const),
   ...(['maxQueue', 'localHandOffs', 'retention', 'linger', 'label'] as const),
-  ...(['closeOnSignals', 'grace', 'clock'] as const),
+  ...(['closeOnSignals', 'grace', 'clock', 'chance'] as const),
 ]);
 
 const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([

@@ -14,8 +14,10 @@
  * A machine that slept shows as a wall clock that went on while the monotonic clock stood still.
  * Leases are doubted then (not held, not lost) until the store has answered.
  */
+import type { Chance } from '../chance.js';
 import type { Clock, Timer } from '../clock.js';
 import type { RenewReply } from '../engine/types.js';
+import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import { drift, type Grip, withDrift } from './grip.js';
 import { DueHeap } from './heap.js';
@@ -32,6 +34,7 @@ const RETRY_MS_MIN = 5;
 export class Keeper {
   readonly #requests: Requests;
   readonly #clock: Clock;
+  readonly #chance: Chance;
   readonly #retention: number;
   readonly #heap = new DueHeap();
   readonly #grips = new Map<string, Grip>();
@@ -40,9 +43,11 @@ export class Keeper {
   #clocksApart: number;
   #emptied: (() => void)[] = [];
 
-  constructor(requests: Requests, clock: Clock, retention: number) {
+  constructor(requests: Requests, settings: Settings) {
+    const { chance, clock, retention } = settings;
     this.#requests = requests;
     this.#clock = clock;
+    this.#chance = chance;
     this.#retention = retention;
     this.#clocksApart = clock.wall() - clock.now();
   }
@@ -125,7 +130,7 @@ export class Keeper {
     const left = grip.validUntil - this.#clock.now();
     // early by up to a sixth of the interval, so that processes which started together do not renew
     // together for ever
-    const interval = (left / 3) * (1 - Math.random() / 6);
+    const interval = (left / 3) * (1 - this.#chance.fraction() / 6);
     const further = grip.terms.renew && grip.validUntil < grip.holdUntil;
     grip.renewAt = further ? this.#clock.now() + interval : Number.POSITIVE_INFINITY;
   }

@@ -71,8 +71,9 @@ export class Asker {
 
   /** Asks for one waiter after a pause, in which whatever is wrong may pass. */
   askLater(waiter: Waiter): void {
-    const { claimWindow, unreachableAfter } = this.#parts.settings;
-    const pause = Math.min(claimWindow / 4, unreachableAfter / 10) * (0.5 + Math.random() / 2);
+    const { chance, claimWindow, unreachableAfter } = this.#parts.settings;
+    const jitter = 0.5 + chance.fraction() / 2;
+    const pause = Math.min(claimWindow / 4, unreachableAfter / 10) * jitter;
     waiter.pause(this.#clock.after(pause, () => void this.ask(waiter)));
   }
 
