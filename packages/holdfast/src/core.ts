@@ -8,7 +8,7 @@ import { HoldfastError } from './errors.js';
 import { Ids } from './ids.js';
 import type { Grip } from './lease/grip.js';
 import { Keeper } from './lease/keeper.js';
-import { type Grantor, Lease, type ReleaseOutcome } from './lease/lease.js';
+import type { Grantor, ReleaseOutcome } from './lease/lease.js';
 import type { Settings } from './options.js';
 import type { Store } from './store/port.js';
 import { Requests } from './store/requests.js';
@@ -61,11 +61,10 @@ export class Core implements Grantor {
     return this.#room.size;
   }
 
-  /** Resolves to a lease, or to `null` if there is no time to wait and the lock is not free. */
-  async acquire(wanted: Wanted): Promise<Lease | null> {
+  /** Resolves to a grip, or to `null` if there is no time to wait and the lock is not free. */
+  async grip(wanted: Wanted): Promise<Grip | null> {
     if (this.#closing !== undefined) throw failures.closed(wanted.key);
-    const grip = await this.#room.acquire(wanted);
-    return grip === null ? null : new Lease(grip, this);
+    return this.#room.acquire(wanted);
   }
 
   async release(grip: Grip): Promise<ReleaseOutcome> {

@@ -3,17 +3,9 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Core } from '../core.js';
-import { badOption, isHoldfastError } from '../errors.js';
 import type { Lease } from '../lease/lease.js';
-import {
-  type AcquireOptions,
-  checkLockOptions,
-  flag,
-  type LockOptions,
-  resolveTerms,
-  type Terms,
-} from '../options.js';
-import * as failures from '../waiting/failures.js';
+import { type AcquireOptions, flag, type LockOptions } from '../options.js';
+import { checkWork, Face, plainLease } from './face.js';
 
 /** What a mutex may be made with. */
 export interface MutexOptions extends LockOptions {
@@ -36,20 +28,15 @@ const surrounding = new AsyncLocalStorage<ReadonlyMap<string, Lease>>();
 export class Mutex {
   /** What is locked. */
   readonly key: string;
-  readonly #core: Core;
-  readonly #options: LockOptions;
+  readonly #face: Face<Lease>;
   readonly #reentrant: boolean;
-  /** What calls without options of their own ask for, by how long they wait. */
-  readonly #usual = new Map<number, Terms>();
 
   /** @internal */
   constructor(core: Core, key: string, options: MutexOptions) {
     const { reentrant, ...lockOptions } = options;
     this.key = key;
-    this.#core = core;
-    this.#options = lockOptions;
     this.#reentrant = flag('reentrant', reentrant, false);
-    checkLockOptions(core.settings, lockOptions);
+    this.#face = new Face(core, { key, capacity: 1 }, lockOptions, plainLease);
   }
 
   /**
@@ -65,10 +52,8 @@ export class Mutex {
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED`,
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    */
-  async acquire(options?: AcquireOptions): Promise<Lease> {
-    const lease = await this.#acquire(options, Number.POSITIVE_INFINITY);
-    if (lease === null) throw failures.timedOut(this.key, 0);
-    return lease;
+  acquire(options?: AcquireOptions): Promise<Lease> {
+    return this.#face.acquire(1, options);
   }
 
   /**
@@ -78,13 +63,8 @@ export class Mutex {
    * It never overtakes: with others in the queue, the lock is not free for a newcomer. Rejects as
    * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
-  async tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
-    try {
-      return await this.#acquire(options, 0);
-    } catch (error) {
-      if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
-      throw error;
-    }
+  tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
+    return this.#face.tryAcquire(1, options);
   }
 
   /**
@@ -97,19 +77,10 @@ export class Mutex {
    * further.
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
-    if (typeof work !== 'function') throw badOption('work', 'a function', work);
+    checkWork(work);
     const outer = this.#reentrant ? surrounding.getStore()?.get(this.#contextKey) : undefined;
     if (outer?.held) return work(outer);
-    const lease = await this.acquire(options);
-    let result: T;
-    try {
-      result = await this.#inside(lease, work);
-    } catch (error) {
-      await quietly(lease.release());
-      throw error;
-    }
-    if ((await quietly(lease.release())) === 'lost') throw lease.signal.reason;
-    return result;
+    return this.#face.run(1, (lease) => this.#inside(lease, work), options);
   }
 
   #inside<T>(lease: Lease, work: (lease: Lease) => T | Promise<T>): T | Promise<T> {
@@ -120,33 +91,6 @@ export class Mutex {
 
   /** The same key in two stores is two locks. */
   get #contextKey(): string {
-    return `${this.#core.id} ${this.key}`;
-  }
-
-  #acquire(options: AcquireOptions | undefined, wait: number): Promise<Lease | null> {
-    const terms = options === undefined ? this.#usualTerms(wait) : this.#terms(options, wait);
-    return this.#core.acquire({ key: this.key, weight: 1, capacity: 1, terms });
-  }
-
-  #terms(options: AcquireOptions, wait: number): Terms {
-    return resolveTerms(this.#core.settings, this.#options, options, wait);
-  }
-
-  #usualTerms(wait: number): Terms {
-    let terms = this.#usual.get(wait);
-    if (terms === undefined) {
-      terms = this.#terms({}, wait);
-      this.#usual.set(wait, terms);
-    }
-    return terms;
-  }
-}
-
-/** A release's outcome; what it could not find out is nobody's concern here. */
-async function quietly<T>(promise: Promise<T>): Promise<T | undefined> {
-  try {
-    return await promise;
-  } catch {
-    return undefined;
+    return `${this.#face.core.id} ${this.key}`;
   }
 }
