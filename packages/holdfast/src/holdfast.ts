@@ -4,7 +4,8 @@ import { Core } from './core.js';
 import { badOption, HoldfastError } from './errors.js';
 import * as inspection from './inspection.js';
 import type { LockInfo } from './inspection.js';
-import { checkKey, type HoldfastOptions, resolveSettings } from './options.js';
+import { checkKey, type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
+import { AllOf } from './primitives/all-of.js';
 import { Mutex, type MutexOptions } from './primitives/mutex.js';
 import { checkSignals, closeOn } from './signals.js';
 import { MemoryStore } from './store/memory/memory-store.js';
@@ -51,6 +52,15 @@ export class Holdfast implements AsyncDisposable {
    */
   mutex(key: string, options: MutexOptions = {}): Mutex {
     return new Mutex(this.#core, checkKey(key), options);
+  }
+
+  /**
+   * The locks of several keys, taken all or none, without deadlock in whatever order they are
+   * named. Mutexes bring their own options; what is said here, and then by the call, wins.
+   * @param keys 1 to 10,000 keys, or mutexes of this instance; a key named twice counts once
+   */
+  allOf(keys: readonly (string | Mutex)[], options: LockOptions = {}): AllOf {
+    return new AllOf(this.#core, keys, options);
   }
 
   /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */

@@ -4,4 +4,6 @@ export { type EmbeddedStore, Holdfast, memory, type RedisClient } from './holdfa
 export type { HolderInfo, LockInfo, Party, WaiterInfo } from './inspection.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
+export type { AllOf } from './primitives/all-of.js';
 export type { Mutex, MutexOptions } from './primitives/mutex.js';
+export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';

@@ -83,6 +83,14 @@ export class Mutex {
     return this.#face.run(1, (lease) => this.#inside(lease, work), options);
   }
 
+  /**
+   * What `allOf` asks through.
+   * @internal
+   */
+  get face(): Face<Lease> {
+    return this.#face;
+  }
+
   #inside<T>(lease: Lease, work: (lease: Lease) => T | Promise<T>): T | Promise<T> {
     if (!this.#reentrant) return work(lease);
     const around = new Map(surrounding.getStore());

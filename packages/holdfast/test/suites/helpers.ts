@@ -12,6 +12,11 @@ export function freshKey(what = 'key'): string {
   return `${what} ${process.pid}.${count}`;
 }
 
+/** Keys that no other test uses, in their order. */
+export function freshKeys(count: number): string[] {
+  return Array.from({ length: count }, () => freshKey()).sort();
+}
+
 /** The error that a promise rejects with, which must be one of ours with this code. */
 export async function failure(
   promise: Promise<unknown>,

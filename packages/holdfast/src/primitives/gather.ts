@@ -1,0 +1,181 @@
+/**
+ * Taking several locks, all or none, without deadlock.
+ *
+ *     asking for all --all granted--> held
+ *          \--one refused--> waiting for it --granted--> asking for those behind it --> …
+ *     any --timeout, abort, failure, loss--> given back, and rejected
+ *
+ * Asking does not queue, and goes out in one turn of the event loop: one round trip. Of what is
+ * granted only the part before the first refusal is kept; the rest goes back at once, because who
+ * waits may hold only what comes before it in the order. Waiting is for one lock at a time, in the
+ * store's queue. All gatherings wait in one global order, so the locks that a circle of them waited
+ * for would grow around that circle: there is none (hold-and-wait without circular wait; Havender,
+ * 1968). The queue is first in, first out, so nobody starves either (I4).
+ *
+ * Invariant: whatever ends a gathering without its result, each lease that it was granted is
+ * released (I6); a request that was not answered is withdrawn by the waiting room.
+ */
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../clock.js';
+import { HoldfastError, isHoldfastError } from '../errors.js';
+import type { Lease } from '../lease/lease.js';
+import type { AcquireOptions } from '../options.js';
+import * as failures from '../waiting/failures.js';
+import { type Face, quietly } from './face.js';
+
+/** After a refusal this many are asked for at once, and twice as many each time all are granted. */
+const PROBE_MIN = 16;
+
+/** What bounds a gathering as a whole. */
+export interface Bounds {
+  /** Ms for all of it; 0 to ask once and not wait. */
+  readonly wait: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The leases of several locks, and one signal that aborts when any of them is lost. */
+export interface Gathered {
+  readonly leases: readonly Lease[];
+  readonly lost: AbortSignal;
+}
+
+export class Gathering {
+  readonly #clock: Clock;
+  readonly #faces: readonly Face<Lease>[];
+  readonly #options: AcquireOptions;
+  readonly #bounds: Bounds;
+  readonly #leases: Lease[] = [];
+  readonly #lost = new AbortController();
+  /** Ends whatever is being asked for; its reason is the error to reject with. */
+  readonly #end = new AbortController();
+
+  /** @param faces in the global order, without duplicates */
+  constructor(
+    clock: Clock,
+    faces: readonly Face<Lease>[],
+    options: AcquireOptions,
+    bounds: Bounds,
+  ) {
+    this.#clock = clock;
+    this.#faces = faces;
+    this.#options = { ...options, signal: this.#end.signal };
+    // each acquisition that is under way listens, and that is no leak
+    setMaxListeners(0, this.#end.signal);
+    this.#bounds = bounds;
+  }
+
+  /** Resolves to `null` if there is no time to wait and not all are free. */
+  async take(): Promise<Gathered | null> {
+    const unbound = this.#bind();
+    try {
+      if (!(await this.#takeAll())) return null;
+      this.#check();
+      return { leases: this.#leases, lost: this.#lost.signal };
+    } catch (error) {
+      const { aborted, reason } = this.#end.signal;
+      this.#giveBack();
+      throw aborted ? reason : error;
+    } finally {
+      unbound();
+    }
+  }
+
+  async #takeAll(): Promise<boolean> {
+    let count = this.#faces.length;
+    while (this.#leases.length < this.#faces.length) {
+      if (await this.#ask(count)) {
+        count *= 2;
+        continue;
+      }
+      if (this.#bounds.wait === 0) return false;
+      const next = this.#faces[this.#leases.length] as Face<Lease>;
+      const wait = Number.POSITIVE_INFINITY;
+      this.#keep(await next.acquire(1, { ...this.#options, wait }));
+      this.#check();
+      count = PROBE_MIN;
+    }
+    return true;
+  }
+
+  /** Asks for the next ones in one turn, and keeps those before the first that is not granted. */
+  async #ask(count: number): Promise<boolean> {
+    const from = this.#leases.length;
+    const asked = this.#faces.slice(from, from + count);
+    const options = { ...this.#options, wait: 0 };
+    const answers = await Promise.allSettled(asked.map((face) => face.tryAcquire(1, options)));
+    let inOrder = true;
+    let failure: Error | undefined;
+    for (const answer of answers) {
+      const lease = answer.status === 'fulfilled' ? answer.value : null;
+      if (answer.status === 'rejected' && !this.#mayWait(answer.reason)) {
+        failure ??= answer.reason as Error;
+      }
+      inOrder &&= lease !== null;
+      if (lease === null) continue;
+      if (inOrder) this.#keep(lease);
+      else void quietly(lease.release());
+    }
+    // now and not later, so that all goes back in one turn
+    if (failure !== undefined || (!inOrder && this.#bounds.wait === 0)) this.#giveBack();
+    if (failure !== undefined) throw failure;
+    this.#check();
+    return inOrder;
+  }
+
+  /** Whoever has time to wait waits for a store that is silent, too. */
+  #mayWait(error: unknown): boolean {
+    return this.#bounds.wait > 0 && isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
+  }
+
+  #keep(lease: Lease): void {
+    this.#leases.push(lease);
+    const { signal } = lease;
+    const lose = (): void => {
+      this.#lost.abort(signal.reason);
+      this.#end.abort(signal.reason);
+    };
+    if (signal.aborted) lose();
+    else signal.addEventListener('abort', lose, { once: true });
+  }
+
+  /** Throws if the gathering was ended, or a lease that it has is over. */
+  #check(): void {
+    // looking at a signal notices a deadline that passed while the event loop stood still
+    for (const lease of this.#leases) if (lease.signal.aborted) break;
+    this.#end.signal.throwIfAborted();
+  }
+
+  #giveBack(): void {
+    for (const lease of this.#leases) void quietly(lease.release());
+  }
+
+  /** Ends the gathering at its wait limit and with the caller's signal; returns what undoes it. */
+  #bind(): () => void {
+    const { signal, wait } = this.#bounds;
+    const late = (): void => this.#end.abort(this.#timedOut());
+    const limited = wait > 0 && wait !== Number.POSITIVE_INFINITY;
+    const timer = limited ? this.#clock.after(wait, late) : undefined;
+    const abort = (): void => this.#end.abort(failures.aborted(this.#next, signal?.reason));
+    if (signal?.aborted === true) abort();
+    signal?.addEventListener('abort', abort, { once: true });
+    return () => {
+      timer?.cancel();
+      signal?.removeEventListener('abort', abort);
+    };
+  }
+
+  /** The key that is waited for. */
+  get #next(): string {
+    const { length } = this.#leases;
+    return (this.#faces[Math.min(length, this.#faces.length - 1)] as Face<Lease>).key;
+  }
+
+  #timedOut(): HoldfastError {
+    const { length } = this.#faces;
+    const key = this.#next;
+    const message =
+      `Holdfast: ${length} keys were not granted within ${this.#bounds.wait} ms; ` +
+      `"${key}" was waited for, with ${this.#leases.length} of them held`;
+    return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
+  }
+}

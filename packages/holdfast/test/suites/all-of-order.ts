@@ -1,0 +1,81 @@
+/** Callers that name the same keys in different orders: exclusion for each, and no deadlock. */
+import { expect, it } from 'vitest';
+import type { Holdfast } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { circle } from '../support/waits-for.js';
+import { freshKeys, turn, Watch } from './helpers.js';
+
+const TASKS = 3;
+const TIMES = 6;
+
+/** Takes several together again and again, and sees whether somebody else is inside one of them. */
+async function task(
+  holdfast: Holdfast,
+  label: string,
+  sets: readonly (readonly string[])[],
+  watches: ReadonlyMap<string, Watch>,
+): Promise<void> {
+  for (const keys of sets) {
+    await holdfast.allOf(keys, { label }).run(async (lease) => {
+      const visits = lease.keys.map((key) =>
+        (watches.get(key) as Watch).visit(lease.fences.get(key) as number),
+      );
+      await Promise.all(visits);
+    });
+  }
+}
+
+export function allOfOrder(backend: Backend): void {
+  it('lets instances that name them in opposite orders in one after another', async () => {
+    const keys = freshKeys(5);
+    const watches = new Map(keys.map((key) => [key, new Watch()]));
+    const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make()));
+    const work = instances.flatMap((holdfast, at) =>
+      Array.from({ length: TASKS }, (_, number) => {
+        // all of them forwards and backwards, and parts of them that overlap
+        const turned = keys.map((_key, index) => keys[(index + at + number) % 5] as string);
+        const sets = Array.from({ length: TIMES }, (_set, time) => {
+          const some = turned.slice(0, 2 + ((time + number) % 4));
+          return (at + time) % 2 === 0 ? some : some.reverse();
+        });
+        return task(holdfast, `${at}.${number}`, sets, watches);
+      }),
+    );
+    let going = true;
+    const circles: string[][] = [];
+    const watching = (async () => {
+      while (going) {
+        const found = await circle(instances[0] as Holdfast, keys);
+        if (found !== undefined) circles.push(found);
+        await turn();
+      }
+    })();
+    await Promise.all(work).finally(() => {
+      going = false;
+    });
+    await watching;
+    for (const watch of watches.values()) {
+      expect(watch).toMatchObject({ most: 1, ascending: true });
+      expect(watch.fences.length).toBeGreaterThan(TIMES);
+    }
+    expect(circles).toEqual([]);
+    for (const key of keys) expect(await instances[0]?.inspect(key)).toBeNull();
+  });
+
+  it('excludes those who take one of them alone', async () => {
+    const keys = freshKeys(3);
+    const watches = new Map(keys.map((key) => [key, new Watch()]));
+    const [one, other] = [await backend.make(), await backend.make()];
+    const alone = keys.map(async (key) => {
+      for (let time = 0; time < 10; time++) {
+        await other.mutex(key).run(({ fence }) => (watches.get(key) as Watch).visit(fence));
+      }
+    });
+    const sets = Array.from({ length: 5 }, () => keys);
+    await Promise.all([...alone, task(one, 'all', sets, watches)]);
+    for (const watch of watches.values()) {
+      expect(watch).toMatchObject({ most: 1, ascending: true });
+      expect(watch.fences).toHaveLength(15);
+    }
+  });
+}
