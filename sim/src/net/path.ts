@@ -1,0 +1,61 @@
+/**
+ * The way between a machine and the server, one direction of it: how long a message takes, and
+ * whether any gets through.
+ *
+ * While it is cut, what is sent waits (as segments that are sent again and again do) and arrives in
+ * its order when the way is open again, unless its connection was reset meanwhile.
+ */
+import type { Random } from '../base/random.js';
+import type { Scheduler } from '../base/scheduler.js';
+
+/** What a network is like. */
+export interface Weather {
+  /** Usual time of a message one way, in ms, and by how much it varies. */
+  readonly latency: number;
+  readonly jitter: number;
+  /** How often a message takes up to `spike` ms. */
+  readonly spikes: number;
+  readonly spike: number;
+  /** True: messages of one connection may overtake each other, as no stream does. */
+  readonly loose: boolean;
+  /** Part of the messages that come twice; the second may be late by `echo` ms. */
+  readonly doubled: number;
+  readonly echo: number;
+  /** Part of the messages that never come. */
+  readonly lost: number;
+}
+
+export class Path {
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  weather: Weather;
+  /** What the latency is multiplied by. */
+  slowness = 1;
+  #cutUntil = 0;
+
+  constructor(scheduler: Scheduler, random: Random, weather: Weather) {
+    this.scheduler = scheduler;
+    this.random = random;
+    this.weather = weather;
+  }
+
+  /** When a message that is sent at a time would arrive at the earliest, and as luck has it. */
+  arrival(time: number): number {
+    const { latency, jitter, spikes, spike } = this.weather;
+    let takes = latency + this.random.next() * jitter;
+    if (spikes > 0 && this.random.chance(spikes)) takes += this.random.next() * spike;
+    return Math.max(time, this.#cutUntil) + takes * this.slowness;
+  }
+
+  get cutUntil(): number {
+    return this.#cutUntil;
+  }
+
+  cut(until: number): void {
+    this.#cutUntil = Math.max(this.#cutUntil, until);
+  }
+
+  heal(): void {
+    this.#cutUntil = 0;
+  }
+}

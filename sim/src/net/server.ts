@@ -1,0 +1,206 @@
+/**
+ * The server: the library's engine on a clock of its own, which it tells the time by and which may
+ * be set; and all connections to it.
+ *
+ *     up --crash--> down --start--> up, with everything, with nothing, or with what a replica had
+ *     up --stop--> up, but deaf for a while (a slow command, a fork, a full disk)
+ *
+ * A replica gets every command some time later, with the time and the numbers of receivers that
+ * the first execution saw, as a real one is sent the effects.
+ */
+import type { Engine } from '../../../packages/holdfast/dist/engine/engine.js';
+import type { Command, Reply } from '../../../packages/holdfast/dist/engine/types.js';
+import type { Random } from '../base/random.js';
+import type { Scheduler } from '../base/scheduler.js';
+import type { Library } from '../library.js';
+import type { Machine } from '../world/machine.js';
+import type { Connection } from './connection.js';
+
+/** What came of a command at the server. */
+export type Answer = { readonly reply: Reply } | { readonly error: string };
+
+export interface ServerEvents {
+  /** A command is about to be executed. */
+  before(command: Command, now: number): void;
+  /** A command was executed. */
+  after(command: Command, reply: Reply, now: number): void;
+}
+
+/** Longest that a replica is behind. */
+const LAG_MAX_MS = 3000;
+/** Commands between two times that what is idle is forgotten. */
+const SWEEP_EVERY = 4096;
+
+interface Logged {
+  readonly at: number;
+  readonly command: Command;
+  readonly now: number;
+  readonly receivers: number[];
+}
+
+export class Server {
+  readonly scheduler: Scheduler;
+  readonly machine: Machine;
+  readonly connections: Set<Connection> = new Set();
+  up = true;
+  /** What it answers to every command instead of executing it. */
+  refuses: string | undefined;
+  engine: Engine;
+  readonly #library: Library;
+  readonly #random: Random;
+  readonly #events: ServerEvents;
+  readonly #replicated: boolean;
+  #replica: Engine;
+  #log: Logged[] = [];
+  /** Receivers of the command that the replica is executing. */
+  #told: number[] = [];
+  #seen: number[] = [];
+  #busyUntil = 0;
+  #queue: (() => void)[] = [];
+  #commands = 0;
+
+  constructor(
+    library: Library,
+    scheduler: Scheduler,
+    machine: Machine,
+    options: { random: Random; events: ServerEvents; replicated: boolean },
+  ) {
+    this.scheduler = scheduler;
+    this.machine = machine;
+    this.#library = library;
+    this.#random = options.random;
+    this.#events = options.events;
+    this.#replicated = options.replicated;
+    this.engine = this.#newEngine();
+    this.#replica = this.#newReplica();
+  }
+
+  /** Its time in whole microseconds. */
+  now(): number {
+    return Math.floor(this.machine.wall(this.scheduler.now) * 1000);
+  }
+
+  accept(connection: Connection): boolean {
+    if (!this.up) return false;
+    this.connections.add(connection);
+    connection.serverOpen = true;
+    return true;
+  }
+
+  drop(connection: Connection): void {
+    connection.serverOpen = false;
+    connection.channels.clear();
+    this.connections.delete(connection);
+  }
+
+  /** Something reaches it. */
+  deliver(receive: () => void): void {
+    if (!this.up) return;
+    if (this.#busyUntil <= this.scheduler.now && this.#queue.length === 0) {
+      receive();
+      return;
+    }
+    this.#queue.push(receive);
+    if (this.#queue.length === 1) this.scheduler.at(this.#busyUntil, () => this.#catchUp());
+  }
+
+  execute(command: Command): Answer {
+    // a full server still lets go
+    const lets = this.refuses === 'OOM' && command.op !== 'acquire';
+    if (this.refuses !== undefined && !lets) return { error: this.refuses };
+    const now = this.now();
+    this.#commands += 1;
+    if (this.#commands % SWEEP_EVERY === 0) this.engine.sweep(now);
+    this.#events.before(command, now);
+    this.#seen = [];
+    const { reply, pushes } = this.engine.apply(command, now);
+    if (this.#replicated) this.#replicate(command, now);
+    for (const { channel, push } of pushes) {
+      for (const connection of this.listeners(channel)) {
+        connection.reply(this.scheduler.now, () => connection.pushed?.(push));
+      }
+    }
+    this.#events.after(command, reply, now);
+    return { reply };
+  }
+
+  /** The connections that listen on a channel. */
+  *listeners(channel: string): Iterable<Connection> {
+    for (const connection of this.connections) {
+      if (connection.channels.has(channel)) yield connection;
+    }
+  }
+
+  /** Does nothing for a while. */
+  stop(ms: number): void {
+    this.#busyUntil = Math.max(this.#busyUntil, this.scheduler.now) + ms;
+  }
+
+  /** Ends; whoever is connected learns of it within `tells` ms. */
+  crash(tells: number): void {
+    this.up = false;
+    this.#queue = [];
+    this.#busyUntil = 0;
+    for (const connection of [...this.connections]) {
+      connection.reset(this.#random.next() * tells, 0, 0);
+    }
+  }
+
+  /** Starts with everything it had, with nothing, or with what a replica had. */
+  start(memory: 'keeps' | 'loses' | 'replica', lag: number): void {
+    if (memory === 'loses') this.engine = this.#newEngine();
+    if (memory === 'replica') {
+      this.#advance(this.scheduler.now - lag);
+      this.#log = [];
+      this.engine = this.#replica;
+      this.#replica = this.#newReplica();
+    }
+    this.up = true;
+  }
+
+  #catchUp(): void {
+    if (this.#busyUntil > this.scheduler.now) {
+      this.scheduler.at(this.#busyUntil, () => this.#catchUp());
+      return;
+    }
+    const receive = this.#queue.shift();
+    receive?.();
+    if (this.#queue.length > 0) this.scheduler.at(this.scheduler.now, () => this.#catchUp());
+  }
+
+  #newEngine(): Engine {
+    return new this.#library.Engine((channel) => this.#count(channel));
+  }
+
+  /** An engine that is told how many received, until it is the first one. */
+  #newReplica(): Engine {
+    const engine: Engine = new this.#library.Engine((channel) =>
+      engine === this.engine ? this.#count(channel) : (this.#told.shift() ?? 1),
+    );
+    return engine;
+  }
+
+  #count(channel: string): number {
+    let count = 0;
+    for (const _ of this.listeners(channel)) count += 1;
+    this.#seen.push(count);
+    return count;
+  }
+
+  #replicate(command: Command, now: number): void {
+    const at = this.scheduler.now;
+    if (command.op !== 'inspect') this.#log.push({ at, command, now, receivers: this.#seen });
+    this.#advance(at - LAG_MAX_MS);
+  }
+
+  #advance(until: number): void {
+    let done = 0;
+    while (done < this.#log.length && (this.#log[done] as Logged).at <= until) {
+      const { command, now, receivers } = this.#log[done] as Logged;
+      this.#told = [...receivers];
+      this.#replica.apply(command, now);
+      done += 1;
+    }
+    if (done > 0) this.#log.splice(0, done);
+  }
+}

@@ -1,0 +1,78 @@
+/** What goes wrong in a simulation, and when. */
+import type { Random } from '../base/random.js';
+import type { Profile, Scene } from './generate.js';
+import type { FaultKind, FaultPlan } from './plan.js';
+
+/** What may go wrong together: a memory that is lost, and a clock that is set back, are apart. */
+const KINDS: Record<Exclude<Profile, 'calm'>, readonly FaultKind[]> = {
+  faults: [
+    ...(['stop', 'stop', 'crash', 'crash', 'close', 'sleep', 'set-clock', 'drift'] as const),
+    ...(['cut', 'cut', 'cut', 'slow', 'reset', 'reset', 'reset', 'restart'] as const),
+    ...(['stop-server', 'refuse'] as const),
+  ],
+  loose: ['stop', 'crash', 'set-clock', 'cut', 'slow', 'reset', 'stop-server'],
+  amnesia: ['stop', 'crash', 'cut', 'reset', 'restart', 'restart', 'restart', 'stop-server'],
+};
+
+export function faultsOf(scene: Scene, profile: Exclude<Profile, 'calm'>): FaultPlan[] {
+  const random = scene.random.fork('faults');
+  // a world in which a few kinds of things go wrong often finds more than one in which all do
+  const kinds = Array.from({ length: random.whole(1, 5) }, () => random.pick(KINDS[profile]));
+  const count = random.whole(1, 20);
+  const faults: FaultPlan[] = [];
+  for (let index = 0; index < count; index++) {
+    faults.push(fault(random.fork(index), scene, random.pick(kinds), profile));
+  }
+  return faults.sort((a, b) => a.at - b.at);
+}
+
+function fault(random: Random, scene: Scene, kind: FaultKind, profile: Profile): FaultPlan {
+  const at = random.next() * scene.busy;
+  const ms = scene.ttl * random.spread(0.01, 4);
+  const process = random.pick(scene.processes).name;
+  const machine = random.pick(scene.machines).name;
+  switch (kind) {
+    case 'stop':
+      return { kind, at, ms, process };
+    case 'crash': {
+      const silent = random.chance(0.3);
+      return { kind, at, ms, process, silent, restarts: random.chance(0.7) };
+    }
+    case 'close':
+      return { kind, at, process };
+    case 'sleep':
+      // one that is shorter than what the keeper takes for sleep is nobody's sleep
+      return { kind, at, ms: 1100 + ms, machine };
+    case 'set-clock':
+      return setClock(random, at, machine);
+    case 'drift':
+      return { kind, at, machine, rate: 1 + random.between(-0.0045, 0.0045) };
+    case 'cut':
+      return { kind, at, ms, machine, way: random.pick(['up', 'down', 'both', 'both'] as const) };
+    case 'slow':
+      return { kind, at, ms, machine, factor: random.spread(2, 200) };
+    case 'reset': {
+      const which = random.pick(['all', 'commands', 'pushes'] as const);
+      const lingers = random.chance(0.4) ? random.spread(1, 3000) : 0;
+      const unnoticed = random.chance(0.2) ? random.spread(1, 2 * scene.ttl) : 1;
+      return { kind, at, process, which, lingers, unnoticed };
+    }
+    case 'restart': {
+      const memory = profile === 'amnesia' ? random.pick(['loses', 'replica'] as const) : 'keeps';
+      return { kind, at, ms: Math.max(1, ms), memory, lag: random.spread(0.1, 2000) };
+    }
+    case 'stop-server':
+      return { kind, at, ms: ms / 2 };
+    case 'refuse':
+      return { kind, at, ms, answer: random.pick(['LOADING', 'OOM', 'READONLY', 'BUSY']) };
+  }
+}
+
+function setClock(random: Random, at: number, other: string): FaultPlan {
+  // The clock of a server that steps forward ends leases early, which is documented; and one that
+  // steps back by more than the retention may repeat a fence.
+  const own = random.chance(0.5);
+  const back = -random.spread(1, 10_000);
+  const step = own ? back : random.pick([back, random.spread(1, 100_000)]);
+  return { kind: 'set-clock', at, machine: own ? 'server' : other, step };
+}

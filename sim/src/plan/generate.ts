@@ -1,0 +1,107 @@
+/**
+ * A plan from a seed: how fast this world lives, what its network is like, who is in it, what they
+ * want, and what goes wrong.
+ */
+import { Random } from '../base/random.js';
+import type { Weather } from '../net/path.js';
+import { faultsOf } from './faults.js';
+import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
+import { tasksOf } from './tasks.js';
+
+/** Clocks are wrong by up to this much; two of them by less than the library's margin of 1 %. */
+const DRIFT = 0.0045;
+
+/** What the rest of a plan is made with. */
+export interface Scene {
+  readonly random: Random;
+  /** Usual length of a lease. */
+  readonly ttl: number;
+  /** When the last task begins. */
+  readonly busy: number;
+  readonly keys: readonly string[];
+  readonly processes: readonly ProcessPlan[];
+  readonly machines: readonly MachinePlan[];
+}
+
+export const PROFILES = ['calm', 'faults', 'loose', 'amnesia'] as const;
+export type Profile = (typeof PROFILES)[number];
+
+/** What share of the seeds each profile has. */
+const SHARES: readonly Profile[] = [
+  ...(['calm', 'faults', 'faults', 'faults', 'faults'] as const),
+  ...(['faults', 'loose', 'loose', 'amnesia', 'amnesia'] as const),
+];
+
+export function planOf(seed: number): Plan {
+  const random = new Random(`plan/${seed}`);
+  const profile = random.pick(SHARES);
+  const ttl = Math.round(random.fork('pace').spread(300, 60_000));
+  const { machines, processes } = crew(random.fork('crew'), ttl);
+  const keys = Array.from({ length: random.whole(1, 4) }, (_, index) => `k${index}`);
+  const weather = weatherOf(random.fork('weather'), profile, ttl);
+  const scene = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
+  const tasks = tasksOf(scene);
+  const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
+  const over = faults.map((fault) => fault.at + ('ms' in fault ? fault.ms : 0));
+  const calm = Math.max(scene.busy, ...over) + 1;
+  const slowest = Math.max(...tasks.map(({ ttl: own, maxHold }) => Math.max(own, maxHold ?? 0)));
+  return {
+    ...{ seed, profile, weather, machines, processes, tasks, faults, calm },
+    server: machine(random.fork('server'), 'server'),
+    end: calm + 60 * slowest + tasks.length * slowest + 600_000,
+  };
+}
+
+function crew(
+  random: Random,
+  ttl: number,
+): { machines: readonly MachinePlan[]; processes: readonly ProcessPlan[] } {
+  const machines = Array.from({ length: random.whole(2, 4) }, (_, index) =>
+    machine(random, `m${index + 1}`),
+  );
+  const claimWindow = Math.round(Math.max(100, Math.min(1000, ttl / random.between(1, 8))));
+  const retention = Math.max(60_000, 4 * ttl);
+  const requestTimeout = Math.round(random.spread(Math.max(50, claimWindow / 4), 2000));
+  const unreachableAfter = Math.round(5 * requestTimeout * random.between(1, 3));
+  const processes = Array.from({ length: random.whole(2, 6) }, (_, index) => ({
+    name: `p${index + 1}`,
+    machine: random.pick(machines).name,
+    habits: {
+      onLoss: random.pick(['resends', 'resends', 'rejects', 'rejects', 'forgets'] as const),
+      queues: random.chance(0.7),
+    },
+    options: {
+      ...{ ttl, claimWindow, requestTimeout, unreachableAfter, retention },
+      localHandOffs: random.pick([0, 1, 8, 8]),
+      maxQueue: random.pick([3, 10_000, 10_000]),
+      linger: random.pick([0, 1000, 30_000]),
+      grace: random.pick([0, 1000, 10_000]),
+    },
+  }));
+  return { machines, processes };
+}
+
+function machine(random: Random, name: string): MachinePlan {
+  return {
+    name,
+    rate: 1 + random.between(-DRIFT, DRIFT),
+    uptime: random.between(1000, 1e8),
+    // its wall clock shows a time of 2026, and minutes more or less
+    wallApart: 1.79e12 + random.between(-3e5, 3e5),
+  };
+}
+
+function weatherOf(random: Random, profile: Profile, ttl: number): Weather {
+  const latency = random.spread(0.05, Math.min(30, ttl / 30));
+  const loose = profile === 'loose';
+  return {
+    latency,
+    jitter: latency * random.between(0.1, 2),
+    spikes: random.chance(0.5) ? 0 : random.spread(0.001, 0.05),
+    spike: Math.min(1000, ttl / 2),
+    loose,
+    doubled: loose ? random.between(0, 0.3) : 0,
+    echo: random.spread(1, 3000),
+    lost: loose && random.chance(0.5) ? random.between(0, 0.1) : 0,
+  };
+}

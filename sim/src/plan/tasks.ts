@@ -1,0 +1,81 @@
+/** What the processes of a simulation want: acquisitions of every kind, at random times. */
+import type { Random } from '../base/random.js';
+import type { Scene } from './generate.js';
+import type { Step, TaskPlan } from './plan.js';
+
+/** How much of what is asked is of which kind, drawn once for a simulation. */
+interface Mix {
+  readonly fair: number;
+  readonly owned: number;
+  readonly limited: number;
+  readonly aborted: number;
+  readonly fixed: number;
+  readonly forced: number;
+  /** Length of a hold, in leases. */
+  readonly hold: number;
+}
+
+export function tasksOf(scene: Scene): TaskPlan[] {
+  const random = scene.random.fork('tasks');
+  const mix: Mix = {
+    fair: random.pick([0, 0, 0.3, 1]),
+    owned: random.pick([0, 0, 0, 0.3]),
+    limited: random.pick([0.1, 0.5]),
+    aborted: random.pick([0, 0.1, 0.4]),
+    fixed: random.pick([0, 0.2]),
+    forced: random.pick([0, 0, 0.03]),
+    hold: random.pick([0.01, 0.1, 1]),
+  };
+  const tasks: TaskPlan[] = [];
+  // waves: some of them come at once, so that there is something to wait for
+  const waves = random.whole(3, 25);
+  for (let wave = 0; wave < waves; wave++) {
+    const from = random.next() * scene.busy;
+    const size = random.whole(1, 12);
+    const width = scene.ttl * random.pick([0.001, 0.1, 2]);
+    for (let index = 0; index < size; index++) {
+      const at = from + random.next() * width;
+      tasks.push(task(random.fork(tasks.length), scene, mix, `a${tasks.length}`, at));
+    }
+  }
+  return tasks;
+}
+
+function task(random: Random, scene: Scene, mix: Mix, name: string, at: number): TaskPlan {
+  const { ttl: usual } = scene;
+  const how = random.chance(mix.forced)
+    ? 'force'
+    : random.pick(['acquire', 'acquire', 'acquire', 'run', 'run', 'reenter', 'try'] as const);
+  const end = random.pick(['release', 'release', 'release', 'twice', 'never'] as const);
+  const renew = !(random.chance(mix.fixed) || end === 'never');
+  const ttl = Math.round(usual * random.pick([1, 1, 1, 0.5, 2]));
+  const hold = usual * mix.hold * random.spread(0.05, 3);
+  const limited = random.chance(mix.limited);
+  return {
+    ...{ name, at, how, end, ttl, renew, face: 'mutex', weight: 1, capacity: 1 },
+    process: random.pick(scene.processes).name,
+    key: random.pick(scene.keys),
+    maxHold: renew && random.chance(0.1) ? Math.round(usual * random.between(0.5, 4)) : undefined,
+    fair: random.chance(mix.fair),
+    owner: random.chance(mix.owned) ? random.pick(['o1', 'o2']) : undefined,
+    wait: limited ? Math.round(usual * random.spread(0.01, 10)) : undefined,
+    abort: random.chance(mix.aborted) ? usual * random.spread(0.001, 5) : undefined,
+    steps: stepsOf(random, hold, usual),
+  };
+}
+
+function stepsOf(random: Random, hold: number, ttl: number): Step[] {
+  const count = random.whole(1, 5);
+  const steps: Step[] = [];
+  for (let index = 0; index < count; index++) {
+    const ms = (hold / count) * random.between(0.3, 1.7);
+    const luck = random.next();
+    if (luck < 0.08) steps.push({ do: 'work', ms: Math.min(ms, 3 * ttl) });
+    else if (luck < 0.16) steps.push({ do: 'extend', ms: ttl * random.between(0.1, 2) });
+    else if (luck < 0.24) steps.push({ do: 'ensure', ms: ttl * random.between(0.1, 1) });
+    else steps.push({ do: 'rest', ms });
+    const late = random.chance(0.2) ? random.spread(1, 2 * ttl) : random.between(0.01, 2);
+    steps.push({ do: 'use', late });
+  }
+  return steps;
+}

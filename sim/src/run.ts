@@ -1,0 +1,107 @@
+/** Runs a plan to its end, and says what was wrong. */
+import type { HistoryEvent } from 'holdfast-checker';
+import type { Library } from './library.js';
+import type { Plan } from './plan/plan.js';
+import { type Violation, World } from './world/world.js';
+
+export interface Result {
+  readonly violations: readonly Violation[];
+  readonly history: readonly HistoryEvent[];
+  readonly grants: number;
+  /** Virtual milliseconds until the last acquisition was over. */
+  readonly time: number;
+  readonly events: number;
+  readonly shortest: number;
+}
+
+/** How long after the last acquisition what it left may still be given back. */
+const REST_MS = 20_000;
+/** How long a process may take to close. */
+const CLOSE_MS = 60_000;
+
+/** @param print gets the lines of the trace */
+export async function run(
+  plan: Plan,
+  library: Library,
+  print?: (line: string) => void,
+): Promise<Result> {
+  const world = new World(plan, library, print);
+  const { scheduler, history, violations } = world;
+  const failed = (): boolean => violations.length > 0;
+  const late = (reason: unknown): void => {
+    world.report('unhandled', '', reason instanceof Error ? (reason.stack ?? '') : String(reason));
+  };
+  process.on('unhandledRejection', late);
+  try {
+    const done = (): boolean => world.open === 0 && scheduler.now > plan.calm;
+    await scheduler.runUntil(plan.end, () => failed() || done());
+    const time = scheduler.now;
+    if (!failed() && !done()) stuck(world);
+    if (!failed()) await scheduler.runUntil(time + REST_MS, failed);
+    if (!failed()) world.watch.last();
+    show(world);
+    if (!failed()) await close(world);
+    history.note(scheduler.now, '-', { e: 'end' });
+    await scheduler.settle();
+    const { grants, shortest } = world;
+    return {
+      violations,
+      history: history.sorted(),
+      grants,
+      time,
+      shortest,
+      events: scheduler.count,
+    };
+  } finally {
+    process.removeListener('unhandledRejection', late);
+  }
+}
+
+function stuck(world: World): void {
+  for (const attempt of world.attempts.values()) {
+    if (attempt.over) continue;
+    const what = attempt.lease === undefined ? 'asks' : 'holds';
+    world.report('stuck', attempt.task.key, `${attempt.name} still ${what}`);
+  }
+}
+
+/** What the store shows when everything is over. */
+function show(world: World): void {
+  const { scheduler, server, history } = world;
+  const now = server.now();
+  for (const k of server.engine.keys()) {
+    const resource = server.engine.resource(k);
+    if (resource === undefined) continue;
+    const live = [...resource.holders.values()].filter(({ expires }) => expires > now);
+    const holders = live.map(({ id, fence, weight }) => ({ id, fence, weight }));
+    history.note(scheduler.now, '-', {
+      e: 'seen',
+      k,
+      holders,
+      waiters: [...resource.waiters.keys()],
+    });
+  }
+}
+
+/** Closes everything: nothing may be left. */
+async function close(world: World): Promise<void> {
+  const { scheduler } = world;
+  const clients = [...world.clients.values()].filter(({ process }) => process.alive);
+  let open = clients.length;
+  for (const client of clients) {
+    client.process.deliver('task', () => {
+      void client.holdfast.close().then(() => {
+        open -= 1;
+        client.store.close();
+      });
+    });
+  }
+  await scheduler.settle();
+  await scheduler.runUntil(scheduler.now + CLOSE_MS, () => open === 0);
+  if (open > 0) world.report('stuck', '', `${open} do not close`);
+  await scheduler.settle();
+  for (const { name, process, store } of clients) {
+    if (process.timers > 0) world.report('timer', '', `${name} left ${process.timers}`);
+    if (store.subscriptions.size > 0) world.report('listener', '', `${name} still listens`);
+  }
+}

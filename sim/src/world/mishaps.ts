@@ -1,0 +1,177 @@
+/** What goes wrong, done to the world; and the end of all of it. */
+import type { FaultPlan, Way } from '../plan/plan.js';
+import type { Client } from './client.js';
+import type { World } from './world.js';
+
+/** How much longer than a slow network its last messages are felt. */
+const AFTERMATH_MS = 5000;
+/** After this, a server ends a connection whose other side is silent. */
+const KEEPALIVE_MS = 30_000;
+
+export class Mishaps {
+  readonly #world: World;
+  #count = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  happen(fault: FaultPlan): void {
+    const { history, scheduler } = this.#world;
+    const { at, ...fields } = fault;
+    const phase = 'ms' in fault ? 'begin' : 'once';
+    this.#count += 1;
+    // the end of a fault has the name of its beginning
+    const name = `fault-${this.#count}`;
+    history.note(scheduler.now, name, { e: 'fault', ...fields, phase });
+    this.#do(fault);
+    if (!('ms' in fault)) return;
+    scheduler.at(at + fault.ms, () => {
+      history.note(scheduler.now, name, { e: 'fault', kind: fault.kind, phase: 'end' });
+    });
+  }
+
+  /** From now on everything works. */
+  calm(): void {
+    const { paths, plan } = this.#world;
+    const weather = { ...plan.weather, doubled: 0, lost: 0, spikes: 0, loose: false };
+    for (const { up, down } of paths.values()) {
+      for (const path of [up, down]) {
+        path.heal();
+        path.slowness = 1;
+        path.weather = weather;
+      }
+    }
+    if (plan.weather.lost > 0) this.#disturbAll(AFTERMATH_MS);
+  }
+
+  #do(fault: FaultPlan): void {
+    const { scheduler, machines, server } = this.#world;
+    switch (fault.kind) {
+      case 'stop':
+        return this.#with(fault.process, ({ process }) => process.work(fault.ms));
+      case 'crash':
+        return this.#crash(fault);
+      case 'close':
+        return this.#with(fault.process, (client) => this.#close(client));
+      case 'sleep':
+        machines.get(fault.machine)?.sleep(scheduler.now, fault.ms);
+        return this.#disturb(fault.machine, fault.ms);
+      case 'set-clock':
+        (machines.get(fault.machine) ?? server.machine).stepWall(fault.step);
+        return undefined;
+      case 'drift':
+        machines.get(fault.machine)?.setRate(scheduler.now, fault.rate);
+        return undefined;
+      case 'cut':
+        return this.#cut(fault.machine, fault.way, fault.ms);
+      case 'slow':
+        return this.#slow(fault);
+      case 'reset':
+        return this.#reset(fault);
+      case 'restart':
+        return this.#restart(fault);
+      case 'stop-server':
+        server.stop(fault.ms);
+        return this.#disturbAll(fault.ms + AFTERMATH_MS);
+      case 'refuse':
+        return this.#refuse(fault);
+    }
+  }
+
+  #with(name: string, act: (client: Client) => void): void {
+    const client = this.#world.clients.get(name);
+    if (client?.process.alive) act(client);
+  }
+
+  #crash(fault: FaultPlan & { kind: 'crash' }): void {
+    const { scheduler } = this.#world;
+    this.#with(fault.process, (client) => {
+      this.#world.kill(client, fault.silent ? KEEPALIVE_MS : 1);
+      if (fault.restarts) scheduler.after(fault.ms, () => this.#world.start(client.plan));
+    });
+  }
+
+  /** Closes the library, ends the process, and starts it again. */
+  #close(client: Client): void {
+    const { scheduler, plan } = this.#world;
+    if (client.closing) return;
+    client.closing = true;
+    client.process.deliver('task', () => {
+      void client.holdfast.close().then(() => {
+        if (!client.process.alive) return;
+        if (client.process.timers > 0) {
+          this.#world.report('timer', '', `${client.name} left ${client.process.timers}`);
+        }
+        this.#world.kill(client, 1);
+        if (scheduler.now < plan.calm) this.#world.start(client.plan);
+      });
+    });
+  }
+
+  #cut(machine: string, way: Way, ms: number): void {
+    const paths = this.#world.paths.get(machine);
+    const until = this.#world.scheduler.now + ms;
+    if (way !== 'down') paths?.up.cut(until);
+    if (way !== 'up') paths?.down.cut(until);
+    this.#disturb(machine, ms + AFTERMATH_MS);
+  }
+
+  #slow(fault: FaultPlan & { kind: 'slow' }): void {
+    const { paths, plan, scheduler } = this.#world;
+    const own = paths.get(fault.machine);
+    if (own === undefined) return;
+    const factor = Math.max(1, Math.min(fault.factor, 2000 / plan.weather.latency));
+    for (const path of [own.up, own.down]) path.slowness = factor;
+    scheduler.after(fault.ms, () => {
+      for (const path of [own.up, own.down]) path.slowness = 1;
+    });
+    this.#disturb(fault.machine, fault.ms + 3 * AFTERMATH_MS);
+  }
+
+  #reset(fault: FaultPlan & { kind: 'reset' }): void {
+    this.#with(fault.process, ({ process, store }) => {
+      process.disturb(this.#world.scheduler.now + fault.unnoticed);
+      for (const connection of store.connections) {
+        const pushes = connection.name.includes('/s');
+        if (fault.which === (pushes ? 'commands' : 'pushes')) continue;
+        connection.reset(fault.unnoticed, 1, fault.lingers);
+      }
+    });
+  }
+
+  #restart(fault: FaultPlan & { kind: 'restart' }): void {
+    const { scheduler, server, watch, history } = this.#world;
+    if (!server.up) return;
+    server.crash(1000);
+    this.#disturbAll(fault.ms + AFTERMATH_MS);
+    scheduler.after(fault.ms, () => {
+      if (fault.memory !== 'keeps') {
+        watch.amnesia();
+        history.note(scheduler.now, '-', { e: 'amnesia' });
+      }
+      server.start(fault.memory, fault.ms + fault.lag);
+    });
+  }
+
+  #refuse(fault: FaultPlan & { kind: 'refuse' }): void {
+    const { scheduler, server } = this.#world;
+    server.refuses = fault.answer;
+    this.#disturbAll(fault.ms + AFTERMATH_MS);
+    scheduler.after(fault.ms, () => {
+      if (server.refuses === fault.answer) server.refuses = undefined;
+    });
+  }
+
+  #disturb(machine: string, ms: number): void {
+    for (const { process } of this.#world.clients.values()) {
+      if (process.machine.name === machine) process.disturb(this.#world.scheduler.now + ms);
+    }
+  }
+
+  #disturbAll(ms: number): void {
+    for (const { process } of this.#world.clients.values()) {
+      process.disturb(this.#world.scheduler.now + ms);
+    }
+  }
+}

@@ -1,0 +1,165 @@
+/** Everything of one simulation, put together from a plan. */
+import type { Lease } from '../../../packages/holdfast/dist/index.js';
+import { Random } from '../base/random.js';
+import { Scheduler } from '../base/scheduler.js';
+import type { Library } from '../library.js';
+import { Path } from '../net/path.js';
+import { Server } from '../net/server.js';
+import type { MachinePlan, Plan, ProcessPlan } from '../plan/plan.js';
+import { Watch } from '../watch/watch.js';
+import type { Attempt } from '../work/attempt.js';
+import { History } from '../work/history.js';
+import { perform } from '../work/performer.js';
+import { Client } from './client.js';
+import { Machine } from './machine.js';
+import { Mishaps } from './mishaps.js';
+
+/** Something that must not be. */
+export interface Violation {
+  readonly kind: string;
+  readonly t: number;
+  readonly key: string;
+  readonly text: string;
+}
+
+export type Trace = (text: () => string) => void;
+
+export class World {
+  readonly scheduler: Scheduler = new Scheduler();
+  readonly plan: Plan;
+  readonly server: Server;
+  readonly machines: Map<string, Machine> = new Map();
+  readonly paths: Map<string, { readonly up: Path; readonly down: Path }> = new Map();
+  /** The present life of each process. */
+  readonly clients: Map<string, Client> = new Map();
+  readonly attempts: Map<string, Attempt> = new Map();
+  readonly history: History;
+  readonly watch: Watch;
+  readonly violations: Violation[] = [];
+  /** Attempts of living processes that are not over. */
+  open = 0;
+  grants = 0;
+  /** The least that a lease had left when its holder got it, as a part of its length. */
+  shortest = 1;
+  readonly #library: Library;
+  readonly #random: Random;
+  readonly #trace: Trace | undefined;
+  readonly #lives = new Map<string, number>();
+  readonly #fences = new Map<string, number>();
+
+  constructor(plan: Plan, library: Library, print: ((line: string) => void) | undefined) {
+    this.plan = plan;
+    this.#library = library;
+    this.#random = new Random(`world/${plan.seed}`);
+    const { scheduler } = this;
+    this.#trace = print && ((text) => print(`${scheduler.now.toFixed(3).padStart(14)} ${text()}`));
+    this.history = new History(this.#trace);
+    const replicated = plan.faults.some(
+      (one) => one.kind === 'restart' && one.memory === 'replica',
+    );
+    this.watch = new Watch(this, patience(plan));
+    this.server = new Server(library, scheduler, machineOf(plan.server), {
+      random: this.#random.fork('server'),
+      events: {
+        before: (command) => this.watch.before(command),
+        after: (command) => this.watch.after(command),
+      },
+      replicated,
+    });
+    for (const machine of plan.machines) this.#addMachine(machine);
+    for (const process of plan.processes) this.start(process);
+    for (const task of plan.tasks) {
+      scheduler.at(task.at, () => {
+        const client = this.clients.get(task.process);
+        client?.process.deliver('task', () => perform(this, client, task));
+      });
+    }
+    const mishaps = new Mishaps(this);
+    for (const fault of plan.faults) scheduler.at(fault.at, () => mishaps.happen(fault));
+    scheduler.at(plan.calm, () => {
+      mishaps.calm();
+      this.history.note(scheduler.now, '-', { e: 'calm' });
+    });
+  }
+
+  /** Begins a life of a process. */
+  start(plan: ProcessPlan): void {
+    const life = (this.#lives.get(plan.name) ?? 0) + 1;
+    this.#lives.set(plan.name, life);
+    const { scheduler, server } = this;
+    const machine = this.machines.get(plan.machine) as Machine;
+    const paths = this.paths.get(plan.machine) as { up: Path; down: Path };
+    const own = { library: this.#library, random: this.#random, trace: this.#trace };
+    this.clients.set(
+      plan.name,
+      new Client(plan, life, { scheduler, server, machine, paths, ...own }),
+    );
+  }
+
+  /** Ends a life without warning. */
+  kill(client: Client, tellsServerAfter: number): void {
+    this.history.note(this.scheduler.now, client.name, { e: 'crash' });
+    client.process.crash();
+    client.store.abandon(this.scheduler.now + tellsServerAfter);
+    for (const attempt of this.attempts.values()) {
+      if (attempt.client !== client || attempt.over) continue;
+      attempt.overAt = this.scheduler.now;
+      this.ended(attempt);
+    }
+  }
+
+  granted(attempt: Attempt, lease: Lease): void {
+    this.grants += 1;
+    const { ttl } = attempt.task;
+    this.shortest = Math.min(this.shortest, lease.remaining() / ttl);
+    this.watch.believes(attempt);
+    this.watch.visit(attempt.task.key);
+  }
+
+  ended(attempt: Attempt): void {
+    this.open -= 1;
+    this.watch.over(attempt);
+  }
+
+  /** Writes to the resource that the lock protects; the write arrives some time later. */
+  use(attempt: Attempt, fence: number, late: number): Promise<void> {
+    const { client, task } = attempt;
+    this.scheduler.at(client.process.time + late, () => {
+      const accepted = fence >= (this.#fences.get(task.key) ?? 0);
+      if (accepted) this.#fences.set(task.key, fence);
+      const what = { e: 'use', k: task.key, a: task.name, fence, accepted } as const;
+      this.history.note(this.scheduler.now, client.name, what);
+    });
+    return Promise.resolve();
+  }
+
+  report(kind: string, key: string, text: string): void {
+    const violation = { kind, t: this.scheduler.now, key, text };
+    this.violations.push(violation);
+    this.#trace?.(() => `!! ${kind} ${key}: ${text}`);
+  }
+
+  note(text: () => string): void {
+    this.#trace?.(text);
+  }
+
+  #addMachine(plan: MachinePlan): void {
+    this.machines.set(plan.name, machineOf(plan));
+    const path = (way: string): Path =>
+      new Path(this.scheduler, this.#random.fork(`${plan.name}/${way}`), this.plan.weather);
+    this.paths.set(plan.name, { up: path('up'), down: path('down') });
+  }
+}
+
+function machineOf({ name, rate, uptime, wallApart }: MachinePlan): Machine {
+  return new Machine(name, rate, uptime, wallApart);
+}
+
+/** What can take how long when nothing is wrong. */
+function patience({ weather, processes }: Plan): { free: number; over: number } {
+  const message = weather.latency + weather.jitter + (weather.spikes > 0 ? weather.spike : 0);
+  const [one] = processes;
+  const { claimWindow = 0, requestTimeout = 0 } = one?.options ?? {};
+  const retry = 2 * requestTimeout + 2000 + 4 * message + (weather.doubled > 0 ? weather.echo : 0);
+  return { free: 2 * claimWindow + retry, over: retry };
+}
