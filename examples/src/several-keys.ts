@@ -27,6 +27,6 @@ console.log(`account:3 has ${balances.get('account:3')}, account:7 ${balances.ge
 
 const single = await holdfast.mutex('account:7').acquire();
 const refused = await holdfast.allOf(['account:3', 'account:7']).tryAcquire();
-console.log(`both while one is taken: ${refused}`);
+console.log(`both while one is taken: ${refused === null ? 'refused' : 'granted'}`);
 await single.release();
 await holdfast.close();
