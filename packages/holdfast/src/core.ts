@@ -30,6 +30,7 @@ export class Core implements Grantor {
   readonly #returns: Returns;
   readonly #room: Room;
   readonly #metas = new Map<string, string>();
+  readonly #closers = new Set<() => void>();
   #closing: Promise<void> | undefined;
 
   constructor(store: Store, settings: Settings) {
@@ -89,6 +90,25 @@ export class Core implements Grantor {
     return result;
   }
 
+  /**
+   * Leaves a lease to the store: it is neither renewed nor released from here on, and ends there by
+   * itself.
+   */
+  leave(grip: Grip): void {
+    if (grip.state === 'held') grip.state = 'released';
+    this.keeper.remove(grip);
+  }
+
+  /**
+   * Calls back once when closing begins, before anything is ended; at once, if it has begun.
+   * Returns what takes that back.
+   */
+  onClose(callback: () => void): () => void {
+    if (this.#closing === undefined) this.#closers.add(callback);
+    else callback();
+    return () => void this.#closers.delete(callback);
+  }
+
   /** Gives up what a waiting acquisition or a lease has, and ends for good. */
   close(grace: number): Promise<void> {
     this.#closing ??= this.#close(grace);
@@ -97,10 +117,16 @@ export class Core implements Grantor {
 
   async #close(grace: number): Promise<void> {
     const { clock, keeper, settings } = this;
+    // in a later turn, when it is known here that this closes
+    await Promise.resolve();
+    for (const tell of this.#closers) tell();
+    this.#closers.clear();
     this.#room.giveUpAll(failures.closed);
     await within(clock, grace, keeper.empty());
     for (const grip of [...keeper.all()]) {
       keeper.lose(grip, 'closed');
+      // what has to stay for some time ends by itself
+      if (clock.now() < grip.keepUntil) continue;
       this.#room.withdraw(grip.key, grip.id, grip.terms.ttl);
     }
     await within(clock, 2 * settings.requestTimeout, this.#returns.settled());

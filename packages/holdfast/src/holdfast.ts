@@ -6,6 +6,7 @@ import * as inspection from './inspection.js';
 import type { LockInfo } from './inspection.js';
 import { checkKey, type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
 import { AllOf } from './primitives/all-of.js';
+import { Election, type ElectionOptions } from './primitives/election.js';
 import { Mutex, type MutexOptions } from './primitives/mutex.js';
 import { checkSignals, closeOn } from './signals.js';
 import { MemoryStore } from './store/memory/memory-store.js';
@@ -63,6 +64,14 @@ export class Holdfast implements AsyncDisposable {
     return new AllOf(this.#core, keys, options);
   }
 
+  /**
+   * The election of a leader for a key.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  election(key: string, options: ElectionOptions = {}): Election {
+    return new Election(this.#core, checkKey(key), options);
+  }
+
   /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */
   async inspect(key: string): Promise<LockInfo | null> {
     return inspection.inspect(this.#core, checkKey(key));
@@ -91,10 +100,10 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Ends this instance: waiting acquisitions are rejected with `HOLDFAST_CLOSED`, and leases are
-   * renewed further until their holders release them, for `grace` ms at most; what is left then is
-   * released, and its signal aborts. After it no timer, listener or connection of ours is left. The
-   * client that was given stays open.
+   * Ends this instance: waiting acquisitions are rejected with `HOLDFAST_CLOSED`, leaders step
+   * down, and leases are renewed further until their holders release them, for `grace` ms at most;
+   * what is left then is released, and its signal aborts. After it no timer, listener or connection
+   * of ours is left. The client that was given stays open.
    */
   async close(options: { readonly grace?: number } = {}): Promise<void> {
     const { grace } = resolveSettings({ grace: options.grace ?? this.#core.settings.grace });

@@ -5,5 +5,14 @@ export type { HolderInfo, LockInfo, Party, WaiterInfo } from './inspection.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
 export type { AllOf } from './primitives/all-of.js';
+export type {
+  CampaignOptions,
+  Election,
+  ElectionOptions,
+  LeadOptions,
+  Leader,
+  ObserveOptions,
+} from './primitives/election.js';
+export type { Leadership } from './primitives/leadership.js';
 export type { Mutex, MutexOptions } from './primitives/mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';

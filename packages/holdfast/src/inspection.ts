@@ -57,9 +57,13 @@ export interface LockInfo {
 const SHOWN_MAX = 100;
 const LIST_BATCH = 100;
 
-/** A lock, or `null` if nobody holds it or waits for it. */
-export async function inspect(core: Core, key: string): Promise<LockInfo | null> {
-  return info(key, await ask(core, { op: 'inspect', key, limit: SHOWN_MAX }));
+/** A lock, or `null` if nobody holds it or waits for it. Of each, `limit` are shown at most. */
+export async function inspect(
+  core: Core,
+  key: string,
+  limit: number = SHOWN_MAX,
+): Promise<LockInfo | null> {
+  return info(key, await ask(core, { op: 'inspect', key, limit }));
 }
 
 /**

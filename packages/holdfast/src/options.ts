@@ -261,7 +261,7 @@ function nonEmpty(name: string, value: string): string {
 }
 
 /** A misspelt option would silently do nothing. */
-function known(name: string, value: unknown, names: ReadonlySet<string>): void {
+export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
   if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
   for (const option of Object.keys(value)) {
     if (!names.has(option)) throw badOption(option, 'left out: there is no such option', option);

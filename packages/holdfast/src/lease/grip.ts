@@ -68,6 +68,8 @@ export class Grip {
   renewAt: number = Number.POSITIVE_INFINITY;
   renewing = false;
   warned = false;
+  /** Until when closing does not give it back: the store is to keep it for some time. */
+  keepUntil = 0;
   /** Set while the machine may have slept: nothing is believed until the store has answered. */
   doubted = false;
   /** Place in the keeper's heap. */

@@ -1,0 +1,68 @@
+/**
+ * Observing who leads: by looking again and again, since the store pushes to those who wait, and an
+ * observer who waited would be elected.
+ *
+ *     look --changed--> yield --\
+ *       \---same, or no answer---+--> pause (`every`, or until told) --> look
+ */
+import type { Core } from '../core.js';
+import { isHoldfastError } from '../errors.js';
+import type { Leader } from './election.js';
+import { Pause } from './pause.js';
+
+export interface Watching {
+  /** Ms between two looks. */
+  readonly every: number;
+  readonly signal: AbortSignal | undefined;
+  /** Those who are told when something has happened here. */
+  readonly observers: Set<() => void>;
+}
+
+export async function* watchLeader(
+  core: Core,
+  look: () => Promise<Leader | null>,
+  { every, signal, observers }: Watching,
+): AsyncGenerator<Leader | null, void, undefined> {
+  const { clock, settings } = core;
+  const rest = new Pause(clock);
+  let stopped = signal?.aborted ?? false;
+  let told = false;
+  const tell = (): void => {
+    told = true;
+    rest.wake();
+  };
+  const stop = (): void => {
+    stopped = true;
+    rest.wake();
+  };
+  signal?.addEventListener('abort', stop, { once: true });
+  const unhook = core.onClose(stop);
+  observers.add(tell);
+  let seen: number | undefined;
+  let heardAt = clock.now();
+  try {
+    while (!stopped) {
+      const lookedAt = clock.now();
+      told = false;
+      let leader: Leader | null | undefined;
+      try {
+        leader = await look();
+        heardAt = clock.now();
+      } catch (error) {
+        const silent = clock.now() - heardAt;
+        const mayPass = isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
+        if (!mayPass || silent >= settings.unreachableAfter) throw error;
+      }
+      const term = leader === null ? 0 : leader?.term;
+      if (!stopped && leader !== undefined && term !== seen) {
+        seen = term;
+        yield leader;
+      }
+      if (!stopped && !told) await rest.for(every - (clock.now() - lookedAt));
+    }
+  } finally {
+    observers.delete(tell);
+    signal?.removeEventListener('abort', stop);
+    unhook();
+  }
+}
