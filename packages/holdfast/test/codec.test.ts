@@ -12,6 +12,11 @@ const commands: readonly Command[] = [
   { op: 'poll', key: 'k', ids: ['a', 'b'], retention: 1000 },
   { op: 'force', key: 'k', id: '', retention: 1000 },
   { op: 'inspect', key: 'k', limit: 100 },
+  {
+    ...{ op: 'park', key: 'k', id: 'a', as: 'b', condition: 'c', want: 'signal', ttl: 10 },
+    ...{ claim: 5, fair: true, passes: 3, channel: 'x', maxParked: 7, retention: 1000, meta: 'é' },
+  },
+  { op: 'signal', key: 'k', id: 'a', condition: 'c', count: 0, seq: 3, retention: 1000 },
 ];
 
 /** What a script's answer to such a command says. */
@@ -65,6 +70,17 @@ describe('an answer becomes a reply', () => {
     ['renew', ['absent', 1, 0], { status: 'absent', now: 1, left: 0 }],
     ['renew', ['renewed', 1, 2], { status: 'renewed', now: 1, left: 2 }],
     ['force', ['forced', 1, 2], { status: 'forced', now: 1, ended: 2 }],
+    ['park', ['parked', 1], { status: 'parked', now: 1 }],
+    ['park', ['absent', '1'], { status: 'absent', now: 1 }],
+    ['park', ['shared', 1, 2], { status: 'shared', now: 1, holds: 2 }],
+    ['park', ['full', 1, 2], { status: 'full', now: 1, length: 2 }],
+    [
+      'park',
+      ['queued', 1, 2, 3, '1'],
+      { status: 'queued', now: 1, ticket: 2, next: 3, signalled: true },
+    ],
+    ['signal', ['signalled', 1, 2, 3], { status: 'signalled', now: 1, woken: 2, left: 3 }],
+    ['signal', ['absent', 1, 0, 0], { status: 'absent', now: 1, woken: 0, left: 0 }],
   ] as const)('%s %j', (op, raw, reply) => {
     expect(decode(op, raw)).toEqual(reply);
   });

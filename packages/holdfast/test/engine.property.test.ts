@@ -6,14 +6,16 @@ import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Ranked } from '../src/engine/ranked.js';
 import { Resource } from '../src/engine/resource.js';
-import type { Acquire } from '../src/engine/types.js';
+import type { Acquire, Park } from '../src/engine/types.js';
 import { Judge } from './support/judge.js';
 import { type Step, traffic } from './support/traffic.js';
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-const RUNS = 600;
+const RUNS = 800;
 
-function judged(change: (one: Acquire) => Acquire): {
+type Change = <C extends Acquire | Park>(one: C) => C;
+
+function judged(change: Change): {
   judge: Judge[];
   property: fc.IProperty<[Step[]]>;
 } {
@@ -24,14 +26,15 @@ function judged(change: (one: Acquire) => Acquire): {
     own.run(
       steps.map((step) => {
         const { command } = step;
-        return command.op === 'acquire' ? { ...step, command: change(command) } : step;
+        const asks = command.op === 'acquire' || command.op === 'park';
+        return asks ? { ...step, command: change(command) } : step;
       }),
     );
   });
   return { judge, property };
 }
 
-const asItIs = (one: Acquire): Acquire => one;
+const asItIs: Change = (one) => one;
 const total = (judges: readonly Judge[], what: 'grants' | 'overtakings'): number =>
   judges.reduce((sum, one) => sum + one[what], 0);
 
@@ -97,7 +100,8 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
   ],
   [
     'passes that never run out',
-    /I2|I4/,
+    // with passes where several hold, a lease may be passed on to one who holds already
+    /I[1-4]/,
     () =>
       broken('add', (_, add, [holder]) => {
         mutable(holder).passes = 9;

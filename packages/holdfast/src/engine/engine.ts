@@ -10,11 +10,13 @@
  * the queue could use (I5), except what `SERVE_LIMIT` leaves for the next command. Commands are
  * idempotent by id (I3).
  */
+import { park, signal } from './condition.js';
 import { FORCE_LIMIT } from './limits.js';
-import { type Holder, Resource } from './resource.js';
-import { type Addressed, type Outside, serve } from './serve.js';
+import { type Holder, NOTHING_SENT, Resource } from './resource.js';
+import { type Addressed, granted, type Outside, serve } from './serve.js';
 import type * as T from './types.js';
 import { inspect } from './view.js';
+import { settle } from './wake.js';
 
 /** What a command did. */
 export interface Outcome<C extends T.Command = T.Command> {
@@ -82,6 +84,10 @@ export class Engine {
         return force(resource, command, outside);
       case 'inspect':
         return inspect(resource, command, outside.now);
+      case 'park':
+        return park(resource, command, outside);
+      case 'signal':
+        return signal(resource, command, outside);
     }
   }
 }
@@ -90,6 +96,7 @@ function acquire(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acq
   const { now } = outside;
   resource.dropExpired(now);
   resource.dropStale(wanted.id, now);
+  settle(resource, outside);
   const held = resource.leaseOf(wanted.id, now) ?? rejoin(resource, wanted, now);
   // what expired, or a place in the queue that was left to join, may have made room for others
   const other = !resource.idle && resource.capacity !== wanted.capacity;
@@ -107,8 +114,8 @@ function acquire(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acq
 function rejoin(resource: Resource, wanted: T.Acquire, now: T.Micros): Holder | undefined {
   const own = resource.leaseOfOwner(wanted.owner, now);
   if (own === undefined) return undefined;
-  resource.dequeue(wanted.id);
-  return resource.join(own, wanted.id, now, wanted.ttl);
+  const signalled = resource.dequeue(wanted.id)?.signalled;
+  return resource.join(own, wanted.id, now, wanted.ttl, signalled);
 }
 
 /** A newcomer never takes what the queue is owed: it is granted at once only if nobody waits. */
@@ -140,12 +147,6 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
   return { status: 'queued', now, ticket, next: resource.next(now) };
 }
 
-function granted(holder: Holder, now: T.Micros): T.Granted {
-  const { fence, passes } = holder;
-  const holds = Math.max(1, holder.holds.size);
-  return { status: 'granted', now, fence, left: holder.expires - now, passes, holds };
-}
-
 function release(
   resource: Resource | undefined,
   { id, to, retention }: T.Release,
@@ -158,13 +159,21 @@ function release(
   let status: T.ReleaseReply['status'];
   if (holder === undefined) {
     const passedBefore = to !== '' && resource.leaseOf(to, now) !== undefined;
-    status = resource.dequeue(id) !== undefined ? 'dequeued' : passedBefore ? 'passed' : 'absent';
+    status = withdraw(resource, id) ? 'dequeued' : passedBefore ? 'passed' : 'absent';
   } else {
     status = letGo(resource, holder, id, to, now);
   }
   serve(resource, outside, '');
   resource.touch(now, retention);
   return { status, now, holds: status === 'kept' ? (holder as Holder).holds.size : 0 };
+}
+
+/** Ends a wait, in the queue or at a condition; false if there is none. */
+function withdraw(resource: Resource, id: string): boolean {
+  const waiter = resource.dequeue(id);
+  if (waiter === undefined) return resource.parking.remove(id) !== undefined;
+  if (waiter.signalled !== '') resource.owed.push(waiter.signalled);
+  return true;
 }
 
 function letGo(
@@ -174,13 +183,8 @@ function letGo(
   to: string,
   now: T.Micros,
 ): 'freed' | 'kept' | 'passed' {
-  if (holder.owner !== '') {
-    holder.holds.delete(id);
-    resource.holds.delete(id);
-    if (holder.holds.size > 0) return 'kept';
-  }
+  if (!resource.leave(holder, id)) return 'kept';
   const successor = resource.waiters.get(to);
-  resource.remove(holder);
   // only a mutex has passes, so there is no other holder, and all weights are the same
   const owned = holder.owner !== '' || (successor !== undefined && successor.owner !== '');
   if (to === '' || holder.passes === 0 || owned) return 'freed';
@@ -190,6 +194,7 @@ function letGo(
   resource.add({
     ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },
     ...{ fence: holder.fence + 1, passes: holder.passes - 1, holds: new Set<string>() },
+    ...{ signalled: successor?.signalled ?? '', sent: NOTHING_SENT },
   });
   return 'passed';
 }
@@ -224,7 +229,9 @@ function poll(
   const standings = ids.map((id): T.Standing => {
     const holder = resource.leaseOf(id, now);
     if (holder !== undefined) return granted(holder, now);
-    return { status: resource.waiters.has(id) ? 'queued' : 'absent' };
+    if (resource.waiters.has(id)) return { status: 'queued' };
+    resource.parking.hear(id, now, retention);
+    return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
   });
   return { status: 'polled', now, next: resource.next(now), standings };
 }

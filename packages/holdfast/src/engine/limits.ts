@@ -12,5 +12,8 @@ export const SERVE_LIMIT = 1000;
  */
 export const EXPIRE_LIMIT = 1000;
 
+/** Parked waiters that one signal wakes or drops at most. */
+export const SIGNAL_LIMIT = 1000;
+
 /** Leases that one forced release ends at most. */
 export const FORCE_LIMIT = 1000;

@@ -5,6 +5,7 @@
  *         |                  ^ \--pass--> held by a waiter of the same process
  *         \----enqueue--> queued --grant (in turn), join (same owner)--> held
  *                            \--withdraw, dead channel--> (nothing)
+ *     held --park--> parked (see parking.ts) --signal, its own wish--> queued
  *
  * Invariants kept here: I1 (`used` is the sum of the holders' weights and never exceeds
  * `capacity`), I2 (`fence` only grows, and every grant takes one above it), I9 (every lease ends;
@@ -12,6 +13,7 @@
  * fields; who may call them when is decided in `engine.ts` and `serve.ts`.
  */
 import { EXPIRE_LIMIT } from './limits.js';
+import { type Parked, Parking } from './parking.js';
 import { Ranked } from './ranked.js';
 import type { Acquire, Micros } from './types.js';
 
@@ -32,7 +34,14 @@ export interface Holder {
   /** The owner's acquisitions that hold; empty without an owner. */
   readonly holds: Set<string>;
   expires: Micros;
+  /** The condition whose signal brought it, `''` once its holder acted on it or if none did. */
+  signalled: string;
+  /** The last signal that its holder sent, and what it was answered. */
+  sent: { readonly seq: number; readonly woken: number; readonly left: number };
 }
+
+/** A lease whose holder has not signalled. */
+export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
 
 /** A queued acquisition. */
 export interface Waiter {
@@ -45,6 +54,8 @@ export interface Waiter {
   readonly passes: number;
   readonly meta: string;
   readonly ticket: number;
+  /** The condition whose signal brought it, or `''`. */
+  readonly signalled: string;
   channel: string;
 }
 
@@ -67,9 +78,15 @@ export class Resource {
   readonly owners: Map<string, string> = new Map();
   /** Hold of an owner → the id of the owner's lease. */
   readonly holds: Map<string, string> = new Map();
+  readonly parking: Parking = new Parking();
+  /**
+   * Conditions whose signal brought somebody who ended without having acted on it: the next parked
+   * waiter gets it. Empty between commands.
+   */
+  readonly owed: string[] = [];
 
   get idle(): boolean {
-    return this.used === 0 && this.queue.size === 0;
+    return this.used === 0 && this.queue.size === 0 && this.parking.size === 0;
   }
 
   fits(weight: number): boolean {
@@ -97,6 +114,7 @@ export class Resource {
   }
 
   dropExpired(now: Micros): void {
+    this.parking.dropSilent(now, EXPIRE_LIMIT);
     for (let count = 0; count < EXPIRE_LIMIT; count++) {
       const id = this.expiries.at(0);
       if (id === undefined || (this.expiries.score(id) as number) > now) return;
@@ -117,7 +135,11 @@ export class Resource {
    * Makes an acquisition a holder (I2: with a fence of its own, and as many more reserved as it has
    * passes).
    */
-  grant(wanted: Acquire | Waiter, now: Micros, lease: number): Holder {
+  grant(
+    wanted: (Acquire & { readonly signalled?: undefined }) | Waiter,
+    now: Micros,
+    lease: number,
+  ): Holder {
     // with several holders a reserved fence could be used after a greater one was given
     const inTurn = wanted.fair || this.fairWaiting > 0 || this.capacity > 1;
     const passes = inTurn ? 0 : wanted.passes;
@@ -128,6 +150,7 @@ export class Resource {
     return this.add({
       ...{ id, owner, weight, channel, meta, ttl, fence, passes, since: now, expires },
       holds: new Set(owner === '' ? [] : [id]),
+      ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT },
     });
   }
 
@@ -143,7 +166,8 @@ export class Resource {
   }
 
   /** One more hold for an owner that has the lease already. */
-  join(holder: Holder, id: string, now: Micros, lease: number): Holder {
+  join(holder: Holder, id: string, now: Micros, lease: number, signalled = ''): Holder {
+    holder.signalled ||= signalled;
     holder.holds.add(id);
     this.holds.set(id, holder.id);
     this.extend(holder, now + lease * 1000);
@@ -157,7 +181,18 @@ export class Resource {
     this.latest = Math.max(this.latest, holder.expires);
   }
 
+  /** Ends a hold by its holder's own will; true if that ends the lease. */
+  leave(holder: Holder, id: string): boolean {
+    holder.holds.delete(id);
+    if (holder.owner !== '') this.holds.delete(id);
+    if (holder.holds.size > 0) return false;
+    holder.signalled = '';
+    this.remove(holder);
+    return true;
+  }
+
   remove(holder: Holder): void {
+    if (holder.signalled !== '') this.owed.push(holder.signalled);
     this.holders.delete(holder.id);
     this.expiries.delete(holder.id);
     this.used -= holder.weight;
@@ -167,11 +202,12 @@ export class Resource {
     if (this.used === 0) this.latest = 0;
   }
 
-  enqueue(wanted: Acquire, now: Micros): void {
+  enqueue(wanted: Acquire | (Parked & { ticket: 0 }), now: Micros, signalled = ''): void {
     const ticket = wanted.ticket === 0 ? Math.max(this.lastTicket + 1, now) : wanted.ticket;
     this.lastTicket = Math.max(this.lastTicket, ticket);
     const { id, owner, weight, ttl, claim, fair, passes, channel, meta } = wanted;
-    this.waiters.set(id, { id, owner, weight, ttl, claim, fair, passes, channel, meta, ticket });
+    const asked = { id, owner, weight, ttl, claim, fair, passes, channel, meta };
+    this.waiters.set(id, { ...asked, ticket, signalled });
     this.queue.set(id, ticket);
     if (fair) this.fairWaiting += 1;
   }
@@ -183,6 +219,13 @@ export class Resource {
     this.queue.delete(id);
     if (waiter.fair) this.fairWaiting -= 1;
     return waiter;
+  }
+
+  /** The next parked place: later than all tickets, so that it shows who came when. */
+  park(wanted: Omit<Parked, 'since' | 'until'>, now: Micros, retention: number): void {
+    const since = Math.max(this.lastTicket + 1, now);
+    this.lastTicket = since;
+    this.parking.add({ ...wanted, since, until: now + retention * 1000 });
   }
 
   touch(now: Micros, retention: number): void {

@@ -9,7 +9,8 @@
  */
 import { SERVE_LIMIT } from './limits.js';
 import type { Holder, Resource, Waiter } from './resource.js';
-import type { Micros, Push } from './types.js';
+import type { Granted, Micros, Push } from './types.js';
+import { settle } from './wake.js';
 
 /** A push, and where it goes. */
 export interface Addressed {
@@ -31,6 +32,7 @@ export interface Outside {
  * lease and no push.
  */
 export function serve(resource: Resource, outside: Outside, self: string): void {
+  settle(resource, outside);
   for (let count = 0; count < SERVE_LIMIT; count++) {
     const id = resource.queue.at(0);
     if (id === undefined) return;
@@ -38,9 +40,20 @@ export function serve(resource: Resource, outside: Outside, self: string): void 
     const own = resource.leaseOfOwner(waiter.owner, outside.now);
     if (own === undefined && !resource.fits(waiter.weight)) return;
     resource.dequeue(id);
-    if (id !== self && waiter.channel !== '' && outside.receivers(waiter.channel) === 0) continue;
+    if (id !== self && waiter.channel !== '' && outside.receivers(waiter.channel) === 0) {
+      if (waiter.signalled !== '') resource.owed.push(waiter.signalled);
+      settle(resource, outside);
+      continue;
+    }
     deliver(resource, outside, waiter, own, id === self);
   }
+}
+
+/** What a lease looks like to whoever holds it. */
+export function granted(holder: Holder, now: Micros): Granted {
+  const { fence, passes } = holder;
+  const holds = Math.max(1, holder.holds.size);
+  return { status: 'granted', now, fence, left: holder.expires - now, passes, holds };
 }
 
 function deliver(
@@ -56,7 +69,7 @@ function deliver(
   const holder =
     own === undefined
       ? resource.grant(waiter, now, lease)
-      : resource.join(own, waiter.id, now, lease);
+      : resource.join(own, waiter.id, now, lease, waiter.signalled);
   if (isSelf || waiter.channel === '') return;
   const { fence, passes } = holder;
   const left = holder.expires - now;

@@ -1,10 +1,15 @@
 /**
- * The words that the engine and its stores share: commands, replies and grants.
+ * The words that the engine and its stores share: commands here, replies and pushes in
+ * `replies.ts`.
  *
  * Times inside a store are microseconds of that store's own clock, as safe integers (they are until
  * the year 2255). Durations in commands are milliseconds. `''` stands for "none" in strings,
  * because that is how it travels.
  */
+
+import type { Replies } from './replies.js';
+
+export type * from './replies.js';
 
 /** Microseconds of a store's clock. */
 export type Micros = number;
@@ -100,149 +105,56 @@ export interface Force {
   readonly retention: number;
 }
 
-export type Command = Acquire | Release | Renew | Poll | Inspect | Force;
-export type Op = Command['op'];
-
-/** What a live lease looks like from its store. */
-export interface Granted {
-  readonly status: 'granted';
-  readonly now: Micros;
-  readonly fence: number;
-  /** Microseconds that the lease still runs, counted from `now`. */
-  readonly left: Micros;
-  /** Passes left, see `Acquire.passes`. */
-  readonly passes: number;
-  /** Holds of the owner, 1 without an owner. */
-  readonly holds: number;
-}
-
-/** The acquisition waits. */
-export interface Queued {
-  readonly status: 'queued';
-  readonly now: Micros;
-  readonly ticket: number;
-  /** Microseconds until the next lease of the resource may end, 0 if none is held. */
-  readonly next: Micros;
-}
-
-/** The acquisition did not want to wait. */
-export interface Refused {
-  readonly status: 'refused';
-  readonly now: Micros;
-  readonly next: Micros;
-}
-
-/** The acquisition cannot be queued: the queue is at its limit. */
-export interface Full {
-  readonly status: 'full';
-  readonly now: Micros;
-  readonly length: number;
-}
-
-/** The resource is in use with another capacity. */
-export interface Mismatch {
-  readonly status: 'mismatch';
-  readonly now: Micros;
-  readonly capacity: number;
-}
-
-export type AcquireReply = Granted | Queued | Refused | Full | Mismatch;
-
-export interface ReleaseReply {
+/**
+ * Gives up the lease `id` and, in the same step, waits for a signal as the acquisition `as`: parked
+ * at a condition, and out of the queue until it is signalled or wants the permits back by itself.
+ * Only for a lease that is its holder's alone. Repeating it with the same `as` changes nothing.
+ */
+export interface Park {
+  readonly op: 'park';
+  readonly key: string;
+  /** The acquisition whose lease is given up. */
+  readonly id: string;
   /**
-   * `freed`: the lease is over; `kept`: the hold is over, the owner has others; `passed`: the lease
-   * is the successor's; `dequeued`: the id had waited; `absent`: the id had nothing (any more).
+   * The acquisition that waits. It has the owner and the weight of the lease, and while it is
+   * parked nobody asks for it but with this command.
    */
-  readonly status: 'freed' | 'kept' | 'passed' | 'dequeued' | 'absent';
-  readonly now: Micros;
-  /** Holds that the owner has left. */
-  readonly holds: number;
-}
-
-export interface RenewReply {
-  readonly status: 'renewed' | 'absent';
-  readonly now: Micros;
-  readonly left: Micros;
-}
-
-/** How a polled id stands. */
-export type Standing = Granted | { readonly status: 'queued' } | { readonly status: 'absent' };
-
-export interface PollReply {
-  readonly status: 'polled';
-  readonly now: Micros;
-  readonly next: Micros;
-  readonly standings: readonly Standing[];
-}
-
-export interface HolderView {
-  readonly id: string;
-  readonly owner: string;
-  readonly weight: number;
-  readonly fence: number;
-  readonly left: Micros;
-  readonly holds: number;
-  /** When the lease was granted. */
-  readonly since: Micros;
-  readonly meta: string;
-}
-
-export interface WaiterView {
-  readonly id: string;
-  readonly owner: string;
-  readonly weight: number;
-  readonly ticket: number;
+  readonly as: string;
+  readonly condition: string;
+  /**
+   * What `as` wants now: to be signalled; or the permits, signalled or not; or nothing: then the
+   * lease, the parked place and whatever else the two have is given up, and a signal that was for
+   * `as` goes to the next.
+   */
+  readonly want: 'signal' | 'permits' | 'nothing';
+  readonly ttl: number;
+  readonly claim: number;
   readonly fair: boolean;
+  readonly passes: number;
+  readonly channel: string;
+  /** Most that may be parked. */
+  readonly maxParked: number;
+  /** Also how long a parked waiter is kept that nobody asks about, in ms. */
+  readonly retention: number;
   readonly meta: string;
 }
 
-export interface InspectReply {
-  readonly status: 'inspected';
-  readonly now: Micros;
-  /** 0 if the resource is unknown. */
-  readonly capacity: number;
-  readonly used: number;
-  /** The last fence given out or reserved, 0 if none is remembered. */
-  readonly fence: number;
-  readonly holderCount: number;
-  readonly waiterCount: number;
-  readonly holders: readonly HolderView[];
-  readonly waiters: readonly WaiterView[];
+/**
+ * Moves parked waiters of a condition to the end of the queue, in the order in which they parked.
+ */
+export interface Signal {
+  readonly op: 'signal';
+  readonly key: string;
+  /** The acquisition that signals: it must hold. */
+  readonly id: string;
+  readonly condition: string;
+  /** How many to wake, 0 for all. */
+  readonly count: number;
+  /** Grows with each signal of this lease: what is not above the last one wakes nobody. */
+  readonly seq: number;
+  readonly retention: number;
 }
 
-export interface ForceReply {
-  readonly status: 'forced';
-  readonly now: Micros;
-  /** Leases that were ended. */
-  readonly ended: number;
-}
-
-/** Which reply belongs to which command. */
-export interface Replies {
-  acquire: AcquireReply;
-  release: ReleaseReply;
-  renew: RenewReply;
-  poll: PollReply;
-  inspect: InspectReply;
-  force: ForceReply;
-}
-export type Reply = Replies[Op];
+export type Command = Acquire | Release | Renew | Poll | Inspect | Force | Park | Signal;
+export type Op = Command['op'];
 export type ReplyTo<C extends Command> = Replies[C['op']];
-
-/** What a store pushes to a channel. */
-export type Push =
-  | {
-      /** The waiter `id` holds a lease since `now`. */
-      readonly kind: 'grant';
-      readonly id: string;
-      readonly fence: number;
-      readonly now: Micros;
-      readonly left: Micros;
-      readonly passes: number;
-      readonly holds: number;
-    }
-  | {
-      /** The lease of `id` was ended by force. */
-      readonly kind: 'revoke';
-      readonly id: string;
-    };

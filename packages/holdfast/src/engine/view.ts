@@ -1,6 +1,7 @@
 /**
  * What a resource looks like to whoever inspects it. Changes nothing, not even what has expired.
  */
+import type { Parked } from './parking.js';
 import type { Holder, Resource, Waiter } from './resource.js';
 import type * as T from './types.js';
 
@@ -9,9 +10,9 @@ export function inspect(
   { limit }: T.Inspect,
   now: T.Micros,
 ): T.InspectReply {
-  const none = { capacity: 0, used: 0, fence: 0, holderCount: 0, waiterCount: 0 };
+  const none = { capacity: 0, used: 0, fence: 0, holderCount: 0, waiterCount: 0, parkedCount: 0 };
   if (resource === undefined) {
-    return { status: 'inspected', now, ...none, holders: [], waiters: [] };
+    return { status: 'inspected', now, ...none, holders: [], waiters: [], parked: [] };
   }
   const all = resource.expiries.first(resource.expiries.size);
   const live = all
@@ -25,10 +26,12 @@ export function inspect(
     fence: resource.fence,
     holderCount: live.length,
     waiterCount: resource.queue.size,
+    parkedCount: resource.parking.size,
     holders: live.slice(0, limit).map((holder) => holderView(holder, now)),
     waiters: resource.queue
       .first(limit)
       .map((id) => waiterView(resource.waiters.get(id) as Waiter)),
+    parked: resource.parking.all().slice(0, limit).map(parkedView),
   };
 }
 
@@ -36,6 +39,10 @@ function holderView(holder: Holder, now: T.Micros): T.HolderView {
   const { id, owner, weight, fence, since, meta } = holder;
   const holds = Math.max(1, holder.holds.size);
   return { id, owner, weight, fence, left: holder.expires - now, holds, since, meta };
+}
+
+function parkedView({ id, owner, condition, since, meta }: Parked): T.ParkedView {
+  return { id, owner, condition, since, meta };
 }
 
 function waiterView({ id, owner, weight, ticket, fair, meta }: Waiter): T.WaiterView {

@@ -182,9 +182,10 @@ export class Room implements Hearing {
   }
 
   #pushed(push: Push): void {
-    if (push.kind === 'revoke') {
+    if (push.kind !== 'grant') {
       const grip = this.#keeper.find(push.id);
-      if (grip !== undefined) this.#keeper.lose(grip, 'forced');
+      // who was signalled need do nothing: the grant will come
+      if (push.kind === 'revoke' && grip !== undefined) this.#keeper.lose(grip, 'forced');
       return;
     }
     const waiter = this.#waiters.get(push.id);

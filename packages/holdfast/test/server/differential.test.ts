@@ -14,7 +14,7 @@ import { crowds } from '../support/crowds.js';
 import { type Step, traffic } from '../support/traffic.js';
 
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
-const OPERATIONS = Number(process.env['HOLDFAST_DIFFERENTIAL_OPS'] ?? 140_000) / SERVERS.length;
+const OPERATIONS = Number(process.env['HOLDFAST_DIFFERENTIAL_OPS'] ?? 200_000) / SERVERS.length;
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 /** A fault that is not noticed within so many sequences is not noticed. */
 const FAULT_RUNS = 4000;
@@ -52,6 +52,20 @@ const COVERAGE: Record<string, number> = {
   'grant repeated or joined': 700,
   'fence above the time': 700,
   'clock stepped back': 1000,
+  'park parked': 300,
+  'park queued': 100,
+  'park granted': 200,
+  'park shared': 20,
+  'park full': 20,
+  'park absent': 300,
+  'signal signalled': 500,
+  'signal absent': 300,
+  'signalled 0': 300,
+  'signalled 1': 100,
+  'signalled 2': 3,
+  'brought by a signal': 5,
+  'push signal': 100,
+  'poll standing parked': 50,
 };
 
 describe.each(SERVERS.map((name, index) => [name, SEED + index * 10_000] as const))(

@@ -1,5 +1,5 @@
 /** Sequences that random traffic hardly brings about: with more to do than one command does. */
-import type { Acquire, Command } from '../../src/engine/types.js';
+import type { Acquire, Command, Park } from '../../src/engine/types.js';
 import { literally, type Step } from './traffic.js';
 
 const key = 'k2';
@@ -23,6 +23,28 @@ function many(more: (index: number) => Partial<Acquire>): Step[] {
 const poll = (...ids: string[]): Command => ({ op: 'poll', key, ids, retention });
 const force: Command = { op: 'force', key, id: '', retention };
 const release = (id: string): Command => ({ op: 'release', key, id, to: '', retention });
+/** A mutex: conditions are one's. */
+const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
+const parking = (id: string, as: string, more: Partial<Park> = {}): Command => ({
+  ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
+  ...{ fair: false, passes: 0, channel: '', maxParked: 1e6, retention, meta: '' },
+  ...more,
+});
+const manyParked = (channel: string): Step[] =>
+  Array.from({ length: MANY }, (_, index) => [
+    literally(asking(`m${index}`, one)),
+    literally(parking(`m${index}`, `p${index}`, { channel })),
+  ]).flat();
+const signal = (seq: number, count: number): Command => ({
+  ...{ op: 'signal', key: 'k1', id: 'holder', condition: 'c', count, seq, retention },
+});
+const look = (...ids: string[]): Command => ({ op: 'poll', key: 'k1', ids, retention });
+/** Parked with a memory of a second, in a record that is remembered for long. */
+const shortly = (name: string): Step[] => [
+  literally(asking(`before ${name}`, one)),
+  literally(parking(`before ${name}`, name, { retention: 1000 })),
+  literally(look()),
+];
 const all = { weight: 2000, owner: '' };
 
 export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
@@ -77,5 +99,40 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
   [
     'more leases than one command ends by force',
     [...many(() => ({ channel: 'live-1' })), literally(force), literally(force), literally(force)],
+  ],
+  [
+    'more parked waiters than one signal wakes',
+    [
+      ...manyParked('live-1'),
+      literally(asking('holder', one)),
+      literally(signal(1, 0)),
+      literally(signal(1, 0)),
+      literally(signal(2, 0)),
+      literally(look('p0', 'p1299')),
+    ],
+  ],
+  [
+    'more dead parked waiters than one signal drops',
+    [
+      ...manyParked('dead-1'),
+      literally(asking('last', one)),
+      literally(parking('last', 'alive', { channel: 'live-1' })),
+      literally(asking('holder', one)),
+      literally(signal(1, 1)),
+      literally(signal(2, 1)),
+    ],
+  ],
+  [
+    'parked waiters, of whom some are not asked about for as long as they are remembered',
+    [
+      ...['a', 'b', 'c', 'd'].flatMap(shortly),
+      literally({ ...look('b'), retention: 2000 } as Command, 600_000),
+      literally(look()),
+      literally(parking('', 'd', { retention: 1500 })),
+      literally(look()),
+      literally(look('a', 'b', 'c', 'd'), 500_000),
+      literally(look('b', 'd'), 86_400_000_000 / 2),
+      literally(look('b', 'd'), 86_400_000_000 / 2 - 1),
+    ],
   ],
 ];

@@ -20,7 +20,16 @@ export const FOLDER: string = fileURLToPath(
   new URL('../../src/store/redis/scripts/', import.meta.url),
 );
 const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[4])\n';
-const OPS: readonly Op[] = ['acquire', 'release', 'renew', 'poll', 'force', 'inspect'];
+const OPS: readonly Op[] = [
+  'acquire',
+  'release',
+  'renew',
+  'poll',
+  'force',
+  'inspect',
+  'park',
+  'signal',
+];
 /** What is published here after a sequence arrives after all of its pushes. */
 const SYNC = 'differential-sync';
 
@@ -145,6 +154,7 @@ export class Differential {
 
   #countReply(command: Command, reply: Reply, fenceBefore: number): void {
     this.#count(`${command.op} ${reply.status}`);
+    if ('signalled' in reply && reply.signalled) this.#count('brought by a signal');
     if (reply.status === 'granted') {
       if (reply.holds > 1) this.#count('holds of one owner');
       if (reply.passes > 0) this.#count('passes given');
@@ -152,6 +162,8 @@ export class Differential {
       if (reply.fence > reply.now && reply.fence > fenceBefore) this.#count('fence above the time');
     } else if (reply.status === 'polled') {
       for (const { status } of reply.standings) this.#count(`poll standing ${status}`);
+    } else if (reply.status === 'signalled') {
+      this.#count(`signalled ${Math.min(reply.woken, 2)}`);
     } else if (reply.status === 'forced') {
       this.#count(`forced ${Math.min(reply.ended, 2)}`);
     }

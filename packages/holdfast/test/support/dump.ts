@@ -2,6 +2,7 @@
  * All that is stored of a resource, in one shape for both sides: as the Redis store has it in its
  * three keys, and as those keys would have to be for the engine's resource.
  */
+import type { Parked } from '../../src/engine/parking.js';
 import type { Holder, Resource, Waiter } from '../../src/engine/resource.js';
 
 /** A field's values as text: numbers of Lua have no other exact form. */
@@ -21,7 +22,8 @@ if #all == 0 then return 'null' end
 local record = {}
 for index = 1, #all, 2 do
   local field, value = all[index], { all[index + 1] }
-  if field == 's' or string.find(field, '^[hw]:') then value = { cmsgpack.unpack(value[1]) } end
+  local packed = field == 's' or field == 'l' or string.find(field, '^[hwcl]:')
+  if packed then value = { cmsgpack.unpack(value[1]) } end
   for at, one in ipairs(value) do
     value[at] = type(one) == 'number' and string.format('%.0f', one) or one
   end
@@ -50,6 +52,7 @@ export function dumpOf(resource: Resource | undefined): Dump | null {
   for (const waiter of resource.waiters.values()) record[`w:${waiter.id}`] = waiterOf(waiter);
   for (const [owner, id] of resource.owners) record[`p:${owner}`] = [id];
   for (const [id, root] of resource.holds) record[`r:${id}`] = [root];
+  parkedOf(resource, record);
   const ordered = capacity === 1 ? '' : listOf(expiries);
   const end = Math.floor(resource.forgetAt / 1000);
   const queueEnd = queue.size > 0 && lastTicket > 0 ? end : -2;
@@ -69,12 +72,48 @@ function summaryOf(resource: Resource): string[] {
 function holderOf(holder: Holder): string[] {
   const { expires, weight, fence, passes, ttl, since, owner, channel, meta } = holder;
   const holds = owner === '' ? '' : ` ${[...holder.holds].join(' ')} `;
-  return texts(expires, weight, fence, passes, ttl, since, owner, holds, channel, meta);
+  const { signalled, sent } = holder;
+  const signals = signalled !== '' || sent.seq > 0;
+  return [
+    ...texts(expires, weight, fence, passes, ttl, since, owner, holds, channel, meta),
+    ...(signals ? texts(signalled, sent.seq, sent.woken, sent.left) : []),
+  ];
 }
 
 function waiterOf(waiter: Waiter): string[] {
   const { ticket, weight, ttl, claim, passes, fair, owner, channel, meta } = waiter;
-  return texts(ticket, weight, ttl, claim, passes, Number(fair), owner, channel, meta);
+  const { signalled } = waiter;
+  return [
+    ...texts(ticket, weight, ttl, claim, passes, Number(fair), owner, channel, meta),
+    ...(signalled === '' ? [] : [signalled]),
+  ];
+}
+
+/** The chains of the parked, and each of them with its neighbours in both. */
+function parkedOf({ parking }: Resource, record: Record<string, string[]>): void {
+  const chain = (ids: readonly string[]): string[] =>
+    texts(ids[0] as string, ids.at(-1) as string, ids.length);
+  const beside = (ids: readonly string[], id: string): string[] => {
+    const at = ids.indexOf(id);
+    return [ids[at - 1] ?? '', ids[at + 1] ?? ''];
+  };
+  const all = parking.all().map(({ id }) => id);
+  if (all.length > 0) record['l'] = chain(all);
+  for (const condition of parking.conditions) {
+    const own = parking.at(condition);
+    record[`l:${condition}`] = chain(own);
+    for (const id of own) {
+      const parked = parking.get(id) as Parked;
+      record[`c:${id}`] = [...entryOf(parked), ...beside(own, id), ...beside(all, id)];
+    }
+  }
+}
+
+function entryOf(parked: Parked): string[] {
+  const { condition, since, until, weight, ttl, claim, passes, fair, owner, channel, meta } =
+    parked;
+  const numbers = [since, until, weight, ttl, claim, passes, Number(fair)];
+  return texts(condition, ...numbers, owner, channel, meta);
 }
 
 function texts(...values: (string | number)[]): string[] {

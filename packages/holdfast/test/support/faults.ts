@@ -23,6 +23,9 @@ const renew = 'renew.lua';
 const poll = 'poll.lua';
 const force = 'force.lua';
 const inspect = 'inspect.lua';
+const park = 'park.lua';
+const signal = 'signal.lua';
+const parking = 'lib/parking.lua';
 const record = 'lib/record.lua';
 const holders = 'lib/holders.lua';
 const serve = 'lib/serve.lua';
@@ -42,10 +45,10 @@ export const FAULTS: readonly Fault[] = [
   fault('acquire: the waiter keeps its old channel', [acquire, 'waiter.channel = channel', '']),
   fault('acquire: an owner does not join', [
     acquire,
-    'local own = lease_of_owner(owner)\n  if own then\n    dequeue',
-    'local own = nil\n  if own then\n    dequeue',
+    'local own = lease_of_owner(owner)\n  if own then\n    local w',
+    'local own = nil\n  if own then\n    local w',
   ]),
-  fault('acquire: who joined stays queued', [acquire, 'dequeue(id)\n    held', 'held']),
+  fault('acquire: who joined stays queued', [acquire, 'local w = dequeue(id)', 'local w']),
   fault(
     'acquire: holds doubled on repeat',
     [acquire, 'if not held then', 'do'],
@@ -86,7 +89,7 @@ export const FAULTS: readonly Fault[] = [
   fault('release: the fence is passed on', [release, 'h.fence + 1', 'h.fence']),
   fault('release: passed to an owner', [release, "successor.owner == ''", 'true']),
   fault('release: passing prolongs', [release, 'expires = h.expires', 'expires = now + 5e6']),
-  fault('release: a queued id is not withdrawn', [release, 'elseif dequeue(id)', 'elseif false']),
+  fault('release: a queued id is not withdrawn', [release, 'elseif withdraw()', 'elseif false']),
   fault('renew: shortens', [renew, 'if held then extend', 'if held then held.expires = 0 extend']),
   fault('renew: revives', [
     renew,
@@ -96,7 +99,7 @@ export const FAULTS: readonly Fault[] = [
   fault('renew: the queue is not served', [renew, "serve('')\n", '']),
   fault('poll: the queue is not served', [poll, "serve('')\n", '']),
   fault('poll: the expired are kept', [poll, 'drop_expired()\n', '']),
-  fault('poll: a stranger is queued', [poll, "read('w:' .. id) and 'queued'", "'queued'"]),
+  fault('poll: a stranger is queued', [poll, "if read('w:' .. id) then", 'do']),
   fault('force: the queue is not served', [force, "serve('')\n", '']),
   fault('force: the victim is not told', [force, "push(h.channel, 'r ' .. victim)", '']),
   fault('force: one id ends all', [force, "if id ~= '' then", 'if false then']),
@@ -106,6 +109,90 @@ export const FAULTS: readonly Fault[] = [
     inspect,
     'queue_length(), holders',
     '#waiters, holders',
+  ]),
+  fault('inspect: nobody is parked', [inspect, 'parked_count(), parked', '0, parked']),
+  fault('poll: a parked one is a stranger', [poll, "read_parked(id) and 'parked' or", "''  and"]),
+  fault('release: a parked id is not withdrawn', [release, 'return remove_parked(id)', 'return']),
+  fault('release: a withdrawal swallows the signal', [
+    release,
+    'if w.signalled then owed[#owed + 1] = w.signalled end',
+    '',
+  ]),
+  fault('acquire: taken over from the parked', [acquire, ' and parked_count() == 0', '']),
+  fault('park: the lease stays', [park, 'leave(h, id)\n    park', 'park']),
+  fault('park: not its own alone', [park, 'holds > 1 or capacity', 'capacity']),
+  fault('park: one more than allowed', [park, '>= max_parked', '> max_parked']),
+  fault('park: a repeat gives up again', [park, 'elseif not lease_of(as) then', 'else']),
+  fault('park: the parked keep their channel', [park, 'e.channel, changed', 'e.chan, changed']),
+  fault('park: the queued keep their channel', [park, 'w.channel = channel\n', '']),
+  fault('park: nobody comes back', [park, "refusal and want == 'permits'", 'refusal and false']),
+  fault('park: the queue is not served', [park, 'serve(as)\n', '']),
+  fault('park: whoever gives up keeps its place', [
+    park,
+    'remove_parked(as)\n  local w',
+    'local w',
+  ]),
+  fault('park: giving up keeps the lease', [park, 'if h then leave(h, id) end', '']),
+  fault('park: who gave up while queued swallows the signal', [
+    park,
+    'if w and w.signalled then owed[#owed + 1] = w.signalled end',
+    '',
+  ]),
+  fault('park: everybody was signalled', [park, 'w.signalled and 1 or 0', '1']),
+  fault('park: a grant forgets who brought it', [park, 'h.signalled and 1 or 0', '0']),
+  fault('signal: a repeat wakes again', [signal, 'seq > (h.seq or 0)', 'true']),
+  fault('signal: a late one is taken for the last', [
+    signal,
+    'if h.seq ~= seq then',
+    'if false then',
+  ]),
+  fault('signal: strangers may', [signal, 'lease_of(id)', '(lease_of(id) or sole)']),
+  fault('parking: the chain of all is not left', [
+    parking,
+    "  unlink('l', e, 'older', 'newer')\n  entries[id]",
+    '  entries[id]',
+  ]),
+  fault('parking: the first stays the first', [
+    parking,
+    'change(e[back])[forth] = e[forth] else c.first = e[forth] end',
+    'change(e[back])[forth] = e[forth] end',
+  ]),
+  fault('parking: the neighbour is not told', [
+    parking,
+    'change(e[forth])[back] = e[back] else',
+    'else',
+  ]),
+  fault('holders: a crash swallows the signal', [
+    holders,
+    'if h.signalled then owed[#owed + 1] = h.signalled end',
+    '',
+  ]),
+  fault('holders: release passes the signal on', [holders, 'h.signalled = nil', '']),
+  fault('serve: the dead are woken', [
+    serve,
+    "e.channel == '' or push(e.channel, 's ' .. id) then",
+    "e.channel == '' or push(e.channel, 's ' .. id) or true then",
+  ]),
+  fault('serve: the woken are not told', [
+    serve,
+    "e.channel == '' or push(e.channel, 's ' .. id) then",
+    'true then',
+  ]),
+  fault('serve: the last who parked wakes first', [
+    serve,
+    "chain('l:' .. condition).first",
+    "chain('l:' .. condition).last",
+  ]),
+  fault('serve: one signal wakes two', [serve, 'woken >= count)', 'woken > count)']),
+  fault('serve: the woken forget by what', [
+    serve,
+    'e.ticket, e.signalled = 0, condition',
+    'e.ticket = 0',
+  ]),
+  fault('serve: a dead one swallows the signal', [
+    serve,
+    'if w.signalled then owed[#owed + 1] = w.signalled end\n        settle()',
+    '',
   ]),
   fault('record: what is deleted stays', [record, "in_chunks('HDEL', deleted)", '']),
   fault('record: forgotten before the lease ends', [record, 'math.max(now, latest)', 'now']),

@@ -17,6 +17,7 @@ interface Past {
   readonly fences: Set<number>;
   readonly holders: Map<string, number>;
   readonly waiters: Map<string, number>;
+  readonly parked: Set<string>;
   passes: number;
 }
 
@@ -46,12 +47,15 @@ export class Judge {
     const resource = this.engine.resource(key);
     if (command.op === 'inspect' || resource === undefined) return reply;
     sound(resource);
+    parkedApart(resource);
     exclusion(resource, this.now);
     noLostWakeUp(resource, this.now);
     const past = this.#pastOf(key);
     this.#grantsSince(past, resource, command, reply);
     past.holders.clear();
     past.waiters.clear();
+    past.parked.clear();
+    for (const { id } of resource.parking.all()) past.parked.add(id);
     for (const { id, fence } of resource.holders.values()) past.holders.set(id, fence);
     for (const { id, ticket } of resource.waiters.values()) past.waiters.set(id, ticket);
     return reply;
@@ -74,8 +78,11 @@ export class Judge {
       past.passes = byPass ? past.passes + 1 : 0;
       const bounded = resource.capacity > 1 || past.passes <= PASSES_MAX;
       demand(bounded, `I4: ${past.passes} passes in turn`);
+      // who was woken by this command came last
       if (byPass) this.overtakings += 1;
-      else inTurn(id, past.waiters.get(id) ?? regained(command, id), resource);
+      else if (past.parked.has(id)) afterAll(id, past, resource);
+      else if (!past.parked.has(headOf(resource) ?? ''))
+        inTurn(id, past.waiters.get(id) ?? regained(command, id), resource);
     }
   }
 
@@ -87,9 +94,12 @@ export class Judge {
       for (const id of [...resource.holds.keys(), ...resource.holders.keys()])
         this.#release(key, id);
       for (const id of resource.waiters.keys()) this.#release(key, id);
+      for (const { id } of resource.parking.all()) this.#release(key, id);
+      for (const id of resource.waiters.keys()) this.#release(key, id);
       for (const id of [...resource.holds.keys(), ...resource.holders.keys()])
         this.#release(key, id);
       const { holders, expiries, waiters, queue, owners, holds, used, fairWaiting } = resource;
+      demand(resource.parking.size === 0, 'I6: somebody is parked');
       const left = [holders, expiries, waiters, queue, owners, holds].map(({ size }) => size);
       const all = [...left, used, fairWaiting, resource.latest].join(' ');
       demand(all === '0 0 0 0 0 0 0 0 0', `I6: left over: ${all}`);
@@ -104,7 +114,8 @@ export class Judge {
 
   #pastOf(key: string): Past {
     const fresh = { top: 0, fences: new Set<number>(), passes: 0 };
-    const past = this.#past.get(key) ?? { ...fresh, holders: new Map(), waiters: new Map() };
+    const empty = { holders: new Map(), waiters: new Map(), parked: new Set<string>() };
+    const past = this.#past.get(key) ?? { ...fresh, ...empty };
     this.#past.set(key, past);
     return past;
   }
@@ -132,6 +143,16 @@ function sound(resource: Resource): void {
   );
 }
 
+/** Nobody is in two places, and nobody's signal is forgotten. */
+function parkedApart({ parking, waiters, holders, holds, owed }: Resource): void {
+  const all = parking.all();
+  const elsewhere = all.find(({ id }) => waiters.has(id) || holders.has(id) || holds.has(id));
+  demand(elsewhere === undefined, `I3: ${elsewhere?.id} is parked and elsewhere`);
+  demand(owed.length === 0, 'a signal was not passed on');
+  const counted = sum([...parking.conditions].map((condition) => parking.count(condition)));
+  demand(counted === all.length, 'conditions are incomplete');
+}
+
 function exclusion(resource: Resource, now: number): void {
   const live = [...resource.holders.values()].filter(({ expires }) => expires > now);
   const held = sum(live.map(({ weight }) => weight));
@@ -153,6 +174,12 @@ function inTurn(id: string, ticket: number | undefined, resource: Resource): voi
   if (first === undefined) return;
   const before = resource.queue.score(first) as number;
   demand(ticket !== undefined && ticket <= before, `I4: ${id} was granted before ${first}`);
+}
+
+/** Who was parked until this command came behind all who waited then. */
+function afterAll(id: string, { waiters }: Past, resource: Resource): void {
+  const first = headOf(resource);
+  demand(first === undefined || !waiters.has(first), `I4: ${id} was woken before ${first}`);
 }
 
 /** Not asked as the engine asks: a queue that lies to it shall not lie to the judge. */

@@ -13,7 +13,7 @@ import type { Command } from '../../src/engine/types.js';
 
 /** Which acquisition a step is about. Where there is none of the kind, any of the key's. */
 interface Pointer {
-  readonly who: 'holder' | 'waiter' | 'head' | 'newcomer' | 'any' | 'nobody';
+  readonly who: 'holder' | 'waiter' | 'head' | 'parked' | 'newcomer' | 'any' | 'nobody';
   readonly pick: number;
 }
 
@@ -43,6 +43,8 @@ export const KEYS: readonly string[] = Object.keys(CAPACITY);
 const RETENTION = 86_400_000;
 /** Ids of each key, before new ones are made. */
 const POOL = 12;
+
+const NEWCOMER: Pointer = { who: 'newcomer', pick: 0 };
 
 type Weighted = readonly (readonly [weight: number, who: Pointer['who']])[];
 
@@ -84,10 +86,30 @@ const asking = acquire.map((one) => {
 
 const op = <T extends string>(name: T): fc.Arbitrary<T> => fc.constant(name);
 const nobody = fc.constant<Pointer>({ who: 'nobody', pick: 0 });
-const anyId = pointer([4, 'holder'], [3, 'waiter'], [1, 'any']);
+const anyId = pointer([4, 'holder'], [3, 'waiter'], [2, 'parked'], [1, 'any']);
+const condition = fc.constantFrom('c1', 'c1', 'c1', 'c2');
 const ids = fc.array(anyId, { maxLength: 4 });
 const none = fc.constant<Pointer[]>([]);
 const limit = fc.constantFrom(1, 50);
+
+/** Where conditions are used, most of the time. */
+const most = fc.constantFrom('k1', 'k1', 'k1', 'k1', 'k2');
+const count = fc.constantFrom(0, 0, 1, 1, 2);
+const seq = fc.constantFrom(1, 2, 3, 4);
+const parking = fc.record({
+  ...{ op: op('park'), key: most, id, as: id, condition, ttl, retention },
+  want: fc.constantFrom('signal', 'signal', 'signal', 'permits', 'nothing'),
+  claim: fc.constantFrom(1, 3, 20),
+  fair: fc.constantFrom(false, false, false, true),
+  passes: fc.constantFrom(0, 1, 3),
+  channel: fc.constantFrom('', 'live-1', 'live-2', 'dead-1'),
+  maxParked: fc.constantFrom(1, 100, 100),
+  meta: fc.constantFrom('', 'é'),
+});
+
+const signalling = fc.record({
+  ...{ op: op('signal'), key: most, id, condition, count, seq, retention },
+});
 
 /** A kind of command, and at whom it points. */
 function kind(
@@ -101,11 +123,11 @@ function kind(
 }
 
 const action = fc.oneof(
-  kind(10, asking, {
+  kind(12, asking, {
     id: pointer([8, 'newcomer'], [2, 'waiter'], [1, 'holder'], [1, 'any']),
   }),
-  kind(5, fc.record({ op: op('release'), key, id, to: id, retention }), {
-    id: pointer([10, 'holder'], [2, 'waiter'], [1, 'any']),
+  kind(7, fc.record({ op: op('release'), key, id, to: id, retention }), {
+    id: pointer([10, 'holder'], [2, 'waiter'], [1, 'parked'], [1, 'any']),
     to: pointer([3, 'nobody'], [2, 'head'], [2, 'waiter'], [1, 'any']),
   }),
   kind(3, fc.record({ op: op('renew'), key, id, ttl, retention }), {
@@ -116,6 +138,13 @@ const action = fc.oneof(
     id: pointer([3, 'nobody'], [3, 'holder'], [1, 'any']),
   }),
   kind(1, fc.record({ op: op('inspect'), key, limit }), {}),
+  kind(5, parking, {
+    id: pointer([8, 'holder'], [1, 'any']),
+    to: pointer([8, 'newcomer'], [3, 'parked'], [2, 'waiter'], [2, 'holder'], [1, 'any']),
+  }),
+  kind(3, signalling, {
+    id: pointer([8, 'holder'], [1, 'any']),
+  }),
 );
 
 const elapsed = fc.oneof(
@@ -130,12 +159,29 @@ const step: fc.Arbitrary<Step> = fc
   .tuple(elapsed, action)
   .map(([time, rest]) => ({ elapsed: time, ...rest }));
 
+/** Some who park, and one who signals: chance alone seldom brings that about. */
+const play: fc.Arbitrary<Step[]> = fc
+  .tuple(fc.array(fc.tuple(asking, parking), { minLength: 1, maxLength: 3 }), asking, signalling)
+  .map(([parks, signaller, signal]) => [
+    ...parks.flatMap(([first, second]) => [onMutex(first), onMutex(second)]),
+    onMutex(signaller),
+    onMutex(signal),
+  ]);
+
+function onMutex(command: Command): Step {
+  const id: Pointer = { who: command.op === 'acquire' ? 'newcomer' : 'holder', pick: 0 };
+  const own = command.op === 'acquire' ? { capacity: 1, weight: 1 } : {};
+  const changed = { ...command, ...own, key: 'k1' } as Command;
+  return { elapsed: 0, command: changed, id, to: NEWCOMER, ids: [], again: false };
+}
+
 /** Sequences of about a hundred steps, which fast-check can shorten when they fail. */
-export const traffic: fc.Arbitrary<Step[]> = fc.array(step, {
-  minLength: 1,
-  maxLength: 200,
-  size: 'max',
-});
+export const traffic: fc.Arbitrary<Step[]> = fc
+  .array(
+    fc.oneof({ weight: 30, arbitrary: step.map((one) => [one]) }, { weight: 1, arbitrary: play }),
+    { minLength: 1, maxLength: 200, size: 'max' },
+  )
+  .map((parts) => parts.flat());
 
 /** A step that was not drawn. */
 export function literally(command: Command, time = 0): Step {
@@ -159,16 +205,24 @@ export function commandOf(
   const { command } = one;
   if (one.literal === true) return command;
   const at = (to: Pointer): string => idOf(to, resource);
+  const notParked = (to: Pointer): string => {
+    const id = at(to);
+    return resource?.parking.get(id) === undefined ? id : idOf(NEWCOMER, resource);
+  };
   switch (command.op) {
     case 'acquire': {
-      const who = at(one.id);
+      const who = notParked(one.id);
       const ticket = one.again ? (tickets.get(`${command.key} ${who}`) ?? 0) : 0;
       return { ...command, id: who, owner: ownerOf(who), ticket };
     }
     case 'release':
-      return { ...command, id: at(one.id), to: at(one.to) };
+      return { ...command, id: at(one.id), to: notParked(one.to) };
     case 'renew':
     case 'force':
+      return { ...command, id: at(one.id) };
+    case 'park':
+      return { ...command, id: at(one.id), as: at(one.to) };
+    case 'signal':
       return { ...command, id: at(one.id) };
     case 'poll':
       return { ...command, ids: one.ids.map(at) };
@@ -191,7 +245,7 @@ function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {
 }
 
 function candidatesFor(who: Pointer['who'], resource: Resource, pool: string[]): string[] {
-  const { holders, holds, queue } = resource;
+  const { holders, holds, queue, parking: parked } = resource;
   switch (who) {
     case 'holder':
       return [...new Set([...holders.keys(), ...holds.keys()])];
@@ -199,8 +253,12 @@ function candidatesFor(who: Pointer['who'], resource: Resource, pool: string[]):
       return [...queue.first(POOL)];
     case 'head':
       return [...queue.first(1)];
+    case 'parked':
+      return parked.all().map((one) => one.id);
     case 'newcomer':
-      return pool.filter((one) => !holders.has(one) && !holds.has(one) && !queue.score(one));
+      return pool.filter(
+        (one) => !holders.has(one) && !holds.has(one) && !queue.score(one) && !parked.get(one),
+      );
     case 'any':
     case 'nobody':
       return [];

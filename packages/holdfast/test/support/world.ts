@@ -65,6 +65,27 @@ export class World {
     return this.apply({ op: 'force', key, id, retention });
   }
 
+  /** Gives up the lease of `id`, and waits as `as`. */
+  park(id: string, as: string, more: Partial<T.Park> = {}): T.ParkReply {
+    return this.apply({
+      ...{ op: 'park', key, id, as, condition: 'c', want: 'signal', ttl: 10_000, claim: 1000 },
+      ...{ fair: false, passes: 0, channel: `to ${as}`, maxParked: 100, retention, meta: '' },
+      ...more,
+    } satisfies T.Park);
+  }
+
+  signal(id: string, seq: number, more: Partial<T.Signal> = {}): T.SignalReply {
+    return this.apply({
+      ...{ op: 'signal', key, id, condition: 'c', count: 1, seq, retention },
+      ...more,
+    } satisfies T.Signal);
+  }
+
+  /** Ids of those who are parked. */
+  parked(): string[] {
+    return this.show(10_000).parked.map(({ id }) => id);
+  }
+
   show(limit = 100): T.InspectReply {
     return this.apply({ op: 'inspect', key, limit });
   }

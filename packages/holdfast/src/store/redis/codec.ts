@@ -21,7 +21,30 @@ export function encode(command: T.Command): string[] {
       return [command.id, `${command.retention}`];
     case 'inspect':
       return [`${command.limit}`];
+    case 'park':
+      return encodePark(command);
+    case 'signal': {
+      const { id, condition, count, seq, retention } = command;
+      return [id, condition, `${count}`, `${seq}`, `${retention}`];
+    }
   }
+}
+
+function encodePark(command: T.Park): string[] {
+  return [
+    command.id,
+    command.as,
+    command.condition,
+    command.want,
+    `${command.ttl}`,
+    `${command.claim}`,
+    command.fair ? '1' : '0',
+    `${command.passes}`,
+    command.channel,
+    `${command.maxParked}`,
+    `${command.retention}`,
+    command.meta,
+  ];
 }
 
 function encodeAcquire(command: T.Acquire): string[] {
@@ -45,7 +68,8 @@ function encodeAcquire(command: T.Acquire): string[] {
 
 /** What a script answered, as the reply to its command. Throws if it is not one. */
 export function answerTo(command: T.Command, raw: unknown): T.Reply {
-  return Array.isArray(raw) ? decode(command.op, raw) : usual(command, Number(raw));
+  if (!Array.isArray(raw)) return usual(command, Number(raw));
+  return command.op === 'park' ? parkReply(raw) : decode(command.op, raw);
 }
 
 /** The one number that a script answers in its ordinary case: the time, and a grant's fence. */
@@ -58,6 +82,26 @@ function usual(command: T.Command, now: number): T.Reply {
     }
   }
   throw new TypeError(`Holdfast: a list was expected of the script ${command.op}`);
+}
+
+/** A place in the queue and a lease are answered with whether a signal brought them. */
+function parkReply(list: readonly unknown[]): T.ParkReply {
+  const status = textOf(list[0]);
+  const now = Number(list[1]);
+  switch (status) {
+    case 'parked':
+    case 'absent':
+      return { status, now };
+    case 'shared':
+      return { status, now, holds: Number(list[2]) };
+    case 'queued':
+    case 'granted': {
+      const reply = decode('park', list) as T.Queued | T.Granted;
+      return { ...reply, signalled: Number(list.at(-1)) === 1 };
+    }
+    default:
+      return decode('park', list) as T.Full;
+  }
 }
 
 function decode(op: T.Op, list: readonly unknown[]): T.Reply {
@@ -87,7 +131,10 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'passed':
     case 'dequeued':
       return { status, now, holds: a };
+    case 'signalled':
+      return { status, now, woken: a, left: Number(list[3]) };
     case 'absent':
+      if (op === 'signal') return { status, now, woken: 0, left: 0 };
       return op === 'renew' ? { status, now, left: a } : { status, now, holds: a };
     case 'renewed':
       return { status, now, left: a };
@@ -105,7 +152,8 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
 function standing(raw: unknown, now: number): T.Standing {
   const list = listOf(raw);
   const status = textOf(list[0]);
-  if (status !== 'granted') return { status: status === 'queued' ? 'queued' : 'absent' };
+  if (status === 'queued' || status === 'parked') return { status };
+  if (status !== 'granted') return { status: 'absent' };
   const [fence, left, passes, holds] = list.slice(1).map(Number) as [
     number,
     number,
@@ -126,6 +174,8 @@ function inspected(now: number, list: readonly unknown[]): T.InspectReply {
     waiterCount: Number(list[6]),
     holders: listOf(list[7]).map(holderView),
     waiters: listOf(list[8]).map(waiterView),
+    parkedCount: Number(list[9]),
+    parked: listOf(list[10]).map(parkedView),
   };
 }
 
@@ -155,11 +205,23 @@ function waiterView(raw: unknown): T.WaiterView {
   };
 }
 
+function parkedView(raw: unknown): T.ParkedView {
+  const [id, owner, condition, since, meta] = listOf(raw);
+  return {
+    id: textOf(id),
+    owner: textOf(owner),
+    condition: textOf(condition),
+    since: Number(since),
+    meta: textOf(meta),
+  };
+}
+
 /** What was published on a wake channel; `undefined` if it is not ours. */
 export function decodePush(payload: string): T.Push | undefined {
   const [kind, id, fence, now, left, passes, holds] = payload.split(' ');
   if (id === undefined) return undefined;
   if (kind === 'r') return { kind: 'revoke', id };
+  if (kind === 's') return { kind: 'signal', id };
   if (kind !== 'g' || holds === undefined) return undefined;
   return {
     kind: 'grant',

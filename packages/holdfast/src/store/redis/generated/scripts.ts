@@ -14,7 +14,7 @@ export interface Script {
 export const scripts = {
   acquire: {
     name: 'acquire',
-    sha: 'deae0b23f6f608575f08614c789e56c4f3f10bdb',
+    sha: '9408ee342121ef3aade66efcc2bc1073c9ecd0ec',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -76,9 +76,11 @@ local sole -- the only lease of a mutex
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
 sole = h.id and h
-local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
 end
@@ -100,20 +102,27 @@ local function guard()
 if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
 guarded = true
 end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
 local function pack_summary()
 if not sole then
 return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
 end
 return cmsgpack.pack(
 capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
 end
 local function in_chunks(command, list)
 for from = 1, #list, CHUNK do
 redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
 end
 end
+local collect
 local function flush()
+collect()
 local at = forget_at(retention)
 if known then redis.call('PEXPIREAT', resource, at) end
 writes.s = pack_summary()
@@ -132,7 +141,90 @@ if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
 if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
 end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
 local EXPIRE_LIMIT = 1000
+local owed = {}
 local function read_holder(id)
 if capacity == 1 then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
@@ -190,6 +282,7 @@ extend(h, h.expires)
 return h
 end
 local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
 for id in string.gmatch(h.holds, '[^ ]+') do
@@ -208,6 +301,7 @@ if used == 0 then latest = 0 end
 end
 local function drop_expired()
 if not known then return end
+drop_silent(EXPIRE_LIMIT)
 if capacity == 1 then
 if sole and sole.expires <= now then remove(sole) end
 return
@@ -234,9 +328,11 @@ fence = own + passes
 return add({
 id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
 fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
 })
 end
-local function join(h, id, lease)
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
 if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
 writes['r:' .. id] = h.id
 h.holds = h.holds .. id .. ' '
@@ -244,29 +340,36 @@ end
 extend(h, now + lease * 1000)
 return h
 end
-local function drop_hold(h, id)
-if h.owner == '' then return false end
+local function leave(h, id)
+if h.owner ~= '' then
 local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
 h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
 writes['r:' .. id] = false
 save_holder(h)
-return h.holds ~= ' '
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
 end
 local function granted(h)
 return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
 end
 local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
 local function read_waiter(id)
 local packed = read('w:' .. id)
 if not packed then return nil end
 local w = { id = id }
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
 cmsgpack.unpack(packed)
 return w
 end
 local function save_waiter(w)
+local signal = { w.signalled }
 writes['w:' .. w.id] = cmsgpack.pack(
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
 end
 local function queue_length()
 return last_ticket > 0 and redis.call('ZCARD', queue) or 0
@@ -296,6 +399,26 @@ local receivers = redis.pcall('PUBLISH', channel, message)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
 local function announce(w, own, lease)
 local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
 if own then
@@ -309,6 +432,7 @@ local message = string.format(
 return push(w.channel, message)
 end
 local function serve(self)
+settle()
 if last_ticket == 0 then return end
 for _ = 1, SERVE_LIMIT do
 local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -323,7 +447,10 @@ if not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
 if id == self or w.channel == '' or announce(w, own, lease) then
-if own then join(own, id, lease) else grant(w, lease) end
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
 end
 end
 end
@@ -363,16 +490,17 @@ return { 'queued', now, read_waiter(id).ticket, next_expiry() }
 end
 drop_expired()
 drop_stale(id)
+settle()
 local held = lease_of(id)
 if not held then
 local own = lease_of_owner(owner)
 if own then
-dequeue(id)
-held = join(own, id, ttl)
+local w = dequeue(id)
+held = join(own, id, ttl, w and w.signalled)
 end
 end
 local function idle()
-return used == 0 and queue_length() == 0
+return used == 0 and queue_length() == 0 and parked_count() == 0
 end
 if held or (capacity ~= wanted_capacity and not idle()) then serve('') end
 if capacity ~= wanted_capacity and idle() then capacity = wanted_capacity end
@@ -390,7 +518,7 @@ return reply
   },
   force: {
     name: 'force',
-    sha: '33178b7a70b832f0d96922213182556a65d70ee0',
+    sha: 'b46753594338c5c60c7cd81929c3e1c9cf2d89ac',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -410,9 +538,11 @@ local sole -- the only lease of a mutex
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
 sole = h.id and h
-local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
 end
@@ -434,20 +564,27 @@ local function guard()
 if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
 guarded = true
 end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
 local function pack_summary()
 if not sole then
 return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
 end
 return cmsgpack.pack(
 capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
 end
 local function in_chunks(command, list)
 for from = 1, #list, CHUNK do
 redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
 end
 end
+local collect
 local function flush()
+collect()
 local at = forget_at(retention)
 if known then redis.call('PEXPIREAT', resource, at) end
 writes.s = pack_summary()
@@ -466,7 +603,90 @@ if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
 if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
 end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
 local EXPIRE_LIMIT = 1000
+local owed = {}
 local function read_holder(id)
 if capacity == 1 then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
@@ -524,6 +744,7 @@ extend(h, h.expires)
 return h
 end
 local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
 for id in string.gmatch(h.holds, '[^ ]+') do
@@ -542,6 +763,7 @@ if used == 0 then latest = 0 end
 end
 local function drop_expired()
 if not known then return end
+drop_silent(EXPIRE_LIMIT)
 if capacity == 1 then
 if sole and sole.expires <= now then remove(sole) end
 return
@@ -568,9 +790,11 @@ fence = own + passes
 return add({
 id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
 fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
 })
 end
-local function join(h, id, lease)
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
 if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
 writes['r:' .. id] = h.id
 h.holds = h.holds .. id .. ' '
@@ -578,29 +802,36 @@ end
 extend(h, now + lease * 1000)
 return h
 end
-local function drop_hold(h, id)
-if h.owner == '' then return false end
+local function leave(h, id)
+if h.owner ~= '' then
 local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
 h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
 writes['r:' .. id] = false
 save_holder(h)
-return h.holds ~= ' '
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
 end
 local function granted(h)
 return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
 end
 local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
 local function read_waiter(id)
 local packed = read('w:' .. id)
 if not packed then return nil end
 local w = { id = id }
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
 cmsgpack.unpack(packed)
 return w
 end
 local function save_waiter(w)
+local signal = { w.signalled }
 writes['w:' .. w.id] = cmsgpack.pack(
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
 end
 local function queue_length()
 return last_ticket > 0 and redis.call('ZCARD', queue) or 0
@@ -630,6 +861,26 @@ local receivers = redis.pcall('PUBLISH', channel, message)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
 local function announce(w, own, lease)
 local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
 if own then
@@ -643,6 +894,7 @@ local message = string.format(
 return push(w.channel, message)
 end
 local function serve(self)
+settle()
 if last_ticket == 0 then return end
 for _ = 1, SERVE_LIMIT do
 local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -657,7 +909,10 @@ if not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
 if id == self or w.channel == '' or announce(w, own, lease) then
-if own then join(own, id, lease) else grant(w, lease) end
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
 end
 end
 end
@@ -686,7 +941,7 @@ return { 'forced', now, #victims }
   },
   inspect: {
     name: 'inspect',
-    sha: '09097fccf8e45a64b490a9e5272b7557332b6531',
+    sha: '478618f2c58997d61fd99a353647fa39ee52b394',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'limit',
@@ -706,9 +961,11 @@ local sole -- the only lease of a mutex
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
 sole = h.id and h
-local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
 end
@@ -730,20 +987,27 @@ local function guard()
 if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
 guarded = true
 end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
 local function pack_summary()
 if not sole then
 return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
 end
 return cmsgpack.pack(
 capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
 end
 local function in_chunks(command, list)
 for from = 1, #list, CHUNK do
 redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
 end
 end
+local collect
 local function flush()
+collect()
 local at = forget_at(retention)
 if known then redis.call('PEXPIREAT', resource, at) end
 writes.s = pack_summary()
@@ -762,7 +1026,90 @@ if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
 if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
 end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
 local EXPIRE_LIMIT = 1000
+local owed = {}
 local function read_holder(id)
 if capacity == 1 then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
@@ -820,6 +1167,7 @@ extend(h, h.expires)
 return h
 end
 local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
 for id in string.gmatch(h.holds, '[^ ]+') do
@@ -838,6 +1186,7 @@ if used == 0 then latest = 0 end
 end
 local function drop_expired()
 if not known then return end
+drop_silent(EXPIRE_LIMIT)
 if capacity == 1 then
 if sole and sole.expires <= now then remove(sole) end
 return
@@ -864,9 +1213,11 @@ fence = own + passes
 return add({
 id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
 fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
 })
 end
-local function join(h, id, lease)
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
 if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
 writes['r:' .. id] = h.id
 h.holds = h.holds .. id .. ' '
@@ -874,29 +1225,36 @@ end
 extend(h, now + lease * 1000)
 return h
 end
-local function drop_hold(h, id)
-if h.owner == '' then return false end
+local function leave(h, id)
+if h.owner ~= '' then
 local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
 h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
 writes['r:' .. id] = false
 save_holder(h)
-return h.holds ~= ' '
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
 end
 local function granted(h)
 return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
 end
 local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
 local function read_waiter(id)
 local packed = read('w:' .. id)
 if not packed then return nil end
 local w = { id = id }
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
 cmsgpack.unpack(packed)
 return w
 end
 local function save_waiter(w)
+local signal = { w.signalled }
 writes['w:' .. w.id] = cmsgpack.pack(
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
 end
 local function queue_length()
 return last_ticket > 0 and redis.call('ZCARD', queue) or 0
@@ -926,6 +1284,26 @@ local receivers = redis.pcall('PUBLISH', channel, message)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
 local function announce(w, own, lease)
 local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
 if own then
@@ -939,6 +1317,7 @@ local message = string.format(
 return push(w.channel, message)
 end
 local function serve(self)
+settle()
 if last_ticket == 0 then return end
 for _ = 1, SERVE_LIMIT do
 local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -953,12 +1332,15 @@ if not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
 if id == self or w.channel == '' or announce(w, own, lease) then
-if own then join(own, id, lease) else grant(w, lease) end
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
 end
 end
 end
 end
-if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {} } end
+if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 local ids = {}
 if capacity == 1 then
 if sole then ids = { sole.id } end
@@ -981,21 +1363,50 @@ for _, id in ipairs(redis.call('ZRANGE', queue, 0, limit - 1)) do
 local w = read_waiter(id)
 if w then waiters[#waiters + 1] = { id, w.owner, w.weight, w.ticket, w.fair, w.meta } end
 end
-return { 'inspected', now, capacity, weight, fence, count, queue_length(), holders, waiters }
+local parked = {}
+local at = chain('l').first
+while at ~= '' and #parked < limit do
+local e = read_parked(at)
+parked[#parked + 1] = { at, e.owner, e.condition, e.since, e.meta }
+at = e.newer
+end
+return {
+'inspected', now, capacity, weight, fence, count, queue_length(), holders, waiters,
+parked_count(), parked,
+}
 ` as string,
   },
-  poll: {
-    name: 'poll',
-    sha: 'c7541c9f8844c4f6acc8bd3465629c9c5b98d6c2',
+  park: {
+    name: 'park',
+    sha: '393d4cd7d460ef45d25fce9ee3be5ae020755076',
     keys: ['resource', 'queue', 'expiries'],
     args: [
+      'id',
+      'as',
+      'condition',
+      'want',
+      'ttl',
+      'claim',
+      'fair',
+      'passes',
+      'channel',
+      'max_parked',
       'retention',
-      'ids...',
+      'meta',
     ],
     source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
-local retention = tonumber(ARGV[1])
-local ids = { unpack(ARGV, 2) }
-local id = ''
+local id = ARGV[1]
+local as = ARGV[2]
+local condition = ARGV[3]
+local want = ARGV[4]
+local ttl = tonumber(ARGV[5])
+local claim = tonumber(ARGV[6])
+local fair = tonumber(ARGV[7])
+local passes = tonumber(ARGV[8])
+local channel = ARGV[9]
+local max_parked = tonumber(ARGV[10])
+local retention = tonumber(ARGV[11])
+local meta = ARGV[12]
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local seen = redis.call('HGET', resource, 's')
@@ -1007,9 +1418,11 @@ local sole -- the only lease of a mutex
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
 sole = h.id and h
-local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
 end
@@ -1031,20 +1444,27 @@ local function guard()
 if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
 guarded = true
 end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
 local function pack_summary()
 if not sole then
 return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
 end
 return cmsgpack.pack(
 capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
 end
 local function in_chunks(command, list)
 for from = 1, #list, CHUNK do
 redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
 end
 end
+local collect
 local function flush()
+collect()
 local at = forget_at(retention)
 if known then redis.call('PEXPIREAT', resource, at) end
 writes.s = pack_summary()
@@ -1063,7 +1483,90 @@ if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
 if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
 end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
 local EXPIRE_LIMIT = 1000
+local owed = {}
 local function read_holder(id)
 if capacity == 1 then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
@@ -1121,6 +1624,7 @@ extend(h, h.expires)
 return h
 end
 local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
 for id in string.gmatch(h.holds, '[^ ]+') do
@@ -1139,6 +1643,7 @@ if used == 0 then latest = 0 end
 end
 local function drop_expired()
 if not known then return end
+drop_silent(EXPIRE_LIMIT)
 if capacity == 1 then
 if sole and sole.expires <= now then remove(sole) end
 return
@@ -1165,9 +1670,11 @@ fence = own + passes
 return add({
 id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
 fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
 })
 end
-local function join(h, id, lease)
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
 if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
 writes['r:' .. id] = h.id
 h.holds = h.holds .. id .. ' '
@@ -1175,29 +1682,36 @@ end
 extend(h, now + lease * 1000)
 return h
 end
-local function drop_hold(h, id)
-if h.owner == '' then return false end
+local function leave(h, id)
+if h.owner ~= '' then
 local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
 h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
 writes['r:' .. id] = false
 save_holder(h)
-return h.holds ~= ' '
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
 end
 local function granted(h)
 return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
 end
 local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
 local function read_waiter(id)
 local packed = read('w:' .. id)
 if not packed then return nil end
 local w = { id = id }
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
 cmsgpack.unpack(packed)
 return w
 end
 local function save_waiter(w)
+local signal = { w.signalled }
 writes['w:' .. w.id] = cmsgpack.pack(
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
 end
 local function queue_length()
 return last_ticket > 0 and redis.call('ZCARD', queue) or 0
@@ -1227,6 +1741,26 @@ local receivers = redis.pcall('PUBLISH', channel, message)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
 local function announce(w, own, lease)
 local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
 if own then
@@ -1240,6 +1774,7 @@ local message = string.format(
 return push(w.channel, message)
 end
 local function serve(self)
+settle()
 if last_ticket == 0 then return end
 for _ = 1, SERVE_LIMIT do
 local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -1254,7 +1789,482 @@ if not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
 if id == self or w.channel == '' or announce(w, own, lease) then
-if own then join(own, id, lease) else grant(w, lease) end
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
+end
+end
+end
+end
+local function park_instead_of(h)
+local since = math.max(last_ticket + 1, now)
+last_ticket = since
+add_parked({
+id = as, condition = condition, owner = h.owner, weight = h.weight, ttl = ttl, claim = claim,
+fair = fair, passes = passes, channel = channel, meta = meta,
+since = since, till = now + retention * 1000,
+})
+end
+local function enter()
+local e, w = read_parked(as), read_waiter(as)
+if e then
+e.channel, changed[as] = channel, true
+hear(as)
+elseif w then
+w.channel = channel
+save_waiter(w)
+elseif not lease_of(as) then
+local h = lease_of(id)
+if not h then return { 'absent', now } end
+local holds = hold_count(h)
+if holds > 1 or capacity ~= 1 then return { 'shared', now, holds } end
+local length = parked_count()
+if want == 'signal' and length >= max_parked then return { 'full', now, length } end
+leave(h, id)
+park_instead_of(h)
+end
+end
+local function back_to_the_queue()
+local e = remove_parked(as)
+if not e then return end
+e.ticket = 0
+enqueue(e)
+end
+local function give_up()
+remove_parked(as)
+local w = dequeue(as)
+if w and w.signalled then owed[#owed + 1] = w.signalled end
+local unused = lease_of(as)
+local signalled = unused and unused.signalled
+if unused and leave(unused, as) and signalled then owed[#owed + 1] = signalled end
+local h = lease_of(id)
+if h then leave(h, id) end
+return { 'absent', now }
+end
+local function standing()
+local h, w = lease_of(as), read_waiter(as)
+if h then
+local reply = granted(h)
+reply[7] = h.signalled and 1 or 0
+return reply
+end
+if not w then return { 'parked', now } end
+return { 'queued', now, w.ticket, next_expiry(), w.signalled and 1 or 0 }
+end
+if not known then return { 'absent', now } end
+drop_expired()
+settle()
+local refusal
+if want == 'nothing' then
+refusal = give_up()
+else
+refusal = enter()
+if not refusal and want == 'permits' then back_to_the_queue() end
+end
+serve(as)
+flush()
+return refusal or standing()
+` as string,
+  },
+  poll: {
+    name: 'poll',
+    sha: 'a2fcf56c73e307a2972883b937444f5d53428e23',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'retention',
+      'ids...',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local retention = tonumber(ARGV[1])
+local ids = { unpack(ARGV, 2) }
+local id = ''
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
+sole = h.id and h
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local collect
+local function flush()
+collect()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
+local EXPIRE_LIMIT = 1000
+local owed = {}
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+drop_silent(EXPIRE_LIMIT)
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
+})
+end
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function leave(h, id)
+if h.owner ~= '' then
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+local signal = { w.signalled }
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+settle()
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
 end
 end
 end
@@ -1262,7 +2272,9 @@ end
 local function standing(id)
 local h = lease_of(id)
 if h then return { 'granted', h.fence, h.expires - now, h.passes, hold_count(h) } end
-return { read('w:' .. id) and 'queued' or 'absent' }
+if read('w:' .. id) then return { 'queued' } end
+hear(id)
+return { read_parked(id) and 'parked' or 'absent' }
 end
 local standings = {}
 if not known then
@@ -1278,7 +2290,7 @@ return { 'polled', now, next_expiry(), standings }
   },
   release: {
     name: 'release',
-    sha: '4583df739308f6fc77f869d79b0c40ca67c2d14c',
+    sha: 'ea88177877f08f49973a918b49d8096d51b95a8f',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -1309,9 +2321,11 @@ local sole -- the only lease of a mutex
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
 sole = h.id and h
-local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
 end
@@ -1333,20 +2347,27 @@ local function guard()
 if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
 guarded = true
 end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
 local function pack_summary()
 if not sole then
 return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
 end
 return cmsgpack.pack(
 capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
 end
 local function in_chunks(command, list)
 for from = 1, #list, CHUNK do
 redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
 end
 end
+local collect
 local function flush()
+collect()
 local at = forget_at(retention)
 if known then redis.call('PEXPIREAT', resource, at) end
 writes.s = pack_summary()
@@ -1365,7 +2386,90 @@ if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
 if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
 end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
 local EXPIRE_LIMIT = 1000
+local owed = {}
 local function read_holder(id)
 if capacity == 1 then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
@@ -1423,6 +2527,7 @@ extend(h, h.expires)
 return h
 end
 local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
 for id in string.gmatch(h.holds, '[^ ]+') do
@@ -1441,6 +2546,7 @@ if used == 0 then latest = 0 end
 end
 local function drop_expired()
 if not known then return end
+drop_silent(EXPIRE_LIMIT)
 if capacity == 1 then
 if sole and sole.expires <= now then remove(sole) end
 return
@@ -1467,9 +2573,11 @@ fence = own + passes
 return add({
 id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
 fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
 })
 end
-local function join(h, id, lease)
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
 if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
 writes['r:' .. id] = h.id
 h.holds = h.holds .. id .. ' '
@@ -1477,29 +2585,36 @@ end
 extend(h, now + lease * 1000)
 return h
 end
-local function drop_hold(h, id)
-if h.owner == '' then return false end
+local function leave(h, id)
+if h.owner ~= '' then
 local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
 h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
 writes['r:' .. id] = false
 save_holder(h)
-return h.holds ~= ' '
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
 end
 local function granted(h)
 return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
 end
 local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
 local function read_waiter(id)
 local packed = read('w:' .. id)
 if not packed then return nil end
 local w = { id = id }
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
 cmsgpack.unpack(packed)
 return w
 end
 local function save_waiter(w)
+local signal = { w.signalled }
 writes['w:' .. w.id] = cmsgpack.pack(
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
 end
 local function queue_length()
 return last_ticket > 0 and redis.call('ZCARD', queue) or 0
@@ -1529,6 +2644,26 @@ local receivers = redis.pcall('PUBLISH', channel, message)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
 local function announce(w, own, lease)
 local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
 if own then
@@ -1542,6 +2677,7 @@ local message = string.format(
 return push(w.channel, message)
 end
 local function serve(self)
+settle()
 if last_ticket == 0 then return end
 for _ = 1, SERVE_LIMIT do
 local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -1556,7 +2692,10 @@ if not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
 if id == self or w.channel == '' or announce(w, own, lease) then
-if own then join(own, id, lease) else grant(w, lease) end
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
 end
 end
 end
@@ -1566,9 +2705,8 @@ if to == '' or h.passes == 0 or h.owner ~= '' then return false end
 return not successor or successor.owner == ''
 end
 local function let_go(h)
-if drop_hold(h, id) then return 'kept' end
+if not leave(h, id) then return 'kept' end
 local successor = to ~= '' and read_waiter(to)
-remove(h)
 if not may_pass(h, successor) then return 'freed' end
 local from = successor or h
 dequeue(to)
@@ -1576,8 +2714,15 @@ add({
 id = to, owner = '', holds = '', weight = h.weight,
 ttl = from.ttl, channel = from.channel, meta = from.meta,
 fence = h.fence + 1, passes = h.passes - 1, since = now, expires = h.expires,
+signalled = successor and successor.signalled or nil,
 })
 return 'passed'
+end
+local function withdraw()
+local w = dequeue(id)
+if not w then return remove_parked(id) end
+if w.signalled then owed[#owed + 1] = w.signalled end
+return true
 end
 if not known then return { 'absent', now, 0 } end
 drop_expired()
@@ -1585,7 +2730,7 @@ local held = lease_of(id)
 local status
 if held then
 status = let_go(held)
-elseif dequeue(id) then
+elseif withdraw() then
 status = 'dequeued'
 else
 status = to ~= '' and lease_of(to) and 'passed' or 'absent'
@@ -1597,7 +2742,7 @@ return { status, now, status == 'kept' and hold_count(read_holder(held.id)) or 0
   },
   renew: {
     name: 'renew',
-    sha: 'e466550074c881b89c2c8de3cc6391dacfd3ced0',
+    sha: 'a163c30c693b56da0945226f38c8b397066488fa',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -1619,9 +2764,11 @@ local sole -- the only lease of a mutex
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
 sole = h.id and h
-local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
 end
@@ -1643,20 +2790,27 @@ local function guard()
 if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
 guarded = true
 end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
 local function pack_summary()
 if not sole then
 return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
 end
 return cmsgpack.pack(
 capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
 end
 local function in_chunks(command, list)
 for from = 1, #list, CHUNK do
 redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
 end
 end
+local collect
 local function flush()
+collect()
 local at = forget_at(retention)
 if known then redis.call('PEXPIREAT', resource, at) end
 writes.s = pack_summary()
@@ -1675,7 +2829,90 @@ if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
 if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
 end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
 local EXPIRE_LIMIT = 1000
+local owed = {}
 local function read_holder(id)
 if capacity == 1 then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
@@ -1733,6 +2970,7 @@ extend(h, h.expires)
 return h
 end
 local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
 for id in string.gmatch(h.holds, '[^ ]+') do
@@ -1751,6 +2989,7 @@ if used == 0 then latest = 0 end
 end
 local function drop_expired()
 if not known then return end
+drop_silent(EXPIRE_LIMIT)
 if capacity == 1 then
 if sole and sole.expires <= now then remove(sole) end
 return
@@ -1777,9 +3016,11 @@ fence = own + passes
 return add({
 id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
 fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
 })
 end
-local function join(h, id, lease)
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
 if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
 writes['r:' .. id] = h.id
 h.holds = h.holds .. id .. ' '
@@ -1787,29 +3028,36 @@ end
 extend(h, now + lease * 1000)
 return h
 end
-local function drop_hold(h, id)
-if h.owner == '' then return false end
+local function leave(h, id)
+if h.owner ~= '' then
 local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
 h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
 writes['r:' .. id] = false
 save_holder(h)
-return h.holds ~= ' '
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
 end
 local function granted(h)
 return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
 end
 local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
 local function read_waiter(id)
 local packed = read('w:' .. id)
 if not packed then return nil end
 local w = { id = id }
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
 cmsgpack.unpack(packed)
 return w
 end
 local function save_waiter(w)
+local signal = { w.signalled }
 writes['w:' .. w.id] = cmsgpack.pack(
-w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
 end
 local function queue_length()
 return last_ticket > 0 and redis.call('ZCARD', queue) or 0
@@ -1839,6 +3087,26 @@ local receivers = redis.pcall('PUBLISH', channel, message)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
 local function announce(w, own, lease)
 local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
 if own then
@@ -1852,6 +3120,7 @@ local message = string.format(
 return push(w.channel, message)
 end
 local function serve(self)
+settle()
 if last_ticket == 0 then return end
 for _ = 1, SERVE_LIMIT do
 local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -1866,7 +3135,10 @@ if not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
 if id == self or w.channel == '' or announce(w, own, lease) then
-if own then join(own, id, lease) else grant(w, lease) end
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
 end
 end
 end
@@ -1879,6 +3151,429 @@ serve('')
 flush()
 if not held then return { 'absent', now, 0 } end
 return { 'renewed', now, lease_of(id).expires - now }
+` as string,
+  },
+  signal: {
+    name: 'signal',
+    sha: '1deb9eb5ddcd6474c0e3d8488960fc4706329c6b',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'id',
+      'condition',
+      'count',
+      'seq',
+      'retention',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local condition = ARGV[2]
+local count = tonumber(ARGV[3])
+local seq = tonumber(ARGV[4])
+local retention = tonumber(ARGV[5])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
+sole = h.id and h
+if h.signalled == '' then h.signalled = nil end
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local collect
+local function flush()
+collect()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
+local EXPIRE_LIMIT = 1000
+local owed = {}
+local function read_holder(id)
+if capacity == 1 then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
+cmsgpack.unpack(packed)
+return h
+end
+local function save_holder(h)
+if capacity == 1 then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local function next_expiry()
+local first = sole and sole.expires
+if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if capacity ~= 1 then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if capacity == 1 then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then latest = 0 end
+end
+local function drop_expired()
+if not known then return end
+drop_silent(EXPIRE_LIMIT)
+if capacity == 1 then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
+})
+end
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function leave(h, id)
+if h.owner ~= '' then
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+local signal = { w.signalled }
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+local receivers = redis.pcall('PUBLISH', channel, message)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function serve(self)
+settle()
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+if not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if id == self or w.channel == '' or announce(w, own, lease) then
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
+end
+end
+end
+end
+if not known then return { 'absent', now, 0, 0 } end
+drop_expired()
+settle()
+local h = capacity == 1 and lease_of(id)
+if h and seq > (h.seq or 0) then
+h.seq, h.woken = seq, wake(condition, count)
+h.left = chain('l:' .. condition).count
+save_holder(h)
+end
+serve('')
+flush()
+if not h then return { 'absent', now, 0, 0 } end
+if h.seq ~= seq then return { 'signalled', now, 0, 0 } end
+return { 'signalled', now, h.woken, h.left }
 ` as string,
   },
 } as const;

@@ -102,16 +102,17 @@ end
 
 drop_expired()
 drop_stale(id)
+settle()
 local held = lease_of(id)
 if not held then
   local own = lease_of_owner(owner)
   if own then
-    dequeue(id)
-    held = join(own, id, ttl)
+    local w = dequeue(id)
+    held = join(own, id, ttl, w and w.signalled)
   end
 end
 local function idle()
-  return used == 0 and queue_length() == 0
+  return used == 0 and queue_length() == 0 and parked_count() == 0
 end
 -- What expired, or a place in the queue that was left to join, may have made room for others.
 if held or (capacity ~= wanted_capacity and not idle()) then serve('') end

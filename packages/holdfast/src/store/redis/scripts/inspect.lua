@@ -7,7 +7,9 @@
     limit      int     holders and waiters to show at most, of each
   REPLY
     inspected now capacity used fence holder_count waiter_count holders waiters
+    parked_count parked
     holder: id owner weight fence left holds since meta    waiter: id owner weight ticket fair meta
+    parked: id owner condition since meta
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local limit = tonumber(ARGV[1])
@@ -15,7 +17,7 @@ local retention = 0
 local id = ''
 --- @include "lib/serve.lua"
 
-if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {} } end
+if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
 local ids = {}
 if capacity == 1 then
@@ -39,4 +41,14 @@ for _, id in ipairs(redis.call('ZRANGE', queue, 0, limit - 1)) do
   local w = read_waiter(id)
   if w then waiters[#waiters + 1] = { id, w.owner, w.weight, w.ticket, w.fair, w.meta } end
 end
-return { 'inspected', now, capacity, weight, fence, count, queue_length(), holders, waiters }
+local parked = {}
+local at = chain('l').first
+while at ~= '' and #parked < limit do
+  local e = read_parked(at)
+  parked[#parked + 1] = { at, e.owner, e.condition, e.since, e.meta }
+  at = e.newer
+end
+return {
+  'inspected', now, capacity, weight, fence, count, queue_length(), holders, waiters,
+  parked_count(), parked,
+}

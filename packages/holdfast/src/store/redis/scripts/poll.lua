@@ -7,7 +7,8 @@
     retention  ms      how long the resource is remembered
     ids...     string  the acquisitions
   REPLY
-    polled now next, then for each id: granted fence left passes holds | queued | absent
+    polled now next, then for each id: granted fence left passes holds | queued | parked
+    | absent
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local retention = tonumber(ARGV[1])
@@ -18,7 +19,9 @@ local id = ''
 local function standing(id)
   local h = lease_of(id)
   if h then return { 'granted', h.fence, h.expires - now, h.passes, hold_count(h) } end
-  return { read('w:' .. id) and 'queued' or 'absent' }
+  if read('w:' .. id) then return { 'queued' } end
+  hear(id)
+  return { read_parked(id) and 'parked' or 'absent' }
 end
 
 local standings = {}

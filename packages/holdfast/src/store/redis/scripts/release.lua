@@ -36,9 +36,8 @@ local function may_pass(h, successor)
 end
 
 local function let_go(h)
-  if drop_hold(h, id) then return 'kept' end
+  if not leave(h, id) then return 'kept' end
   local successor = to ~= '' and read_waiter(to)
-  remove(h)
   if not may_pass(h, successor) then return 'freed' end
   local from = successor or h
   dequeue(to)
@@ -46,8 +45,17 @@ local function let_go(h)
     id = to, owner = '', holds = '', weight = h.weight,
     ttl = from.ttl, channel = from.channel, meta = from.meta,
     fence = h.fence + 1, passes = h.passes - 1, since = now, expires = h.expires,
+    signalled = successor and successor.signalled or nil,
   })
   return 'passed'
+end
+
+-- Ends a wait, in the queue or at a condition.
+local function withdraw()
+  local w = dequeue(id)
+  if not w then return remove_parked(id) end
+  if w.signalled then owed[#owed + 1] = w.signalled end
+  return true
 end
 
 if not known then return { 'absent', now, 0 } end
@@ -56,7 +64,7 @@ local held = lease_of(id)
 local status
 if held then
   status = let_go(held)
-elseif dequeue(id) then
+elseif withdraw() then
   status = 'dequeued'
 else
   status = to ~= '' and lease_of(to) and 'passed' or 'absent'

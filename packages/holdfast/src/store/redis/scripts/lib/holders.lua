@@ -1,9 +1,13 @@
---- @include "lib/record.lua"
+--- @include "lib/parking.lua"
 -- Leases: see engine/resource.ts, whose functions these are.
 --
 -- Where the capacity is above 1, each has a field, and `expiries` orders them by expiry; where it
 -- is 1, there is one at most, and it is part of the summary.
 local EXPIRE_LIMIT = 1000
+
+-- Conditions whose signal brought somebody who ended without having acted on it: the next parked
+-- waiter gets it.
+local owed = {}
 
 local function read_holder(id)
   if capacity == 1 then return sole and sole.id == id and sole or nil end
@@ -74,6 +78,7 @@ local function add(h)
 end
 
 local function remove(h)
+  if h.signalled then owed[#owed + 1] = h.signalled end
   if h.owner ~= '' then
     -- a lease that expired long ago may have a successor of the same owner already
     if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -94,6 +99,7 @@ end
 
 local function drop_expired()
   if not known then return end
+  drop_silent(EXPIRE_LIMIT)
   if capacity == 1 then
     if sole and sole.expires <= now then remove(sole) end
     return
@@ -130,11 +136,13 @@ local function grant(w, lease)
   return add({
     id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
     fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+    signalled = w.signalled,
   })
 end
 
 -- One more hold for an owner that has the lease already.
-local function join(h, id, lease)
+local function join(h, id, lease, signalled)
+  h.signalled = h.signalled or signalled
   if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
     writes['r:' .. id] = h.id
     h.holds = h.holds .. id .. ' '
@@ -143,14 +151,18 @@ local function join(h, id, lease)
   return h
 end
 
--- Drops one hold; true if others are left.
-local function drop_hold(h, id)
-  if h.owner == '' then return false end
-  local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
-  h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
-  writes['r:' .. id] = false
-  save_holder(h)
-  return h.holds ~= ' '
+-- Ends a hold by its holder's own will; true if that ends the lease.
+local function leave(h, id)
+  if h.owner ~= '' then
+    local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+    h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+    writes['r:' .. id] = false
+    save_holder(h)
+    if h.holds ~= ' ' then return false end
+  end
+  h.signalled = nil
+  remove(h)
+  return true
 end
 
 local function granted(h)

@@ -7,6 +7,9 @@
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
 --   r:<id>      the lease that an owner's hold belongs to
+--   c:<id>      a parked waiter
+--   l           the chain of all parked waiters: first, last, count
+--   l:<name>    the chain of those at a condition
 --
 -- Changes are collected in `writes` and written by `flush`, the expiry of the key first: PEXPIREAT
 -- is allowed on a server that is out of memory, and once a script has written, the server lets it
@@ -20,9 +23,11 @@ local sole -- the only lease of a mutex
 if known then
   local h = {}
   capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-    h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta = cmsgpack.unpack(seen)
+    h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+    h.left = cmsgpack.unpack(seen)
   sole = h.id and h
-  local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id }
+  if h.signalled == '' then h.signalled = nil end
+  local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
   for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
     loaded[names[index]] = value
   end
@@ -52,13 +57,20 @@ local function guard()
   guarded = true
 end
 
+-- What only a lease has that a signal brought, or whose holder has signalled.
+local function with_signals(h)
+  if not h.signalled and not h.seq then return h.meta end
+  return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
+
 local function pack_summary()
   if not sole then
     return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
   end
   return cmsgpack.pack(
     capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-    sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel, sole.meta)
+    sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+    with_signals(sole))
 end
 
 local function in_chunks(command, list)
@@ -67,7 +79,11 @@ local function in_chunks(command, list)
   end
 end
 
+-- Puts what is collected elsewhere into `writes`.
+local collect
+
 local function flush()
+  collect()
   local at = forget_at(retention)
   if known then redis.call('PEXPIREAT', resource, at) end
   writes.s = pack_summary()

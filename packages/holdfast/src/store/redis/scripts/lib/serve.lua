@@ -1,19 +1,23 @@
 --- @include "lib/holders.lua"
 -- The queue and its service: see engine/serve.ts.
 local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
 
 local function read_waiter(id)
   local packed = read('w:' .. id)
   if not packed then return nil end
   local w = { id = id }
-  w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta =
+  w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
     cmsgpack.unpack(packed)
   return w
 end
 
 local function save_waiter(w)
+  -- a value more only for those whom a signal brought
+  local signal = { w.signalled }
   writes['w:' .. w.id] = cmsgpack.pack(
-    w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta)
+    w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+    unpack(signal))
 end
 
 -- The queue is asked only if it was used in this record's life.
@@ -51,6 +55,30 @@ local function push(channel, message)
   return receivers ~= 0
 end
 
+-- Moves parked waiters to the end of the queue: so many, or all (0).
+local function wake(condition, count)
+  if parked_count() == 0 then return 0 end
+  local woken = 0
+  for _ = 1, SIGNAL_LIMIT do
+    local id = chain('l:' .. condition).first
+    if id == '' or (count > 0 and woken >= count) then break end
+    local e = remove_parked(id)
+    if e.channel == '' or push(e.channel, 's ' .. id) then
+      e.ticket, e.signalled = 0, condition
+      enqueue(e)
+      woken = woken + 1
+    end
+  end
+  return woken
+end
+
+-- Passes on the signals of those who ended without having acted on them.
+local function settle()
+  local list = owed
+  owed = {}
+  for _, condition in ipairs(list) do wake(condition, 1) end
+end
+
 -- The push goes out before the lease is written, but after `guard`: from there on nothing can fail.
 local function announce(w, own, lease)
   local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
@@ -67,6 +95,7 @@ end
 
 -- Grants what can be granted, in order. `self` is the asker: its reply tells it.
 local function serve(self)
+  settle()
   if last_ticket == 0 then return end
   for _ = 1, SERVE_LIMIT do
     local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -81,7 +110,10 @@ local function serve(self)
       dequeue(id)
       local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
       if id == self or w.channel == '' or announce(w, own, lease) then
-        if own then join(own, id, lease) else grant(w, lease) end
+        if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+      else
+        if w.signalled then owed[#owed + 1] = w.signalled end
+        settle()
       end
     end
   end

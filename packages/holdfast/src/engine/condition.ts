@@ -1,0 +1,105 @@
+/**
+ * Conditions: giving a lease up for a place at a condition in one step, and waking who is there.
+ *
+ * A signal is not lost with whoever it woke. The waiter, and then the lease that it is granted,
+ * remember the condition until the holder ends the lease by itself, by release or by parking again.
+ * If it ends otherwise (a dead channel, a withdrawal, the expiry of a crashed holder's lease,
+ * force), the signal goes to the next who is parked there. So a signal may wake one more than it
+ * had to, and never one fewer: who wakes looks again at what it waited for.
+ */
+import type { Resource } from './resource.js';
+import { granted, type Outside, serve } from './serve.js';
+import type * as T from './types.js';
+import { settle, wake } from './wake.js';
+
+export function park(
+  resource: Resource | undefined,
+  wanted: T.Park,
+  outside: Outside,
+): T.ParkReply {
+  const { now } = outside;
+  if (resource === undefined) return { status: 'absent', now };
+  resource.dropExpired(now);
+  settle(resource, outside);
+  const refusal =
+    wanted.want === 'nothing' ? giveUp(resource, wanted, now) : enter(resource, wanted, now);
+  serve(resource, outside, wanted.as);
+  resource.touch(now, wanted.retention);
+  return refusal ?? standing(resource, wanted.as, now);
+}
+
+/** Parks, unless it did before; and out again, if it wants the permits. */
+function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply | undefined {
+  const { id, as, want, channel, retention } = wanted;
+  const known = resource.parking.get(as) ?? resource.waiters.get(as);
+  if (known !== undefined) {
+    known.channel = channel;
+    resource.parking.hear(as, now, retention);
+  } else if (resource.leaseOf(as, now) === undefined) {
+    const holder = resource.leaseOf(id, now);
+    if (holder === undefined) return { status: 'absent', now };
+    const holds = Math.max(1, holder.holds.size);
+    // Where others may hold at the same time there is nobody to wait for.
+    if (holds > 1 || resource.capacity !== 1) return { status: 'shared', now, holds };
+    const length = resource.parking.size;
+    if (want === 'signal' && length >= wanted.maxParked) return { status: 'full', now, length };
+    const { owner, weight } = holder;
+    const { condition, ttl, claim, fair, passes, meta } = wanted;
+    resource.leave(holder, id);
+    const asked = { id: as, condition, owner, weight, ttl, claim, fair, passes, channel, meta };
+    resource.park(asked, now, retention);
+  }
+  if (want === 'signal') return undefined;
+  const parked = resource.parking.remove(as);
+  if (parked !== undefined) resource.enqueue({ ...parked, ticket: 0 }, now);
+  return undefined;
+}
+
+/** Ends what the two acquisitions have. */
+function giveUp(resource: Resource, { id, as }: T.Park, now: T.Micros): T.ParkReply {
+  resource.parking.remove(as);
+  const waiter = resource.dequeue(as);
+  if (waiter !== undefined && waiter.signalled !== '') resource.owed.push(waiter.signalled);
+  const unused = resource.leaseOf(as, now);
+  if (unused !== undefined) {
+    const { signalled } = unused;
+    if (resource.leave(unused, as) && signalled !== '') resource.owed.push(signalled);
+  }
+  const holder = resource.leaseOf(id, now);
+  if (holder !== undefined) resource.leave(holder, id);
+  return { status: 'absent', now };
+}
+
+function standing(resource: Resource, as: string, now: T.Micros): T.ParkReply {
+  const holder = resource.leaseOf(as, now);
+  if (holder !== undefined) {
+    return { ...granted(holder, now), signalled: holder.signalled !== '' };
+  }
+  const waiter = resource.waiters.get(as);
+  if (waiter === undefined) return { status: 'parked', now };
+  const { ticket, signalled } = waiter;
+  const next = resource.next(now);
+  return { status: 'queued', now, ticket, next, signalled: signalled !== '' };
+}
+
+export function signal(
+  resource: Resource | undefined,
+  { id, condition, count, seq, retention }: T.Signal,
+  outside: Outside,
+): T.SignalReply {
+  const { now } = outside;
+  if (resource === undefined) return { status: 'absent', now, woken: 0, left: 0 };
+  resource.dropExpired(now);
+  settle(resource, outside);
+  // elsewhere nobody is parked
+  const holder = resource.capacity === 1 ? resource.leaseOf(id, now) : undefined;
+  if (holder !== undefined && seq > holder.sent.seq) {
+    const woken = wake(resource, outside, condition, count);
+    holder.sent = { seq, woken, left: resource.parking.count(condition) };
+  }
+  serve(resource, outside, '');
+  resource.touch(now, retention);
+  if (holder === undefined) return { status: 'absent', now, woken: 0, left: 0 };
+  const { woken, left } = holder.sent.seq === seq ? holder.sent : { woken: 0, left: 0 };
+  return { status: 'signalled', now, woken, left };
+}

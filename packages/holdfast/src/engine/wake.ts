@@ -1,0 +1,39 @@
+/**
+ * Waking: parked waiters of a condition go to the end of the queue, in the order in which they
+ * parked, and their processes are told. One whose channel nobody listens to is dead, and the signal
+ * goes to the next.
+ */
+import { SIGNAL_LIMIT } from './limits.js';
+import type { Resource } from './resource.js';
+import type { Outside } from './serve.js';
+
+/**
+ * Wakes so many of those who are parked at a condition, or all (0), as far as one command may.
+ * Returns how many.
+ */
+export function wake(
+  resource: Resource,
+  outside: Outside,
+  condition: string,
+  count: number,
+): number {
+  const { now, pushes } = outside;
+  let woken = 0;
+  for (let looked = 0; looked < SIGNAL_LIMIT && (count === 0 || woken < count); looked++) {
+    const parked = resource.parking.remove(resource.parking.first(condition) ?? '');
+    if (parked === undefined) break;
+    const { id, channel } = parked;
+    if (channel !== '') {
+      if (outside.receivers(channel) === 0) continue;
+      pushes.push({ channel, push: { kind: 'signal', id } });
+    }
+    resource.enqueue({ ...parked, ticket: 0 }, now, condition);
+    woken += 1;
+  }
+  return woken;
+}
+
+/** Passes on the signals of those who ended without having acted on them. */
+export function settle(resource: Resource, outside: Outside): void {
+  for (const condition of resource.owed.splice(0)) wake(resource, outside, condition, 1);
+}

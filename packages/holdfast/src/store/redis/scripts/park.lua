@@ -1,0 +1,112 @@
+--[[ park: gives up a lease and waits for a signal, in one step. Idempotent by `as`.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where the capacity is above 1
+  ARGV
+    id         string  the acquisition whose lease is given up
+    as         string  the acquisition that waits
+    condition  string  where it is parked
+    want       string  signal | permits | nothing
+    ttl        ms      length of the lease that it is granted
+    claim      ms      length that a pushed lease starts with, if shorter
+    fair       flag    1: nobody may be passed the lease before this one
+    passes     int     leases that may be passed on in the process
+    channel    string  where to push the grant, or ''
+    max_parked int     most that may be parked
+    retention  ms      how long the resource is remembered, and a silent waiter
+    meta       string  free text
+  REPLY
+    parked now | queued now ticket next signalled | granted now fence left passes holds signalled
+    | shared now holds | full now length | absent now
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local as = ARGV[2]
+local condition = ARGV[3]
+local want = ARGV[4]
+local ttl = tonumber(ARGV[5])
+local claim = tonumber(ARGV[6])
+local fair = tonumber(ARGV[7])
+local passes = tonumber(ARGV[8])
+local channel = ARGV[9]
+local max_parked = tonumber(ARGV[10])
+local retention = tonumber(ARGV[11])
+local meta = ARGV[12]
+--- @include "lib/serve.lua"
+
+local function park_instead_of(h)
+  local since = math.max(last_ticket + 1, now)
+  last_ticket = since
+  add_parked({
+    id = as, condition = condition, owner = h.owner, weight = h.weight, ttl = ttl, claim = claim,
+    fair = fair, passes = passes, channel = channel, meta = meta,
+    since = since, till = now + retention * 1000,
+  })
+end
+
+-- Parks, unless it did before. Answers why not.
+local function enter()
+  local e, w = read_parked(as), read_waiter(as)
+  if e then
+    e.channel, changed[as] = channel, true
+    hear(as)
+  elseif w then
+    w.channel = channel
+    save_waiter(w)
+  elseif not lease_of(as) then
+    local h = lease_of(id)
+    if not h then return { 'absent', now } end
+    local holds = hold_count(h)
+    if holds > 1 or capacity ~= 1 then return { 'shared', now, holds } end
+    local length = parked_count()
+    if want == 'signal' and length >= max_parked then return { 'full', now, length } end
+    leave(h, id)
+    park_instead_of(h)
+  end
+end
+
+local function back_to_the_queue()
+  local e = remove_parked(as)
+  if not e then return end
+  e.ticket = 0
+  enqueue(e)
+end
+
+-- Ends what the two acquisitions have, and owes the signal that nobody acted on.
+local function give_up()
+  remove_parked(as)
+  local w = dequeue(as)
+  if w and w.signalled then owed[#owed + 1] = w.signalled end
+  local unused = lease_of(as)
+  local signalled = unused and unused.signalled
+  if unused and leave(unused, as) and signalled then owed[#owed + 1] = signalled end
+  local h = lease_of(id)
+  if h then leave(h, id) end
+  return { 'absent', now }
+end
+
+local function standing()
+  local h, w = lease_of(as), read_waiter(as)
+  if h then
+    local reply = granted(h)
+    reply[7] = h.signalled and 1 or 0
+    return reply
+  end
+  if not w then return { 'parked', now } end
+  return { 'queued', now, w.ticket, next_expiry(), w.signalled and 1 or 0 }
+end
+
+if not known then return { 'absent', now } end
+drop_expired()
+settle()
+local refusal
+if want == 'nothing' then
+  refusal = give_up()
+else
+  refusal = enter()
+  if not refusal and want == 'permits' then back_to_the_queue() end
+end
+serve(as)
+flush()
+return refusal or standing()

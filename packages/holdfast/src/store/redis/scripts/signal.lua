@@ -1,0 +1,37 @@
+--[[ signal: moves parked waiters of a condition to the end of the queue. Idempotent by `seq`.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where the capacity is above 1
+  ARGV
+    id         string  the acquisition that signals, and must hold
+    condition  string  whose waiters are woken
+    count      int     how many, or 0 for all
+    seq        int     grows with each signal of this lease
+    retention  ms      how long the resource is remembered
+  REPLY
+    signalled now woken left | absent now 0 0
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local condition = ARGV[2]
+local count = tonumber(ARGV[3])
+local seq = tonumber(ARGV[4])
+local retention = tonumber(ARGV[5])
+--- @include "lib/serve.lua"
+
+if not known then return { 'absent', now, 0, 0 } end
+drop_expired()
+settle()
+-- elsewhere nobody is parked
+local h = capacity == 1 and lease_of(id)
+if h and seq > (h.seq or 0) then
+  h.seq, h.woken = seq, wake(condition, count)
+  h.left = chain('l:' .. condition).count
+  save_holder(h)
+end
+serve('')
+flush()
+if not h then return { 'absent', now, 0, 0 } end
+if h.seq ~= seq then return { 'signalled', now, 0, 0 } end
+return { 'signalled', now, h.woken, h.left }
