@@ -127,6 +127,8 @@ export interface HolderView {
   /** When the lease was granted. */
   readonly since: Micros;
   readonly meta: string;
+  /** The owner's acquisitions that hold, the first of them; empty without an owner. */
+  readonly ids: readonly string[];
 }
 
 export interface WaiterView {

@@ -91,7 +91,7 @@ export interface Poll {
 export interface Inspect {
   readonly op: 'inspect';
   readonly key: string;
-  /** Holders and waiters to show at most, of each. */
+  /** Holders, waiters, and holds of an owner to show at most, of each. */
   readonly limit: number;
 }
 

@@ -27,7 +27,7 @@ export function inspect(
     holderCount: live.length,
     waiterCount: resource.queue.size,
     parkedCount: resource.parking.size,
-    holders: live.slice(0, limit).map((holder) => holderView(holder, now)),
+    holders: live.slice(0, limit).map((holder) => holderView(holder, now, limit)),
     waiters: resource.queue
       .first(limit)
       .map((id) => waiterView(resource.waiters.get(id) as Waiter)),
@@ -35,10 +35,11 @@ export function inspect(
   };
 }
 
-function holderView(holder: Holder, now: T.Micros): T.HolderView {
+function holderView(holder: Holder, now: T.Micros, limit: number): T.HolderView {
   const { id, owner, weight, fence, since, meta } = holder;
   const holds = Math.max(1, holder.holds.size);
-  return { id, owner, weight, fence, left: holder.expires - now, holds, since, meta };
+  const ids = [...holder.holds].slice(0, limit);
+  return { id, owner, weight, fence, left: holder.expires - now, holds, since, meta, ids };
 }
 
 function parkedView({ id, owner, condition, since, meta }: Parked): T.ParkedView {

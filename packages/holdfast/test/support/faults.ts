@@ -194,6 +194,8 @@ export const FAULTS: readonly Fault[] = [
     'if w.signalled then owed[#owed + 1] = w.signalled end\n        settle()',
     '',
   ]),
+  fault('inspect: more holds than asked for', [inspect, '#ids < limit', 'true']),
+  fault('inspect: one hold only', [inspect, '#ids < limit', '#ids < 1']),
   fault('record: what is deleted stays', [record, "in_chunks('HDEL', deleted)", '']),
   fault('record: forgotten before the lease ends', [record, 'math.max(now, latest)', 'now']),
   fault('record: the known keep their expiry', [

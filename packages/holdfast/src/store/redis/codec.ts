@@ -180,7 +180,7 @@ function inspected(now: number, list: readonly unknown[]): T.InspectReply {
 }
 
 function holderView(raw: unknown): T.HolderView {
-  const [id, owner, weight, fence, left, holds, since, meta] = listOf(raw);
+  const [id, owner, weight, fence, left, holds, since, meta, ids] = listOf(raw);
   return {
     id: textOf(id),
     owner: textOf(owner),
@@ -190,6 +190,7 @@ function holderView(raw: unknown): T.HolderView {
     holds: Number(holds),
     since: Number(since),
     meta: textOf(meta),
+    ids: listOf(ids).map(textOf),
   };
 }
 

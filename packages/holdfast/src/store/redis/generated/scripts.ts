@@ -941,7 +941,7 @@ return { 'forced', now, #victims }
   },
   inspect: {
     name: 'inspect',
-    sha: '478618f2c58997d61fd99a353647fa39ee52b394',
+    sha: 'b4c551d9b06ffa30cb79b1058ef654ac9a4a33ba',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'limit',
@@ -1340,6 +1340,13 @@ end
 end
 end
 end
+local function shown_holds(h)
+local ids = {}
+for id in string.gmatch(h.holds, '[^ ]+') do
+if #ids < limit then ids[#ids + 1] = id end
+end
+return ids
+end
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 local ids = {}
 if capacity == 1 then
@@ -1354,7 +1361,9 @@ if h and h.expires > now then
 count, weight = count + 1, weight + h.weight
 if count <= limit then
 local left, holds = h.expires - now, hold_count(h)
-holders[count] = { id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta }
+holders[count] = {
+id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta, shown_holds(h),
+}
 end
 end
 end

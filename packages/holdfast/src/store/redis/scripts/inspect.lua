@@ -4,11 +4,12 @@
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where the capacity is above 1
   ARGV
-    limit      int     holders and waiters to show at most, of each
+    limit      int     holders, waiters, and holds of an owner to show at most
   REPLY
     inspected now capacity used fence holder_count waiter_count holders waiters
     parked_count parked
-    holder: id owner weight fence left holds since meta    waiter: id owner weight ticket fair meta
+    holder: id owner weight fence left holds since meta ids
+    waiter: id owner weight ticket fair meta
     parked: id owner condition since meta
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -16,6 +17,15 @@ local limit = tonumber(ARGV[1])
 local retention = 0
 local id = ''
 --- @include "lib/serve.lua"
+
+-- The acquisitions of an owner that hold, the first of them.
+local function shown_holds(h)
+  local ids = {}
+  for id in string.gmatch(h.holds, '[^ ]+') do
+    if #ids < limit then ids[#ids + 1] = id end
+  end
+  return ids
+end
 
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
@@ -32,7 +42,9 @@ for _, id in ipairs(ids) do
     count, weight = count + 1, weight + h.weight
     if count <= limit then
       local left, holds = h.expires - now, hold_count(h)
-      holders[count] = { id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta }
+      holders[count] = {
+        id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta, shown_holds(h),
+      }
     end
   end
 end
