@@ -14,7 +14,7 @@ export interface Script {
 export const scripts = {
   acquire: {
     name: 'acquire',
-    sha: '9408ee342121ef3aade66efcc2bc1073c9ecd0ec',
+    sha: '703239b179665ebdd43c7fc77920b70593b403bf',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -395,7 +395,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
@@ -518,7 +520,7 @@ return reply
   },
   force: {
     name: 'force',
-    sha: 'b46753594338c5c60c7cd81929c3e1c9cf2d89ac',
+    sha: 'f8b3da93c83f73eef53661681f1ae792ab967812',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -857,7 +859,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
@@ -941,7 +945,7 @@ return { 'forced', now, #victims }
   },
   inspect: {
     name: 'inspect',
-    sha: 'b4c551d9b06ffa30cb79b1058ef654ac9a4a33ba',
+    sha: '9eb958eb8bc9f054bd5ab4c0b2290e6eee0798a2',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'limit',
@@ -1280,7 +1284,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
@@ -1387,7 +1393,7 @@ parked_count(), parked,
   },
   park: {
     name: 'park',
-    sha: '393d4cd7d460ef45d25fce9ee3be5ae020755076',
+    sha: '38cb2eb759f0346cba34b2e46d852fc3abb5107d',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -1746,7 +1752,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
@@ -1878,7 +1886,7 @@ return refusal or standing()
   },
   poll: {
     name: 'poll',
-    sha: 'a2fcf56c73e307a2972883b937444f5d53428e23',
+    sha: 'f2962538a91fb924270a35037e1830b896f510df',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'retention',
@@ -2218,7 +2226,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
@@ -2299,7 +2309,7 @@ return { 'polled', now, next_expiry(), standings }
   },
   release: {
     name: 'release',
-    sha: 'ea88177877f08f49973a918b49d8096d51b95a8f',
+    sha: 'd35400875cda6a87c8217cda8f97f1c6dd52fbfe',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -2649,7 +2659,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
@@ -2751,7 +2763,7 @@ return { status, now, status == 'kept' and hold_count(read_holder(held.id)) or 0
   },
   renew: {
     name: 'renew',
-    sha: 'a163c30c693b56da0945226f38c8b397066488fa',
+    sha: '3ddef14a7d87279905d8154a0853e6447b6cd808',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -3092,7 +3104,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end
@@ -3164,7 +3178,7 @@ return { 'renewed', now, lease_of(id).expires - now }
   },
   signal: {
     name: 'signal',
-    sha: '1deb9eb5ddcd6474c0e3d8488960fc4706329c6b',
+    sha: '952bd803a9201f663bf526b9a6be2086b9618f10',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -3509,7 +3523,9 @@ local dead = {}
 local function push(channel, message)
 if dead[channel] then return false end
 guard()
+redis.set_repl(redis.REPL_NONE)
 local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
 dead[channel] = receivers == 0
 return receivers ~= 0
 end

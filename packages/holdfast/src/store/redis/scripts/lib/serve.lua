@@ -45,12 +45,15 @@ local function dequeue(id)
 end
 
 -- True if somebody listens. A user who may not publish is served without pushes: waiters find their
--- grants by polling.
+-- grants by polling. Not replicated: somebody who listens at a replica is not counted here, so the
+-- next waiter is granted instead, and he would believe in the same grant.
 local dead = {}
 local function push(channel, message)
   if dead[channel] then return false end
   guard()
+  redis.set_repl(redis.REPL_NONE)
   local receivers = redis.pcall('PUBLISH', channel, message)
+  redis.set_repl(redis.REPL_ALL)
   dead[channel] = receivers == 0
   return receivers ~= 0
 end
