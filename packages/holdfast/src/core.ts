@@ -9,6 +9,7 @@ import { Ids } from './ids.js';
 import type { Grip } from './lease/grip.js';
 import { Keeper } from './lease/keeper.js';
 import type { Grantor, ReleaseOutcome } from './lease/lease.js';
+import { Sleep } from './lease/sleep.js';
 import type { Settings } from './options.js';
 import type { Store } from './store/port.js';
 import { Requests } from './store/requests.js';
@@ -40,13 +41,15 @@ export class Core implements Grantor {
     this.settings = settings;
     this.store = store;
     this.requests = new Requests(store, clock, requestTimeout);
-    this.keeper = new Keeper(this.requests, settings);
+    const sleep = new Sleep(clock);
+    this.keeper = new Keeper(this.requests, sleep, settings);
     this.#returns = new Returns(this.requests, clock, retention);
     this.#room = new Room({
       settings,
       store,
       ids,
       requests: this.requests,
+      sleep,
       keeper: this.keeper,
       returns: this.#returns,
       meta: (label) => this.#meta(label),
@@ -69,16 +72,16 @@ export class Core implements Grantor {
   }
 
   async release(grip: Grip): Promise<ReleaseOutcome> {
-    const { clock, keeper, settings } = this;
+    const { keeper, settings } = this;
     const { key, id } = grip;
-    const inTime = grip.state === 'held' && clock.now() < grip.validUntil;
-    if (!inTime) {
-      keeper.lose(grip, grip.endReason());
+    const believed = keeper.believes(grip);
+    if (grip.state !== 'held') {
       // the server may hold it for a little longer than we believed
       this.#room.withdraw(key, id, settings.claimWindow);
       return 'lost';
     }
-    const successor = this.#room.line(key)?.successor(grip, settings.claimWindow);
+    const line = believed ? this.#room.line(key) : undefined;
+    const successor = line?.successor(grip, settings.claimWindow);
     grip.state = 'released';
     keeper.remove(grip);
     const heir = successor && this.#room.passOn(grip, successor);

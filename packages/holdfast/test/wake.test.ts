@@ -1,5 +1,6 @@
 /** The wake channel's life, and how a waiter tells the store's time on our clock. */
 import { expect, it } from 'vitest';
+import { Sleep } from '../src/lease/sleep.js';
 import { MemoryStore } from '../src/store/memory/memory-store.js';
 import type { WakeChannel, WakeListener } from '../src/store/port.js';
 import { Waiter, type Wanted } from '../src/waiting/waiter.js';
@@ -47,8 +48,18 @@ it('and stays open while somebody waits', async () => {
 });
 
 it('a grant heard before any answer counts from before the first request', () => {
-  const waiter = new Waiter('a', {} as Wanted, 100);
-  expect(waiter.localTime(5_000_000)).toBe(100);
-  waiter.hear(200, 5_000_000, 210);
-  expect(waiter.localTime(5_003_000)).toBe(203);
+  const sleep = new Sleep(new VirtualClock());
+  const waiter = new Waiter('a', {} as Wanted, { at: 100, sleeps: 0 });
+  expect(waiter.localTime(sleep, 5_000_000)).toBe(100);
+  waiter.hear({ at: 200, sleeps: 0 }, 5_000_000, 210);
+  expect(waiter.localTime(sleep, 5_003_000)).toBe(203);
+});
+
+it('a grant heard after the machine slept counts from nothing known', () => {
+  const clock = new VirtualClock();
+  const sleep = new Sleep(clock);
+  const waiter = new Waiter('a', {} as Wanted, sleep.moment());
+  waiter.hear(sleep.moment(), 5_000_000, clock.now());
+  clock.sleep(2000);
+  expect(waiter.localTime(sleep, 5_003_000)).toBe(Number.NEGATIVE_INFINITY);
 });

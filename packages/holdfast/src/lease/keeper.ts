@@ -11,45 +11,46 @@
  * as it is, and is tried again until it ends). The keeper never keeps a process alive: whoever
  * works under a lease does.
  *
- * A machine that slept shows as a wall clock that went on while the monotonic clock stood still.
- * Leases are doubted then (not held, not lost) until the store has answered.
+ * When the machine slept, leases are doubted (not held, not lost) until the store has answered what
+ * it was asked since.
  */
 import type { Chance } from '../chance.js';
 import type { Clock, Timer } from '../clock.js';
-import type { RenewReply } from '../engine/types.js';
+import type { Micros, RenewReply } from '../engine/types.js';
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import { drift, type Grip, withDrift } from './grip.js';
 import { DueHeap } from './heap.js';
+import type { Moment, Sleep } from './sleep.js';
 
 /**
  * Leases that are nearly due for renewal go with those that are: this part of their length early.
  */
 const GATHER = 0.05;
-/** How far the two clocks may part before it is taken for sleep. */
-const SLEEP_MS = 1000;
 /** Shortest time between two tries to renew the same lease. */
 const RETRY_MS_MIN = 5;
 
 export class Keeper {
   readonly #requests: Requests;
   readonly #clock: Clock;
+  readonly #sleep: Sleep;
   readonly #chance: Chance;
   readonly #retention: number;
   readonly #heap = new DueHeap();
   readonly #grips = new Map<string, Grip>();
   #timer: Timer | undefined;
   #timerDue = Number.POSITIVE_INFINITY;
-  #clocksApart: number;
+  #sleeps: number;
   #emptied: (() => void)[] = [];
 
-  constructor(requests: Requests, settings: Settings) {
+  constructor(requests: Requests, sleep: Sleep, settings: Settings) {
     const { chance, clock, retention } = settings;
     this.#requests = requests;
     this.#clock = clock;
     this.#chance = chance;
     this.#retention = retention;
-    this.#clocksApart = clock.wall() - clock.now();
+    this.#sleep = sleep;
+    this.#sleeps = sleep.count;
   }
 
   get size(): number {
@@ -111,19 +112,30 @@ export class Keeper {
    * did not. Not the place for policy: whoever calls decides what an answer means.
    */
   async renew(grip: Grip, ms: number): Promise<RenewReply['status']> {
-    const sentAt = this.#clock.now();
-    const length = Math.ceil(Math.min(ms, withDrift(grip.holdUntil - sentAt)));
     const { key, id } = grip;
     const retention = this.#retention;
-    const timeout = Math.max(RETRY_MS_MIN, Math.min(grip.validUntil - sentAt, grip.terms.ttl / 3));
-    const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
-    const reply = await this.#requests.send(command, undefined, timeout);
-    if (reply.status === 'renewed') {
-      const left = reply.left / 1000;
-      grip.confirm(sentAt + left - drift(left));
-      this.#plan(grip);
+    for (;;) {
+      const sent = this.#sleep.moment();
+      const length = Math.ceil(Math.min(ms, withDrift(grip.holdUntil - sent.at)));
+      const patience = Math.min(grip.validUntil - sent.at, grip.terms.ttl / 3);
+      const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
+      const timeout = Math.max(RETRY_MS_MIN, patience);
+      const reply = await this.#requests.send(command, undefined, timeout);
+      if (reply.status === 'absent' || this.#confirm(grip, sent, reply.left)) return reply.status;
     }
-    return reply.status;
+  }
+
+  /**
+   * The store said that a lease has so much left. False if that tells nothing, as it was asked
+   * before the machine slept: it has to be asked again.
+   */
+  #confirm(grip: Grip, sent: Moment, left: Micros): boolean {
+    this.#noticeSleep();
+    const sentAt = this.#sleep.told(sent);
+    if (sentAt === Number.NEGATIVE_INFINITY && grip.state === 'held') return false;
+    grip.confirm(sentAt + left / 1000 - drift(left / 1000));
+    this.#plan(grip);
+    return true;
   }
 
   #planRenewal(grip: Grip): void {
@@ -213,16 +225,14 @@ export class Keeper {
   /** Asks how a doubted lease stands, and changes nothing: it may be one that is not renewed. */
   async #verify(grip: Grip): Promise<void> {
     const { key, id } = grip;
-    const sentAt = this.#clock.now();
+    const command = { op: 'poll', key, ids: [id], retention: this.#retention } as const;
     grip.renewing = true;
     try {
-      const command = { op: 'poll', key, ids: [id], retention: this.#retention } as const;
-      const [standing] = (await this.#requests.send(command)).standings;
-      if (standing?.status === 'granted') {
-        const left = standing.left / 1000;
-        grip.confirm(sentAt + left - drift(left));
-      } else if (grip.confirmed) {
-        this.lose(grip, 'gone');
+      for (let known = false; !known; ) {
+        const sent = this.#sleep.moment();
+        const [standing] = (await this.#requests.send(command)).standings;
+        known = standing?.status !== 'granted' || this.#confirm(grip, sent, standing.left);
+        if (standing?.status !== 'granted' && grip.confirmed) this.lose(grip, 'gone');
       }
     } catch {
       // still in doubt: asked again when it would be renewed, and lost at its deadline
@@ -237,10 +247,9 @@ export class Keeper {
   }
 
   #noticeSleep(): void {
-    const apart = this.#clock.wall() - this.#clock.now();
-    const slept = apart - this.#clocksApart > SLEEP_MS;
-    this.#clocksApart = apart;
-    if (!slept) return;
+    const sleeps = this.#sleep.count;
+    if (sleeps === this.#sleeps) return;
+    this.#sleeps = sleeps;
     for (const grip of this.#grips.values()) {
       grip.doubted = true;
       if (!grip.renewing) void this.#verify(grip);

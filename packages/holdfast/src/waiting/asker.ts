@@ -7,6 +7,7 @@
  */
 import type { Clock } from '../clock.js';
 import type { Acquire, AcquireReply, Micros, Standing } from '../engine/types.js';
+import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import type { Line } from './line.js';
@@ -19,11 +20,11 @@ const POLL_MAX = 1000;
 /** Who hears the answers. */
 export interface Hearing {
   /** A request was answered in time. */
-  answered(waiter: Waiter, reply: AcquireReply, sentAt: number): void;
+  answered(waiter: Waiter, reply: AcquireReply, sent: Moment): void;
   /** A request was answered when it was given up. */
   late(waiter: Waiter, status: AcquireReply['status']): void;
   /** A poll says how a waiter stands. */
-  stands(waiter: Waiter, standing: Standing, sentAt: number, now: Micros): void;
+  stands(waiter: Waiter, standing: Standing, sent: Moment, now: Micros): void;
   /** A request or a poll was not answered. */
   failed(waiter: Waiter, error: unknown): void;
 }
@@ -31,6 +32,7 @@ export interface Hearing {
 export interface AskerParts {
   readonly settings: Settings;
   readonly requests: Requests;
+  readonly sleep: Sleep;
   /** What the store keeps for whoever looks. */
   readonly meta: (label: string) => string;
 }
@@ -52,7 +54,7 @@ export class Asker {
   async ask(waiter: Waiter): Promise<void> {
     if (waiter.settled || waiter.asking) return;
     waiter.asking = true;
-    const sentAt = this.#clock.now();
+    const sent = this.#parts.sleep.moment();
     const command = this.#command(waiter);
     waiter.channel = command.channel;
     const late = ({ status }: AcquireReply): void => this.#hearing.late(waiter, status);
@@ -66,7 +68,7 @@ export class Asker {
     }
     waiter.asking = false;
     if (waiter.settled) this.#hearing.late(waiter, reply.status);
-    else this.#hearing.answered(waiter, reply, sentAt);
+    else this.#hearing.answered(waiter, reply, sent);
   }
 
   /** Asks for one waiter after a pause, in which whatever is wrong may pass. */
@@ -89,13 +91,13 @@ export class Asker {
     }
     if (polled.length === 0) return;
     const ids = polled.map(({ id }) => id);
-    const { requests, settings } = this.#parts;
+    const { requests, settings, sleep } = this.#parts;
     const { retention } = settings;
-    const sentAt = this.#clock.now();
+    const sent = sleep.moment();
     try {
       const reply = await requests.send({ op: 'poll', key: line.key, ids, retention });
       for (const [index, standing] of reply.standings.entries()) {
-        this.#hearing.stands(polled[index] as Waiter, standing, sentAt, reply.now);
+        this.#hearing.stands(polled[index] as Waiter, standing, sent, reply.now);
       }
       line.plan(reply.next, this.period(line.waiters()));
     } catch (error) {

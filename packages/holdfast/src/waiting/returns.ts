@@ -41,6 +41,8 @@ export class Returns {
   readonly #retention: number;
   #running = 0;
   #stopped = false;
+  /** Ends the pauses between tries. */
+  readonly #pauses = new Set<() => void>();
   #idle: (() => void)[] = [];
 
   constructor(requests: Requests, clock: Clock, retention: number) {
@@ -78,6 +80,7 @@ export class Returns {
   /** Tries no further. */
   stop(): void {
     this.#stopped = true;
+    for (const end of [...this.#pauses]) end();
   }
 
   async #tryUntil(what: Return, impatient: () => void): Promise<Returned | undefined> {
@@ -104,11 +107,22 @@ export class Returns {
         if (failures >= PATIENCE) impatient();
       }
       if (this.#stopped || this.#clock.now() + pause >= until) return undefined;
-      await new Promise<void>((resolve) => {
-        this.#clock.after(pause, resolve, true);
-      });
+      await this.#pause(pause);
+      if (this.#stopped) return undefined;
       pause = Math.min(RETRY_MS_MAX, pause * 2);
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel();
+        this.#pauses.delete(end);
+        resolve();
+      };
+      const timer = this.#clock.after(ms, end, true);
+      this.#pauses.add(end);
+    });
   }
 }
 

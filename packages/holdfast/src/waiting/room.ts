@@ -13,6 +13,7 @@ import type { AcquireReply, Granted, Micros, Push, Standing } from '../engine/ty
 import type { HoldfastError } from '../errors.js';
 import { drift, type Grant, Grip } from '../lease/grip.js';
 import type { Keeper } from '../lease/keeper.js';
+import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Settings } from '../options.js';
 import { type Store, StoreFailure } from '../store/port.js';
 import { Asker, type AskerParts, type Hearing } from './asker.js';
@@ -35,6 +36,7 @@ export interface RoomParts extends AskerParts {
 export class Room implements Hearing {
   readonly #settings: Settings;
   readonly #clock: Clock;
+  readonly #sleep: Sleep;
   readonly #keeper: Keeper;
   readonly #returns: Returns;
   readonly #nextId: () => string;
@@ -49,6 +51,7 @@ export class Room implements Hearing {
     const { settings, store, ids } = parts;
     this.#settings = settings;
     this.#clock = settings.clock;
+    this.#sleep = parts.sleep;
     this.#keeper = parts.keeper;
     this.#returns = parts.returns;
     this.#nextId = () => ids.next();
@@ -72,7 +75,7 @@ export class Room implements Hearing {
     const { key, terms } = wanted;
     const { wait, signal } = terms;
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
-    const waiter = new Waiter(this.#nextId(), wanted, this.#clock.now());
+    const waiter = new Waiter(this.#nextId(), wanted, this.#sleep.moment());
     this.#waiters.set(waiter.id, waiter);
     if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
       const late = (): void => this.#giveUp(waiter, failures.timedOut(key, wait));
@@ -119,12 +122,12 @@ export class Room implements Hearing {
     return this.#wake.close();
   }
 
-  answered(waiter: Waiter, reply: AcquireReply, sentAt: number): void {
+  answered(waiter: Waiter, reply: AcquireReply, sent: Moment): void {
     const { key } = waiter.wanted;
-    waiter.hear(sentAt, reply.now, this.#clock.now());
+    waiter.hear(sent, reply.now, this.#clock.now());
     switch (reply.status) {
       case 'granted':
-        this.#granted(waiter, reply, sentAt);
+        this.#granted(waiter, reply, sent);
         break;
       case 'queued':
         waiter.ticket = reply.ticket;
@@ -148,13 +151,13 @@ export class Room implements Hearing {
     this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl);
   }
 
-  stands(waiter: Waiter, standing: Standing, sentAt: number, now: Micros): void {
+  stands(waiter: Waiter, standing: Standing, sent: Moment, now: Micros): void {
     if (waiter.settled) {
       if (standing.status === 'granted') this.late(waiter, 'granted');
       return;
     }
-    waiter.hear(sentAt, now, this.#clock.now());
-    if (standing.status === 'granted') this.#granted(waiter, standing, sentAt);
+    waiter.hear(sent, now, this.#clock.now());
+    if (standing.status === 'granted') this.#granted(waiter, standing, sent);
     else if (standing.status === 'absent') void this.#asker.ask(waiter);
   }
 
@@ -194,7 +197,7 @@ export class Room implements Hearing {
       return;
     }
     const now = this.#clock.now();
-    const grantedAt = Math.min(waiter.localTime(push.now), now);
+    const grantedAt = Math.min(waiter.localTime(this.#sleep, push.now), now);
     const left = push.left / 1000;
     const validUntil = grantedAt + left - drift(left);
     const { fence, passes, holds } = push;
@@ -217,13 +220,17 @@ export class Room implements Hearing {
     for (const waiter of this.#waiters.values()) void this.#asker.ask(waiter);
   }
 
-  #granted(waiter: Waiter, reply: Granted, sentAt: number): void {
+  #granted(waiter: Waiter, reply: Granted, sent: Moment): void {
     const { fence, passes, holds } = reply;
     const left = reply.left / 1000;
+    const sentAt = this.#sleep.told(sent);
     const validUntil = sentAt + left - drift(left);
     const since = this.#clock.now();
     if (validUntil > since) {
       this.#deliver(waiter, { fence, passes, holds, validUntil, since });
+    } else if (sentAt === Number.NEGATIVE_INFINITY) {
+      // the machine slept since: only the store knows how much is left
+      void this.#asker.ask(waiter);
     } else if (waiter.wanted.terms.wait === 0) {
       // too slow an answer: what it granted has ended
       this.#giveUp(waiter, failures.unreachable(waiter.wanted.key, undefined));

@@ -10,6 +10,7 @@
 import type { Timer } from '../clock.js';
 import type { Micros } from '../engine/types.js';
 import type { Grip } from '../lease/grip.js';
+import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Terms } from '../options.js';
 
 /** What an acquisition wants. */
@@ -32,7 +33,7 @@ export class Waiter {
    * Our time before a request was sent, and the store's time when it answered: what ties a grant to
    * our clock.
    */
-  sentAt: number;
+  sent: Moment;
   storeTime: Micros = 0;
   /** When the store last answered it. */
   heardAt: number;
@@ -44,11 +45,11 @@ export class Waiter {
   readonly #cleanups: (() => void)[] = [];
   #pause: Timer | undefined;
 
-  constructor(id: string, wanted: Wanted, now: number) {
+  constructor(id: string, wanted: Wanted, now: Moment) {
     this.id = id;
     this.wanted = wanted;
-    this.sentAt = now;
-    this.heardAt = now;
+    this.sent = now;
+    this.heardAt = now.at;
     let resolve: (grip: Grip | null) => void = () => undefined;
     let reject: (error: Error) => void = () => undefined;
     this.promise = new Promise((yes, no) => {
@@ -70,9 +71,9 @@ export class Waiter {
     this.#pause = timer;
   }
 
-  /** The store answered a request that was sent at `sentAt`. */
-  hear(sentAt: number, storeTime: Micros, now: number): void {
-    this.sentAt = sentAt;
+  /** The store answered a request that was sent at `sent`. */
+  hear(sent: Moment, storeTime: Micros, now: number): void {
+    this.sent = sent;
     this.storeTime = storeTime;
     this.heardAt = now;
   }
@@ -81,9 +82,9 @@ export class Waiter {
    * The earliest moment on our clock at which the store's clock can have shown a time: counted from
    * the last answer, or, while there is none, from before the first request.
    */
-  localTime(storeTime: Micros): number {
-    if (this.storeTime === 0) return this.sentAt;
-    return this.sentAt + (storeTime - this.storeTime) / 1000;
+  localTime(sleep: Sleep, storeTime: Micros): number {
+    const sentAt = sleep.told(this.sent);
+    return this.storeTime === 0 ? sentAt : sentAt + (storeTime - this.storeTime) / 1000;
   }
 
   grant(grip: Grip | null): void {
