@@ -6,32 +6,40 @@
  *   npm run sim -- --seed 17 [--trace]         runs one, and prints what happens in it
  *   npm run sim -- --seed 17 --reduce          cuts it down to what still fails, and prints that
  *   npm run sim -- --seed 17 --history FILE    writes its history for the checker
+ *   npm run sim -- --seed 17 --reduce --save FILE    keeps the small case
+ *   npm run sim -- --plan FILE [--trace]       runs such a case
  *
  * `HOLDFAST_DIST=DIR` runs another compiled copy of the library (one with a planted fault):
  * `HOLDFAST_DIST=DIR node sim/dist/main.js --seeds 200` needs nothing else of this repository but
  * `sim/dist`. The exit code is 1 if something was violated, the last line says what.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { explore } from './explore.js';
 import { type Library, loadLibrary } from './library.js';
 import { planOf } from './plan/generate.js';
+import type { Plan } from './plan/plan.js';
 import { reduce } from './reduce.js';
 import { run } from './run.js';
 
-async function one(library: Library, seed: number, options: Options): Promise<boolean> {
+async function one(library: Library, plan: Plan, options: Options): Promise<boolean> {
   const print = options.trace ? (line: string): void => console.log(line) : undefined;
-  const plan = planOf(seed);
   const { violations, history, grants, time, events } = await run(plan, library, print);
   const hours = (time / 3_600_000).toFixed(3);
-  console.log(`seed ${seed} (${plan.profile}): ${grants} grants, ${events} events, ${hours} h`);
+  console.log(
+    `seed ${plan.seed} (${plan.profile}): ${grants} grants, ${events} events, ${hours} h`,
+  );
   for (const { kind, t, key, text } of violations) {
     console.log(`  ${kind} ${key} at ${t.toFixed(3)}: ${text}`);
   }
   if (options.history !== undefined) {
     writeFileSync(options.history, history.map((event) => `${JSON.stringify(event)}\n`).join(''));
   }
-  if (options.reduce && violations.length > 0) await reduce(plan, library, console.log);
+  const [first] = violations;
+  if (options.reduce && first !== undefined) {
+    const small = await reduce(plan, first.kind, library, console.log);
+    if (options.save !== undefined) writeFileSync(options.save, JSON.stringify(small, null, 1));
+  }
   return violations.length === 0;
 }
 
@@ -39,6 +47,7 @@ interface Options {
   readonly trace: boolean;
   readonly reduce: boolean;
   readonly history: string | undefined;
+  readonly save: string | undefined;
 }
 
 async function main(): Promise<void> {
@@ -51,18 +60,23 @@ async function main(): Promise<void> {
       trace: { type: 'boolean', default: false },
       reduce: { type: 'boolean', default: false },
       history: { type: 'string' },
+      save: { type: 'string' },
+      plan: { type: 'string' },
     },
   });
   const library = await loadLibrary();
-  const { trace, reduce: reduces, history } = values;
+  const { trace, reduce: reduces, history, save } = values;
+  let plan: Plan | undefined;
+  if (values.plan !== undefined) plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
+  else if (values.seed !== undefined) plan = planOf(Number(values.seed));
   const ok =
-    values.seed === undefined
+    plan === undefined
       ? await explore(library, {
           from: Number(values.from),
           seeds: values.minutes === undefined ? Number(values.seeds ?? 100) : Infinity,
           minutes: values.minutes === undefined ? Infinity : Number(values.minutes),
         })
-      : await one(library, Number(values.seed), { trace, reduce: reduces, history });
+      : await one(library, plan, { trace, reduce: reduces, history, save });
   process.exitCode = ok ? 0 : 1;
 }
 

@@ -46,17 +46,26 @@ export async function smallest(plan: Plan, kind: string, library: Library): Prom
   return withParts(plan, parts);
 }
 
+/** Processes and machines that nothing is planned for are left out as well. */
+function alone(plan: Plan): Plan {
+  const named = new Set(
+    [...plan.tasks, ...plan.faults].flatMap((part) => ('process' in part ? [part.process] : [])),
+  );
+  return { ...plan, processes: plan.processes.filter(({ name }) => named.has(name)) };
+}
+
 export async function reduce(
   plan: Plan,
+  kind: string,
   library: Library,
   print: (line: string) => void,
-): Promise<void> {
-  const { violations } = await run(plan, library);
-  const kind = violations[0]?.kind;
-  if (kind === undefined) return;
-  const small = await smallest(plan, kind, library);
+): Promise<Plan> {
+  let small = await smallest(plan, kind, library);
+  const fewer = alone(small);
+  if ((await run(fewer, library)).violations[0]?.kind === kind) small = fewer;
   print(`reduced to ${small.tasks.length} tasks and ${small.faults.length} faults:`);
   for (const fault of small.faults) print(`  ${JSON.stringify(fault)}`);
   for (const task of small.tasks) print(`  ${JSON.stringify(task)}`);
   await run(small, library, print);
+  return small;
 }

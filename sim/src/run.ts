@@ -99,9 +99,6 @@ async function close(world: World): Promise<void> {
   await scheduler.settle();
   await scheduler.runUntil(scheduler.now + CLOSE_MS, () => open === 0);
   if (open > 0) world.report('stuck', '', `${open} do not close`);
-  await scheduler.settle();
-  for (const { name, process, store } of clients) {
-    if (process.timers > 0) world.report('timer', '', `${name} left ${process.timers}`);
-    if (store.subscriptions.size > 0) world.report('listener', '', `${name} still listens`);
-  }
+  await scheduler.runUntil(scheduler.now + CLOSE_MS, () => false);
+  for (const client of clients) world.leftovers(client);
 }

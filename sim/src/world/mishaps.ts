@@ -99,12 +99,12 @@ export class Mishaps {
     client.closing = true;
     client.process.deliver('task', () => {
       void client.holdfast.close().then(() => {
-        if (!client.process.alive) return;
-        if (client.process.timers > 0) {
-          this.#world.report('timer', '', `${client.name} left ${client.process.timers}`);
-        }
-        this.#world.kill(client, 1);
-        if (scheduler.now < plan.calm) this.#world.start(client.plan);
+        // what was under way at the end has a deadline of its own
+        client.process.later(1.05 * client.plan.options.requestTimeout + 50, () => {
+          this.#world.leftovers(client);
+          this.#world.kill(client, 1);
+          if (scheduler.now < plan.calm) this.#world.start(client.plan);
+        });
       });
     });
   }

@@ -121,6 +121,12 @@ export class World {
     this.watch.over(attempt);
   }
 
+  /** A client that was closed has nothing left. */
+  leftovers({ name, process, store }: Client): void {
+    if (process.timers > 0) this.report('timer', '', `${name} left ${process.timers}`);
+    if (store.subscriptions.size > 0) this.report('listener', '', `${name} still listens`);
+  }
+
   /** Writes to the resource that the lock protects; the write arrives some time later. */
   use(attempt: Attempt, fence: number, late: number): Promise<void> {
     const { client, task } = attempt;
