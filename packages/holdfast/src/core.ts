@@ -94,6 +94,17 @@ export class Core implements Grantor {
   }
 
   /**
+   * Gives back an acquisition that this process knows by its id only, whoever made it.
+   * @param ms how long there is something to give back
+   */
+  async end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
+    const grip = this.keeper.find(id);
+    if (grip !== undefined) return this.release(grip);
+    const until = this.clock.now() + ms + this.settings.requestTimeout;
+    return outcome(key, await this.#returns.giveBack({ key, id, to: '', until }));
+  }
+
+  /**
    * Leaves a lease to the store: it is neither renewed nor released from here on, and ends there by
    * itself.
    */

@@ -8,6 +8,7 @@ import { checkKey, type HoldfastOptions, type LockOptions, resolveSettings } fro
 import { AllOf } from './primitives/all-of.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
 import { Mutex, type MutexOptions } from './primitives/mutex.js';
+import { OwnerCalls } from './primitives/owner-calls.js';
 import { checkSignals, closeOn } from './signals.js';
 import { MemoryStore } from './store/memory/memory-store.js';
 import type { Store } from './store/port.js';
@@ -35,6 +36,7 @@ export function memory(): EmbeddedStore {
  */
 export class Holdfast implements AsyncDisposable {
   readonly #core: Core;
+  readonly #calls: OwnerCalls;
   readonly #removeSignals: () => void;
 
   /**
@@ -44,6 +46,7 @@ export class Holdfast implements AsyncDisposable {
   constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
     const settings = resolveSettings(options);
     this.#core = new Core(storeFor(where, settings.prefix), settings);
+    this.#calls = new OwnerCalls(this.#core);
     this.#removeSignals = closeOn(checkSignals(options.closeOnSignals), () => this.close());
   }
 
@@ -70,6 +73,11 @@ export class Holdfast implements AsyncDisposable {
    */
   election(key: string, options: ElectionOptions = {}): Election {
     return new Election(this.#core, checkKey(key), options);
+  }
+
+  /** Calls with an explicit owner and no lease object, for those who port from Java. */
+  get calls(): OwnerCalls {
+    return this.#calls;
   }
 
   /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */

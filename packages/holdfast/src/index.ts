@@ -16,3 +16,4 @@ export type {
 export type { Leadership } from './primitives/leadership.js';
 export type { Mutex, MutexOptions } from './primitives/mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';
+export type { OwnerCalls, OwnerLockOptions } from './primitives/owner-calls.js';

@@ -102,7 +102,8 @@ async function* inspectAll(core: Core, keys: readonly string[]): AsyncGenerator<
   }
 }
 
-async function ask<C extends Command>(
+/** Asks the store; what it could not answer is an error of ours. */
+export async function ask<C extends Command>(
   core: Core,
   command: C,
   unanswered: 'HOLDFAST_UNREACHABLE' | 'HOLDFAST_UNCERTAIN' = 'HOLDFAST_UNREACHABLE',

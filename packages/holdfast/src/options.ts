@@ -189,13 +189,18 @@ export function resolveTerms(
     renew,
     maxHold,
     fair: flag('fair', o.fair, false),
-    owner: o.owner === undefined ? '' : nonEmpty('owner', text('owner', o.owner, '', TEXT_MAX)),
+    owner: o.owner === undefined ? '' : checkOwner(o.owner),
     label: text('label', o.label, settings.label, TEXT_MAX),
     onExpiring: o.onExpiring,
     expiringMs: duration('expiringMs', o.expiringMs, ttl / 3, 1, ttl),
     wait: duration('wait', o.wait, wait, 0, Number.MAX_SAFE_INTEGER),
     signal: o.signal,
   };
+}
+
+/** An owner: well-formed text that is not empty, of 200 characters at most. */
+export function checkOwner(owner: unknown): string {
+  return nonEmpty('owner', text('owner', owner, '', TEXT_MAX));
 }
 
 /** A key: text that is not empty, well formed, and of 1,024 bytes at most. */

@@ -15,7 +15,16 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
 const suitesFolder = fileURLToPath(new URL('suites/', import.meta.url));
 
 // written out: computed from the lists that the tests use, it would lack what they lack
-const SUITES = ['all-of', 'closing', 'election', 'inspection', 'leases', 'mutex', 'owners'];
+const SUITES = [
+  'all-of',
+  'closing',
+  'election',
+  'inspection',
+  'leases',
+  'mutex',
+  'owner-calls',
+  'owners',
+];
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
 const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
 

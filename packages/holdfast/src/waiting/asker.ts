@@ -128,7 +128,8 @@ export class Asker {
       weight,
       capacity,
       ttl: terms.ttl,
-      claim: Math.min(settings.claimWindow, terms.ttl),
+      // what nobody here renews has to be granted whole
+      claim: wanted.stays === true ? terms.ttl : Math.min(settings.claimWindow, terms.ttl),
       fair: terms.fair,
       passes: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,
       channel: this.#wake.channel,

@@ -148,6 +148,8 @@ export class Room implements Hearing {
     // what was granted in another way meanwhile is held, and not to be given back
     if (!waiter.settled || this.#keeper.find(waiter.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued') return;
+    // nor may what its owner has, wherever he is
+    if (waiter.granted && waiter.wanted.stays === true) return;
     this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl);
   }
 
@@ -243,7 +245,7 @@ export class Room implements Hearing {
     const { key, weight, terms } = waiter.wanted;
     const grip = new Grip(this.#clock, { key, id: waiter.id, weight, terms }, grant);
     this.#leave(waiter);
-    this.#keeper.add(grip);
+    if (waiter.wanted.stays !== true) this.#keeper.add(grip);
     waiter.grant(grip);
     return grip;
   }

@@ -19,6 +19,11 @@ export interface Wanted {
   readonly weight: number;
   readonly capacity: number;
   readonly terms: Terms;
+  /**
+   * What is granted stays in the store until its owner gives it back, from here or elsewhere: it is
+   * not looked after here.
+   */
+  readonly stays?: boolean;
 }
 
 export class Waiter {
@@ -38,6 +43,8 @@ export class Waiter {
   /** When the store last answered it. */
   heardAt: number;
   settled = false;
+  /** Settled with a lease. */
+  granted = false;
   /** True while a request for it is under way. */
   asking = false;
   readonly #resolve: (grip: Grip | null) => void;
@@ -88,7 +95,9 @@ export class Waiter {
   }
 
   grant(grip: Grip | null): void {
-    if (this.#settle()) this.#resolve(grip);
+    if (!this.#settle()) return;
+    this.granted = grip !== null;
+    this.#resolve(grip);
   }
 
   fail(error: Error): void {

@@ -1,0 +1,219 @@
+/** Calls with key and owner and no lease object, on any backend. */
+import { describe, expect, it } from 'vitest';
+import type { OwnerCalls } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { failure, freshKey, later, queued, turn, unused } from './helpers.js';
+
+const LONG = 60_000;
+
+export function ownerCallsSuite(backend: Backend): void {
+  describe('lock and unlock', () => locking(backend));
+  describe('limits', () => limits(backend));
+  describe('waiting', () => waiting(backend));
+  describe('renew', () => renewing(backend));
+  describe('from any process', () => anywhere(backend));
+  describe('many at once', () => manyAtOnce(backend));
+}
+
+function locking(backend: Backend): void {
+  it('lets in the owner as often as he likes, and nobody else', async () => {
+    const { calls } = await backend.make();
+    const key = freshKey();
+    const fence = await calls.lock(key, 'me', LONG);
+    expect(Number.isSafeInteger(fence)).toBe(true);
+    expect(await calls.tryLock(key, 'me', LONG)).toBe(fence);
+    expect(await calls.tryLock(key, 'you', LONG)).toBeNull();
+    expect([await calls.holds(key, 'me'), await calls.holds(key, 'you')]).toEqual([2, 0]);
+  });
+
+  it('frees it with as many unlocks as there were locks', async () => {
+    const { calls } = await backend.make();
+    const key = freshKey();
+    const fence = await calls.lock(key, 'me', LONG);
+    await calls.lock(key, 'me', LONG);
+    expect(await calls.unlock(key, 'me')).toBe(true);
+    expect(await calls.tryLock(key, 'you', LONG)).toBeNull();
+    expect(await calls.unlock(key, 'me')).toBe(true);
+    expect(await calls.unlock(key, 'me')).toBe(false);
+    expect(await calls.tryLock(key, 'you', LONG)).toBeGreaterThan(fence);
+  });
+
+  it('does not let a stranger unlock', async () => {
+    const { calls } = await backend.make();
+    const key = freshKey();
+    expect(await calls.unlock(key, 'me')).toBe(false);
+    await calls.lock(key, 'me', LONG);
+    expect(await calls.unlock(key, 'you')).toBe(false);
+    expect(await calls.holds(key, 'me')).toBe(1);
+  });
+
+  it('is the mutex of the key', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey();
+    await holdfast.calls.lock(key, 'me', LONG, { label: 'ported' });
+    expect(await holdfast.mutex(key).tryAcquire()).toBeNull();
+    expect((await holdfast.inspect(key))?.holders[0]).toMatchObject({ owner: 'me', holds: 1 });
+    const joined = await holdfast.mutex(key, { owner: 'me' }).tryAcquire();
+    expect(joined?.holds).toBe(2);
+    expect(await joined?.release()).toBe('kept');
+    await holdfast.calls.unlock(key, 'me');
+    const lease = await holdfast.mutex(key).acquire();
+    expect(await holdfast.calls.tryLock(key, 'me', LONG)).toBeNull();
+    await lease.release();
+  });
+}
+
+function limits(backend: Backend): void {
+  it('ends at its expiry, and an unlock after it touches nobody', async () => {
+    const { calls } = await backend.make();
+    const key = freshKey();
+    const fence = await calls.lock(key, 'me', 50);
+    // it is not renewed, so that this waits for no longer
+    expect(await calls.lock(key, 'you', LONG)).toBeGreaterThan(fence);
+    expect(await calls.unlock(key, 'me')).toBe(false);
+    expect(await calls.holds(key, 'you')).toBe(1);
+  });
+
+  it('refuses what it does not understand, and sends nothing', async () => {
+    const holdfast = await backend.make();
+    const { calls } = holdfast;
+    const key = freshKey();
+    for (const expiry of [0, -1, Number.NaN, Number.POSITIVE_INFINITY, 9, '10', undefined]) {
+      const wrong = expiry as number;
+      const errors = [
+        await failure(calls.lock(key, 'me', wrong), 'HOLDFAST_BAD_OPTION'),
+        await failure(calls.renew(key, 'me', wrong), 'HOLDFAST_BAD_OPTION'),
+      ];
+      expect(errors.map(({ option }) => option)).toEqual(['expiryMs', 'expiryMs']);
+    }
+    await failure(calls.lock(key, '', LONG), 'HOLDFAST_BAD_OPTION');
+    await failure(calls.unlock(key, ''), 'HOLDFAST_BAD_OPTION');
+    await failure(calls.tryLock('', 'me', LONG), 'HOLDFAST_BAD_OPTION');
+    await failure(calls.lock(key, 'me', LONG, { wait: -1 }), 'HOLDFAST_BAD_OPTION');
+    expect(await holdfast.inspect(key)).toBeNull();
+  });
+}
+
+function waiting(backend: Backend): void {
+  it('is served in turn, and has the whole expiry then', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const fence = await one.calls.lock(key, 'me', LONG);
+    const locking = other.calls.lock(key, 'you', LONG);
+    await queued(one, key, 1);
+    await one.calls.unlock(key, 'me');
+    expect(await locking).toBeGreaterThan(fence);
+    // more than the claim window that a lease of a waiter begins with
+    expect((await one.inspect(key))?.holders[0]?.remaining).toBeGreaterThan(LONG / 2);
+  });
+
+  it('ends at its limit and with the signal, and leaves nothing behind', async () => {
+    const holdfast = await backend.make();
+    const { calls } = holdfast;
+    const key = freshKey();
+    await calls.lock(key, 'me', LONG);
+    await failure(calls.lock(key, 'you', LONG, { wait: 20 }), 'HOLDFAST_TIMEOUT');
+    expect(await calls.tryLock(key, 'you', LONG, { wait: 20 })).toBeNull();
+    const stop = new AbortController();
+    const waiting = later(calls.lock(key, 'you', LONG, { signal: stop.signal }));
+    await queued(holdfast, key, 1);
+    stop.abort('enough');
+    expect((await failure(waiting, 'HOLDFAST_ABORTED')).cause).toBe('enough');
+    await queued(holdfast, key, 0);
+    await calls.unlock(key, 'me');
+    await unused(holdfast, key);
+  });
+}
+
+function renewing(backend: Backend): void {
+  it('makes it last, and never shorter', async () => {
+    const holdfast = await backend.make();
+    const { calls } = holdfast;
+    const key = freshKey();
+    const remaining = async (): Promise<number> =>
+      (await holdfast.inspect(key))?.holders[0]?.remaining ?? 0;
+    await calls.lock(key, 'me', 20_000);
+    expect(await calls.renew(key, 'me', LONG)).toBe(true);
+    expect(await remaining()).toBeGreaterThan(LONG / 2);
+    expect(await calls.renew(key, 'me', 20)).toBe(true);
+    expect(await remaining()).toBeGreaterThan(LONG / 2);
+    expect(await calls.holds(key, 'me')).toBe(1);
+  });
+
+  it('is refused to a stranger, and revives nothing', async () => {
+    const holdfast = await backend.make();
+    const { calls } = holdfast;
+    const key = freshKey();
+    expect(await calls.renew(key, 'me', LONG)).toBe(false);
+    await calls.lock(key, 'me', 60);
+    expect(await calls.renew(key, 'you', LONG)).toBe(false);
+    await unused(holdfast, key);
+    expect(await calls.renew(key, 'me', LONG)).toBe(false);
+    expect(await holdfast.inspect(key)).toBeNull();
+  });
+}
+
+function anywhere(backend: Backend): void {
+  it('unlocks and renews what another locked, also after that one has closed', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    await one.calls.lock(key, 'me', 30_000);
+    await other.calls.lock(key, 'me', 30_000);
+    await one.close();
+    expect(await other.calls.renew(key, 'me', LONG)).toBe(true);
+    expect(await other.calls.holds(key, 'me')).toBe(2);
+    expect(await other.calls.unlock(key, 'me')).toBe(true);
+    expect(await other.calls.unlock(key, 'me')).toBe(true);
+    expect(await other.inspect(key)).toBeNull();
+  });
+
+  it('gives back what it renews by itself when it closes', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    await one.calls.lock(key, 'me', LONG, { renew: true });
+    await one.close({ grace: 0 });
+    await unused(other, key);
+  });
+}
+
+function manyAtOnce(backend: Backend): void {
+  it('counts each lock and each unlock once, of two instances at the same time', async () => {
+    const instances = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const each = <T>(call: (calls: OwnerCalls) => Promise<T>): Promise<T[]> =>
+      Promise.all(instances.flatMap(({ calls }) => Array.from({ length: 15 }, () => call(calls))));
+    const fences = await each((calls) => calls.lock(key, 'me', LONG));
+    expect(new Set(fences).size).toBe(1);
+    const { calls } = instances[0] as (typeof instances)[0];
+    expect(await calls.holds(key, 'me')).toBe(30);
+    expect(new Set(await each((one) => one.unlock(key, 'me')))).toEqual(new Set([true]));
+    expect(await calls.holds(key, 'me')).toBe(0);
+    expect(await calls.unlock(key, 'me')).toBe(false);
+  });
+
+  it('keeps others out, who lock by turns', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    let inside = 0;
+    const task = async ({ calls }: { calls: OwnerCalls }, owner: string): Promise<number> => {
+      let most = 0;
+      for (let round = 0; round < 5; round++) {
+        await calls.lock(key, owner, LONG);
+        await calls.lock(key, owner, LONG);
+        inside += 1;
+        most = Math.max(most, inside);
+        await turn();
+        inside -= 1;
+        expect(await calls.unlock(key, owner)).toBe(true);
+        expect(await calls.unlock(key, owner)).toBe(true);
+      }
+      return most;
+    };
+    const tasks = ['a', 'b', 'c'].flatMap((name) => [
+      task(one, `1${name}`),
+      task(other, `2${name}`),
+    ]);
+    expect(await Promise.all(tasks)).toEqual([1, 1, 1, 1, 1, 1]);
+    expect(await one.inspect(key)).toBeNull();
+  });
+}
