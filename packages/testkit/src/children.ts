@@ -2,7 +2,8 @@
  * Other processes that a test plays with: Node scripts that talk by messages, and that can be
  * frozen and killed.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, fork, spawn, type StdioOptions } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { guard } from './guardian.js';
 
 /** What parent and child say to each other, as JSON. The child says it by `process.send`. */
@@ -22,6 +23,8 @@ export interface WorkerOptions {
   args?: string[];
   /** In addition to this process's own environment. */
   env?: Record<string, string>;
+  /** Words before the command that starts it, which must end in becoming that command. */
+  prefix?: readonly string[];
 }
 
 interface Waiting {
@@ -32,13 +35,16 @@ interface Waiting {
 
 /** Starts a Node script (JavaScript) as a process of its own. */
 export function spawnWorker(file: string | URL, options: WorkerOptions = {}): Worker {
-  const child = fork(file, options.args ?? [], {
-    env: { ...process.env, ...options.env },
-    // the flags of a test runner are not meant for it
-    execArgv: [],
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-  });
-  return new Worker(child);
+  const { args = [], prefix = [] } = options;
+  const env = { ...process.env, ...options.env };
+  const stdio: StdioOptions = ['ignore', 'pipe', 'pipe', 'ipc'];
+  const [first, ...rest] = prefix;
+  if (first !== undefined) {
+    const path = file instanceof URL ? fileURLToPath(file) : file;
+    return new Worker(spawn(first, [...rest, process.execPath, path, ...args], { env, stdio }));
+  }
+  // the flags of a test runner are not meant for it
+  return new Worker(fork(file, args, { env, execArgv: [], stdio }));
 }
 
 /** A process that was started; `await using` kills it. */

@@ -10,15 +10,18 @@ import type { Writable } from 'node:stream';
 
 const SCRIPT = `
 pids=' '
+namespaces=''
 while IFS= read -r line; do
   value=\${line#??}
   case $line in
     '+ '*) pids="$pids$value " ;;
     '- '*) pids="\${pids%% $value *} \${pids#* $value }" ;;
     'd '*) set -- "$@" "$value" ;;
+    'n '*) namespaces="$namespaces $value" ;;
   esac
 done
 for pid in $pids; do kill -9 "$pid" 2>/dev/null; done
+for name in $namespaces; do ip netns del "$name" 2>/dev/null; done
 for folder in "$@"; do rm -rf -- "$folder"; done
 `;
 
@@ -53,6 +56,11 @@ export function guard(child: ChildProcess): void {
 /** Deletes `folder` when this process is gone, at the latest. */
 export function guardFolder(folder: string): void {
   tell(`d ${folder}`);
+}
+
+/** Deletes the network namespace `name` when this process is gone, at the latest. */
+export function guardNamespace(name: string): void {
+  tell(`n ${name}`);
 }
 
 /** Deletes `folder` now. */

@@ -4,6 +4,8 @@
  */
 export { type Binary, find, prepare, type ServerName } from './binaries.js';
 export { type Exit, type Message, spawnWorker, Worker, type WorkerOptions } from './children.js';
+export { type ClockShim, makeClockShim } from './clock-shim.js';
+export { type Host, makeHost, type Wire } from './network.js';
 export { type Direction, type Logged, Proxy, startProxy, type Target } from './proxy.js';
 export type { AfterDrop, Match, Rule } from './proxy-rules.js';
 export { type Address, RawClient } from './raw-client.js';

@@ -42,9 +42,9 @@ export class Pairing<Fate> {
    */
   #subscribed = false;
 
-  /** Notes a command that goes to the server. */
-  sent(command: string[]): void {
-    if (command.length > 0) this.#queue.push({ command, fate: undefined, left: undefined });
+  /** Notes a command that goes to the server, and what becomes of its reply if that is known. */
+  sent(command: string[], fate?: Fate): void {
+    if (command.length > 0) this.#queue.push({ command, fate, left: undefined });
   }
 
   /** Says what a frame from the server is. */

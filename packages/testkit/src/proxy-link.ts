@@ -10,12 +10,15 @@ import { decodeCommand, FrameSplitter } from './resp.js';
 
 /** What the proxy decides; a link asks for every frame. */
 export interface Policy {
-  readonly target: { host: string; port: number };
+  /** Where a new connection leads to. */
+  target(): { host: string; port: number };
   /** Bytes towards the server, or back from it, vanish. */
   readonly lost: { requests: boolean; replies: boolean };
   seen(link: number, command: string[]): void;
   holds(command: string[]): boolean;
   fate(command: string[]): Fate | undefined;
+  /** After how many ms a command is sent once more. */
+  copies(command: string[]): number | undefined;
   dropsPush(message: string[]): boolean;
   closed(link: Link): void;
   problem(error: Error): void;
@@ -32,7 +35,7 @@ export class Link {
   readonly #server: Socket;
   readonly #requests = new FrameSplitter('requests');
   readonly #replies = new FrameSplitter('replies');
-  readonly #pairing = new Pairing<Fate | 'none'>();
+  readonly #pairing = new Pairing<Fate | 'none' | 'copy'>();
   #held: Buffer[] = [];
   #heldBytes = 0;
   #late: { frame: Buffer; due: number }[] = [];
@@ -51,7 +54,7 @@ export class Link {
     this.id = id;
     this.#policy = policy;
     this.#client = client;
-    const { host, port } = policy.target;
+    const { host, port } = policy.target();
     this.#server = connect({ host, port, noDelay: true });
     client.setNoDelay(true);
     client.on('data', (chunk) => this.#guarded(() => this.#fromClient(chunk)));
@@ -131,6 +134,14 @@ export class Link {
     }
     this.#pairing.sent(command);
     if (!this.#server.destroyed) this.#server.write(frame);
+    const ms = this.#policy.copies(command);
+    if (ms !== undefined) setTimeout(() => this.#sendCopy(frame, command), ms);
+  }
+
+  #sendCopy(frame: Buffer, command: string[]): void {
+    if (this.#server.destroyed || this.#policy.lost.requests) return;
+    this.#pairing.sent(command, 'copy');
+    this.#server.write(frame);
   }
 
   #fromServer(chunk: Buffer): void {
@@ -143,7 +154,7 @@ export class Link {
   }
 
   // false when that was the end of the connection
-  #deliver(frame: Buffer, received: Received<Fate | 'none'>): boolean {
+  #deliver(frame: Buffer, received: Received<Fate | 'none' | 'copy'>): boolean {
     if (received.kind === 'push') {
       if (!this.#policy.dropsPush(received.message)) this.#send(frame, 0);
       return true;
@@ -151,6 +162,7 @@ export class Link {
     const { sent } = received;
     // asked once a command: that of SUBSCRIBE comes in several frames
     sent.fate ??= this.#policy.fate(sent.command) ?? 'none';
+    if (sent.fate === 'copy') return true;
     if (sent.fate === 'none') {
       this.#send(frame, 0);
     } else if ('delay' in sent.fate) {

@@ -54,6 +54,8 @@ export class Proxy implements AsyncDisposable {
   readonly #counts = new Map<string, number>();
   readonly #fates = new Rules<Fate>();
   readonly #pushes = new Rules<true>();
+  readonly #copies = new Rules<number>();
+  #target: Target;
   readonly #lost = { requests: false, replies: false };
   #hold: Match | undefined;
   #refuses = false;
@@ -66,7 +68,8 @@ export class Proxy implements AsyncDisposable {
     const url = new URL(target.url ?? `redis://${target.host}`);
     url.host = `${HOST}:${this.port}`;
     this.url = url.href;
-    const policy = this.#policy(target);
+    this.#target = target;
+    const policy = this.#policy();
     listener.on('error', (error) => this.problems.push(error));
     listener.on('connection', (socket) => {
       if (this.#refuses) {
@@ -130,6 +133,19 @@ export class Proxy implements AsyncDisposable {
     return this.#pushes.add(match, options.times ?? Number.POSITIVE_INFINITY, true);
   }
 
+  /**
+   * The command reaches the server a second time, `ms` later if the connection still lives; nobody
+   * hears the second reply. Each time by default.
+   */
+  duplicate(match: Match, ms: number, options: { times?: number } = {}): Rule {
+    return this.#copies.add(match, options.times ?? Number.POSITIVE_INFINITY, ms);
+  }
+
+  /** New connections lead to another server from now on; those that there are go on as they are. */
+  lead(target: Target): void {
+    this.#target = target;
+  }
+
   /** From the first matching command of a connection on, its commands wait in the proxy. */
   holdRequests(match: Match = () => true): void {
     this.#hold = match;
@@ -158,6 +174,7 @@ export class Proxy implements AsyncDisposable {
     this.#refuses = false;
     this.#fates.clear();
     this.#pushes.clear();
+    this.#copies.clear();
     for (const link of this.#links) link.heal();
   }
 
@@ -183,13 +200,14 @@ export class Proxy implements AsyncDisposable {
     return this.close();
   }
 
-  #policy(target: Target): Policy {
+  #policy(): Policy {
     return {
-      target,
+      target: () => this.#target,
       lost: this.#lost,
       seen: (link, command) => this.#seen(link, command),
       holds: (command) => this.#hold?.(command) ?? false,
       fate: (command) => this.#fates.apply(command),
+      copies: (command) => this.#copies.apply(command),
       dropsPush: (message) => this.#pushes.apply(message) ?? false,
       closed: (link) => this.#links.delete(link),
       problem: (error) => this.problems.push(error),

@@ -25,6 +25,8 @@ export interface Launch {
   port: number;
   tlsPort: number | undefined;
   admin: Admin | undefined;
+  /** In addition to this process's own environment. */
+  env: Readonly<Record<string, string>>;
 }
 
 const START_MS = 15_000;
@@ -46,17 +48,18 @@ export class Process {
     return this.#child?.pid ?? -1;
   }
 
-  /** Starts the server and waits until it answers. */
-  async start(): Promise<void> {
-    const { command, args, folder, files } = this.launch;
+  /** Starts the server and waits until it answers; `more` are arguments of this start only. */
+  async start(more: readonly string[] = []): Promise<void> {
+    const { command, args, folder, files, env } = this.launch;
     const [file = '', ...words] = command;
     // written anew each time: `stop` deletes the folder
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
     guardFolder(folder);
     for (const [name, text] of files) writeFileSync(join(folder, name), text);
     const log = openSync(this.#path('server.log'), 'w');
-    const child = spawn(file, [...words, this.#path('server.conf'), ...args], {
+    const child = spawn(file, [...words, this.#path('server.conf'), ...args, ...more], {
       cwd: folder,
+      env: { ...process.env, ...env },
       stdio: ['ignore', log, log],
     });
     closeSync(log);

@@ -25,6 +25,10 @@ export interface ServerOptions {
    * Lines of an access control list without the word `user`: `['alice on >secret ~app:* +@all']`.
    */
   users?: string[];
+  /** Addresses of this machine to listen on besides the loopback. */
+  bind?: readonly string[];
+  /** In addition to this process's own environment. */
+  env?: Readonly<Record<string, string>>;
 }
 
 /** How often a command of one name ran, and how long all of them took. */
@@ -45,6 +49,8 @@ export interface Server extends AsyncDisposable {
   readonly tlsUrl?: string;
   /** The authority that a TLS client has to trust, as PEM. */
   readonly ca?: string;
+  /** Where it keeps what it saves, if its arguments say that it does. */
+  readonly folder: string;
   /** Changes with a restart. */
   readonly pid: number;
   /** What the server has written to its log since it was last started. */
@@ -58,10 +64,11 @@ export interface Server extends AsyncDisposable {
   /** Ends a pause. The server then answers what came in the meantime. */
   resume(): void;
   /**
-   * Starts it again, empty, on the same port: after `stop`, after `kill`, or ends it in order
-   * first.
+   * Starts it again on the same port: after `stop`, after `kill`, or ends it in order first. It
+   * comes back with what it saved in `folder`: by default that is nothing. `args` are for this
+   * start only.
    */
-  restart(): Promise<void>;
+  restart(options?: { args?: readonly string[] }): Promise<void>;
   /**
    * One command over the kit's own connection, as a user that may do everything. Rejects after 5 s.
    */
@@ -104,10 +111,10 @@ async function plan(
   folder: string,
   certificate: Certificate | undefined,
 ): Promise<Launch> {
-  const { args = [], password, users } = options;
+  const { args = [], password, users, bind = [], env = {} } = options;
   const [port, tlsPort] = await freePorts(2);
   const lines = [
-    `bind ${HOST}`,
+    `bind ${[HOST, ...bind].join(' ')}`,
     `port ${port}`,
     'protected-mode no',
     'daemonize no',
@@ -141,6 +148,7 @@ async function plan(
     port: port as number,
     tlsPort: certificate === undefined ? undefined : tlsPort,
     admin,
+    env,
   };
 }
 
@@ -169,6 +177,7 @@ async function face(
     port,
     url: `redis://${login}${host}:${port}`,
     ...tls,
+    folder: server.launch.folder,
     get pid() {
       return server.pid;
     },
@@ -177,9 +186,9 @@ async function face(
     kill: () => server.kill(),
     pause: () => server.signal('SIGSTOP'),
     resume: () => server.signal('SIGCONT'),
-    restart: async () => {
+    restart: async ({ args } = {}) => {
       await server.stop();
-      await server.start();
+      await server.start(args);
     },
     command: (...words) => server.command(...words),
     commandstats: async () => statsOf(String(await server.command('INFO', 'commandstats'))),
