@@ -18,6 +18,11 @@ export class Problems {
     return this.#kinds.get(kind)?.count ?? 0;
   }
 
+  /** How many altogether. */
+  get total(): number {
+    return [...this.#kinds.values()].reduce((sum, { count }) => sum + count, 0);
+  }
+
   /** One line for each that is shown, the kind first. */
   list(): string[] {
     return [...this.#kinds].flatMap(([kind, { count, shown }]) =>

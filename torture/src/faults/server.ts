@@ -1,0 +1,109 @@
+/** What happens to the server without its forgetting anything. */
+import { between, pick } from 'holdfast-trials/support/random';
+import { OPTIONS } from '../settings.js';
+import { serverMicros } from '../stage.js';
+import { type Fault, mainFault, type Scene } from './fault.js';
+import { slowly } from './loading.js';
+
+const frozen = mainFault(
+  'server frozen',
+  [50, 2 * OPTIONS.ttl],
+  ({ main }) => main.pause(),
+  ({ main }) => main.resume(),
+);
+
+const full = mainFault(
+  'memory full',
+  [100, 1500],
+  ({ main }) => main.command('CONFIG', 'SET', 'maxmemory', 1),
+  ({ main }) => main.command('CONFIG', 'SET', 'maxmemory', 0),
+);
+
+const DENIALS = [
+  ['-evalsha', '-eval'],
+  ['-publish'],
+  ['-subscribe'],
+  ['resetchannels'],
+  ['resetkeys'],
+  ['-pexpireat'],
+];
+
+const denied = mainFault(
+  'permission denied',
+  [100, 1500],
+  ({ main }, random) => main.command('ACL', 'SETUSER', 'default', ...pick(random, DENIALS)),
+  ({ main }) => main.command('ACL', 'SETUSER', 'default', '+@all', 'allkeys', 'allchannels'),
+);
+
+const paused = mainFault(
+  'clients paused',
+  [50, 1000],
+  ({ main }, random, ms) =>
+    main.command('CLIENT', 'PAUSE', Math.ceil(ms), pick(random, ['WRITE', 'ALL'])),
+  () => undefined,
+);
+
+/** One command, once. */
+function command(kind: string, words: readonly string[]): Fault {
+  return {
+    kind,
+    async run(scene) {
+      await scene.stage.main.command(...words);
+      scene.once(kind);
+      return true;
+    },
+  };
+}
+
+/** It saves every command before it answers: what it comes back with is what it had. */
+const restarted: Fault = {
+  kind: 'server killed, loads all',
+  async run(scene, random) {
+    const { main } = scene.stage;
+    const args = await slowly(main, between(random, 50, 1500));
+    scene.begin(this.kind);
+    await main.kill();
+    await main.restart({ args });
+    scene.end(this.kind);
+    return true;
+  },
+};
+
+/** How far the servers' clock goes from the machine's; less than `retention`. */
+const AHEAD_MS = 6000;
+
+const forwards: Fault = {
+  kind: 'clock forwards',
+  async run(scene, random) {
+    const { clock } = scene.stage;
+    if (clock === undefined || clock.offset >= AHEAD_MS - 100) return false;
+    const before = serverMicros(scene.stage);
+    clock.step(between(random, clock.offset + 50, AHEAD_MS));
+    scene.once(this.kind);
+    // leases end early by the server's clock: see docs/guarantees.md
+    scene.forget(this.kind, before, serverMicros(scene.stage));
+    return true;
+  },
+};
+
+const backwards: Fault = {
+  kind: 'clock backwards',
+  async run(scene, random) {
+    const { clock } = scene.stage;
+    if (clock === undefined || clock.offset < 100 || scene.clockIsBehind) return false;
+    clock.step(between(random, 0, clock.offset - 50));
+    scene.once(this.kind);
+    return true;
+  },
+};
+
+/** Those that can be had with what there is. */
+export function serverFaults({ stage }: Scene): Fault[] {
+  return [
+    ...[frozen, restarted, full, denied, paused],
+    command('SCRIPT FLUSH', ['SCRIPT', 'FLUSH']),
+    command('CLIENT KILL', ['CLIENT', 'KILL', 'TYPE', 'normal']),
+    command('CLIENT KILL of subscribers', ['CLIENT', 'KILL', 'TYPE', 'pubsub']),
+    ...(stage.clock === undefined ? [] : [forwards, backwards]),
+  ];
+}

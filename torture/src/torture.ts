@@ -1,0 +1,125 @@
+/**
+ * One run: processes lock, faults happen to them and to their servers, everything calms down, and
+ * the histories of all are read together.
+ *
+ * Three sequences of faults run at the same time: one for the server, two for the processes.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type HistoryEvent, readEvents } from 'holdfast-checker';
+import { Holdfast } from 'holdfast';
+import { type ServerName, until } from 'holdfast-testkit';
+import { connect } from 'holdfast-trials/support/clients';
+import type { Problems } from 'holdfast-trials/support/problems';
+import { Cast } from './cast.js';
+import { failovers } from './faults/failover.js';
+import { Scene } from './faults/fault.js';
+import { forgettingFaults } from './faults/forgetting.js';
+import { processFaults } from './faults/processes.js';
+import { serverFaults } from './faults/server.js';
+import { judge } from './judge.js';
+import { sequence } from './schedule.js';
+import { KEYS, OPTIONS, type PLANTED } from './settings.js';
+import { makeStage, note, type Stage } from './stage.js';
+
+export interface Parameters {
+  readonly server: ServerName;
+  /** How long faults happen. */
+  readonly seconds: number;
+  readonly seed: number;
+  readonly processes: number;
+  /** Tasks in each process. */
+  readonly tasks: number;
+  /** Where the histories go. */
+  readonly folder: string;
+  /** A fault that is planted in the processes; the run has to find it. */
+  readonly fault?: (typeof PLANTED)[number] | undefined;
+}
+
+export interface Outcome {
+  readonly version: string;
+  readonly events: readonly HistoryEvent[];
+  readonly problems: Problems;
+  readonly violations: number;
+  readonly excused: { readonly amnesia: number; readonly force: number };
+  /** Faults that were drawn when they were not possible. */
+  readonly skipped: readonly string[];
+  /** What the faults of the network and the clock were made with. */
+  readonly means: Readonly<Record<string, string>>;
+  /** The client of each process. */
+  readonly clients: ReadonlyMap<string, string>;
+}
+
+const SEQUENCES_OF_PROCESSES = 2;
+
+export async function torture(parameters: Parameters): Promise<Outcome> {
+  const { server, seconds, seed, processes, tasks, folder, fault } = parameters;
+  const stage = await makeStage(server, processes, folder);
+  const cast = new Cast(stage, { seed, tasks, fault });
+  try {
+    note(stage, { e: 'begin', ...OPTIONS, seed });
+    await cast.start();
+    const scene = new Scene(stage, cast, seconds * 1000);
+    const faults = processFaults(stage.lanes.some(({ wire }) => wire !== undefined));
+    const onServer = [...serverFaults(scene), ...forgettingFaults, ...failovers];
+    const sequences = [sequence(scene, onServer, seed)];
+    for (let index = 1; index <= SEQUENCES_OF_PROCESSES; index++) {
+      sequences.push(sequence(scene, faults, seed + index * 7919));
+    }
+    await Promise.all(sequences);
+    note(stage, { e: 'calm' });
+    await cast.recover();
+    await cast.finish();
+    await look(stage);
+    note(stage, { e: 'end' });
+    await cast.close();
+    return outcomeOf(parameters, stage, cast, scene);
+  } finally {
+    await cast.close();
+    await stage.close();
+  }
+}
+
+/** What is left in the store when all are done; those who were killed may hold for one ttl. */
+async function look(stage: Stage): Promise<void> {
+  const { client, close } = await connect('ioredis-6', stage.main.url);
+  const holdfast = new Holdfast(client, OPTIONS);
+  for (const k of Object.keys(KEYS)) {
+    const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
+    await until(free, { within: 10_000, every: 50 }).catch(() => undefined);
+    const info = await holdfast.inspect(k);
+    const holders = (info?.holders ?? []).map(({ id, fence }) => ({ id, fence, weight: 1 }));
+    note(stage, { e: 'seen', k, holders, waiters: (info?.waiters ?? []).map(({ id }) => id) });
+  }
+  await holdfast.close();
+  close();
+}
+
+function outcomeOf(parameters: Parameters, stage: Stage, cast: Cast, scene: Scene): Outcome {
+  const events: HistoryEvent[] = [];
+  for (const file of readdirSync(parameters.folder)) {
+    if (file.endsWith('.jsonl'))
+      for (const e of readEvents(join(parameters.folder, file))) events.push(e);
+  }
+  events.sort((a, b) => a.t - b.t);
+  const { problems, excused } = judge(events);
+  for (const problem of cast.problems) problems.add('process', problem);
+  const hosts = stage.lanes.filter(({ wire }) => wire !== undefined).length;
+  const proxies = stage.lanes.length - hosts;
+  return {
+    version: `${stage.main.name} ${stage.main.version}`,
+    events,
+    problems,
+    violations: problems.total,
+    excused,
+    skipped: scene.skipped,
+    means: {
+      partitions:
+        hosts > 0
+          ? `of ${hosts} network namespaces; ${proxies} processes use a proxy`
+          : `by proxies, as this machine allows no network namespaces`,
+      'wall clock': stage.clock === undefined ? 'left alone: no C compiler' : 'stepped by a shim',
+    },
+    clients: new Map(cast.actors.map(({ index, client }) => [`p${index}`, client])),
+  };
+}

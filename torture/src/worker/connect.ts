@@ -1,0 +1,25 @@
+/**
+ * The clients of the processes: ioredis 6 and node-redis 6 as they come, except that they try again
+ * soon. By default the pauses between two tries grow to 5 s and 2 s, longer than most faults.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { createClient } from 'redis';
+import type { ClientName } from '../settings.js';
+
+const RETRY_MS_MAX = 500;
+
+/** Connects; the server may be down when the process starts. */
+export async function connect(name: ClientName, url: string): Promise<object> {
+  const pause = (retries: number): number => Math.min(50 * retries, RETRY_MS_MAX);
+  if (name === 'ioredis') {
+    const client = new Redis(url, { retryStrategy: pause });
+    client.on('error', () => undefined);
+    while (client.status !== 'ready') await sleep(20);
+    return client;
+  }
+  const client = createClient({ url, socket: { reconnectStrategy: pause } });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
