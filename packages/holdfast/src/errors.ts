@@ -14,8 +14,10 @@
  * - `HOLDFAST_ABORTED`: the caller's signal aborted while waiting; `cause` is its reason. Nothing
  *   is held.
  * - `HOLDFAST_REFUSED`: the store answered, and the answer was no: the queue is at its limit, the
- *   key is in use with another capacity, or the server itself refused (memory, permission, a
- *   replica). Nothing is held.
+ *   owner holds less of the key already, or the server itself refused (memory, permission, a
+ *   replica). Nothing is held that was not before.
+ * - `HOLDFAST_MISMATCH`: the key is in use with another capacity: as another kind of lock, or with
+ *   other permits; the message says which capacity is agreed. Nothing is held.
  * - `HOLDFAST_LOST`: a lease ended before its owner released it.
  * - `HOLDFAST_UNREACHABLE`: the store did not answer. The caller holds nothing; should the store
  *   have granted in spite of that, the grant is withdrawn as soon as it can be reached, and ends at
@@ -29,6 +31,7 @@ export type HoldfastErrorCode =
   | 'HOLDFAST_TIMEOUT'
   | 'HOLDFAST_ABORTED'
   | 'HOLDFAST_REFUSED'
+  | 'HOLDFAST_MISMATCH'
   | 'HOLDFAST_LOST'
   | 'HOLDFAST_UNREACHABLE'
   | 'HOLDFAST_UNCERTAIN'
@@ -42,7 +45,7 @@ export class HoldfastError extends Error {
   readonly code: HoldfastErrorCode;
   /** The key that it is about, if it is about one. */
   readonly key: string | undefined;
-  /** The option that was bad (`HOLDFAST_BAD_OPTION`). */
+  /** The option that was bad (`HOLDFAST_BAD_OPTION`), or not as agreed (`HOLDFAST_MISMATCH`). */
   readonly option: string | undefined;
 
   constructor(

@@ -17,6 +17,8 @@ const commands: readonly Command[] = [
     ...{ claim: 5, fair: true, passes: 3, channel: 'x', maxParked: 7, retention: 1000, meta: 'é' },
   },
   { op: 'signal', key: 'k', id: 'a', condition: 'c', count: 0, seq: 3, retention: 1000 },
+  { op: 'resize', key: 'k', id: 'a', weight: 1, fence: 7, retention: 1000 },
+  { op: 'capacity', key: 'k', from: 3, capacity: 5, retention: 1000 },
 ];
 
 /** What a script's answer to such a command says. */
@@ -81,6 +83,14 @@ describe('an answer becomes a reply', () => {
     ],
     ['signal', ['signalled', 1, 2, 3], { status: 'signalled', now: 1, woken: 2, left: 3 }],
     ['signal', ['absent', 1, 0, 0], { status: 'absent', now: 1, woken: 0, left: 0 }],
+    ['acquire', ['conflict', 1, 2], { status: 'conflict', now: 1, weight: 2 }],
+    ['acquire', ['refused', 1, 2], { status: 'refused', now: 1, next: 2 }],
+    ['resize', ['resized', 1, 2, 3], { status: 'resized', now: 1, fence: 2, left: 3 }],
+    ['resize', ['refused', 1, 2, 3], { status: 'refused', now: 1, fence: 2, left: 3 }],
+    ['resize', ['absent', 1, 0, 0], { status: 'absent', now: 1, fence: 0, left: 0 }],
+    ['capacity', ['changed', 1, 2], { status: 'changed', now: 1, capacity: 2 }],
+    ['capacity', ['mismatch', 1, 2], { status: 'mismatch', now: 1, capacity: 2 }],
+    ['capacity', ['absent', 1, 0], { status: 'absent', now: 1, capacity: 0 }],
   ] as const)('%s %j', (op, raw, reply) => {
     expect(decode(op, raw)).toEqual(reply);
   });
@@ -96,9 +106,12 @@ describe('an answer becomes a reply', () => {
     expect(decode('release', 9)).toEqual({ status: 'freed', now: 9, holds: 0 });
   });
 
-  it.each(['renew', 'poll', 'force', 'inspect'] as const)('never a number: %s', (op) => {
-    expect(() => decode(op, 9)).toThrow(TypeError);
-  });
+  it.each(['renew', 'poll', 'force', 'inspect', 'resize', 'capacity'] as const)(
+    'never a number: %s',
+    (op) => {
+      expect(() => decode(op, 9)).toThrow(TypeError);
+    },
+  );
 
   it('poll, with a standing for each id', () => {
     const raw = ['polled', 1, 2, [['granted', 3, 4, 5, 6], ['queued'], ['absent']]];

@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Ranked } from '../src/engine/ranked.js';
-import { Resource } from '../src/engine/resource.js';
+import { type Holder, Resource } from '../src/engine/resource.js';
 import type { Acquire, Park } from '../src/engine/types.js';
 import { Judge } from './support/judge.js';
 import { type Step, traffic } from './support/traffic.js';
@@ -56,7 +56,10 @@ describe(`the invariants hold (HOLDFAST_SEED=${SEED})`, () => {
   });
 });
 
-type Method = 'fits' | 'grant' | 'remove' | 'dequeue' | 'dropExpired' | 'enqueue' | 'join' | 'add';
+type Method = keyof Pick<
+  Resource,
+  ('fits' | 'grant' | 'remove' | 'dequeue' | 'dropExpired' | 'enqueue' | 'join' | 'add') | 'resize'
+>;
 
 /** An engine in which one method of the resource does something after, or instead. */
 function broken<M extends Method>(
@@ -80,7 +83,7 @@ function headIs(choose: (resource: Resource) => string | undefined): void {
   });
 }
 
-const mutable = (holder: unknown): { fence: number; passes: number } => holder as never;
+const mutable = (holder: unknown): Pick<Holder, 'fence' | 'passes' | 'weight'> => holder as never;
 
 const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => void])[] = [
   [
@@ -138,6 +141,27 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
         const { used } = one;
         remove();
         one.used = used;
+      }),
+  ],
+  [
+    'a lease that weighs more with the fence that it had',
+    /I2/,
+    () =>
+      broken('resize', (_, resize, [one]) => {
+        const holder = mutable(one);
+        const { fence } = holder;
+        resize();
+        holder.fence = fence;
+      }),
+  ],
+  [
+    'a lease that weighs more than there is',
+    /I1/,
+    () =>
+      broken('resize', (one, resize, [holder]) => {
+        resize();
+        one.used += 3;
+        mutable(holder).weight += 3;
       }),
   ],
   [

@@ -204,12 +204,12 @@ describe('owners', () => {
 
   it('a joined place in the queue makes room for those behind it (I5)', () => {
     const world = new World();
-    world.ask('x', { capacity: 3, weight: 1 });
-    world.ask('a', { capacity: 3, weight: 1, owner: 'me' });
-    world.ask('big', { capacity: 3, weight: 3, owner: 'me too' });
-    world.ask('small', { capacity: 3, weight: 1 });
+    world.ask('x', { capacity: 4, weight: 1 });
+    world.ask('a', { capacity: 4, weight: 2, owner: 'me' });
+    world.ask('big', { capacity: 4, weight: 2, owner: 'me too' });
+    world.ask('small', { capacity: 4, weight: 1 });
     // the head joins a lease instead of waiting for a place of its own
-    expect(world.ask('big', { capacity: 3, weight: 3, owner: 'me' }).status).toBe('granted');
+    expect(world.ask('big', { capacity: 4, weight: 2, owner: 'me' }).status).toBe('granted');
     expect(world.held()).toEqual(['x', 'a', 'small']);
   });
 });

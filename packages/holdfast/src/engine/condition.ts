@@ -40,7 +40,8 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     if (holder === undefined) return { status: 'absent', now };
     const holds = Math.max(1, holder.holds.size);
     // Where others may hold at the same time there is nobody to wait for.
-    if (holds > 1 || resource.capacity !== 1) return { status: 'shared', now, holds };
+    const others = resource.capacity !== 1 || holder.weight !== 1;
+    if (holds > 1 || others) return { status: 'shared', now, holds };
     const length = resource.parking.size;
     if (want === 'signal' && length >= wanted.maxParked) return { status: 'full', now, length };
     const { owner, weight } = holder;

@@ -6,14 +6,16 @@
  * Lua of the Redis store is held equal to it by the differential test; the memory store and the
  * simulator run it as it stands.
  *
- * Whatever a command is for, it first removes what has expired, and it leaves no capacity free that
- * the queue could use (I5), except what `SERVE_LIMIT` leaves for the next command. Commands are
- * idempotent by id (I3).
+ * Here is what takes and gives back; `condition.ts` has what waits for signals, `change.ts` what
+ * changes what is held, `view.ts` what shows it. Whatever a command is for, it first removes what
+ * has expired, and it leaves no capacity free that the queue could use (I5), except what
+ * `SERVE_LIMIT` leaves for the next command. Commands are idempotent by id (I3).
  */
+import { resize, setCapacity } from './change.js';
 import { park, signal } from './condition.js';
 import { FORCE_LIMIT } from './limits.js';
 import { type Holder, NOTHING_SENT, Resource } from './resource.js';
-import { type Addressed, granted, type Outside, serve } from './serve.js';
+import { type Addressed, conflicts, granted, type Outside, serve } from './serve.js';
 import type * as T from './types.js';
 import { inspect } from './view.js';
 import { settle } from './wake.js';
@@ -57,7 +59,7 @@ export class Engine {
   }
 
   apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
-    const outside: Outside = { now, receivers: this.#receivers, pushes: [] };
+    const outside: Outside = { now, receivers: this.#receivers, pushes: [], more: false };
     const reply = this.#reply(command, outside) as T.ReplyTo<C>;
     return { reply, pushes: outside.pushes };
   }
@@ -88,6 +90,10 @@ export class Engine {
         return park(resource, command, outside);
       case 'signal':
         return signal(resource, command, outside);
+      case 'resize':
+        return resize(resource, command, outside);
+      case 'capacity':
+        return setCapacity(resource, command, outside);
     }
   }
 }
@@ -97,25 +103,36 @@ function acquire(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acq
   resource.dropExpired(now);
   resource.dropStale(wanted.id, now);
   settle(resource, outside);
-  const held = resource.leaseOf(wanted.id, now) ?? rejoin(resource, wanted, now);
+  const held = resource.leaseOf(wanted.id, now);
+  const settled = held === undefined ? rejoin(resource, wanted, now) : granted(held, now);
+  // who waits already is served in turn, whatever was agreed when it came
+  const agreed = (): boolean =>
+    resource.waiters.has(wanted.id) || resource.capacity === wanted.capacity;
   // what expired, or a place in the queue that was left to join, may have made room for others
-  const other = !resource.idle && resource.capacity !== wanted.capacity;
-  if (held !== undefined || other) serve(resource, outside, '');
-  if (resource.idle) resource.capacity = wanted.capacity;
+  if (settled !== undefined || !(resource.idle || agreed())) serve(resource, outside, '');
+  if (resource.idle) resource.setCapacity(wanted.capacity);
   let reply: T.AcquireReply;
-  if (held !== undefined) reply = granted(held, now);
-  else if (resource.capacity === wanted.capacity) reply = enter(resource, wanted, outside);
+  if (settled !== undefined) reply = settled;
+  else if (agreed()) reply = enter(resource, wanted, outside);
   else reply = { status: 'mismatch', now, capacity: resource.capacity };
   resource.touch(now, wanted.retention);
   return reply;
 }
 
-/** An acquisition by the owner of a live lease joins that lease. */
-function rejoin(resource: Resource, wanted: T.Acquire, now: T.Micros): Holder | undefined {
+/** An acquisition by the owner of a live lease joins that lease, or cannot have what it wants. */
+function rejoin(
+  resource: Resource,
+  wanted: T.Acquire,
+  now: T.Micros,
+): T.Granted | T.Conflict | undefined {
   const own = resource.leaseOfOwner(wanted.owner, now);
   if (own === undefined) return undefined;
-  const signalled = resource.dequeue(wanted.id)?.signalled;
-  return resource.join(own, wanted.id, now, wanted.ttl, signalled);
+  const signalled = resource.dequeue(wanted.id)?.signalled ?? '';
+  if (conflicts(own, wanted)) {
+    if (signalled !== '') resource.owed.push(signalled);
+    return { status: 'conflict', now, weight: own.weight };
+  }
+  return granted(resource.join(own, wanted.id, now, wanted.ttl, signalled), now);
 }
 
 /** A newcomer never takes what the queue is owed: it is granted at once only if nobody waits. */
@@ -131,9 +148,9 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
     serve(resource, outside, '');
     // its owner may have been served just now
     const own = rejoin(resource, wanted, now);
-    if (own !== undefined) return granted(own, now);
+    if (own !== undefined) return own;
     if (free()) return granted(resource.grant(wanted, now, wanted.ttl), now);
-    return { status: 'refused', now, next: resource.next(now) };
+    return { status: 'refused', now, next: next(resource, outside) };
   } else if (resource.queue.size >= wanted.maxQueue && wanted.ticket === 0) {
     serve(resource, outside, '');
     return { status: 'full', now, length: resource.queue.size };
@@ -143,8 +160,15 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
   serve(resource, outside, wanted.id);
   const holder = resource.leaseOf(wanted.id, now);
   if (holder !== undefined) return granted(holder, now);
-  const ticket = resource.queue.score(wanted.id) as number;
-  return { status: 'queued', now, ticket, next: resource.next(now) };
+  const ticket = resource.queue.score(wanted.id);
+  if (ticket !== undefined) return { status: 'queued', now, ticket, next: next(resource, outside) };
+  const own = rejoin(resource, wanted, now);
+  return own ?? { status: 'mismatch', now, capacity: resource.capacity };
+}
+
+/** When to ask again at the latest: at the next expiry, or at once if there is more to serve. */
+function next(resource: Resource, { now, more }: Outside): T.Micros {
+  return more ? 0 : resource.next(now);
 }
 
 function release(
@@ -185,9 +209,9 @@ function letGo(
 ): 'freed' | 'kept' | 'passed' {
   if (!resource.leave(holder, id)) return 'kept';
   const successor = resource.waiters.get(to);
-  // only a mutex has passes, so there is no other holder, and all weights are the same
-  const owned = holder.owner !== '' || (successor !== undefined && successor.owner !== '');
-  if (to === '' || holder.passes === 0 || owned) return 'freed';
+  // only a mutex has passes, so there is no other holder
+  const alike = successor === undefined || (successor.owner === '' && successor.weight === 1);
+  if (to === '' || holder.passes === 0 || holder.owner !== '' || !alike) return 'freed';
   const { ttl, channel, meta } = successor ?? holder;
   const { owner, weight, expires } = holder;
   resource.dequeue(to);
@@ -202,13 +226,14 @@ function letGo(
 function renew(
   resource: Resource | undefined,
   { id, ttl, retention }: T.Renew,
-  { now, ...rest }: Outside,
+  outside: Outside,
 ): T.RenewReply {
+  const { now } = outside;
   if (resource === undefined) return { status: 'absent', now, left: 0 };
   resource.dropExpired(now);
   const holder = resource.leaseOf(id, now);
   if (holder !== undefined) resource.extend(holder, now + ttl * 1000);
-  serve(resource, { now, ...rest }, '');
+  serve(resource, outside, '');
   resource.touch(now, retention);
   if (holder === undefined) return { status: 'absent', now, left: 0 };
   return { status: 'renewed', now, left: holder.expires - now };
@@ -233,7 +258,7 @@ function poll(
     resource.parking.hear(id, now, retention);
     return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
   });
-  return { status: 'polled', now, next: resource.next(now), standings };
+  return { status: 'polled', now, next: next(resource, outside), standings };
 }
 
 function force(

@@ -21,6 +21,16 @@ export class Ranked {
     return this.#order.slice(0, limit);
   }
 
+  /** `limit` ids at most, from a rank on. */
+  from(rank: number, limit: number): readonly string[] {
+    return this.#order.slice(rank, rank + limit);
+  }
+
+  /** How many ids have that score at most. */
+  upTo(score: number): number {
+    return this.#rank(score, '\u{10ffff}');
+  }
+
   /** Puts an id where its score belongs, or moves it there. */
   set(id: string, score: number): void {
     this.delete(id);

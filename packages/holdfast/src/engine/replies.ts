@@ -87,7 +87,18 @@ export interface SignalReply {
   readonly left: number;
 }
 
-export type AcquireReply = Granted | Queued | Refused | Full | Mismatch;
+/**
+ * The owner holds a lease of a smaller weight already. Joining that one would make it believe in
+ * more than it has, and waiting for more would be waiting for itself.
+ */
+export interface Conflict {
+  readonly status: 'conflict';
+  readonly now: Micros;
+  /** The weight that the owner holds. */
+  readonly weight: number;
+}
+
+export type AcquireReply = Granted | Queued | Refused | Full | Mismatch | Conflict;
 
 export interface ReleaseReply {
   /**
@@ -172,6 +183,27 @@ export interface ForceReply {
   readonly ended: number;
 }
 
+export interface ResizeReply {
+  /**
+   * `resized`: the lease has that weight, from before or from now on; `refused`: it does not fit,
+   * or the lease is not the one that the caller knows, or has other holds; `absent`: there is no
+   * such lease.
+   */
+  readonly status: 'resized' | 'refused' | 'absent';
+  readonly now: Micros;
+  /** The lease's fence, 0 if there is none. */
+  readonly fence: number;
+  readonly left: Micros;
+}
+
+export interface CapacityReply {
+  /** `mismatch`: another capacity was agreed; `absent`: nobody uses the resource. */
+  readonly status: 'changed' | 'mismatch' | 'absent';
+  readonly now: Micros;
+  /** The capacity that is agreed now, 0 if none is. */
+  readonly capacity: number;
+}
+
 /** Which reply belongs to which command. */
 export interface Replies {
   acquire: AcquireReply;
@@ -182,6 +214,8 @@ export interface Replies {
   force: ForceReply;
   park: ParkReply;
   signal: SignalReply;
+  resize: ResizeReply;
+  capacity: CapacityReply;
 }
 export type Reply = Replies[keyof Replies];
 

@@ -3,14 +3,16 @@
  *
  *     (nothing) --grant--> held --release, expiry, force--> (nothing)
  *         |                  ^ \--pass--> held by a waiter of the same process
+ *         |                  |  \--resize--> held, with another weight
  *         \----enqueue--> queued --grant (in turn), join (same owner)--> held
- *                            \--withdraw, dead channel--> (nothing)
+ *                            \--withdraw, dead channel, hopeless--> (nothing)
  *     held --park--> parked (see parking.ts) --signal, its own wish--> queued
  *
- * Invariants kept here: I1 (`used` is the sum of the holders' weights and never exceeds
- * `capacity`), I2 (`fence` only grows, and every grant takes one above it), I9 (every lease ends;
- * `forgetAt` bounds the life of all that is kept). Only the functions of this file write the
- * fields; who may call them when is decided in `engine.ts` and `serve.ts`.
+ * Invariants kept here: I1 (`used` is the sum of the holders' weights, and nothing is granted that
+ * would make it exceed `capacity`), I2 (`fence` only grows, and every grant takes one above it), I9
+ * (every lease ends; `forgetAt` bounds the life of all that is kept). Only the functions of this
+ * file write the fields; who may call them when is decided in `engine.ts`, `change.ts` and
+ * `serve.ts`.
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import { type Parked, Parking } from './parking.js';
@@ -22,15 +24,15 @@ export interface Holder {
   /** The acquisition that was granted; with an owner, the first of its holds. */
   readonly id: string;
   readonly owner: string;
-  readonly weight: number;
-  readonly fence: number;
+  weight: number;
+  fence: number;
   readonly channel: string;
   readonly meta: string;
   readonly since: Micros;
   /** Ms that the lease was asked for. */
   readonly ttl: number;
   /** Leases that may still be passed on after this one before the store decides again. */
-  readonly passes: number;
+  passes: number;
   /** The owner's acquisitions that hold; empty without an owner. */
   readonly holds: Set<string>;
   expires: Micros;
@@ -200,6 +202,25 @@ export class Resource {
     if (this.owners.get(holder.owner) === holder.id) this.owners.delete(holder.owner);
     for (const id of holder.holds) if (this.holds.get(id) === holder.id) this.holds.delete(id);
     if (this.used === 0) this.latest = 0;
+  }
+
+  /** Gives a lease another weight; more of it is a new grant (I2). */
+  resize(holder: Holder, weight: number, now: Micros): void {
+    if (weight > holder.weight) {
+      this.fence = Math.max(this.fence + 1, now);
+      holder.fence = this.fence;
+    }
+    this.used += weight - holder.weight;
+    holder.weight = weight;
+  }
+
+  /** From now on so much may be granted. What is held stays held. */
+  setCapacity(capacity: number): void {
+    if (this.capacity === 1 && this.holders.size === 1) {
+      // a fence reserved for a pass could be used after others have been granted greater ones
+      for (const holder of this.holders.values()) if (capacity > 1) holder.passes = 0;
+    }
+    this.capacity = capacity;
   }
 
   enqueue(wanted: Acquire | (Parked & { ticket: 0 }), now: Micros, signalled = ''): void {

@@ -5,7 +5,8 @@
  * on for as long as the head fits. Strict order: a head that does not fit is waited for, so no
  * large request starves (I4). A waiter whose channel nobody listens to is dead and loses its place
  * (it gets it back with its ticket, should it live after all). A waiter without a channel is
- * granted in turn, and finds it by polling (I5).
+ * granted in turn, and finds it by polling (I5). A waiter that cannot be granted at all (see
+ * `hopeless`) loses its place too: it finds that out by polling, asks again, and is told why.
  */
 import { SERVE_LIMIT } from './limits.js';
 import type { Holder, Resource, Waiter } from './resource.js';
@@ -25,6 +26,18 @@ export interface Outside {
   receivers(channel: string): number;
   /** Where pushes are collected. */
   readonly pushes: Addressed[];
+  /** Set if the queue was served in part only. */
+  more: boolean;
+}
+
+/** Whether the live lease of a waiter's own owner is none that it may join. */
+export function conflicts(own: Holder | undefined, { weight }: { weight: number }): boolean {
+  return own !== undefined && own.weight < weight;
+}
+
+/** Whether waiting leads nowhere: for its owner's own smaller lease, or for more than there is. */
+function hopeless(resource: Resource, waiter: Waiter, own: Holder | undefined): boolean {
+  return own === undefined ? waiter.weight > resource.capacity : conflicts(own, waiter);
 }
 
 /**
@@ -38,15 +51,18 @@ export function serve(resource: Resource, outside: Outside, self: string): void 
     if (id === undefined) return;
     const waiter = resource.waiters.get(id) as Waiter;
     const own = resource.leaseOfOwner(waiter.owner, outside.now);
-    if (own === undefined && !resource.fits(waiter.weight)) return;
+    const drop = hopeless(resource, waiter, own);
+    if (!drop && own === undefined && !resource.fits(waiter.weight)) return;
     resource.dequeue(id);
-    if (id !== self && waiter.channel !== '' && outside.receivers(waiter.channel) === 0) {
+    const dead = id !== self && waiter.channel !== '' && outside.receivers(waiter.channel) === 0;
+    if (drop || dead) {
       if (waiter.signalled !== '') resource.owed.push(waiter.signalled);
       settle(resource, outside);
       continue;
     }
     deliver(resource, outside, waiter, own, id === self);
   }
+  outside.more = resource.queue.size > 0;
 }
 
 /** What a lease looks like to whoever holds it. */

@@ -155,6 +155,39 @@ export interface Signal {
   readonly retention: number;
 }
 
-export type Command = Acquire | Release | Renew | Poll | Inspect | Force | Park | Signal;
+/**
+ * Changes the weight of a live lease. To less: always, and the queue is served. To more: only if it
+ * fits at once; it is then a new grant, with a fence of its own. A lease of several holds keeps its
+ * weight: the others believe in it.
+ */
+export interface Resize {
+  readonly op: 'resize';
+  readonly key: string;
+  readonly id: string;
+  readonly weight: number;
+  /**
+   * The lease's fence as the caller knows it: a late duplicate of an earlier change names an older
+   * one, and changes nothing.
+   */
+  readonly fence: number;
+  readonly retention: number;
+}
+
+/**
+ * Changes the capacity of a resource in use. No lease is taken away: if more is held than there is
+ * now, nothing is granted until it fits.
+ */
+export interface SetCapacity {
+  readonly op: 'capacity';
+  readonly key: string;
+  /** The capacity that was agreed so far, as the caller knows it. */
+  readonly from: number;
+  readonly capacity: number;
+  readonly retention: number;
+}
+
+/** What keeps the queue and the leases in motion. */
+type Taking = Acquire | Release | Renew | Poll | Inspect | Force;
+export type Command = Taking | Park | Signal | Resize | SetCapacity;
 export type Op = Command['op'];
 export type ReplyTo<C extends Command> = Replies[C['op']];

@@ -1,6 +1,10 @@
 /**
  * What a resource looks like to whoever inspects it. Changes nothing, not even what has expired.
+ *
+ * However many hold, no more of them are looked at than are shown, and no more of the expired than
+ * one command removes: those beyond still count.
  */
+import { EXPIRE_LIMIT } from './limits.js';
 import type { Parked } from './parking.js';
 import type { Holder, Resource, Waiter } from './resource.js';
 import type * as T from './types.js';
@@ -14,20 +18,19 @@ export function inspect(
   if (resource === undefined) {
     return { status: 'inspected', now, ...none, holders: [], waiters: [], parked: [] };
   }
-  const all = resource.expiries.first(resource.expiries.size);
-  const live = all
-    .map((id) => resource.holders.get(id) as Holder)
-    .filter((holder) => holder.expires > now);
+  const holder = (id: string): Holder => resource.holders.get(id) as Holder;
+  const expired = resource.expiries.upTo(now);
+  const over = resource.expiries.first(Math.min(expired, EXPIRE_LIMIT));
   return {
     status: 'inspected',
     now,
     capacity: resource.capacity,
-    used: live.reduce((sum, holder) => sum + holder.weight, 0),
+    used: over.reduce((used, id) => used - holder(id).weight, resource.used),
     fence: resource.fence,
-    holderCount: live.length,
+    holderCount: resource.expiries.size - expired,
     waiterCount: resource.queue.size,
     parkedCount: resource.parking.size,
-    holders: live.slice(0, limit).map((holder) => holderView(holder, now, limit)),
+    holders: resource.expiries.from(expired, limit).map((id) => holderView(holder(id), now, limit)),
     waiters: resource.queue
       .first(limit)
       .map((id) => waiterView(resource.waiters.get(id) as Waiter)),

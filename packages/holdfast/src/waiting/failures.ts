@@ -1,7 +1,16 @@
 /** Why an acquisition ended without a lease. */
-import type { Full, Mismatch } from '../engine/types.js';
+import type { Conflict, Full, Mismatch } from '../engine/types.js';
 import { HoldfastError } from '../errors.js';
 import type { StoreFailure } from '../store/port.js';
+
+/** What was asked for. */
+interface Asked {
+  readonly key: string;
+  readonly weight: number;
+  readonly capacity: number;
+  /** What the user calls the capacity, if it is the user's to choose. */
+  readonly option?: string | undefined;
+}
 
 /** Answers of a server that is not itself at the moment: the same request may succeed later. */
 const PASSING = /^(LOADING|READONLY|MASTERDOWN|BUSY|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF)\b/;
@@ -20,13 +29,24 @@ export function aborted(key: string, cause: unknown): HoldfastError {
   return new HoldfastError('HOLDFAST_ABORTED', message, { key, cause });
 }
 
-export function refused(key: string, reply: Full | Mismatch): HoldfastError {
+/** The store will not grant this, and said why. */
+export function refused(wanted: Asked, reply: Full | Mismatch | Conflict): HoldfastError {
+  const { key, weight } = wanted;
+  if (reply.status === 'mismatch') return mismatch(wanted, reply.capacity);
   const why =
     reply.status === 'full'
       ? `${reply.length} wait already, the limit of maxQueue`
-      : `it is in use with the capacity ${reply.capacity}`;
+      : `its owner holds ${reply.weight} of ${weight} already, and would wait for itself`;
   const message = `Holdfast: "${key}" was refused: ${why}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
+}
+
+/** The capacity that a caller names is not the one that is agreed. */
+export function mismatch({ key, capacity, option }: Asked, agreed: number): HoldfastError {
+  const own =
+    option === undefined ? `${capacity} was asked for` : `"${option}" is ${capacity} here`;
+  const message = `Holdfast: "${key}" is in use with the capacity ${agreed}, and ${own}`;
+  return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
 }
 
 export function refusedByServer(key: string, cause: StoreFailure): HoldfastError {

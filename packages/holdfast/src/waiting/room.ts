@@ -123,7 +123,6 @@ export class Room implements Hearing {
   }
 
   answered(waiter: Waiter, reply: AcquireReply, sent: Moment): void {
-    const { key } = waiter.wanted;
     waiter.hear(sent, reply.now, this.#clock.now());
     switch (reply.status) {
       case 'granted':
@@ -139,8 +138,9 @@ export class Room implements Hearing {
         break;
       case 'full':
       case 'mismatch':
+      case 'conflict':
         this.#leave(waiter);
-        waiter.fail(failures.refused(key, reply));
+        waiter.fail(failures.refused(waiter.wanted, reply));
     }
   }
 

@@ -18,6 +18,8 @@ export interface Wanted {
   readonly key: string;
   readonly weight: number;
   readonly capacity: number;
+  /** What the user calls the capacity, if it is the user's to choose. */
+  readonly option?: string;
   readonly terms: Terms;
   /**
    * What is granted stays in the store until its owner gives it back, from here or elsewhere: it is

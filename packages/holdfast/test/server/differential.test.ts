@@ -10,6 +10,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Differential, loadScripts } from '../support/differential.js';
 import { FAULTS, faulty } from '../support/faults.js';
+import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { crowds } from '../support/crowds.js';
 import { type Step, traffic } from '../support/traffic.js';
 
@@ -28,13 +29,24 @@ const COVERAGE: Record<string, number> = {
   'acquire refused': 500,
   'acquire full': 40,
   'acquire mismatch': 300,
+  'acquire conflict': 40,
   'release freed': 1500,
   'release kept': 80,
-  'release passed': 400,
+  'release passed': 250,
   'release dequeued': 200,
   'release absent': 1000,
   'renew renewed': 1000,
   'renew absent': 1000,
+  'resize resized': 300,
+  'resize refused': 300,
+  'resize absent': 300,
+  'resize to more': 100,
+  'resize to less': 100,
+  'capacity changed': 300,
+  'capacity mismatch': 100,
+  'capacity absent': 10,
+  'held beyond a lowered capacity': 100,
+  'hopeless in the queue': 3,
   'poll polled': 2000,
   'poll standing granted': 1500,
   'poll standing queued': 400,
@@ -126,7 +138,7 @@ describe('the differential test notices', () => {
     await server.stop();
   });
 
-  it.each(FAULTS.map((fault) => [fault.name, fault] as const))(
+  it.each([...FAULTS, ...CHANGE_FAULTS].map((fault) => [fault.name, fault] as const))(
     '%s',
     { timeout: 300_000 },
     async (_, fault) => {

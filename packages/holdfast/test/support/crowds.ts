@@ -97,6 +97,29 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
+    'many leases at a capacity that was lowered to 1, and grants after them',
+    [
+      ...many(() => ({})),
+      literally({ op: 'capacity', key, from: 2000, capacity: 1, retention }),
+      literally(asking('next', { capacity: 1, passes: 3 })),
+      literally(poll('next')),
+      literally(force),
+      literally(poll('next')),
+      literally(force),
+      literally(poll('next')),
+      literally({ op: 'capacity', key, from: 1, capacity: 2, retention }),
+      literally(asking('other', { capacity: 2 })),
+    ],
+  ],
+  [
+    'an inspection of more than is shown, and more expired than one command removes',
+    [
+      ...many((index) => ({ ttl: index === MANY - 1 ? 5000 : 1000 })),
+      literally({ op: 'inspect', key, limit: 3 }),
+      literally({ op: 'inspect', key, limit: 3 }, 1_000_000),
+    ],
+  ],
+  [
     'more leases than one command ends by force',
     [...many(() => ({ channel: 'live-1' })), literally(force), literally(force), literally(force)],
   ],

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
 import { loadScript } from '../../../../tools/lua.mjs';
 import { Engine } from '../../src/engine/engine.js';
+import type { Resource } from '../../src/engine/resource.js';
 import type { Command, Op, Push, Reply } from '../../src/engine/types.js';
 import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
@@ -29,6 +30,8 @@ const OPS: readonly Op[] = [
   'inspect',
   'park',
   'signal',
+  'resize',
+  'capacity',
 ];
 /** What is published here after a sequence arrives after all of its pushes. */
 const SYNC = 'differential-sync';
@@ -128,6 +131,7 @@ export class Differential {
     const apply = (command: Command): void => {
       const { key } = command;
       const before = engine.resource(key)?.fence ?? 0;
+      this.#countState(command, engine.resource(key));
       const outcome = engine.apply(command, now);
       const { reply } = outcome;
       for (const { channel, push } of outcome.pushes) {
@@ -150,6 +154,20 @@ export class Differential {
     }
     for (const key of KEYS) apply({ op: 'inspect', key, limit: 1000 });
     return { sent, pushes, states: KEYS.map((key) => dumpOf(engine.resource(key))) };
+  }
+
+  /** What a command is about to meet. */
+  #countState(command: Command, resource: Resource | undefined): void {
+    if (resource === undefined) return;
+    if (resource.used > resource.capacity) this.#count('held beyond a lowered capacity');
+    if (command.op === 'resize') {
+      const weight = resource.holders.get(resource.holds.get(command.id) ?? command.id)?.weight;
+      if (weight !== undefined && command.weight > weight) this.#count('resize to more');
+      if (weight !== undefined && command.weight < weight) this.#count('resize to less');
+    }
+    for (const waiter of resource.waiters.values()) {
+      if (waiter.weight > resource.capacity) this.#count('hopeless in the queue');
+    }
   }
 
   #countReply(command: Command, reply: Reply, fenceBefore: number): void {

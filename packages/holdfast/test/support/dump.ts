@@ -1,6 +1,7 @@
 /**
  * All that is stored of a resource, in one shape for both sides: as the Redis store has it in its
- * three keys, and as those keys would have to be for the engine's resource.
+ * three keys, and as those keys would have to be for the engine's resource. A sole lease that is
+ * part of the summary is shown as one of many: how it is stored is the store's affair.
  */
 import type { Parked } from '../../src/engine/parking.js';
 import type { Holder, Resource, Waiter } from '../../src/engine/resource.js';
@@ -29,6 +30,12 @@ for index = 1, #all, 2 do
   end
   record[field] = value
 end
+local sole = table.remove(record.s, 7)
+if sole then
+  local rest = {}
+  while record.s[7] do rest[#rest + 1] = table.remove(record.s, 7) end
+  record['h:' .. sole] = rest
+end
 local function list(key)
   local found = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
   for at = 2, #found, 2 do found[at] = string.format('%.0f', tonumber(found[at])) end
@@ -37,23 +44,24 @@ end
 local ends = {}
 for index = 1, 3 do ends[index] = redis.call('PEXPIRETIME', KEYS[index]) end
 local queue, expiries = list(KEYS[2]), list(KEYS[3])
+if sole and expiries == '' then
+  expiries, ends[3] = sole .. ' ' .. record['h:' .. sole][1], ends[1]
+end
 return cjson.encode({ record = record, queue = queue, expiries = expiries, ends = ends })
 `;
 
 export function dumpOf(resource: Resource | undefined): Dump | null {
   if (resource === undefined) return null;
-  const { queue, expiries, capacity, lastTicket } = resource;
+  const { queue, expiries, lastTicket } = resource;
   const record: Record<string, string[]> = { s: summaryOf(resource) };
   for (const holder of resource.holders.values()) {
-    // a sole lease is part of the summary, and needs no order
-    if (capacity === 1) record['s']?.push(holder.id, ...holderOf(holder));
-    else record[`h:${holder.id}`] = holderOf(holder);
+    record[`h:${holder.id}`] = holderOf(holder);
   }
   for (const waiter of resource.waiters.values()) record[`w:${waiter.id}`] = waiterOf(waiter);
   for (const [owner, id] of resource.owners) record[`p:${owner}`] = [id];
   for (const [id, root] of resource.holds) record[`r:${id}`] = [root];
   parkedOf(resource, record);
-  const ordered = capacity === 1 ? '' : listOf(expiries);
+  const ordered = listOf(expiries);
   const end = Math.floor(resource.forgetAt / 1000);
   const queueEnd = queue.size > 0 && lastTicket > 0 ? end : -2;
   return {

@@ -13,7 +13,7 @@ export interface Fault {
   readonly edits: readonly Edit[];
 }
 
-function fault(name: string, ...edits: Edit[]): Fault {
+export function fault(name: string, ...edits: Edit[]): Fault {
   return { name, edits };
 }
 
@@ -43,36 +43,31 @@ export const FAULTS: readonly Fault[] = [
   fault('acquire: a queue one longer than allowed', [acquire, '>= max_queue', '> max_queue']),
   fault('acquire: a repeat joins the queue again', [acquire, 'if waiter then', 'if false then']),
   fault('acquire: the waiter keeps its old channel', [acquire, 'waiter.channel = channel', '']),
-  fault('acquire: an owner does not join', [
-    acquire,
-    'local own = lease_of_owner(owner)\n  if own then\n    local w',
-    'local own = nil\n  if own then\n    local w',
-  ]),
+  fault('acquire: an owner does not join', [acquire, 'if not own then return', 'do return']),
   fault('acquire: who joined stays queued', [acquire, 'local w = dequeue(id)', 'local w']),
   fault(
     'acquire: holds doubled on repeat',
-    [acquire, 'if not held then', 'do'],
+    [acquire, 'if held then reply = granted(held) else', 'do'],
     [holders, listed, 'if true then'],
   ),
   fault('acquire: a repeat prolongs the lease', [
     acquire,
-    'reply = granted(lease_of(id))',
+    'reply = granted(held)',
     'reply = granted(join(held, id, ttl))',
   ]),
-  fault('acquire: a join serves nobody', [
+  fault('acquire: a join serves nobody', [acquire, 'if reply or not (', 'if not (']),
+  fault('acquire: who does not wait does not join', [acquire, 'if own then return own end', '']),
+  fault('acquire: a mismatch serves nobody', [acquire, ' or not (agreed() or idle())', '']),
+  fault('acquire: a smaller lease is joined', [
     acquire,
-    'if held or (capacity ~= wanted_capacity and not idle()) then',
-    'if capacity ~= wanted_capacity and not idle() then',
+    'if conflicts(own, weight) then',
+    'if false then',
   ]),
-  fault('acquire: who does not wait does not join', [
+  fault('acquire: who waits must agree anew', [acquire, " or read('w:' .. id)", '']),
+  fault('acquire: who cannot be granted is told nothing', [
     acquire,
-    'if own then return granted(join(own, id, ttl)) end',
-    '',
-  ]),
-  fault('acquire: a mismatch serves nobody', [
-    acquire,
-    'if held or (capacity ~= wanted_capacity and not idle()) then',
-    'if held then',
+    "return rejoin() or { 'mismatch', now, capacity }",
+    "return { 'refused', now, 0 }",
   ]),
   fault('acquire: an idle capacity stays', [
     acquire,
@@ -87,7 +82,11 @@ export const FAULTS: readonly Fault[] = [
   fault('release: the queue is not served', [release, "serve('')\n", '']),
   fault('release: passes never run out', [release, 'h.passes - 1', 'h.passes']),
   fault('release: the fence is passed on', [release, 'h.fence + 1', 'h.fence']),
-  fault('release: passed to an owner', [release, "successor.owner == ''", 'true']),
+  fault('release: passed to an owner', [
+    release,
+    "successor.owner == '' and successor.weight == 1",
+    'true',
+  ]),
   fault('release: passing prolongs', [release, 'expires = h.expires', 'expires = now + 5e6']),
   fault('release: a queued id is not withdrawn', [release, 'elseif withdraw()', 'elseif false']),
   fault('renew: shortens', [renew, 'if held then extend', 'if held then held.expires = 0 extend']),
@@ -104,7 +103,12 @@ export const FAULTS: readonly Fault[] = [
   fault('force: the victim is not told', [force, "push(h.channel, 'r ' .. victim)", '']),
   fault('force: one id ends all', [force, "if id ~= '' then", 'if false then']),
   fault('force: a hold is no lease', [force, 'lease_of(id)', 'read_holder(id)']),
-  fault('inspect: the expired are shown', [inspect, 'if h and h.expires > now', 'if h']),
+  fault('inspect: the expired are shown', [
+    inspect,
+    "local from = '(' .. at",
+    "local from = '-inf'",
+  ]),
+  fault('inspect: the expired are counted', [inspect, 'weight = weight - h.weight', '']),
   fault('inspect: only those shown count', [
     inspect,
     'queue_length(), holders',
@@ -167,7 +171,11 @@ export const FAULTS: readonly Fault[] = [
     'if h.signalled then owed[#owed + 1] = h.signalled end',
     '',
   ]),
-  fault('holders: release passes the signal on', [holders, 'h.signalled = nil', '']),
+  fault('holders: release passes the signal on', [
+    holders,
+    '  h.signalled = nil\n  remove',
+    '  remove',
+  ]),
   fault('serve: the dead are woken', [
     serve,
     "e.channel == '' or push(e.channel, 's ' .. id) then",
@@ -209,8 +217,16 @@ export const FAULTS: readonly Fault[] = [
     "string.format('%.0f', now)",
     "string.format('(%.0f', now)",
   ]),
-  fault('holders: the fence is the time', [holders, 'math.max(fence + 1, now)', 'now']),
-  fault('holders: the fence is a count', [holders, 'math.max(fence + 1, now)', 'fence + 1']),
+  fault('holders: the fence is the time', [
+    holders,
+    'return math.max(fence + 1, now)',
+    'return now',
+  ]),
+  fault('holders: the fence is a count', [
+    holders,
+    'return math.max(fence + 1, now)',
+    'return fence + 1',
+  ]),
   fault('holders: no fences for passes', [holders, 'fence = own + passes', 'fence = own']),
   fault('holders: passes past the fair', [holders, ' or fair_waiting > 0', '']),
   fault('holders: what ends is still used', [holders, 'used = used - h.weight', '']),
@@ -224,7 +240,17 @@ export const FAULTS: readonly Fault[] = [
   fault('serve: order by id', [serve, "'ZADD', queue, w.ticket", "'ZADD', queue, 0"]),
   fault('serve: tickets repeat', [serve, 'math.max(last_ticket + 1, now)', 'now']),
   fault('serve: the place is not given back', [serve, 'if w.ticket == 0 then', 'do']),
-  fault('serve: one permit is never used', [serve, '> capacity then', '>= capacity then']),
+  fault('serve: one permit is never used', [
+    serve,
+    'used + w.weight > capacity then',
+    'used + w.weight >= capacity then',
+  ]),
+  fault('serve: a waiter joins a smaller lease', [serve, 'own.weight < weight', 'false']),
+  fault('serve: one who asks for too much blocks all', [
+    serve,
+    ' or (not own and w.weight > capacity)',
+    '',
+  ]),
   fault('serve: a pushed lease is whole', [serve, 'or math.min(w.ttl, w.claim)', 'or w.ttl']),
   fault('serve: the fair wait for ever', [serve, 'fair_waiting = fair_waiting - w.fair', '']),
   fault('serve: the asker is not spared', [serve, 'id == self or w.channel', 'w.channel']),

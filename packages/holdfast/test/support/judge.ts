@@ -14,11 +14,12 @@ const PASSES_MAX = 3;
 interface Past {
   /** The largest fence of a grant. */
   top: number;
-  readonly fences: Set<number>;
-  readonly holders: Map<string, number>;
+  readonly holders: Map<string, { readonly fence: number; readonly weight: number }>;
   readonly waiters: Map<string, number>;
   readonly parked: Set<string>;
   passes: number;
+  /** The sum of the weights that were held. */
+  held: number;
 }
 
 export class Judge {
@@ -46,17 +47,19 @@ export class Judge {
     }
     const resource = this.engine.resource(key);
     if (command.op === 'inspect' || resource === undefined) return reply;
+    const past = this.#pastOf(key);
     sound(resource);
     parkedApart(resource);
-    exclusion(resource, this.now);
+    past.held = exclusion(resource, this.now, past.held);
     noLostWakeUp(resource, this.now);
-    const past = this.#pastOf(key);
     this.#grantsSince(past, resource, command, reply);
     past.holders.clear();
     past.waiters.clear();
     past.parked.clear();
     for (const { id } of resource.parking.all()) past.parked.add(id);
-    for (const { id, fence } of resource.holders.values()) past.holders.set(id, fence);
+    for (const { id, fence, weight } of resource.holders.values()) {
+      past.holders.set(id, { fence, weight });
+    }
     for (const { id, ticket } of resource.waiters.values()) past.waiters.set(id, ticket);
     return reply;
   }
@@ -65,22 +68,24 @@ export class Judge {
   #grantsSince(past: Past, resource: Resource, command: Command, reply: Reply): void {
     const passed = command.op === 'release' && reply.status === 'passed' ? command.to : undefined;
     const fresh = [...resource.holders.values()]
-      .filter(({ id, fence }) => past.holders.get(id) !== fence)
+      .filter(({ id, fence, weight }) => {
+        const before = past.holders.get(id);
+        return before?.fence !== fence || before.weight < weight;
+      })
       .sort((a, b) => a.fence - b.fence);
     for (const { id, fence } of fresh) {
       this.grants += 1;
       const byPass = id === passed;
-      // where several hold, a lease that is passed on has a fence between those that were granted
-      const grows = byPass && resource.capacity > 1 ? !past.fences.has(fence) : fence > past.top;
-      demand(grows, `I2: fence ${fence} of ${id} after ${past.top}`);
-      past.top = Math.max(past.top, fence);
-      past.fences.add(fence);
+      demand(fence > past.top, `I2: fence ${fence} of ${id} after ${past.top}`);
+      past.top = fence;
       past.passes = byPass ? past.passes + 1 : 0;
-      const bounded = resource.capacity > 1 || past.passes <= PASSES_MAX;
+      const bounded = past.passes <= PASSES_MAX;
       demand(bounded, `I4: ${past.passes} passes in turn`);
       // who was woken by this command came last
       if (byPass) this.overtakings += 1;
       else if (past.parked.has(id)) afterAll(id, past, resource);
+      // who has a lease gets more of it at once or not at all: it cannot wait for itself
+      else if (command.op === 'resize' && past.holders.has(id)) continue;
       else if (!past.parked.has(headOf(resource) ?? ''))
         inTurn(id, past.waiters.get(id) ?? regained(command, id), resource);
     }
@@ -113,7 +118,7 @@ export class Judge {
   }
 
   #pastOf(key: string): Past {
-    const fresh = { top: 0, fences: new Set<number>(), passes: 0 };
+    const fresh = { top: 0, passes: 0, held: 0 };
     const empty = { holders: new Map(), waiters: new Map(), parked: new Set<string>() };
     const past = this.#past.get(key) ?? { ...fresh, ...empty };
     this.#past.set(key, past);
@@ -153,10 +158,13 @@ function parkedApart({ parking, waiters, holders, holds, owed }: Resource): void
   demand(counted === all.length, 'conditions are incomplete');
 }
 
-function exclusion(resource: Resource, now: number): void {
+/** What was held when the capacity was lowered may stay, but nothing may come to it. */
+function exclusion(resource: Resource, now: number, before: number): number {
   const live = [...resource.holders.values()].filter(({ expires }) => expires > now);
   const held = sum(live.map(({ weight }) => weight));
-  demand(held <= resource.capacity, `I1: ${held} of ${resource.capacity} permits are held`);
+  const most = Math.max(resource.capacity, before);
+  demand(held <= most, `I1: ${held} of ${resource.capacity} permits are held`);
+  return held;
 }
 
 function noLostWakeUp(resource: Resource, now: number): void {
@@ -164,8 +172,10 @@ function noLostWakeUp(resource: Resource, now: number): void {
   demand(kept.length === 0, 'I5: an expired lease is kept');
   const head = resource.waiters.get(headOf(resource) ?? '');
   if (head === undefined) return;
-  const joins = resource.leaseOfOwner(head.owner, now) !== undefined;
-  demand(!joins && !resource.fits(head.weight), `I5: ${head.id} waits for nothing`);
+  const own = resource.leaseOfOwner(head.owner, now);
+  demand(own === undefined, `I5: ${head.id} waits for its own owner`);
+  demand(head.weight <= resource.capacity, `I5: ${head.id} waits for what there is not`);
+  demand(!resource.fits(head.weight), `I5: ${head.id} waits for nothing`);
 }
 
 /** Who was granted by the store had nobody before it in the queue. */

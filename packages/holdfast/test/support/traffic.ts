@@ -26,7 +26,7 @@ export interface Step {
   readonly id: Pointer;
   readonly to: Pointer;
   readonly ids: readonly Pointer[];
-  /** Asks for the place back that it had, should it have had one. */
+  /** Asks for the place back that it had, or names the fence or the capacity that there is. */
   readonly again: boolean;
   /** The command as it stands, ids and all. */
   readonly literal?: boolean;
@@ -64,7 +64,7 @@ const acquire = fc.record({
   id,
   owner: fc.constant(''),
   weight: fc.constantFrom(1, 1, 1, 2, 3),
-  // seldom another one than the key's
+  // seldom another one than the one that is agreed
   capacity: fc.constantFrom(...Array.from({ length: 30 }, () => 0), 1, 3, 4),
   ttl,
   claim: fc.constantFrom(1, 3, 20),
@@ -78,12 +78,6 @@ const acquire = fc.record({
   meta: fc.constantFrom('', 'é', '{"host":"h"}'),
 });
 
-/** A mutex never asks for more than there is. */
-const asking = acquire.map((one) => {
-  const capacity = one.capacity || (CAPACITY[one.key] as number);
-  return { ...one, capacity, weight: Math.min(one.weight, capacity) };
-});
-
 const op = <T extends string>(name: T): fc.Arbitrary<T> => fc.constant(name);
 const nobody = fc.constant<Pointer>({ who: 'nobody', pick: 0 });
 const anyId = pointer([4, 'holder'], [3, 'waiter'], [2, 'parked'], [1, 'any']);
@@ -91,6 +85,10 @@ const condition = fc.constantFrom('c1', 'c1', 'c1', 'c2');
 const ids = fc.array(anyId, { maxLength: 4 });
 const none = fc.constant<Pointer[]>([]);
 const limit = fc.constantFrom(1, 50);
+const weight = fc.constantFrom(1, 1, 1, 2, 3, 4);
+const zero = fc.constant(0);
+/** A mutex is seldom anything else. */
+const mostly = fc.constantFrom('k1', 'k2', 'k2', 'k2');
 
 /** Where conditions are used, most of the time. */
 const most = fc.constantFrom('k1', 'k1', 'k1', 'k1', 'k2');
@@ -123,7 +121,7 @@ function kind(
 }
 
 const action = fc.oneof(
-  kind(12, asking, {
+  kind(12, acquire, {
     id: pointer([8, 'newcomer'], [2, 'waiter'], [1, 'holder'], [1, 'any']),
   }),
   kind(7, fc.record({ op: op('release'), key, id, to: id, retention }), {
@@ -145,6 +143,14 @@ const action = fc.oneof(
   kind(3, signalling, {
     id: pointer([8, 'holder'], [1, 'any']),
   }),
+  kind(3, fc.record({ op: op('resize'), key, id, weight, fence: zero, retention }), {
+    id: pointer([8, 'holder'], [1, 'waiter'], [1, 'any']),
+  }),
+  kind(
+    2,
+    fc.record({ op: op('capacity'), key: mostly, from: zero, capacity: weight, retention }),
+    {},
+  ),
 );
 
 const elapsed = fc.oneof(
@@ -161,7 +167,7 @@ const step: fc.Arbitrary<Step> = fc
 
 /** Some who park, and one who signals: chance alone seldom brings that about. */
 const play: fc.Arbitrary<Step[]> = fc
-  .tuple(fc.array(fc.tuple(asking, parking), { minLength: 1, maxLength: 3 }), asking, signalling)
+  .tuple(fc.array(fc.tuple(acquire, parking), { minLength: 1, maxLength: 3 }), acquire, signalling)
   .map(([parks, signaller, signal]) => [
     ...parks.flatMap(([first, second]) => [onMutex(first), onMutex(second)]),
     onMutex(signaller),
@@ -213,10 +219,23 @@ export function commandOf(
     case 'acquire': {
       const who = notParked(one.id);
       const ticket = one.again ? (tickets.get(`${command.key} ${who}`) ?? 0) : 0;
-      return { ...command, id: who, owner: ownerOf(who), ticket };
+      const used = resource !== undefined && !resource.idle;
+      const agreed = used ? resource.capacity : (CAPACITY[command.key] as number);
+      const capacity = command.capacity || agreed;
+      // nobody asks for more than there is
+      const weighs = Math.min(command.weight, capacity);
+      return { ...command, id: who, owner: ownerOf(who), ticket, capacity, weight: weighs };
     }
     case 'release':
       return { ...command, id: at(one.id), to: notParked(one.to) };
+    case 'resize': {
+      const who = at(one.id);
+      const root = resource?.holds.get(who) ?? who;
+      const fence = resource?.holders.get(root)?.fence ?? 0;
+      return { ...command, id: who, fence: one.again ? fence : fence - 1 };
+    }
+    case 'capacity':
+      return { ...command, from: one.again ? (resource?.capacity ?? 0) : 9 };
     case 'renew':
     case 'force':
       return { ...command, id: at(one.id) };

@@ -86,6 +86,14 @@ export class World {
     return this.show(10_000).parked.map(({ id }) => id);
   }
 
+  resize(id: string, weight: number, fence: number): T.ResizeReply {
+    return this.apply({ op: 'resize', key, id, weight, fence, retention });
+  }
+
+  setCapacity(from: number, capacity: number): T.CapacityReply {
+    return this.apply({ op: 'capacity', key, from, capacity, retention });
+  }
+
   show(limit = 100): T.InspectReply {
     return this.apply({ op: 'inspect', key, limit });
   }

@@ -27,6 +27,10 @@ export function encode(command: T.Command): string[] {
       const { id, condition, count, seq, retention } = command;
       return [id, condition, `${count}`, `${seq}`, `${retention}`];
     }
+    case 'resize':
+      return [command.id, `${command.weight}`, `${command.fence}`, `${command.retention}`];
+    case 'capacity':
+      return [`${command.from}`, `${command.capacity}`, `${command.retention}`];
   }
 }
 
@@ -121,11 +125,17 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'queued':
       return { status, now, ticket: a, next: Number(list[3]) };
     case 'refused':
+      if (op === 'resize') return { status, now, fence: a, left: Number(list[3]) };
       return { status, now, next: a };
     case 'full':
       return { status, now, length: a };
     case 'mismatch':
+    case 'changed':
       return { status, now, capacity: a };
+    case 'conflict':
+      return { status, now, weight: a };
+    case 'resized':
+      return { status, now, fence: a, left: Number(list[3]) };
     case 'freed':
     case 'kept':
     case 'passed':
@@ -134,8 +144,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'signalled':
       return { status, now, woken: a, left: Number(list[3]) };
     case 'absent':
-      if (op === 'signal') return { status, now, woken: 0, left: 0 };
-      return op === 'renew' ? { status, now, left: a } : { status, now, holds: a };
+      return absent(op, now);
     case 'renewed':
       return { status, now, left: a };
     case 'forced':
@@ -147,6 +156,15 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     default:
       throw new TypeError(`Holdfast: the script ${op} answered ${JSON.stringify(list)}`);
   }
+}
+
+function absent(op: T.Op, now: number): T.Reply {
+  const status = 'absent';
+  if (op === 'renew') return { status, now, left: 0 };
+  if (op === 'signal') return { status, now, woken: 0, left: 0 };
+  if (op === 'resize') return { status, now, fence: 0, left: 0 };
+  if (op === 'capacity') return { status, now, capacity: 0 };
+  return { status, now, holds: 0 };
 }
 
 function standing(raw: unknown, now: number): T.Standing {

@@ -14,7 +14,7 @@ export interface Script {
 export const scripts = {
   acquire: {
     name: 'acquire',
-    sha: '703239b179665ebdd43c7fc77920b70593b403bf',
+    sha: 'c921ccf7c9c3a44a43a899265c8018288c0b594e',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -73,6 +73,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -80,6 +81,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -139,7 +141,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -226,21 +228,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -259,15 +263,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -289,7 +295,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -297,12 +303,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -433,6 +461,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -445,10 +476,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -456,6 +488,7 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 local function newcomer()
 return {
@@ -466,6 +499,17 @@ end
 local function free()
 return used + weight <= capacity and queue_length() == 0
 end
+local function rejoin()
+local own = lease_of_owner(owner)
+if not own then return nil end
+local w = dequeue(id)
+local signalled = w and w.signalled
+if conflicts(own, weight) then
+if signalled then owed[#owed + 1] = signalled end
+return { 'conflict', now, own.weight }
+end
+return granted(join(own, id, ttl, signalled))
+end
 local function enter()
 local waiter = read_waiter(id)
 if waiter then
@@ -475,8 +519,8 @@ elseif free() then
 return granted(grant(newcomer(), ttl))
 elseif not wait then
 serve('')
-local own = lease_of_owner(owner)
-if own then return granted(join(own, id, ttl)) end
+local own = rejoin()
+if own then return own end
 if free() then return granted(grant(newcomer(), ttl)) end
 return { 'refused', now, next_expiry() }
 elseif ticket == 0 and queue_length() >= max_queue then
@@ -488,39 +532,484 @@ end
 serve(id)
 local h = lease_of(id)
 if h then return granted(h) end
-return { 'queued', now, read_waiter(id).ticket, next_expiry() }
+local queued = read_waiter(id)
+if queued then return { 'queued', now, queued.ticket, next_expiry() } end
+return rejoin() or { 'mismatch', now, capacity }
 end
 drop_expired()
 drop_stale(id)
 settle()
 local held = lease_of(id)
-if not held then
-local own = lease_of_owner(owner)
-if own then
-local w = dequeue(id)
-held = join(own, id, ttl, w and w.signalled)
-end
-end
+local reply
+if held then reply = granted(held) else reply = rejoin() end
 local function idle()
 return used == 0 and queue_length() == 0 and parked_count() == 0
 end
-if held or (capacity ~= wanted_capacity and not idle()) then serve('') end
-if capacity ~= wanted_capacity and idle() then capacity = wanted_capacity end
-local reply
-if held then
-reply = granted(lease_of(id))
-elseif capacity ~= wanted_capacity then
-reply = { 'mismatch', now, capacity }
-else
-reply = enter()
+local function agreed()
+return capacity == wanted_capacity or read('w:' .. id)
+end
+if reply or not (agreed() or idle()) then serve('') end
+if capacity ~= wanted_capacity and idle() then set_capacity(wanted_capacity) end
+if not reply then
+reply = agreed() and enter() or { 'mismatch', now, capacity }
 end
 flush()
 return reply
 ` as string,
   },
+  capacity: {
+    name: 'capacity',
+    sha: 'fb2708a29897c3e1d868ba27c124e4847d91f98d',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'from',
+      'wanted',
+      'retention',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local from = tonumber(ARGV[1])
+local wanted = tonumber(ARGV[2])
+local retention = tonumber(ARGV[3])
+local id = ''
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+local many = false
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
+sole = h.id and h
+if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local collect
+local function flush()
+collect()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
+end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
+local EXPIRE_LIMIT = 1000
+local owed = {}
+local function read_holder(id)
+if not many then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
+return h
+end
+local function save_holder(h)
+if not many then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local more = false
+local function next_expiry()
+local first = sole and sole.expires
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if many then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if not many then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
+end
+local function drop_expired()
+if not known then return end
+drop_silent(EXPIRE_LIMIT)
+if not many then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
+})
+end
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function leave(h, id)
+if h.owner ~= '' then
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+local signal = { w.signalled }
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+redis.set_repl(redis.REPL_NONE)
+local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
+local function serve(self)
+settle()
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
+end
+end
+end
+more = queue_length() > 0
+end
+if not known then return { 'absent', now, 0 } end
+drop_expired()
+settle()
+local idle = used == 0 and queue_length() == 0
+local agreed = capacity == from or capacity == wanted
+if (agreed or idle) and parked_count() == 0 then set_capacity(wanted) end
+serve('')
+flush()
+return { capacity == wanted and 'changed' or 'mismatch', now, capacity }
+` as string,
+  },
   force: {
     name: 'force',
-    sha: 'f8b3da93c83f73eef53661681f1ae792ab967812',
+    sha: '117d4d25c3a9281b86279f526607935ebed90e59',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -537,6 +1026,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -544,6 +1034,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -603,7 +1094,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -690,21 +1181,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -723,15 +1216,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -753,7 +1248,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -761,12 +1256,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -897,6 +1414,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -909,10 +1429,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -920,6 +1441,7 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 local FORCE_LIMIT = 1000
 local function doomed()
@@ -927,7 +1449,7 @@ if id ~= '' then
 local h = lease_of(id)
 return h and { h.id } or {}
 end
-if capacity == 1 then return sole and { sole.id } or {} end
+if not many then return sole and { sole.id } or {} end
 return redis.call('ZRANGE', expiries, 0, FORCE_LIMIT - 1)
 end
 if not known then return { 'forced', now, 0 } end
@@ -945,7 +1467,7 @@ return { 'forced', now, #victims }
   },
   inspect: {
     name: 'inspect',
-    sha: '9eb958eb8bc9f054bd5ab4c0b2290e6eee0798a2',
+    sha: 'ee338dbf56b98f6747e520584b9c510774340ee3',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'limit',
@@ -962,6 +1484,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -969,6 +1492,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -1028,7 +1552,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -1115,21 +1639,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -1148,15 +1674,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -1178,7 +1706,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -1186,12 +1714,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -1322,6 +1872,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -1334,10 +1887,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -1345,6 +1899,7 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 local function shown_holds(h)
 local ids = {}
@@ -1354,23 +1909,29 @@ end
 return ids
 end
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
-local ids = {}
-if capacity == 1 then
-if sole then ids = { sole.id } end
+local ids, over, count, weight = {}, {}, 0, used
+if not many then
+local live = sole and sole.expires > now
+ids, over, count = { live and sole.id }, { not live and sole and sole.id }, live and 1 or 0
 else
-ids = redis.call('ZRANGE', expiries, 0, -1)
+local at = string.format('%.0f', now)
+local from = '(' .. at
+ids = redis.call('ZRANGE', expiries, from, '+inf', 'BYSCORE', 'LIMIT', 0, limit)
+over = redis.call('ZRANGE', expiries, '-inf', at, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+count = redis.call('ZCOUNT', expiries, from, '+inf')
 end
-local holders, count, weight = {}, 0, 0
+for _, id in ipairs(over) do
+local h = id and read_holder(id)
+if h then weight = weight - h.weight end
+end
+local holders = {}
 for _, id in ipairs(ids) do
-local h = read_holder(id)
-if h and h.expires > now then
-count, weight = count + 1, weight + h.weight
-if count <= limit then
+local h = id and read_holder(id)
+if h then
 local left, holds = h.expires - now, hold_count(h)
-holders[count] = {
+holders[#holders + 1] = {
 id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta, shown_holds(h),
 }
-end
 end
 end
 local waiters = {}
@@ -1393,7 +1954,7 @@ parked_count(), parked,
   },
   park: {
     name: 'park',
-    sha: '38cb2eb759f0346cba34b2e46d852fc3abb5107d',
+    sha: 'b7b0cade2924d8164b921d46ab4d294f3c5c0694',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -1430,6 +1991,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -1437,6 +1999,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -1496,7 +2059,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -1583,21 +2146,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -1616,15 +2181,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -1646,7 +2213,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -1654,12 +2221,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -1790,6 +2379,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -1802,10 +2394,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -1813,6 +2406,7 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 local function park_instead_of(h)
 local since = math.max(last_ticket + 1, now)
@@ -1835,7 +2429,7 @@ elseif not lease_of(as) then
 local h = lease_of(id)
 if not h then return { 'absent', now } end
 local holds = hold_count(h)
-if holds > 1 or capacity ~= 1 then return { 'shared', now, holds } end
+if holds > 1 or capacity ~= 1 or h.weight ~= 1 then return { 'shared', now, holds } end
 local length = parked_count()
 if want == 'signal' and length >= max_parked then return { 'full', now, length } end
 leave(h, id)
@@ -1886,7 +2480,7 @@ return refusal or standing()
   },
   poll: {
     name: 'poll',
-    sha: 'f2962538a91fb924270a35037e1830b896f510df',
+    sha: 'c1f3ad6bf5a9af2daf18958e49458903ca7d4477',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'retention',
@@ -1904,6 +2498,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -1911,6 +2506,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -1970,7 +2566,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -2057,21 +2653,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -2090,15 +2688,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -2120,7 +2720,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -2128,12 +2728,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -2264,6 +2886,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -2276,10 +2901,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -2287,6 +2913,7 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 local function standing(id)
 local h = lease_of(id)
@@ -2309,7 +2936,7 @@ return { 'polled', now, next_expiry(), standings }
   },
   release: {
     name: 'release',
-    sha: 'd35400875cda6a87c8217cda8f97f1c6dd52fbfe',
+    sha: '7a74cb104a910a5b5c22474b69ced68e5947e4aa',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -2337,6 +2964,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -2344,6 +2972,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -2403,7 +3032,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -2490,21 +3119,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -2523,15 +3154,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -2553,7 +3186,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -2561,12 +3194,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -2697,6 +3352,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -2709,10 +3367,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -2720,10 +3379,11 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 local function may_pass(h, successor)
 if to == '' or h.passes == 0 or h.owner ~= '' then return false end
-return not successor or successor.owner == ''
+return not successor or (successor.owner == '' and successor.weight == 1)
 end
 local function let_go(h)
 if not leave(h, id) then return 'kept' end
@@ -2763,7 +3423,7 @@ return { status, now, status == 'kept' and hold_count(read_holder(held.id)) or 0
   },
   renew: {
     name: 'renew',
-    sha: '3ddef14a7d87279905d8154a0853e6447b6cd808',
+    sha: 'fa4f66605332bd1a3bf6149cfcb216ce513d10dd',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -2782,6 +3442,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -2789,6 +3450,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -2848,7 +3510,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -2935,21 +3597,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -2968,15 +3632,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -2998,7 +3664,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -3006,12 +3672,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -3142,6 +3830,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -3154,10 +3845,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -3165,6 +3857,7 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 if not known then return { 'absent', now, 0 } end
 drop_expired()
@@ -3176,9 +3869,467 @@ if not held then return { 'absent', now, 0 } end
 return { 'renewed', now, lease_of(id).expires - now }
 ` as string,
   },
+  resize: {
+    name: 'resize',
+    sha: 'e578a2bbfe9a429107923d04dbd4a2ef02c47017',
+    keys: ['resource', 'queue', 'expiries'],
+    args: [
+      'id',
+      'weight',
+      'own_fence',
+      'retention',
+    ],
+    source: `local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local weight = tonumber(ARGV[2])
+local own_fence = tonumber(ARGV[3])
+local retention = tonumber(ARGV[4])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local seen = redis.call('HGET', resource, 's')
+local CHUNK = 1000
+local known = seen and true
+local loaded, writes = {}, {}
+local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local sole -- the only lease of a mutex
+local many = false
+if known then
+local h = {}
+capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
+h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
+h.left = cmsgpack.unpack(seen)
+sole = h.id and h
+if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
+local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+end
+local function read(field)
+local value = writes[field]
+if value == nil then value = loaded[field] end
+if value == nil then
+value = redis.call('HGET', resource, field)
+loaded[field] = value
+end
+return value
+end
+local function forget_at(retention)
+return math.floor((math.max(now, latest) + retention * 1000) / 1000)
+end
+local guarded = false
+local function guard()
+if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+guarded = true
+end
+local function with_signals(h)
+if not h.signalled and not h.seq then return h.meta end
+return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+end
+local function pack_summary()
+if not sole then
+return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+end
+return cmsgpack.pack(
+capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
+sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
+with_signals(sole))
+end
+local function in_chunks(command, list)
+for from = 1, #list, CHUNK do
+redis.call(command, resource, unpack(list, from, math.min(from + CHUNK - 1, #list)))
+end
+end
+local collect
+local function flush()
+collect()
+local at = forget_at(retention)
+if known then redis.call('PEXPIREAT', resource, at) end
+writes.s = pack_summary()
+local set, deleted = {}, {}
+for field, value in pairs(writes) do
+if value then
+set[#set + 1] = field
+set[#set + 1] = value
+elseif loaded[field] then
+deleted[#deleted + 1] = field
+end
+end
+in_chunks('HDEL', deleted)
+in_chunks('HSET', set)
+if not known then redis.call('PEXPIREAT', resource, at) end
+if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
+end
+local entries, chains, changed = {}, {}, {}
+local function chain(name)
+local c = chains[name]
+if not c then
+c = { first = '', last = '', count = 0 }
+local packed = known and (name == 'l' or chain('l').count > 0) and read(name)
+if packed then c.first, c.last, c.count = cmsgpack.unpack(packed) end
+chains[name] = c
+end
+return c
+end
+local function parked_count()
+return chain('l').count
+end
+local function read_parked(id)
+if entries[id] == nil then
+local packed = parked_count() > 0 and read('c:' .. id)
+local e = packed and { id = id }
+if e then
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+end
+entries[id] = e
+end
+return entries[id] or nil
+end
+local function change(id)
+changed[id] = true
+return read_parked(id)
+end
+local function link(name, e, back, forth)
+local c = chain(name)
+e[back], e[forth] = c.last, ''
+if c.last ~= '' then change(c.last)[forth] = e.id else c.first = e.id end
+c.last, c.count, c.changed = e.id, c.count + 1, true
+end
+local function unlink(name, e, back, forth)
+local c = chain(name)
+if e[back] ~= '' then change(e[back])[forth] = e[forth] else c.first = e[forth] end
+if e[forth] ~= '' then change(e[forth])[back] = e[back] else c.last = e[back] end
+c.count, c.changed = c.count - 1, true
+end
+local function add_parked(e)
+link('l:' .. e.condition, e, 'ahead', 'behind')
+link('l', e, 'older', 'newer')
+entries[e.id], changed[e.id] = e, true
+end
+local function remove_parked(id)
+local e = read_parked(id)
+if not e then return nil end
+unlink('l:' .. e.condition, e, 'ahead', 'behind')
+unlink('l', e, 'older', 'newer')
+entries[id], changed[id] = false, true
+return e
+end
+local function hear(id)
+local e = read_parked(id)
+if not e or e.till - now >= retention * 500 then return end
+unlink('l', e, 'older', 'newer')
+link('l', e, 'older', 'newer')
+e.till, changed[id] = now + retention * 1000, true
+end
+local function drop_silent(limit)
+for _ = 1, limit do
+local id = chain('l').first
+if id == '' or read_parked(id).till > now then return end
+remove_parked(id)
+end
+end
+collect = function()
+for id in pairs(changed) do
+local e = entries[id]
+writes['c:' .. id] = e and cmsgpack.pack(
+e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+e.meta, e.ahead, e.behind, e.older, e.newer)
+end
+for name, c in pairs(chains) do
+if c.changed then
+writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
+end
+end
+end
+local EXPIRE_LIMIT = 1000
+local owed = {}
+local function read_holder(id)
+if not many then return sole and sole.id == id and sole or nil end
+local packed = read('h:' .. id)
+if not packed then return nil end
+local h = { id = id }
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
+return h
+end
+local function save_holder(h)
+if not many then
+sole = h
+return
+end
+writes['h:' .. h.id] = cmsgpack.pack(
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
+end
+local function hold_count(h)
+if h.owner == '' then return 1 end
+local _, spaces = string.gsub(h.holds, '[^ ]+', '')
+return spaces
+end
+local function lease_of(id)
+local root = read('r:' .. id)
+local h = read_holder(root or id)
+if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+return h
+end
+local function lease_of_owner(owner)
+local root = owner ~= '' and read('p:' .. owner)
+local h = root and read_holder(root)
+if not h or h.expires <= now then return nil end
+return h
+end
+local more = false
+local function next_expiry()
+local first = sole and sole.expires
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+return first and math.max(0, first - now) or 0
+end
+local function extend(h, expires)
+h.expires = math.max(h.expires, expires)
+save_holder(h)
+if many then
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+latest = math.max(latest, h.expires)
+end
+local function add(h)
+used = used + h.weight
+if h.owner ~= '' then
+writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+end
+extend(h, h.expires)
+return h
+end
+local function remove(h)
+if h.signalled then owed[#owed + 1] = h.signalled end
+if h.owner ~= '' then
+if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
+for id in string.gmatch(h.holds, '[^ ]+') do
+if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+end
+end
+if not many then
+sole = nil
+else
+writes['h:' .. h.id] = false
+guard()
+redis.call('ZREM', expiries, h.id)
+end
+used = used - h.weight
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
+end
+local function drop_expired()
+if not known then return end
+drop_silent(EXPIRE_LIMIT)
+if not many then
+if sole and sole.expires <= now then remove(sole) end
+return
+end
+local till = string.format('%.0f', now)
+local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+for _, id in ipairs(due) do
+local h = read_holder(id)
+if h then remove(h) else redis.call('ZREM', expiries, id) end
+end
+end
+local function drop_stale(id)
+local h = read_holder(id)
+if h and h.expires <= now then remove(h) end
+end
+local function terms(w)
+local passes = w.passes
+if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
+return math.max(fence + 1, now), passes
+end
+local function grant(w, lease)
+local own, passes = terms(w)
+fence = own + passes
+return add({
+id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
+fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+signalled = w.signalled,
+})
+end
+local function join(h, id, lease, signalled)
+h.signalled = h.signalled or signalled
+if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
+writes['r:' .. id] = h.id
+h.holds = h.holds .. id .. ' '
+end
+extend(h, now + lease * 1000)
+return h
+end
+local function leave(h, id)
+if h.owner ~= '' then
+local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
+h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
+writes['r:' .. id] = false
+save_holder(h)
+if h.holds ~= ' ' then return false end
+end
+h.signalled = nil
+remove(h)
+return true
+end
+local function granted(h)
+return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+end
+local SERVE_LIMIT = 1000
+local SIGNAL_LIMIT = 1000
+local function read_waiter(id)
+local packed = read('w:' .. id)
+if not packed then return nil end
+local w = { id = id }
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
+cmsgpack.unpack(packed)
+return w
+end
+local function save_waiter(w)
+local signal = { w.signalled }
+writes['w:' .. w.id] = cmsgpack.pack(
+w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+unpack(signal))
+end
+local function queue_length()
+return last_ticket > 0 and redis.call('ZCARD', queue) or 0
+end
+local function enqueue(w)
+if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+last_ticket = math.max(last_ticket, w.ticket)
+guard()
+redis.call('ZADD', queue, w.ticket, w.id)
+save_waiter(w)
+fair_waiting = fair_waiting + w.fair
+end
+local function dequeue(id)
+local w = read_waiter(id)
+if not w then return nil end
+guard()
+redis.call('ZREM', queue, id)
+writes['w:' .. id] = false
+fair_waiting = fair_waiting - w.fair
+return w
+end
+local dead = {}
+local function push(channel, message)
+if dead[channel] then return false end
+guard()
+redis.set_repl(redis.REPL_NONE)
+local receivers = redis.pcall('PUBLISH', channel, message)
+redis.set_repl(redis.REPL_ALL)
+dead[channel] = receivers == 0
+return receivers ~= 0
+end
+local function wake(condition, count)
+if parked_count() == 0 then return 0 end
+local woken = 0
+for _ = 1, SIGNAL_LIMIT do
+local id = chain('l:' .. condition).first
+if id == '' or (count > 0 and woken >= count) then break end
+local e = remove_parked(id)
+if e.channel == '' or push(e.channel, 's ' .. id) then
+e.ticket, e.signalled = 0, condition
+enqueue(e)
+woken = woken + 1
+end
+end
+return woken
+end
+local function settle()
+local list = owed
+owed = {}
+for _, condition in ipairs(list) do wake(condition, 1) end
+end
+local function announce(w, own, lease)
+local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+if own then
+h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+holds = hold_count(own) + 1
+else
+h_fence, passes = terms(w)
+end
+local message = string.format(
+'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+return push(w.channel, message)
+end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
+local function serve(self)
+settle()
+if last_ticket == 0 then return end
+for _ = 1, SERVE_LIMIT do
+local id = redis.call('ZRANGE', queue, 0, 0)[1]
+if not id then return end
+local w = read_waiter(id)
+if not w then
+guard()
+redis.call('ZREM', queue, id)
+else
+local own = lease_of_owner(w.owner)
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
+dequeue(id)
+local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
+if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+else
+if w.signalled then owed[#owed + 1] = w.signalled end
+settle()
+end
+end
+end
+more = queue_length() > 0
+end
+local function weigh(h)
+if weight == h.weight then return 'resized' end
+if own_fence ~= h.fence or hold_count(h) > 1 then return 'refused' end
+if weight > h.weight and used - h.weight + weight > capacity then return 'refused' end
+resize(h, weight)
+return 'resized'
+end
+if not known then return { 'absent', now, 0, 0 } end
+drop_expired()
+settle()
+local held = lease_of(id)
+local status = held and weigh(held) or 'absent'
+serve('')
+flush()
+if not held then return { status, now, 0, 0 } end
+return { status, now, held.fence, held.expires - now }
+` as string,
+  },
   signal: {
     name: 'signal',
-    sha: '952bd803a9201f663bf526b9a6be2086b9618f10',
+    sha: '19ca677d77972fdeb57f23349844d360fb8d659d',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -3201,6 +4352,7 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local many = false
 if known then
 local h = {}
 capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -3208,6 +4360,7 @@ h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.se
 h.left = cmsgpack.unpack(seen)
 sole = h.id and h
 if h.signalled == '' then h.signalled = nil end
+many = capacity ~= 1 or (used > 0 and not sole)
 local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
 for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
 loaded[names[index]] = value
@@ -3267,7 +4420,7 @@ in_chunks('HDEL', deleted)
 in_chunks('HSET', set)
 if not known then redis.call('PEXPIREAT', resource, at) end
 if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+if many then redis.call('PEXPIREAT', expiries, at) end
 end
 local entries, chains, changed = {}, {}, {}
 local function chain(name)
@@ -3354,21 +4507,23 @@ end
 local EXPIRE_LIMIT = 1000
 local owed = {}
 local function read_holder(id)
-if capacity == 1 then return sole and sole.id == id and sole or nil end
+if not many then return sole and sole.id == id and sole or nil end
 local packed = read('h:' .. id)
 if not packed then return nil end
 local h = { id = id }
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-cmsgpack.unpack(packed)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+if h.signalled == '' then h.signalled = nil end
 return h
 end
 local function save_holder(h)
-if capacity == 1 then
+if not many then
 sole = h
 return
 end
 writes['h:' .. h.id] = cmsgpack.pack(
-h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+with_signals(h))
 end
 local function hold_count(h)
 if h.owner == '' then return 1 end
@@ -3387,15 +4542,17 @@ local h = root and read_holder(root)
 if not h or h.expires <= now then return nil end
 return h
 end
+local more = false
 local function next_expiry()
 local first = sole and sole.expires
-if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+if more then return 0 end
+if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
 return first and math.max(0, first - now) or 0
 end
 local function extend(h, expires)
 h.expires = math.max(h.expires, expires)
 save_holder(h)
-if capacity ~= 1 then
+if many then
 guard()
 redis.call('ZADD', expiries, h.expires, h.id)
 end
@@ -3417,7 +4574,7 @@ for id in string.gmatch(h.holds, '[^ ]+') do
 if read('r:' .. id) == h.id then writes['r:' .. id] = false end
 end
 end
-if capacity == 1 then
+if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
@@ -3425,12 +4582,34 @@ guard()
 redis.call('ZREM', expiries, h.id)
 end
 used = used - h.weight
-if used == 0 then latest = 0 end
+if used == 0 then
+latest, many = 0, capacity ~= 1
+end
+end
+local function set_capacity(wanted)
+if wanted > 1 and sole then
+local h = sole
+sole, many = nil, true
+h.passes = 0
+save_holder(h)
+guard()
+redis.call('ZADD', expiries, h.expires, h.id)
+end
+capacity = wanted
+if used == 0 then many = capacity ~= 1 end
+end
+local function resize(h, wanted)
+if wanted > h.weight then
+fence = math.max(fence + 1, now)
+h.fence = fence
+end
+used, h.weight = used + wanted - h.weight, wanted
+save_holder(h)
 end
 local function drop_expired()
 if not known then return end
 drop_silent(EXPIRE_LIMIT)
-if capacity == 1 then
+if not many then
 if sole and sole.expires <= now then remove(sole) end
 return
 end
@@ -3561,6 +4740,9 @@ local message = string.format(
 'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
 return push(w.channel, message)
 end
+local function conflicts(own, weight)
+return own and own.weight < weight
+end
 local function serve(self)
 settle()
 if last_ticket == 0 then return end
@@ -3573,10 +4755,11 @@ guard()
 redis.call('ZREM', queue, id)
 else
 local own = lease_of_owner(w.owner)
-if not own and used + w.weight > capacity then return end
+local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+if not hopeless and not own and used + w.weight > capacity then return end
 dequeue(id)
 local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-if id == self or w.channel == '' or announce(w, own, lease) then
+if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
 if own then join(own, id, lease, w.signalled) else grant(w, lease) end
 else
 if w.signalled then owed[#owed + 1] = w.signalled end
@@ -3584,6 +4767,7 @@ settle()
 end
 end
 end
+more = queue_length() > 0
 end
 if not known then return { 'absent', now, 0, 0 } end
 drop_expired()

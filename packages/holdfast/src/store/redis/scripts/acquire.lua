@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where the capacity is above 1
+    expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition
     owner      string  who may enter again, or ''
@@ -21,7 +21,7 @@
   REPLY
     now (a number and no list: granted in the ordinary case, with now as fence, for ttl)
     | granted now fence left passes holds | queued now ticket next | refused now next
-    | full now length | mismatch now capacity
+    | full now length | mismatch now capacity | conflict now weight
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
@@ -74,6 +74,19 @@ local function free()
   return used + weight <= capacity and queue_length() == 0
 end
 
+-- An acquisition by the owner of a live lease joins that lease, or cannot have what it asks for.
+local function rejoin()
+  local own = lease_of_owner(owner)
+  if not own then return nil end
+  local w = dequeue(id)
+  local signalled = w and w.signalled
+  if conflicts(own, weight) then
+    if signalled then owed[#owed + 1] = signalled end
+    return { 'conflict', now, own.weight }
+  end
+  return granted(join(own, id, ttl, signalled))
+end
+
 local function enter()
   local waiter = read_waiter(id)
   if waiter then
@@ -84,8 +97,8 @@ local function enter()
   elseif not wait then
     serve('')
     -- its owner may have been served just now
-    local own = lease_of_owner(owner)
-    if own then return granted(join(own, id, ttl)) end
+    local own = rejoin()
+    if own then return own end
     if free() then return granted(grant(newcomer(), ttl)) end
     return { 'refused', now, next_expiry() }
   elseif ticket == 0 and queue_length() >= max_queue then
@@ -97,33 +110,29 @@ local function enter()
   serve(id)
   local h = lease_of(id)
   if h then return granted(h) end
-  return { 'queued', now, read_waiter(id).ticket, next_expiry() }
+  local queued = read_waiter(id)
+  if queued then return { 'queued', now, queued.ticket, next_expiry() } end
+  return rejoin() or { 'mismatch', now, capacity }
 end
 
 drop_expired()
 drop_stale(id)
 settle()
 local held = lease_of(id)
-if not held then
-  local own = lease_of_owner(owner)
-  if own then
-    local w = dequeue(id)
-    held = join(own, id, ttl, w and w.signalled)
-  end
-end
+local reply
+if held then reply = granted(held) else reply = rejoin() end
 local function idle()
   return used == 0 and queue_length() == 0 and parked_count() == 0
 end
+-- Who waits already is served in turn, whatever was agreed when it came.
+local function agreed()
+  return capacity == wanted_capacity or read('w:' .. id)
+end
 -- What expired, or a place in the queue that was left to join, may have made room for others.
-if held or (capacity ~= wanted_capacity and not idle()) then serve('') end
-if capacity ~= wanted_capacity and idle() then capacity = wanted_capacity end
-local reply
-if held then
-  reply = granted(lease_of(id))
-elseif capacity ~= wanted_capacity then
-  reply = { 'mismatch', now, capacity }
-else
-  reply = enter()
+if reply or not (agreed() or idle()) then serve('') end
+if capacity ~= wanted_capacity and idle() then set_capacity(wanted_capacity) end
+if not reply then
+  reply = agreed() and enter() or { 'mismatch', now, capacity }
 end
 flush()
 return reply

@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where the capacity is above 1
+    expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition whose lease ends, or '' for all
     retention  ms      how long the resource is remembered
@@ -20,7 +20,7 @@ local function doomed()
     local h = lease_of(id)
     return h and { h.id } or {}
   end
-  if capacity == 1 then return sole and { sole.id } or {} end
+  if not many then return sole and { sole.id } or {} end
   return redis.call('ZRANGE', expiries, 0, FORCE_LIMIT - 1)
 end
 

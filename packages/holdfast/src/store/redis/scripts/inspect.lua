@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where the capacity is above 1
+    expiries   zset    leases by expiry, where there may be many
   ARGV
     limit      int     holders, waiters, and holds of an owner to show at most
   REPLY
@@ -29,23 +29,31 @@ end
 
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
-local ids = {}
-if capacity == 1 then
-  if sole then ids = { sole.id } end
+-- However many hold, no more of them are read than are shown, and no more of the expired than one
+-- command removes: those beyond still count.
+local ids, over, count, weight = {}, {}, 0, used
+if not many then
+  local live = sole and sole.expires > now
+  ids, over, count = { live and sole.id }, { not live and sole and sole.id }, live and 1 or 0
 else
-  ids = redis.call('ZRANGE', expiries, 0, -1)
+  local at = string.format('%.0f', now)
+  local from = '(' .. at
+  ids = redis.call('ZRANGE', expiries, from, '+inf', 'BYSCORE', 'LIMIT', 0, limit)
+  over = redis.call('ZRANGE', expiries, '-inf', at, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+  count = redis.call('ZCOUNT', expiries, from, '+inf')
 end
-local holders, count, weight = {}, 0, 0
+for _, id in ipairs(over) do
+  local h = id and read_holder(id)
+  if h then weight = weight - h.weight end
+end
+local holders = {}
 for _, id in ipairs(ids) do
-  local h = read_holder(id)
-  if h and h.expires > now then
-    count, weight = count + 1, weight + h.weight
-    if count <= limit then
-      local left, holds = h.expires - now, hold_count(h)
-      holders[count] = {
-        id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta, shown_holds(h),
-      }
-    end
+  local h = id and read_holder(id)
+  if h then
+    local left, holds = h.expires - now, hold_count(h)
+    holders[#holders + 1] = {
+      id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta, shown_holds(h),
+    }
   end
 end
 local waiters = {}

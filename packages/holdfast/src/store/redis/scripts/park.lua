@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where the capacity is above 1
+    expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition whose lease is given up
     as         string  the acquisition that waits
@@ -58,7 +58,7 @@ local function enter()
     local h = lease_of(id)
     if not h then return { 'absent', now } end
     local holds = hold_count(h)
-    if holds > 1 or capacity ~= 1 then return { 'shared', now, holds } end
+    if holds > 1 or capacity ~= 1 or h.weight ~= 1 then return { 'shared', now, holds } end
     local length = parked_count()
     if want == 'signal' and length >= max_parked then return { 'full', now, length } end
     leave(h, id)

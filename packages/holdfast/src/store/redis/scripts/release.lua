@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where the capacity is above 1
+    expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition
     to         string  the waiter of the same process to pass the lease on to, or ''
@@ -29,10 +29,10 @@ if seen and to == '' then
 end
 --- @include "lib/serve.lua"
 
--- Only a mutex has passes, so there is no other holder, and all weights are the same.
+-- Only a mutex has passes, so there is no other holder.
 local function may_pass(h, successor)
   if to == '' or h.passes == 0 or h.owner ~= '' then return false end
-  return not successor or successor.owner == ''
+  return not successor or (successor.owner == '' and successor.weight == 1)
 end
 
 local function let_go(h)

@@ -2,7 +2,7 @@
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
-    expiries   zset    leases by expiry, where the capacity is above 1
+    expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition that signals, and must hold
     condition  string  whose waiters are woken

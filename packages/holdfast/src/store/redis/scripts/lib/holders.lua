@@ -1,8 +1,8 @@
 --- @include "lib/parking.lua"
 -- Leases: see engine/resource.ts, whose functions these are.
 --
--- Where the capacity is above 1, each has a field, and `expiries` orders them by expiry; where it
--- is 1, there is one at most, and it is part of the summary.
+-- Where there may be many, each has a field, and `expiries` orders them by expiry; where there is
+-- one at most, it is part of the summary.
 local EXPIRE_LIMIT = 1000
 
 -- Conditions whose signal brought somebody who ended without having acted on it: the next parked
@@ -10,22 +10,24 @@ local EXPIRE_LIMIT = 1000
 local owed = {}
 
 local function read_holder(id)
-  if capacity == 1 then return sole and sole.id == id and sole or nil end
+  if not many then return sole and sole.id == id and sole or nil end
   local packed = read('h:' .. id)
   if not packed then return nil end
   local h = { id = id }
-  h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta =
-    cmsgpack.unpack(packed)
+  h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+    h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+  if h.signalled == '' then h.signalled = nil end
   return h
 end
 
 local function save_holder(h)
-  if capacity == 1 then
+  if not many then
     sole = h
     return
   end
   writes['h:' .. h.id] = cmsgpack.pack(
-    h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta)
+    h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+    with_signals(h))
 end
 
 -- An owner's holds are a text in which each id has a space on both sides.
@@ -50,10 +52,14 @@ local function lease_of_owner(owner)
   return h
 end
 
--- Microseconds until the next lease may end, 0 if none is held.
+-- Set if the queue was served in part only.
+local more = false
+
+-- Microseconds until the next lease may end, 0 if none is held or there is more to serve.
 local function next_expiry()
   local first = sole and sole.expires
-  if capacity ~= 1 then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+  if more then return 0 end
+  if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
   return first and math.max(0, first - now) or 0
 end
 
@@ -61,7 +67,7 @@ end
 local function extend(h, expires)
   h.expires = math.max(h.expires, expires)
   save_holder(h)
-  if capacity ~= 1 then
+  if many then
     guard()
     redis.call('ZADD', expiries, h.expires, h.id)
   end
@@ -86,7 +92,7 @@ local function remove(h)
       if read('r:' .. id) == h.id then writes['r:' .. id] = false end
     end
   end
-  if capacity == 1 then
+  if not many then
     sole = nil
   else
     writes['h:' .. h.id] = false
@@ -94,13 +100,40 @@ local function remove(h)
     redis.call('ZREM', expiries, h.id)
   end
   used = used - h.weight
-  if used == 0 then latest = 0 end
+  if used == 0 then
+    latest, many = 0, capacity ~= 1
+  end
+end
+
+-- From now on so much may be granted. What is held stays held.
+local function set_capacity(wanted)
+  if wanted > 1 and sole then
+    local h = sole
+    sole, many = nil, true
+    -- a fence reserved for a pass could be used after others have been granted greater ones
+    h.passes = 0
+    save_holder(h)
+    guard()
+    redis.call('ZADD', expiries, h.expires, h.id)
+  end
+  capacity = wanted
+  if used == 0 then many = capacity ~= 1 end
+end
+
+-- Gives a lease another weight; more of it is a new grant (I2).
+local function resize(h, wanted)
+  if wanted > h.weight then
+    fence = math.max(fence + 1, now)
+    h.fence = fence
+  end
+  used, h.weight = used + wanted - h.weight, wanted
+  save_holder(h)
 end
 
 local function drop_expired()
   if not known then return end
   drop_silent(EXPIRE_LIMIT)
-  if capacity == 1 then
+  if not many then
     if sole and sole.expires <= now then remove(sole) end
     return
   end

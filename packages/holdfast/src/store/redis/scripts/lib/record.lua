@@ -1,9 +1,9 @@
 --- @include "lib/look.lua"
 -- The main record of a resource: a hash.
 --
---   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, and, if the
---               capacity is 1 and somebody holds, the only lease
---   h:<id>      a lease, where the capacity is above 1
+--   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, and, if it
+--               was granted at a capacity of 1, the only lease
+--   h:<id>      a lease, if it was not
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
 --   r:<id>      the lease that an owner's hold belongs to
@@ -20,6 +20,9 @@ local known = seen and true
 local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+-- True if leases have fields. A capacity of 1 does not mean that they have none: it may have been
+-- greater when they were granted. It says where the next one goes once nobody holds.
+local many = false
 if known then
   local h = {}
   capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
@@ -27,6 +30,7 @@ if known then
     h.left = cmsgpack.unpack(seen)
   sole = h.id and h
   if h.signalled == '' then h.signalled = nil end
+  many = capacity ~= 1 or (used > 0 and not sole)
   local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
   for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
     loaded[names[index]] = value
@@ -100,5 +104,5 @@ local function flush()
   in_chunks('HSET', set)
   if not known then redis.call('PEXPIREAT', resource, at) end
   if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-  if capacity ~= 1 then redis.call('PEXPIREAT', expiries, at) end
+  if many then redis.call('PEXPIREAT', expiries, at) end
 end

@@ -96,6 +96,11 @@ local function announce(w, own, lease)
   return push(w.channel, message)
 end
 
+-- Whether the live lease of an owner is none that it may join with that weight.
+local function conflicts(own, weight)
+  return own and own.weight < weight
+end
+
 -- Grants what can be granted, in order. `self` is the asker: its reply tells it.
 local function serve(self)
   settle()
@@ -109,10 +114,12 @@ local function serve(self)
       redis.call('ZREM', queue, id)
     else
       local own = lease_of_owner(w.owner)
-      if not own and used + w.weight > capacity then return end
+      -- waiting leads nowhere: for its owner's own smaller lease, or for more than there is
+      local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+      if not hopeless and not own and used + w.weight > capacity then return end
       dequeue(id)
       local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-      if id == self or w.channel == '' or announce(w, own, lease) then
+      if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
         if own then join(own, id, lease, w.signalled) else grant(w, lease) end
       else
         if w.signalled then owed[#owed + 1] = w.signalled end
@@ -120,4 +127,5 @@ local function serve(self)
       end
     end
   end
+  more = queue_length() > 0
 end

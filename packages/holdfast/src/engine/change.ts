@@ -1,0 +1,61 @@
+/**
+ * Changes of what is in use: a lease that weighs more or less from now on, a resource of which
+ * there is more or less.
+ *
+ * Both name what the caller believes to be the case, the lease's fence or the capacity agreed, and
+ * change nothing if it is not: a duplicate that comes late undoes no later change (I3). What makes
+ * room serves the queue (I5); what takes room away takes no lease with it.
+ */
+import { type Outside, serve } from './serve.js';
+import type { Holder, Resource } from './resource.js';
+import type * as T from './types.js';
+import { settle } from './wake.js';
+
+export function resize(
+  resource: Resource | undefined,
+  wanted: T.Resize,
+  outside: Outside,
+): T.ResizeReply {
+  const { now } = outside;
+  if (resource === undefined) return { status: 'absent', now, fence: 0, left: 0 };
+  resource.dropExpired(now);
+  settle(resource, outside);
+  const holder = resource.leaseOf(wanted.id, now);
+  const status = holder === undefined ? 'absent' : weigh(resource, holder, wanted, now);
+  serve(resource, outside, '');
+  resource.touch(now, wanted.retention);
+  if (holder === undefined) return { status, now, fence: 0, left: 0 };
+  return { status, now, fence: holder.fence, left: holder.expires - now };
+}
+
+function weigh(
+  resource: Resource,
+  holder: Holder,
+  { weight, fence }: T.Resize,
+  now: T.Micros,
+): 'resized' | 'refused' {
+  if (weight === holder.weight) return 'resized';
+  if (fence !== holder.fence || holder.holds.size > 1) return 'refused';
+  if (weight > holder.weight && !resource.fits(weight - holder.weight)) return 'refused';
+  resource.resize(holder, weight, now);
+  return 'resized';
+}
+
+export function setCapacity(
+  resource: Resource | undefined,
+  { from, capacity, retention }: T.SetCapacity,
+  outside: Outside,
+): T.CapacityReply {
+  const { now } = outside;
+  if (resource === undefined) return { status: 'absent', now, capacity: 0 };
+  resource.dropExpired(now);
+  settle(resource, outside);
+  const agreed = resource.capacity === from || resource.capacity === capacity;
+  // a signal finds who is parked at a capacity of 1 only
+  const parked = resource.parking.size > 0;
+  if ((agreed || resource.idle) && !parked) resource.setCapacity(capacity);
+  serve(resource, outside, '');
+  resource.touch(now, retention);
+  const status = resource.capacity === capacity ? 'changed' : 'mismatch';
+  return { status, now, capacity: resource.capacity };
+}

@@ -1,0 +1,29 @@
+--[[ capacity: changes how much there is of a resource in use. Takes no lease away.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where there may be many
+  ARGV
+    from       int     the capacity that was agreed, as the caller knows it
+    wanted     int     the capacity from now on
+    retention  ms      how long the resource is remembered
+  REPLY
+    changed now capacity | mismatch now capacity | absent now 0
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local from = tonumber(ARGV[1])
+local wanted = tonumber(ARGV[2])
+local retention = tonumber(ARGV[3])
+local id = ''
+--- @include "lib/serve.lua"
+
+if not known then return { 'absent', now, 0 } end
+drop_expired()
+settle()
+local idle = used == 0 and queue_length() == 0
+local agreed = capacity == from or capacity == wanted
+-- a signal finds who is parked at a capacity of 1 only
+if (agreed or idle) and parked_count() == 0 then set_capacity(wanted) end
+serve('')
+flush()
+return { capacity == wanted and 'changed' or 'mismatch', now, capacity }

@@ -1,0 +1,38 @@
+--[[ resize: gives a live lease another weight. Less: always. More: if it fits, as a new grant.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where there may be many
+  ARGV
+    id         string  the acquisition
+    weight     int     permits that the lease shall have
+    own_fence  int     the lease's fence as the caller knows it
+    retention  ms      how long the resource is remembered
+  REPLY
+    resized now fence left | refused now fence left | absent now 0 0
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local weight = tonumber(ARGV[2])
+local own_fence = tonumber(ARGV[3])
+local retention = tonumber(ARGV[4])
+--- @include "lib/serve.lua"
+
+local function weigh(h)
+  if weight == h.weight then return 'resized' end
+  -- a late duplicate names an older fence; and other holds believe in the weight that they joined
+  if own_fence ~= h.fence or hold_count(h) > 1 then return 'refused' end
+  if weight > h.weight and used - h.weight + weight > capacity then return 'refused' end
+  resize(h, weight)
+  return 'resized'
+end
+
+if not known then return { 'absent', now, 0, 0 } end
+drop_expired()
+settle()
+local held = lease_of(id)
+local status = held and weigh(held) or 'absent'
+serve('')
+flush()
+if not held then return { status, now, 0, 0 } end
+return { status, now, held.fence, held.expires - now }

@@ -1,0 +1,42 @@
+/** Mistakes in what changes leases and capacities, as those of `faults.ts`. */
+import { type Fault, fault } from './faults.js';
+
+const resize = 'resize.lua';
+const capacity = 'capacity.lua';
+const record = 'lib/record.lua';
+const holders = 'lib/holders.lua';
+
+export const CHANGE_FAULTS: readonly Fault[] = [
+  fault('resize: the fence stays', [holders, 'h.fence = fence\n  end', 'end']),
+  fault('resize: the fence is forgotten', [
+    holders,
+    'fence = math.max(fence + 1, now)\n    h.fence',
+    'h.fence',
+  ]),
+  fault('resize: less has a fence of its own', [holders, 'if wanted > h.weight then', 'do']),
+  fault('resize: what is freed is still used', [
+    holders,
+    'used, h.weight = used + wanted - h.weight, wanted',
+    'used, h.weight = used, wanted',
+  ]),
+  fault('resize: more than fits', [resize, 'if weight > h.weight and used', 'if false and used']),
+  fault('resize: less must fit too', [resize, 'if weight > h.weight and used', 'if used']),
+  fault('resize: a late duplicate counts', [resize, 'own_fence ~= h.fence or ', '']),
+  fault('resize: other holds are changed too', [resize, ' or hold_count(h) > 1', '']),
+  fault('resize: the queue is not served', [resize, "serve('')\n", '']),
+  fault('capacity: the queue is not served', [capacity, "serve('')\n", '']),
+  fault('capacity: anybody changes it', [capacity, 'capacity == from or', 'true or']),
+  fault('capacity: only what is free changes', [capacity, 'capacity == from or', '']),
+  fault('capacity: the sole lease is lost', [holders, 'sole, many = nil, true\n', 'many = true\n']),
+  fault('capacity: the sole lease has no order', [
+    holders,
+    "guard()\n    redis.call('ZADD', expiries, h.expires, h.id)\n  end\n  capacity",
+    'end\n  capacity',
+  ]),
+  fault('capacity: fences stay reserved for passes', [holders, 'h.passes = 0\n', '']),
+  fault('capacity: many leases at a capacity of 1 are one', [
+    record,
+    'many = capacity ~= 1 or (used > 0 and not sole)',
+    'many = capacity ~= 1',
+  ]),
+];
