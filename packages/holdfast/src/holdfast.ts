@@ -9,6 +9,7 @@ import { AllOf } from './primitives/all-of.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
 import { Mutex, type MutexOptions } from './primitives/mutex.js';
 import { OwnerCalls } from './primitives/owner-calls.js';
+import { Schedule, type ScheduleOptions } from './primitives/schedule.js';
 import { checkSignals, closeOn } from './signals.js';
 import { MemoryStore } from './store/memory/memory-store.js';
 import type { Store } from './store/port.js';
@@ -78,6 +79,14 @@ export class Holdfast implements AsyncDisposable {
   /** Calls with an explicit owner and no lease object, for those who port from Java. */
   get calls(): OwnerCalls {
     return this.#calls;
+  }
+
+  /**
+   * Work that a scheduler fires on many machines, and that one of them should do.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  schedule(key: string, options: ScheduleOptions): Schedule {
+    return new Schedule(this.#core, checkKey(key), options);
   }
 
   /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */

@@ -17,3 +17,11 @@ export type { Leadership } from './primitives/leadership.js';
 export type { Mutex, MutexOptions } from './primitives/mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';
 export type { OwnerCalls, OwnerLockOptions } from './primitives/owner-calls.js';
+export type {
+  Ran,
+  RunOnceOptions,
+  Schedule,
+  ScheduledRun,
+  ScheduleOptions,
+  Skipped,
+} from './primitives/schedule.js';

@@ -85,7 +85,8 @@ export class Election {
     known('options', options, ELECTION);
     this.key = key;
     this.#core = core;
-    this.#face = new Face(core, { key, capacity: 1 }, { ...options, fair: true }, plainLease);
+    const lock = { ...options, fair: true, renew: true };
+    this.#face = new Face(core, { key, capacity: 1 }, lock, plainLease);
   }
 
   /**

@@ -1,0 +1,91 @@
+/**
+ * A lease that the store keeps for a while, whatever becomes of its holder.
+ *
+ *     held --keep--> kept --end, in time--> left --in time--> released, or ended by the store
+ *        \              \--end, later--> released
+ *         \--end--> released
+ *
+ * Invariants: I8 (once ended, nothing renews it), I9 (what is left ends: a lease has an expiry).
+ * That it is kept is the store's doing: its expiry is moved before anything else happens. So it
+ * holds for a process that is killed, too. `keepUntil` of the grip makes closing respect it.
+ */
+import type { Core } from '../core.js';
+import { HoldfastError } from '../errors.js';
+import { drift, type Grip } from '../lease/grip.js';
+import { Lease, type ReleaseOutcome } from '../lease/lease.js';
+import { Pause } from './pause.js';
+
+/** Pause between two tries when the store does not answer. */
+const RETRY_MS = 20;
+
+export class KeptLease extends Lease {
+  readonly #grip: Grip;
+  readonly #core: Core;
+
+  constructor(grip: Grip, core: Core) {
+    super(grip, core);
+    this.#grip = grip;
+    this.#core = core;
+  }
+
+  /**
+   * Has the store keep the lease for `ms` from now on, by its clock. Rejects with `HOLDFAST_LOST`
+   * if it has ended, and with `HOLDFAST_UNCERTAIN` if the store does not answer for as long as it
+   * lasts.
+   */
+  async keep(ms: number): Promise<void> {
+    const grip = this.#grip;
+    const { clock } = this.#core;
+    // a clock that is too fast must not end it early; and a close must not, before the answer
+    const margin = ms > 0 ? ms + drift(ms) : 0;
+    grip.keepUntil = clock.now() + margin;
+    // the lease of the store ends no earlier than what is believed here
+    if (grip.validUntil - clock.now() < ms) await this.#extend(ms);
+    grip.keepUntil = clock.now() + margin;
+    if (!this.held) throw grip.lossError();
+  }
+
+  /** Keeps what is granted for as long as that lasts: nothing here gives it back. */
+  leave(): void {
+    this.#core.leave(this.#grip);
+  }
+
+  /**
+   * Ends it here; in the store too, unless that is to keep it for longer. Resolves to what the
+   * store said, if it was asked. A lease that lasts for longer than it is to be kept is released
+   * when that is over, if this process and its `Holdfast` still live then.
+   */
+  async end(): Promise<ReleaseOutcome | undefined> {
+    const { clock } = this.#core;
+    const left = this.#grip.keepUntil - clock.now();
+    if (left <= 0) return this.release();
+    this.leave();
+    let unhook = (): void => undefined;
+    const release = (): void => {
+      unhook();
+      void this.#core.release(this.#grip);
+    };
+    const timer = clock.after(left, release, true);
+    unhook = this.#core.onClose(() => timer.cancel());
+    return undefined;
+  }
+
+  async #extend(ms: number): Promise<void> {
+    const grip = this.#grip;
+    const { clock, keeper } = this.#core;
+    const rest = new Pause(clock);
+    let failure: unknown;
+    while (this.held) {
+      try {
+        if ((await keeper.renew(grip, ms)) === 'renewed') return;
+        keeper.lose(grip, 'gone');
+      } catch (error) {
+        failure = error;
+        await rest.for(RETRY_MS);
+      }
+    }
+    if (failure === undefined) throw grip.lossError();
+    const message = `Holdfast: no answer to the extension of "${grip.key}"; nothing was run`;
+    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: grip.key, cause: failure });
+  }
+}

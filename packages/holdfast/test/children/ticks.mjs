@@ -1,0 +1,16 @@
+/** Fires a schedule once, and does with the run what it is told: ends at once, or hangs. */
+import { disconnect, make, setting, tell, told } from './connect.mjs';
+
+const [, , , how = 'ends', slot, atLeast = '0'] = process.argv;
+const holdfast = await make({ ttl: 400, claimWindow: 100 });
+const schedule = holdfast.schedule(setting.key, { atLeast: Number(atLeast) });
+const outcome = await schedule.runOnce(
+  async ({ fence }) => {
+    tell('runs', { fence });
+    if (how === 'hangs') await told();
+  },
+  slot ? { slot } : {},
+);
+tell('fired', { ran: outcome.ran });
+await holdfast.close();
+disconnect();

@@ -1,0 +1,163 @@
+/** One run at a time, and none too soon after another. */
+import { until } from 'holdfast-testkit';
+import { expect, it } from 'vitest';
+import type { Ran, ScheduledRun, Skipped } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { aborted, failure, freshKey, later, queued } from './helpers.js';
+
+const LONG = 60_000;
+const PATIENT = { ttl: 600_000, claimWindow: 60_000, retention: 600_000 };
+
+export function scheduleRuns(backend: Backend): void {
+  skipping(backend);
+  keeping(backend);
+  failing(backend);
+}
+
+function skipping(backend: Backend): void {
+  it('is done by one, and the others hear by whom', async () => {
+    const [one, other] = [await backend.make({ label: 'one' }), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: 0 };
+    let refused: Ran<number> | Skipped | undefined;
+    const outcome = await one.schedule(key, options).runOnce(async (run) => {
+      expect(run).toMatchObject({ key, slot: undefined, held: true });
+      expect(run.remaining()).toBeGreaterThan(0);
+      refused = await other.schedule(key, options).runOnce(() => 1);
+      return `by ${run.fence}`;
+    });
+    const { fence } = outcome as Ran<string>;
+    expect(outcome).toEqual({ ran: true, value: `by ${fence}`, fence });
+    expect(refused).toMatchObject({ ran: false, why: 'busy' });
+    expect((refused as Skipped).holder).toMatchObject({ label: 'one', fence, pid: process.pid });
+    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ value: 2 });
+  });
+
+  it('waits for another one, if it is told to', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: 0 };
+    let finish = (): void => undefined;
+    const first = one.schedule(key, options).runOnce(
+      () =>
+        new Promise<void>((resolve) => {
+          finish = resolve;
+        }),
+    );
+    await until(async () => (await other.inspect(key)) !== null);
+    const busy = await other.schedule(key, options).runOnce(() => 1, { wait: 20 });
+    expect(busy).toMatchObject({ ran: false, why: 'busy' });
+    const giveUp = new AbortController();
+    const { signal } = giveUp;
+    const aborting = later(other.schedule(key, options).runOnce(() => 1, { wait: LONG, signal }));
+    await queued(one, key, 1);
+    giveUp.abort();
+    await failure(aborting, 'HOLDFAST_ABORTED');
+    const waiting = other.schedule(key, options).runOnce(() => 2, { wait: LONG });
+    await queued(one, key, 1);
+    finish();
+    const outcomes = [await first, await waiting] as Ran<unknown>[];
+    expect(outcomes[1]).toMatchObject({ ran: true, value: 2 });
+    expect(outcomes[1]?.fence).toBeGreaterThan(outcomes[0]?.fence as number);
+  });
+}
+
+function keeping(backend: Backend): void {
+  it('that ends early keeps others away', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: LONG };
+    await one.schedule(key, options).runOnce(() => 1);
+    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ why: 'busy' });
+    expect(await one.schedule(key, options).runOnce(() => 3)).toMatchObject({ why: 'busy' });
+  });
+
+  it('that ends early keeps them away until its least time is over, and no longer', async () => {
+    const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
+    const key = freshKey();
+    const options = { atLeast: 100 };
+    const first = await one.schedule(key, options).runOnce(() => 1);
+    // neither a ttl nor a look at the queue is awaited
+    const next = await other.schedule(key, options).runOnce(() => 2, { wait: LONG });
+    expect(next).toMatchObject({ ran: true, value: 2 });
+    // fences are times of the store, in microseconds
+    const apart = (next as Ran<number>).fence - (first as Ran<number>).fence;
+    expect(apart).toBeGreaterThanOrEqual(100_000);
+  });
+
+  it('keeps them away though its instance was closed', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: LONG, ttl: 100 };
+    await one.schedule(key, options).runOnce(() => 1);
+    const start = await other.inspect(key);
+    await one.close();
+    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ why: 'busy' });
+    const info = await other.inspect(key);
+    expect(info?.holders[0]?.id).toBe(start?.holders[0]?.id);
+    // it ends by itself, when it should
+    const { remaining, heldFor } = info?.holders[0] ?? { remaining: 0, heldFor: 0 };
+    expect(remaining + heldFor).toBeGreaterThanOrEqual(LONG);
+  });
+
+  it('keeps them away though its instance was closed in the middle of it', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: LONG };
+    let begun = false;
+    const work = ({ signal }: ScheduledRun): Promise<unknown> => {
+      begun = true;
+      return aborted(signal);
+    };
+    const running = later(one.schedule(key, options).runOnce(work));
+    await until(() => begun);
+    await one.close({ grace: 0 });
+    expect((await failure(running, 'HOLDFAST_LOST')).message).toContain('closed');
+    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ why: 'busy' });
+  });
+}
+
+function failing(backend: Backend): void {
+  it.each(['keep', 'release'] as const)('whose work fails: %s', async (onFailure) => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: LONG, onFailure };
+    const own = new Error('own');
+    const work = (): never => {
+      throw own;
+    };
+    const slot = 'slot';
+    const error = await one
+      .schedule(key, options)
+      .runOnce(work, { slot })
+      .catch((reason: unknown) => reason);
+    expect(error).toBe(own);
+    const next = await other.schedule(key, options).runOnce(() => 1, { slot });
+    const unslotted = await other.schedule(`${key} 2`, options).runOnce(() => 1);
+    expect(next.ran).toBe(onFailure === 'release');
+    expect(unslotted.ran).toBe(true);
+  });
+
+  it('that lost its lock rejects with HOLDFAST_LOST', async () => {
+    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const key = freshKey();
+    const work = async ({ signal }: ScheduledRun): Promise<void> => {
+      await other.forceRelease(key);
+      await aborted(signal);
+    };
+    const running = one.schedule(key, { atLeast: 0 }).runOnce(work);
+    await failure(running, 'HOLDFAST_LOST');
+  });
+
+  it('that held for as long as it may has lost its lock', async () => {
+    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const key = freshKey();
+    const hangs = later(
+      one.schedule(key, { atLeast: 0, atMost: 100 }).runOnce(({ signal }) => aborted(signal)),
+    );
+    expect((await failure(hangs, 'HOLDFAST_LOST')).message).toContain('maxHold');
+    const options = { atLeast: 0 };
+    const next = await other.schedule(key, options).runOnce(() => 1, { wait: LONG });
+    expect(next.ran).toBe(true);
+  });
+}

@@ -1,0 +1,80 @@
+/** A slot has one run, however many machines fire, and however far apart. */
+import { expect, it } from 'vitest';
+import type { Holdfast, Ran } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { freshKey, turn } from './helpers.js';
+
+const LONG = 60_000;
+
+/** Fires the same slots on all instances, some at once and some late; runs by slot. */
+async function fire(
+  instances: readonly Holdfast[],
+  key: string,
+  slots: readonly string[],
+  { named }: { named: boolean },
+): Promise<number[]> {
+  const runs = new Map<string, number>();
+  const machine = async (holdfast: Holdfast, late: number): Promise<void> => {
+    for (const slot of slots) {
+      for (let turns = 0; turns < late * 20; turns++) await turn();
+      const work = (): void => void runs.set(slot, (runs.get(slot) ?? 0) + 1);
+      const options = { wait: LONG, ...(named && { slot }) };
+      await holdfast.schedule(key, { atLeast: 0 }).runOnce(work, options);
+    }
+  };
+  await Promise.all(instances.flatMap((one, at) => [machine(one, at), machine(one, at + 5)]));
+  return slots.map((slot) => runs.get(slot) ?? 0);
+}
+
+export function scheduleSlots(backend: Backend): void {
+  it('has one run among many machines', async () => {
+    const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make()));
+    const slots = ['1', '2', '3', '4'];
+    expect(await fire(instances, freshKey(), slots, { named: true })).toEqual([1, 1, 1, 1]);
+  });
+
+  it('would have many without its name: the count notices', async () => {
+    const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make()));
+    const runs = await fire(instances, freshKey(), ['1'], { named: false });
+    expect(runs[0]).toBeGreaterThan(1);
+  });
+
+  it('is taken long after its run, also when everything has been closed', async () => {
+    const [one, other] = [await backend.make({ label: 'one' }), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: 0 };
+    const ran = await one.schedule(key, options).runOnce(({ slot }) => slot, { slot: 'a' });
+    expect(ran).toMatchObject({ ran: true, value: 'a' });
+    await one.close();
+    const again = await other.schedule(key, options).runOnce(() => 1, { slot: 'a', wait: LONG });
+    expect(again).toMatchObject({ ran: false, why: 'slot-taken', holder: { label: 'one' } });
+    const next = await other.schedule(key, options).runOnce(() => 2, { slot: 'b' });
+    expect(next).toMatchObject({ ran: true, value: 2 });
+    expect((next as Ran<number>).fence).toBeGreaterThan((ran as Ran<string>).fence);
+  });
+
+  it('is forgotten after its time', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const schedule = one.schedule(freshKey(), { atLeast: 0, remember: 50 });
+    await schedule.runOnce(() => 1, { slot: 'a' });
+    // its marker is a lease that nobody renews: who waits for it is granted it when it has ended
+    await other.mutex(`${schedule.key}#a`).run(() => undefined);
+    expect(await schedule.runOnce(() => 2, { slot: 'a' })).toMatchObject({ ran: true });
+  });
+
+  it('that finds the lock taken is not taken', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const options = { atLeast: 0 };
+    const outcome = await one.schedule(key, options).runOnce(
+      async () => {
+        const busy = await other.schedule(key, options).runOnce(() => 1, { slot: 'b' });
+        expect(busy).toMatchObject({ ran: false, why: 'busy' });
+      },
+      { slot: 'a' },
+    );
+    expect(outcome.ran).toBe(true);
+    const later = await other.schedule(key, options).runOnce(() => 2, { slot: 'b' });
+    expect(later).toMatchObject({ ran: true, value: 2 });
+  });
+}
