@@ -87,7 +87,11 @@ export class Core implements Grantor {
     const heir = successor && this.#room.passOn(grip, successor);
     const until = grip.validUntil + settings.requestTimeout;
     const what = { key, id, to: heir?.id ?? '', until, after: grip.settled };
-    const returned = await this.#returns.giveBack(what, heir && this.#settling(heir));
+    const settling = heir && this.#settling(heir);
+    const returned = await this.#returns.giveBack(what, (answer) => {
+      grip.answered = answer !== undefined;
+      settling?.(answer);
+    });
     const result = outcome(key, returned);
     if (result === 'lost') grip.foundLost();
     return result;
@@ -161,8 +165,10 @@ export class Core implements Grantor {
       heir.settled = undefined;
       if (returned?.status === 'passed') heir.confirmed = true;
       else this.keeper.lose(heir, 'gone');
-      // what withdrew it before may have overtaken the pass
-      if (heir.state === 'lost') this.#room.withdraw(heir.key, heir.id, heir.terms.ttl);
+      // what gave it back before may have overtaken the pass
+      if (heir.state === 'lost' || heir.answered) {
+        this.#room.withdraw(heir.key, heir.id, heir.terms.ttl);
+      }
       settled();
     };
   }

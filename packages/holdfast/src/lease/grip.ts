@@ -37,9 +37,12 @@ export interface Grant {
   readonly since: number;
 }
 
+/** By how much two clocks may differ in speed. */
+export const DRIFT = 0.01;
+
 /** The part of a lease that may pass unnoticed because two clocks differ in speed: 1 % and 2 ms. */
 export function drift(lease: number): number {
-  return lease * 0.01 + 2;
+  return lease * DRIFT + 2;
 }
 
 /** The shortest lease, to the millisecond, of which at least `ms` are left after the drift. */
@@ -62,6 +65,8 @@ export class Grip {
   confirmed: boolean = true;
   /** Resolves when the store has answered that, or never will. */
   settled: Promise<void> | undefined;
+  /** True when the store has answered its release. */
+  answered: boolean = false;
   state: GripState = 'held';
   reason: LossReason | undefined;
   validUntil: number;

@@ -9,7 +9,7 @@
  */
 import type { Timer } from '../clock.js';
 import type { Micros } from '../engine/types.js';
-import type { Grip } from '../lease/grip.js';
+import { DRIFT, type Grip } from '../lease/grip.js';
 import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Terms } from '../options.js';
 
@@ -89,11 +89,14 @@ export class Waiter {
 
   /**
    * The earliest moment on our clock at which the store's clock can have shown a time: counted from
-   * the last answer, or, while there is none, from before the first request.
+   * the last answer, or, while there is none, from before the first request. Our clock may have
+   * been the slower one since then.
    */
   localTime(sleep: Sleep, storeTime: Micros): number {
     const sentAt = sleep.told(this.sent);
-    return this.storeTime === 0 ? sentAt : sentAt + (storeTime - this.storeTime) / 1000;
+    if (this.storeTime === 0) return sentAt;
+    const since = (storeTime - this.storeTime) / 1000;
+    return sentAt + since - Math.abs(since) * DRIFT;
   }
 
   grant(grip: Grip | null): void {
