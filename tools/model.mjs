@@ -1,0 +1,171 @@
+/**
+ * Checks the models of `formal/` with SPIN, exhaustively: the protocol as it is, which must hold,
+ * and with planted mistakes, which must be found.
+ *
+ *   npm run model             what also runs with the tests: seconds
+ *   npm run model -- --full   one more fault at a time: minutes, and some 6 GB of memory
+ *
+ * SPIN writes a checker in C, so it needs a C compiler too. As root on a Debian both are installed
+ * when they are missing.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs, promisify } from 'node:util';
+
+const run = promisify(execFile);
+const MODELS = fileURLToPath(new URL('../formal/', import.meta.url));
+const DEPTH = 4_000_000;
+const OUTPUT_MAX = 2 ** 26;
+
+/**
+ * @typedef {object} Setting
+ * @property {'handoff' | 'lease'} model
+ * @property {string} name
+ * @property {string[]} defines
+ * @property {boolean} [cycles] Looks for runs without end, instead of states that are wrong.
+ * @property {boolean} [fault] A mistake is planted, and must be found.
+ */
+
+/** @type {Setting[]} */
+const SHARE = [
+  { model: 'handoff', name: 'in every state', defines: ['FAULTS=1'] },
+  { model: 'handoff', name: 'every run ends', defines: ['FAULTS=1'], cycles: true },
+  { model: 'handoff', name: 'in every state, two faults', defines: ['FAULTS=2'] },
+  { model: 'handoff', name: 'fair: in every state', defines: ['FAULTS=2', 'PASSES=0'] },
+  {
+    model: 'handoff',
+    name: 'fair: every run ends',
+    defines: ['FAULTS=1', 'PASSES=0'],
+    cycles: true,
+  },
+  { model: 'handoff', name: 'push alone does', defines: ['FAULTS=1', 'PUSH_ALONE'] },
+  { model: 'lease', name: 'belief ends first', defines: [] },
+  ...[
+    ['NO_COMPARE', 'FAULTS=1'],
+    ['NO_WITHDRAWAL', 'FAULTS=1'],
+    ['FENCE_FORGOTTEN', 'FAULTS=1'],
+    ['OVERTAKES', 'FAULTS=1'],
+    ['NO_POLLING', 'FAULTS=1'],
+    ['RELEASE_SERVES_NOBODY', 'FAULTS=1', 'PUSH_ALONE'],
+    ['DEAD_NOT_SKIPPED', 'FAULTS=1', 'PUSH_ALONE'],
+    ['CHANNEL_NOT_TOLD', 'FAULTS=1', 'PUSH_ALONE'],
+    ['SUBSCRIBED_TOO_LATE', 'FAULTS=1', 'PUSH_ALONE'],
+  ].map(([bug = '', ...defines]) => planted('handoff', bug, defines)),
+  ...['FROM_ANSWER', 'NO_MARGIN', 'PUSH_FROM_RECEIPT', 'WAIT_NOT_COUNTED'].map((bug) =>
+    planted('lease', bug, []),
+  ),
+];
+
+/** @type {Setting[]} */
+const FULL = [
+  { model: 'handoff', name: 'in every state, three faults', defines: ['FAULTS=3'] },
+  planted('handoff', 'PASSED_TOO_LATE', ['FAULTS=3']),
+  { model: 'lease', name: 'belief ends first', defines: ['TTL=6', 'DRIFT=7'] },
+];
+
+/**
+ * @param {Setting['model']} model
+ * @param {string} bug
+ * @param {string[]} defines
+ * @returns {Setting}
+ */
+function planted(model, bug, defines) {
+  return { model, name: `mistake ${bug}`, defines: [...defines, `BUG_${bug}`], fault: true };
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ */
+async function there(command, args) {
+  return run(command, args).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Resolves to what is missing, in words; '' if nothing is. */
+async function provide() {
+  const missing = async () => {
+    const spin = await there('spin', ['-V']);
+    const cc = await there('cc', ['--version']);
+    return [...(spin ? [] : ['spin']), ...(cc ? [] : ['gcc', 'libc6-dev'])];
+  };
+  const before = await missing();
+  if (before.length === 0) return '';
+  if (process.getuid?.() === 0 && (await there('apt-get', ['--version']))) {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+    await run('apt-get', ['-q', 'update'], { env }).catch(() => undefined);
+    await run('apt-get', ['-q', '-y', 'install', ...before], { env }).catch(() => undefined);
+  }
+  return (await missing()).join(', ');
+}
+
+/**
+ * @param {Setting} setting
+ * @param {string} folder
+ */
+async function check({ model, defines, cycles, fault }, folder) {
+  const options = { cwd: folder, maxBuffer: OUTPUT_MAX };
+  const words = defines.map((define) => `-D${define}`);
+  await run('spin', [...words, '-a', join(MODELS, `${model}.pml`)], options);
+  // compressed, the states of two faults fit into the memory of a small machine
+  const kind = cycles ? ['-DNP'] : ['-DSAFETY'];
+  await run(
+    'cc',
+    [fault ? '-O0' : '-O2', '-w', ...kind, '-DCOLLAPSE', '-o', 'pan', 'pan.c'],
+    options,
+  );
+  const { stdout } = await run(join(folder, 'pan'), [`-m${DEPTH}`, ...(cycles ? ['-l'] : [])], {
+    ...options,
+  }).catch((/** @type {{ stdout: string }} */ error) => error);
+  const errors = number(stdout, /errors: (\d+)/);
+  const complete = !/Search not completed|out of memory|max search depth too small/i.test(stdout);
+  const good = fault ? errors > 0 : errors === 0 && complete;
+  return {
+    good,
+    states: number(stdout, /^\s*(\d+(?:\.\d+e\+\d+)?) states, stored/m),
+    seconds: number(stdout, /elapsed time ([\d.]+) seconds/),
+    what: /pan:1: (.*?)(?: \(at depth|$)/m.exec(stdout)?.[1] ?? '',
+    stdout,
+  };
+}
+
+/**
+ * @param {string} text
+ * @param {RegExp} pattern
+ */
+function number(text, pattern) {
+  return Number(pattern.exec(text)?.[1] ?? Number.NaN);
+}
+
+async function main() {
+  const { values } = parseArgs({ options: { full: { type: 'boolean', default: false } } });
+  const missing = await provide();
+  if (missing !== '') throw new Error(`the models need these packages: ${missing}`);
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-model-'));
+  let failures = 0;
+  console.log('model    what is checked                        states      s  result');
+  try {
+    for (const setting of values.full ? [...SHARE, ...FULL] : SHARE) {
+      const { good, states, seconds, what, stdout } = await check(setting, folder);
+      const result = setting.fault ? `found: ${what}` : `holds ${what}`;
+      console.log(
+        `${setting.model.padEnd(8)} ${setting.name.padEnd(35)} ${String(states).padStart(9)} ` +
+          `${seconds.toFixed(1).padStart(6)}  ${good ? result : 'WRONG'}`,
+      );
+      if (good) continue;
+      failures += 1;
+      console.log(stdout);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  console.log(failures === 0 ? 'all as it should be' : `${failures} are not as they should be`);
+  process.exitCode = failures === 0 ? 0 : 1;
+}
+
+await main();
