@@ -7,6 +7,7 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 // Tests run against the sources. The names of the packages lead there too: otherwise a class that
 // comes from `../src` and the same class seen through the testkit would be two.
 const alias = {
+  'holdfast-trials': here('trials/src'),
   'holdfast-checker': here('checker/src/index.ts'),
   'holdfast-testkit': here('packages/testkit/src/index.ts'),
   holdfast: here('packages/holdfast/src/index.ts'),

@@ -16,6 +16,7 @@ const USAGE = `npm run torture -- [options]
   --processes N          default 6
   --tasks N              in each process, default 4
   --fault NAME           one that is planted and has to be found: ${PLANTED.join(', ')}
+  --proxies              no network namespaces: proxies make the partitions
   --keep                 keep the histories, also if all is well
 `;
 
@@ -29,6 +30,7 @@ function read(words: string[]): { parameters: Parameters; keep: boolean } {
       processes: { type: 'string', default: '6' },
       tasks: { type: 'string', default: '4' },
       fault: { type: 'string' },
+      proxies: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
     },
   });
@@ -40,10 +42,9 @@ function read(words: string[]): { parameters: Parameters; keep: boolean } {
   if (!numbers.every((number) => number >= 1)) throw new Error(USAGE);
   const [seconds = 0, seed = 0, processes = 0, tasks = 0] = numbers;
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'));
-  return {
-    parameters: { server, seconds, seed, processes, tasks, folder, fault },
-    keep: values.keep,
-  };
+  const hosts = !values.proxies;
+  const parameters = { server, seconds, seed, processes, tasks, folder, fault, hosts } as const;
+  return { parameters, keep: values.keep };
 }
 
 async function main(): Promise<void> {

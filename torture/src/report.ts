@@ -3,6 +3,9 @@ import type { HistoryEvent } from 'holdfast-checker';
 import { percentile } from 'holdfast-testkit';
 import type { Outcome } from './torture.js';
 
+/** What is judged, in the words of the judge. */
+const KINDS = ['overlap', 'fence', 'refused', 'error', 'process', 'left behind'];
+
 type Counts = Map<string, number>;
 
 function count(counts: Counts, name: string): void {
@@ -67,7 +70,7 @@ export function report(outcome: Outcome): string[] {
       ['events', `${events.length}`],
       ['overlaps across a loss of memory', `${outcome.excused.amnesia}`],
       ['overlaps with a lease ended by force', `${outcome.excused.force}`],
-      ['violations', `${outcome.violations}`],
+      ...KINDS.map((kind) => [`violations: ${kind}`, `${outcome.problems.count(kind)}`]),
     ]),
   ];
 }

@@ -61,6 +61,7 @@ export async function makeStage(
   name: ServerName,
   processes: number,
   folder: string,
+  useHosts: boolean,
 ): Promise<Stage> {
   mkdirSync(folder, { recursive: true });
   const clock = await makeClockShim();
@@ -68,7 +69,7 @@ export async function makeStage(
   const hosts: Host[] = [];
   const open: AsyncDisposable[] = [];
   try {
-    for (let index = 0; index < Math.floor(processes / 2); index++) {
+    for (let index = 0; useHosts && index < Math.floor(processes / 2); index++) {
       const host = await makeHost(2);
       if (host === undefined) break;
       hosts.push(host);

@@ -32,6 +32,8 @@ export interface Parameters {
   readonly tasks: number;
   /** Where the histories go. */
   readonly folder: string;
+  /** False: proxies make all faults of the network, as where nothing else is allowed. */
+  readonly hosts?: boolean;
   /** A fault that is planted in the processes; the run has to find it. */
   readonly fault?: (typeof PLANTED)[number] | undefined;
 }
@@ -54,7 +56,7 @@ const SEQUENCES_OF_PROCESSES = 2;
 
 export async function torture(parameters: Parameters): Promise<Outcome> {
   const { server, seconds, seed, processes, tasks, folder, fault } = parameters;
-  const stage = await makeStage(server, processes, folder);
+  const stage = await makeStage(server, processes, folder, parameters.hosts ?? true);
   const cast = new Cast(stage, { seed, tasks, fault });
   try {
     note(stage, { e: 'begin', ...OPTIONS, seed });
@@ -117,7 +119,7 @@ function outcomeOf(parameters: Parameters, stage: Stage, cast: Cast, scene: Scen
       partitions:
         hosts > 0
           ? `of ${hosts} network namespaces; ${proxies} processes use a proxy`
-          : `by proxies, as this machine allows no network namespaces`,
+          : 'by proxies, without network namespaces',
       'wall clock': stage.clock === undefined ? 'left alone: no C compiler' : 'stepped by a shim',
     },
     clients: new Map(cast.actors.map(({ index, client }) => [`p${index}`, client])),

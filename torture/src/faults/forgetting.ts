@@ -3,6 +3,7 @@
  * may overlap then; fences still have to grow, and the resource has to refuse the older holder.
  */
 import { cpSync, rmSync } from 'node:fs';
+import { type Server, until } from 'holdfast-testkit';
 import { between } from 'holdfast-trials/support/random';
 import { fill, serverMicros } from '../stage.js';
 import type { Fault } from './fault.js';
@@ -25,6 +26,14 @@ const emptied: Fault = {
   },
 };
 
+/** Lets the log of commands be rewritten, or waits until it is not: files come and go then. */
+async function rewriting(server: Server, allowed: boolean): Promise<void> {
+  await server.command('CONFIG', 'SET', 'auto-aof-rewrite-percentage', allowed ? 100 : 0);
+  const idle = async (): Promise<boolean> =>
+    String(await server.command('INFO', 'persistence')).includes('aof_rewrite_in_progress:0');
+  if (!allowed) await until(idle, { within: 20_000, what: 'no rewriting' });
+}
+
 /** It comes back with what it had some time ago, as one that saves every second may. */
 const rewound: Fault = {
   kind: 'server killed, lost the last writes',
@@ -32,10 +41,12 @@ const rewound: Fault = {
     const { stage } = scene;
     const folder = logFolder(stage.main);
     const copy = `${folder}.copy`;
+    await rewriting(stage.main, false);
     cpSync(folder, copy, { recursive: true });
     await scene.sleep(between(random, 20, 1500));
     if (scene.clockIsBehind) {
       rmSync(copy, { recursive: true });
+      await rewriting(stage.main, true);
       return false;
     }
     scene.begin(this.kind);
