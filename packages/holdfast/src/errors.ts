@@ -19,6 +19,7 @@
  * - `HOLDFAST_MISMATCH`: the key is in use with another capacity: as another kind of lock, or with
  *   other permits; the message says which capacity is agreed. Nothing is held.
  * - `HOLDFAST_LOST`: a lease ended before its owner released it.
+ * - `HOLDFAST_NOT_HELD`: code that must run under a lock does not, see `assertLocked`.
  * - `HOLDFAST_UNREACHABLE`: the store did not answer. The caller holds nothing; should the store
  *   have granted in spite of that, the grant is withdrawn as soon as it can be reached, and ends at
  *   its expiry otherwise.
@@ -33,6 +34,7 @@ export type HoldfastErrorCode =
   | 'HOLDFAST_REFUSED'
   | 'HOLDFAST_MISMATCH'
   | 'HOLDFAST_LOST'
+  | 'HOLDFAST_NOT_HELD'
   | 'HOLDFAST_UNREACHABLE'
   | 'HOLDFAST_UNCERTAIN'
   | 'HOLDFAST_CLOSED';

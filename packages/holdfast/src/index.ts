@@ -25,3 +25,11 @@ export type {
   ScheduleOptions,
   Skipped,
 } from './primitives/schedule.js';
+export { assertLocked, currentLease, locked } from './primitives/locked.js';
+export type {
+  AsyncMethod,
+  Fitting,
+  LockedDecorator,
+  LockedKey,
+  LockedOptions,
+} from './primitives/locked.js';

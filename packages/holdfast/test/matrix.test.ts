@@ -21,6 +21,7 @@ const SUITES = [
   'election',
   'inspection',
   'leases',
+  'locked',
   'mutex',
   'owner-calls',
   'owners',

@@ -1,11 +1,11 @@
 /**
  * The mutex: one holder at a time. A thin face: a capacity of 1, of which everybody takes 1.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
 import { type AcquireOptions, flag, type LockOptions } from '../options.js';
 import { checkWork, Face, plainLease } from './face.js';
+import { innermost, under } from './surrounding.js';
 
 /** What a mutex may be made with. */
 export interface MutexOptions extends LockOptions {
@@ -15,9 +15,6 @@ export interface MutexOptions extends LockOptions {
    */
   readonly reentrant?: boolean;
 }
-
-/** Leases of reentrant runs that surround the code that asks, by key. */
-const surrounding = new AsyncLocalStorage<ReadonlyMap<string, Lease>>();
 
 /**
  * A lock that one holder has at a time, across processes and machines.
@@ -78,9 +75,11 @@ export class Mutex {
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
-    const outer = this.#reentrant ? surrounding.getStore()?.get(this.#contextKey) : undefined;
+    if (!this.#reentrant) return this.#face.run(1, work, options);
+    const { core, key } = this.#face;
+    const outer = innermost({ core, key, reentrant: true });
     if (outer?.held) return work(outer);
-    return this.#face.run(1, (lease) => this.#inside(lease, work), options);
+    return this.#face.run(1, (lease) => under(core, lease, true, () => work(lease)), options);
   }
 
   /**
@@ -89,16 +88,5 @@ export class Mutex {
    */
   get face(): Face<Lease> {
     return this.#face;
-  }
-
-  #inside<T>(lease: Lease, work: (lease: Lease) => T | Promise<T>): T | Promise<T> {
-    if (!this.#reentrant) return work(lease);
-    const around = new Map(surrounding.getStore());
-    return surrounding.run(around.set(this.#contextKey, lease), () => work(lease));
-  }
-
-  /** The same key in two stores is two locks. */
-  get #contextKey(): string {
-    return `${this.#face.core.id} ${this.key}`;
   }
 }
