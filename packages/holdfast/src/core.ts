@@ -13,6 +13,7 @@ import { Sleep } from './lease/sleep.js';
 import type { Settings } from './options.js';
 import type { Store } from './store/port.js';
 import { Requests } from './store/requests.js';
+import { Echoes } from './waiting/echoes.js';
 import * as failures from './waiting/failures.js';
 import { Returns, type Returned } from './waiting/returns.js';
 import { Room } from './waiting/room.js';
@@ -29,6 +30,7 @@ export class Core implements Grantor {
   readonly requests: Requests;
   readonly keeper: Keeper;
   readonly #returns: Returns;
+  readonly #echoes: Echoes;
   readonly #room: Room;
   readonly #metas = new Map<string, string>();
   readonly #closers = new Set<() => void>();
@@ -44,6 +46,7 @@ export class Core implements Grantor {
     const sleep = new Sleep(clock);
     this.keeper = new Keeper(this.requests, sleep, settings);
     this.#returns = new Returns(this.requests, clock, retention);
+    this.#echoes = new Echoes(this.requests, clock, retention, this.#returns);
     this.#room = new Room({
       settings,
       store,
@@ -52,6 +55,7 @@ export class Core implements Grantor {
       sleep,
       keeper: this.keeper,
       returns: this.#returns,
+      echoes: this.#echoes,
       meta: (label) => this.#meta(label),
     });
   }
@@ -77,10 +81,10 @@ export class Core implements Grantor {
     const believed = keeper.believes(grip);
     if (grip.state !== 'held') {
       // the server may hold it for a little longer than we believed
-      this.#room.withdraw(key, id, settings.claimWindow);
+      this.#room.withdraw(key, id, settings.claimWindow, grip.echoes);
       return 'lost';
     }
-    const line = believed ? this.#room.line(key) : undefined;
+    const line = believed && !this.#returns.has(id) ? this.#room.line(key) : undefined;
     const successor = line?.successor(grip, settings.claimWindow);
     grip.state = 'released';
     keeper.remove(grip);
@@ -92,6 +96,7 @@ export class Core implements Grantor {
       grip.answered = answer !== undefined;
       settling?.(answer);
     });
+    if (grip.echoes) this.#room.follow(key, id);
     const result = outcome(key, returned);
     if (result === 'lost') grip.foundLost();
     return result;
@@ -145,10 +150,11 @@ export class Core implements Grantor {
       keeper.lose(grip, 'closed');
       // what has to stay for some time ends by itself
       if (clock.now() < grip.keepUntil) continue;
-      this.#room.withdraw(grip.key, grip.id, grip.terms.ttl);
+      this.#room.withdraw(grip.key, grip.id, grip.terms.ttl, false);
     }
     await within(clock, 2 * settings.requestTimeout, this.#returns.settled());
     this.#returns.stop();
+    this.#echoes.stop();
     this.requests.close();
     this.keeper.close();
     // a connection that is being opened to a server that is silent closes when it gives up
@@ -167,7 +173,7 @@ export class Core implements Grantor {
       else this.keeper.lose(heir, 'gone');
       // what gave it back before may have overtaken the pass
       if (heir.state === 'lost' || heir.answered) {
-        this.#room.withdraw(heir.key, heir.id, heir.terms.ttl);
+        this.#room.withdraw(heir.key, heir.id, heir.terms.ttl, true);
       }
       settled();
     };

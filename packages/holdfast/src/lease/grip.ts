@@ -77,6 +77,8 @@ export class Grip {
   keepUntil = 0;
   /** Set while the machine may have slept: nothing is believed until the store has answered. */
   doubted = false;
+  /** True if the request that it was granted for may arrive once more. */
+  echoes = false;
   /** Place in the keeper's heap. */
   rank = -1;
   /** What the heap is ordered by: when the keeper has to look again. */

@@ -10,6 +10,7 @@ import type { Acquire, AcquireReply, Micros, Standing } from '../engine/types.js
 import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
+import type { Echoes } from './echoes.js';
 import type { Line } from './line.js';
 import type { Waiter } from './waiter.js';
 import type { Wake } from './wake.js';
@@ -33,6 +34,7 @@ export interface AskerParts {
   readonly settings: Settings;
   readonly requests: Requests;
   readonly sleep: Sleep;
+  readonly echoes: Echoes;
   /** What the store keeps for whoever looks. */
   readonly meta: (label: string) => string;
 }
@@ -63,10 +65,12 @@ export class Asker {
       reply = await this.#parts.requests.send(command, late);
     } catch (error) {
       waiter.asking = false;
+      waiter.echoes = true;
       this.#hearing.failed(waiter, error);
       return;
     }
     waiter.asking = false;
+    if (this.#parts.echoes.possible(this.#clock.now() - sent.at)) waiter.echoes = true;
     if (waiter.settled) this.#hearing.late(waiter, reply.status);
     else this.#hearing.answered(waiter, reply, sent);
   }

@@ -4,7 +4,8 @@
  * Both are the same command, which is idempotent by id, and both are repeated until the store has
  * answered or what they would give back has ended by itself. So no acquisition that was given up
  * holds or waits for anything for longer than it must (I6), and no repetition can touch a newer
- * lease (I8).
+ * lease (I8). There is one such series of tries for an acquisition at a time: a plain withdrawal
+ * that overtook the release which passes the lease on would free it under its heir (I7).
  */
 import type { Clock } from '../clock.js';
 import type { ReleaseReply } from '../engine/types.js';
@@ -35,11 +36,20 @@ export interface Returned {
   readonly repeated: boolean;
 }
 
+/** One series of tries. */
+interface Tries {
+  until: number;
+  /** Asked for again while it was under way: what it has found may have been too early. */
+  again: boolean;
+  readonly impatient: (() => void)[];
+  readonly ended: ((returned: Returned | undefined) => void)[];
+}
+
 export class Returns {
   readonly #requests: Requests;
   readonly #clock: Clock;
   readonly #retention: number;
-  #running = 0;
+  readonly #running = new Map<string, Tries>();
   #stopped = false;
   /** Ends the pauses between tries. */
   readonly #pauses = new Set<() => void>();
@@ -60,20 +70,37 @@ export class Returns {
     what: Return,
     answered?: (returned: Returned | undefined) => void,
   ): Promise<Returned | undefined> {
-    this.#running += 1;
     return new Promise((resolve) => {
-      void this.#tryUntil(what, () => resolve(undefined)).then((returned) => {
+      const impatient = (): void => resolve(undefined);
+      const ended = (returned: Returned | undefined): void => {
         answered?.(returned);
         resolve(returned);
-        this.#running -= 1;
-        if (this.#running === 0) for (const tell of this.#idle.splice(0)) tell();
-      });
+      };
+      const running = this.#running.get(what.id);
+      if (running === undefined) {
+        void this.#start(what, {
+          until: what.until,
+          again: false,
+          impatient: [impatient],
+          ended: [ended],
+        });
+        return;
+      }
+      running.until = Math.max(running.until, what.until);
+      running.again = true;
+      running.impatient.push(impatient);
+      running.ended.push(ended);
     });
+  }
+
+  /** True while an acquisition is being given back. */
+  has(id: string): boolean {
+    return this.#running.has(id);
   }
 
   /** Resolves when nothing is being given back any more. */
   settled(): Promise<void> {
-    if (this.#running === 0) return Promise.resolve();
+    if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
@@ -83,8 +110,19 @@ export class Returns {
     for (const end of [...this.#pauses]) end();
   }
 
-  async #tryUntil(what: Return, impatient: () => void): Promise<Returned | undefined> {
-    const { key, id, to, until } = what;
+  async #start(what: Return, tries: Tries): Promise<void> {
+    this.#running.set(what.id, tries);
+    const returned = await this.#tryUntil(what, tries);
+    this.#running.delete(what.id);
+    for (const end of tries.ended) end(returned);
+    if (this.#running.size === 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  async #tryUntil(what: Return, tries: Tries): Promise<Returned | undefined> {
+    const { key, id, to } = what;
+    const impatient = (): void => {
+      for (const tell of tries.impatient) tell();
+    };
     const command = { op: 'release', key, id, to, retention: this.#retention } as const;
     let { after } = what;
     let pause = RETRY_MS_MIN;
@@ -92,6 +130,9 @@ export class Returns {
       try {
         const { status } = await this.#requests.send(command);
         const missed = status === 'absent' || status === 'dequeued';
+        const again = missed && tries.again;
+        tries.again = false;
+        if (again) continue;
         if (!missed || after === undefined) return { status, repeated: failures > 0 };
         // It may have overtaken the release that passes the lease on to it (a script that the
         // server did not know, a lost request): then that one would leave it holding for ever.
@@ -106,7 +147,7 @@ export class Returns {
         failures += 1;
         if (failures >= PATIENCE) impatient();
       }
-      if (this.#stopped || this.#clock.now() + pause >= until) return undefined;
+      if (this.#stopped || this.#clock.now() + pause >= tries.until) return undefined;
       await this.#pause(pause);
       if (this.#stopped) return undefined;
       pause = Math.min(RETRY_MS_MAX, pause * 2);

@@ -17,6 +17,7 @@ import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Settings } from '../options.js';
 import { type Store, StoreFailure } from '../store/port.js';
 import { Asker, type AskerParts, type Hearing } from './asker.js';
+import type { Echoes } from './echoes.js';
 import * as failures from './failures.js';
 import { Line } from './line.js';
 import type { Returns } from './returns.js';
@@ -39,6 +40,7 @@ export class Room implements Hearing {
   readonly #sleep: Sleep;
   readonly #keeper: Keeper;
   readonly #returns: Returns;
+  readonly #echoes: Echoes;
   readonly #nextId: () => string;
   readonly #wake: Wake;
   readonly #asker: Asker;
@@ -54,6 +56,7 @@ export class Room implements Hearing {
     this.#sleep = parts.sleep;
     this.#keeper = parts.keeper;
     this.#returns = parts.returns;
+    this.#echoes = parts.echoes;
     this.#nextId = () => ids.next();
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     const { linger } = settings;
@@ -100,14 +103,28 @@ export class Room implements Hearing {
     return grip;
   }
 
-  /** Tells the store that an acquisition wants nothing any more. */
-  withdraw(key: string, id: string, ttl: number): void {
+  /** An acquisition is over, and a request for it may still arrive. */
+  follow(key: string, id: string): void {
+    this.#remember(key, id);
+    this.#echoes.follow(key, id);
+  }
+
+  /**
+   * Tells the store that an acquisition wants nothing any more.
+   * @param echoes whether a request for it may still arrive
+   */
+  withdraw(key: string, id: string, ttl: number, echoes: boolean): void {
+    if (echoes) this.follow(key, id);
+    else this.#remember(key, id);
+    const until = this.#clock.now() + ttl + this.#settings.requestTimeout;
+    void this.#returns.giveBack({ key, id, to: '', until });
+  }
+
+  #remember(key: string, id: string): void {
     this.#givenUp.set(id, key);
     if (this.#givenUp.size > GIVEN_UP_MAX) {
       this.#givenUp.delete(this.#givenUp.keys().next().value as string);
     }
-    const until = this.#clock.now() + ttl + this.#settings.requestTimeout;
-    void this.#returns.giveBack({ key, id, to: '', until });
   }
 
   /** Ends all waiting. */
@@ -133,15 +150,20 @@ export class Room implements Hearing {
         this.#wait(waiter, reply.next);
         break;
       case 'refused':
-        this.#leave(waiter);
+        this.#refused(waiter);
         waiter.grant(null);
         break;
       case 'full':
       case 'mismatch':
       case 'conflict':
-        this.#leave(waiter);
+        this.#refused(waiter);
         waiter.fail(failures.refused(waiter.wanted, reply));
     }
+  }
+
+  #refused(waiter: Waiter): void {
+    this.#leave(waiter);
+    if (waiter.echoes) this.follow(waiter.wanted.key, waiter.id);
   }
 
   late(waiter: Waiter, status: AcquireReply['status']): void {
@@ -150,7 +172,7 @@ export class Room implements Hearing {
     if (status !== 'granted' && status !== 'queued') return;
     // nor may what its owner has, wherever he is
     if (waiter.granted && waiter.wanted.stays === true) return;
-    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl);
+    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl, true);
   }
 
   stands(waiter: Waiter, standing: Standing, sent: Moment, now: Micros): void {
@@ -183,7 +205,8 @@ export class Room implements Hearing {
     if (waiter.settled) return;
     this.#leave(waiter);
     waiter.fail(error);
-    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl);
+    const echoes = waiter.echoes || waiter.asking;
+    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl, echoes);
   }
 
   #pushed(push: Push): void {
@@ -214,7 +237,7 @@ export class Room implements Hearing {
   #refuse(id: string): void {
     const key = this.#givenUp.get(id);
     if (key === undefined || this.#keeper.find(id) !== undefined) return;
-    this.withdraw(key, id, this.#settings.claimWindow);
+    this.withdraw(key, id, this.#settings.claimWindow, false);
   }
 
   /** Pushes may have been lost, and the store should know the channel. */
@@ -244,6 +267,7 @@ export class Room implements Hearing {
   #deliver(waiter: Waiter, grant: Grant): Grip {
     const { key, weight, terms } = waiter.wanted;
     const grip = new Grip(this.#clock, { key, id: waiter.id, weight, terms }, grant);
+    grip.echoes = waiter.echoes || waiter.asking;
     this.#leave(waiter);
     if (waiter.wanted.stays !== true) this.#keeper.add(grip);
     waiter.grant(grip);

@@ -49,6 +49,8 @@ export class Waiter {
   granted = false;
   /** True while a request for it is under way. */
   asking = false;
+  /** True if a request for it may arrive once more, see `Echoes`. */
+  echoes = false;
   readonly #resolve: (grip: Grip | null) => void;
   readonly #reject: (error: Error) => void;
   readonly #cleanups: (() => void)[] = [];
