@@ -6,6 +6,7 @@
  * - `rejects`: what was not answered fails, though it may have been executed;
  * - `forgets`: what was not answered never settles.
  *
+ * What is not answered for `repeats` ms it sends once more on the same connection, if it is set.
  * While there is no connection, commands wait for the next one, or fail at once (`queues`).
  */
 import type { Command, Reply } from '../../../packages/holdfast/dist/engine/types.js';
@@ -26,6 +27,7 @@ import { Subscription } from './subscription.js';
 export interface Habits {
   readonly onLoss: 'resends' | 'rejects' | 'forgets';
   readonly queues: boolean;
+  readonly repeats?: number;
 }
 
 export interface StoreParts {
@@ -122,12 +124,21 @@ export class ClientStore implements Store {
 
   #send(pending: Pending): void {
     const connection = this.#connection as Connection;
-    const { server, process, trace } = this.#parts;
+    const { server, process, habits } = this.#parts;
     pending.sent = true;
-    trace?.(() => `${process.name} -> ${show(pending.command)}`);
-    connection.send(() => {
-      const answer = server.execute(pending.command);
-      connection.reply(server.scheduler.now, () => this.#answered(pending.number, answer));
+    const send = (): void => {
+      this.#parts.trace?.(() => `${process.name} -> ${show(pending.command)}`);
+      // whoever sends an acquisition twice notices that its answer is late: no network does it
+      connection.send(() => {
+        const answer = server.execute(pending.command);
+        this.#parts.trace?.(() => `  ${shortly(pending.command)} = ${showAnswer(answer)}`);
+        connection.reply(server.scheduler.now, () => this.#answered(pending.number, answer));
+      }, pending.command.op === 'acquire');
+    };
+    send();
+    if (habits.repeats === undefined) return;
+    process.later(habits.repeats, () => {
+      if (this.#pending.has(pending.number) && connection.clientOpen) send();
     });
   }
 
@@ -136,7 +147,7 @@ export class ClientStore implements Store {
     if (pending === undefined) return;
     this.#pending.delete(number);
     const { process, trace } = this.#parts;
-    trace?.(() => `${process.name} <- ${show(pending.command)}: ${showAnswer(answer)}`);
+    trace?.(() => `${process.name} <- ${shortly(pending.command)}: ${statusOf(answer)}`);
     if ('reply' in answer) pending.resolve(answer.reply);
     else pending.reject(new this.#parts.library.StoreFailure(answer.error, true, undefined));
   }
@@ -184,6 +195,15 @@ function show(command: Command): string {
   const parts = Object.entries({ id, to, ids, channel, queue, ticket, ttl });
   const shown = parts.filter(([, value]) => value !== undefined && value !== '' && value !== 0);
   return `${op} ${key} ${shown.map(([name, value]) => `${name}=${String(value)}`).join(' ')}`;
+}
+
+function shortly(command: Command): string {
+  const who = 'id' in command ? command.id : 'ids' in command ? command.ids.join() : '';
+  return `${command.op} ${command.key} ${who}`;
+}
+
+function statusOf(answer: Answer): string {
+  return 'reply' in answer ? answer.reply.status : answer.error;
 }
 
 function showAnswer(answer: Answer): string {

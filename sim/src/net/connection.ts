@@ -55,8 +55,9 @@ export class Connection {
   }
 
   /** From the process to the server. */
-  send(receive: () => void): void {
-    if (this.clientOpen) this.#up.send(this.process.time, () => this.#server.deliver(receive));
+  send(receive: () => void, once: boolean): void {
+    if (!this.clientOpen) return;
+    this.#up.send(this.process.time, () => this.#server.deliver(receive), once);
   }
 
   /** Asks for the pushes of a channel; the server confirms. */
@@ -77,11 +78,12 @@ export class Connection {
   /** From the server to the process. */
   reply(time: number, receive: () => void): void {
     if (!this.serverOpen) return;
-    this.#down.send(time, () => {
+    const arrive = (): void => {
       this.process.deliver('message', () => {
         if (this.clientOpen) receive();
       });
-    });
+    };
+    this.#down.send(time, arrive, false);
   }
 
   /** The client closes it: the server learns of it in time. */

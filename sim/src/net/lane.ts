@@ -15,13 +15,13 @@ export class Lane {
     this.#path = path;
   }
 
-  /** Sends at a time; `arrive` may run never, once, or (in loose weather) twice. */
-  send(time: number, arrive: () => void): void {
+  /** Sends at a time; `arrive` may run never, once, or (in loose weather, if not `once`) twice. */
+  send(time: number, arrive: () => void, once: boolean): void {
     if (this.#closed) return;
     const { random, weather } = this.#path;
     if (weather.lost > 0 && random.chance(weather.lost)) return;
     this.#carry(time, arrive);
-    if (weather.doubled > 0 && random.chance(weather.doubled)) {
+    if (!once && weather.doubled > 0 && random.chance(weather.doubled)) {
       this.#carry(time + random.next() * weather.echo, arrive);
     }
   }

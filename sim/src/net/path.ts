@@ -43,8 +43,9 @@ export class Path {
   arrival(time: number): number {
     const { latency, jitter, spikes, spike } = this.weather;
     let takes = latency + this.random.next() * jitter;
+    takes *= this.slowness;
     if (spikes > 0 && this.random.chance(spikes)) takes += this.random.next() * spike;
-    return Math.max(time, this.#cutUntil) + takes * this.slowness;
+    return Math.max(time, this.#cutUntil) + takes;
   }
 
   get cutUntil(): number {

@@ -5,8 +5,8 @@
  *     up --crash--> down --start--> up, with everything, with nothing, or with what a replica had
  *     up --stop--> up, but deaf for a while (a slow command, a fork, a full disk)
  *
- * A replica gets every command some time later, with the time and the numbers of receivers that
- * the first execution saw, as a real one is sent the effects.
+ * What a replica had is made when it is needed: every command until then once more, with the time
+ * and the numbers of receivers that the first execution saw.
  */
 import type { Engine } from '../../../packages/holdfast/dist/engine/engine.js';
 import type { Command, Reply } from '../../../packages/holdfast/dist/engine/types.js';
@@ -26,8 +26,6 @@ export interface ServerEvents {
   after(command: Command, reply: Reply, now: number): void;
 }
 
-/** Longest that a replica is behind. */
-const LAG_MAX_MS = 3000;
 /** Commands between two times that what is idle is forgotten. */
 const SWEEP_EVERY = 4096;
 
@@ -50,10 +48,7 @@ export class Server {
   readonly #random: Random;
   readonly #events: ServerEvents;
   readonly #replicated: boolean;
-  #replica: Engine;
   #log: Logged[] = [];
-  /** Receivers of the command that the replica is executing. */
-  #told: number[] = [];
   #seen: number[] = [];
   #busyUntil = 0;
   #queue: (() => void)[] = [];
@@ -72,7 +67,6 @@ export class Server {
     this.#events = options.events;
     this.#replicated = options.replicated;
     this.engine = this.#newEngine();
-    this.#replica = this.#newReplica();
   }
 
   /** Its time in whole microseconds. */
@@ -114,7 +108,9 @@ export class Server {
     this.#events.before(command, now);
     this.#seen = [];
     const { reply, pushes } = this.engine.apply(command, now);
-    if (this.#replicated) this.#replicate(command, now);
+    if (this.#replicated && command.op !== 'inspect') {
+      this.#log.push({ at: this.scheduler.now, command, now, receivers: this.#seen });
+    }
     for (const { channel, push } of pushes) {
       for (const connection of this.listeners(channel)) {
         connection.reply(this.scheduler.now, () => connection.pushed?.(push));
@@ -133,7 +129,7 @@ export class Server {
 
   /** Does nothing for a while. */
   stop(ms: number): void {
-    this.#busyUntil = Math.max(this.#busyUntil, this.scheduler.now) + ms;
+    this.#busyUntil = Math.max(this.#busyUntil, this.scheduler.now + ms);
   }
 
   /** Ends; whoever is connected learns of it within `tells` ms. */
@@ -148,12 +144,10 @@ export class Server {
 
   /** Starts with everything it had, with nothing, or with what a replica had. */
   start(memory: 'keeps' | 'loses' | 'replica', lag: number): void {
-    if (memory === 'loses') this.engine = this.#newEngine();
-    if (memory === 'replica') {
-      this.#advance(this.scheduler.now - lag);
-      this.#log = [];
-      this.engine = this.#replica;
-      this.#replica = this.#newReplica();
+    if (memory !== 'keeps') {
+      const until = memory === 'replica' ? this.scheduler.now - lag : 0;
+      this.#log = this.#log.filter(({ at }) => at <= until);
+      this.engine = this.#replayed();
     }
     this.up = true;
   }
@@ -172,11 +166,17 @@ export class Server {
     return new this.#library.Engine((channel) => this.#count(channel));
   }
 
-  /** An engine that is told how many received, until it is the first one. */
-  #newReplica(): Engine {
-    const engine: Engine = new this.#library.Engine((channel) =>
-      engine === this.engine ? this.#count(channel) : (this.#told.shift() ?? 1),
+  /** An engine to which all that is logged has happened. */
+  #replayed(): Engine {
+    let told: number[] | undefined = [];
+    const engine = new this.#library.Engine((channel) =>
+      told === undefined ? this.#count(channel) : (told.shift() ?? 1),
     );
+    for (const { command, now, receivers } of this.#log) {
+      told = [...receivers];
+      engine.apply(command, now);
+    }
+    told = undefined;
     return engine;
   }
 
@@ -185,22 +185,5 @@ export class Server {
     for (const _ of this.listeners(channel)) count += 1;
     this.#seen.push(count);
     return count;
-  }
-
-  #replicate(command: Command, now: number): void {
-    const at = this.scheduler.now;
-    if (command.op !== 'inspect') this.#log.push({ at, command, now, receivers: this.#seen });
-    this.#advance(at - LAG_MAX_MS);
-  }
-
-  #advance(until: number): void {
-    let done = 0;
-    while (done < this.#log.length && (this.#log[done] as Logged).at <= until) {
-      const { command, now, receivers } = this.#log[done] as Logged;
-      this.#told = [...receivers];
-      this.#replica.apply(command, now);
-      done += 1;
-    }
-    if (done > 0) this.#log.splice(0, done);
   }
 }

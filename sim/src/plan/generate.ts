@@ -36,9 +36,9 @@ export function planOf(seed: number): Plan {
   const random = new Random(`plan/${seed}`);
   const profile = random.pick(SHARES);
   const ttl = Math.round(random.fork('pace').spread(300, 60_000));
-  const { machines, processes } = crew(random.fork('crew'), ttl);
-  const keys = Array.from({ length: random.whole(1, 4) }, (_, index) => `k${index}`);
   const weather = weatherOf(random.fork('weather'), profile, ttl);
+  const { machines, processes } = crew(random.fork('crew'), ttl, profile, weather.latency);
+  const keys = Array.from({ length: random.whole(1, 4) }, (_, index) => `k${index}`);
   const scene = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
   const tasks = tasksOf(scene);
   const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
@@ -55,6 +55,8 @@ export function planOf(seed: number): Plan {
 function crew(
   random: Random,
   ttl: number,
+  profile: Profile,
+  latency: number,
 ): { machines: readonly MachinePlan[]; processes: readonly ProcessPlan[] } {
   const machines = Array.from({ length: random.whole(2, 4) }, (_, index) =>
     machine(random, `m${index + 1}`),
@@ -63,12 +65,15 @@ function crew(
   const retention = Math.max(60_000, 4 * ttl);
   const requestTimeout = Math.round(random.spread(Math.max(50, claimWindow / 4), 2000));
   const unreachableAfter = Math.round(5 * requestTimeout * random.between(1, 3));
+  // a client that sends again has connected again before: that takes it some time
+  const repeats = profile === 'loose' ? 60 + 4 * latency + random.spread(1, 500) : 0;
   const processes = Array.from({ length: random.whole(2, 6) }, (_, index) => ({
     name: `p${index + 1}`,
     machine: random.pick(machines).name,
     habits: {
       onLoss: random.pick(['resends', 'resends', 'rejects', 'rejects', 'forgets'] as const),
       queues: random.chance(0.7),
+      ...(repeats > 0 ? { repeats } : {}),
     },
     options: {
       ...{ ttl, claimWindow, requestTimeout, unreachableAfter, retention },
@@ -97,7 +102,7 @@ function weatherOf(random: Random, profile: Profile, ttl: number): Weather {
   return {
     latency,
     jitter: latency * random.between(0.1, 2),
-    spikes: random.chance(0.5) ? 0 : random.spread(0.001, 0.05),
+    spikes: random.chance(loose ? 0.2 : 0.5) ? 0 : random.spread(0.001, 0.05),
     spike: Math.min(1000, ttl / 2),
     loose,
     doubled: loose ? random.between(0, 0.3) : 0,

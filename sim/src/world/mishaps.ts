@@ -49,7 +49,7 @@ export class Mishaps {
     const { scheduler, machines, server } = this.#world;
     switch (fault.kind) {
       case 'stop':
-        return this.#with(fault.process, ({ process }) => process.work(fault.ms));
+        return this.#with(fault.process, ({ process }) => process.stop(fault.ms));
       case 'crash':
         return this.#crash(fault);
       case 'close':
@@ -101,7 +101,8 @@ export class Mishaps {
       void client.holdfast.close().then(() => {
         // what was under way at the end has a deadline of its own
         client.process.later(1.05 * client.plan.options.requestTimeout + 50, () => {
-          this.#world.leftovers(client);
+          // what its tasks release afterwards has one too
+          if (!this.#world.busy(client)) this.#world.leftovers(client);
           this.#world.kill(client, 1);
           if (scheduler.now < plan.calm) this.#world.start(client.plan);
         });

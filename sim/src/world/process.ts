@@ -140,9 +140,15 @@ export class Process implements Clock {
     this.#resume();
   }
 
-  /** Its code works on, and its event loop stands still; also if it is stopped from outside. */
+  /** Its code works on, and its event loop stands still. */
   work(ms: number): void {
     this.#busyUntil = this.time + ms;
+    this.disturb(this.#busyUntil);
+  }
+
+  /** It is stopped from outside. */
+  stop(ms: number): void {
+    this.#busyUntil = Math.max(this.#busyUntil, this.#scheduler.now + ms);
     this.disturb(this.#busyUntil);
   }
 

@@ -121,6 +121,15 @@ export class World {
     this.watch.over(attempt);
   }
 
+  /** It has acquisitions that are not over. */
+  busy(client: Client): boolean {
+    for (const attempt of this.attempts.values()) {
+      const recent = attempt.overAt > this.scheduler.now - client.plan.options.requestTimeout - 50;
+      if (attempt.client === client && recent) return true;
+    }
+    return false;
+  }
+
   /** A client that was closed has nothing left. */
   leftovers({ name, process, store }: Client): void {
     if (process.timers > 0) this.report('timer', '', `${name} left ${process.timers}`);
@@ -161,11 +170,14 @@ function machineOf({ name, rate, uptime, wallApart }: MachinePlan): Machine {
   return new Machine(name, rate, uptime, wallApart);
 }
 
+/** Until an echo is given back that came late. */
+const ECHO_MS = 10_000;
+
 /** What can take how long when nothing is wrong. */
 function patience({ weather, processes }: Plan): { free: number; over: number } {
   const message = weather.latency + weather.jitter + (weather.spikes > 0 ? weather.spike : 0);
   const [one] = processes;
   const { claimWindow = 0, requestTimeout = 0 } = one?.options ?? {};
   const retry = 2 * requestTimeout + 2000 + 4 * message + (weather.doubled > 0 ? weather.echo : 0);
-  return { free: 2 * claimWindow + retry, over: retry };
+  return { free: 2 * claimWindow + retry, over: ECHO_MS + retry };
 }
