@@ -10,6 +10,8 @@ import { Election, type ElectionOptions } from './primitives/election.js';
 import { Mutex, type MutexOptions } from './primitives/mutex.js';
 import { OwnerCalls } from './primitives/owner-calls.js';
 import { Schedule, type ScheduleOptions } from './primitives/schedule.js';
+import { RwLock } from './primitives/rw-lock.js';
+import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
 import { checkSignals, closeOn } from './signals.js';
 import { MemoryStore } from './store/memory/memory-store.js';
 import type { Store } from './store/port.js';
@@ -66,6 +68,22 @@ export class Holdfast implements AsyncDisposable {
    */
   allOf(keys: readonly (string | Mutex)[], options: LockOptions = {}): AllOf {
     return new AllOf(this.#core, keys, options);
+  }
+
+  /**
+   * The read-write lock of a key.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  rwLock(key: string, options: LockOptions = {}): RwLock {
+    return new RwLock(this.#core, checkKey(key), options);
+  }
+
+  /**
+   * The semaphore of a key.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  semaphore(key: string, options: SemaphoreOptions): Semaphore {
+    return new Semaphore(this.#core, checkKey(key), options);
   }
 
   /**

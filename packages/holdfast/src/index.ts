@@ -33,3 +33,6 @@ export type {
   LockedKey,
   LockedOptions,
 } from './primitives/locked.js';
+export type { RwLease, RwMode } from './primitives/rw-lease.js';
+export type { RwLock, RwSide } from './primitives/rw-lock.js';
+export type { Semaphore, SemaphoreOptions } from './primitives/semaphore.js';

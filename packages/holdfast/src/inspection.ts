@@ -22,6 +22,8 @@ export interface Party {
 
 /** Who holds a lock. */
 export interface HolderInfo extends Party {
+  /** Permits that it holds: 1 of a mutex or as a reader, all there are as a writer. */
+  readonly weight: number;
   /** The fence of its lease. */
   readonly fence: number;
   /** Ms that the lease still runs by the server's clock, unless it is renewed. */
@@ -34,6 +36,8 @@ export interface HolderInfo extends Party {
 
 /** Who waits for a lock. */
 export interface WaiterInfo extends Party {
+  /** Permits that it waits for. */
+  readonly weight: number;
   /** Whether it must not be overtaken. */
   readonly fair: boolean;
   /** Ms since it joined the queue. */
@@ -44,10 +48,16 @@ export interface WaiterInfo extends Party {
 export interface LockInfo {
   /** What is locked. */
   readonly key: string;
+  /** Permits that there are: 1 of a mutex. */
+  readonly capacity: number;
+  /** Permits that are held; more than there are for a while after a semaphore was made smaller. */
+  readonly used: number;
   /** The last fence given out or reserved. */
   readonly fence: number;
-  /** One at most, of a mutex. */
+  /** One at most, of a mutex; the first hundred, in the order of their expiry. */
   readonly holders: readonly HolderInfo[];
+  /** All that hold. */
+  readonly holderCount: number;
   /** In the order of the queue, the first hundred of them. */
   readonly waiters: readonly WaiterInfo[];
   /** All that wait. */
@@ -123,20 +133,25 @@ function info(key: string, reply: InspectReply): LockInfo | null {
   if (reply.holderCount === 0 && reply.waiterCount === 0) return null;
   return {
     key,
+    capacity: reply.capacity,
+    used: reply.used,
     fence: reply.fence,
     holders: reply.holders.map((holder) => holderInfo(holder, reply.now)),
+    holderCount: reply.holderCount,
     waiters: reply.waiters.map((waiter) => waiterInfo(waiter, reply.now)),
     waiterCount: reply.waiterCount,
   };
 }
 
 function holderInfo(view: HolderView, now: number): HolderInfo {
-  const { fence, holds, left, since } = view;
-  return { ...party(view), fence, holds, remaining: left / 1000, heldFor: (now - since) / 1000 };
+  const { weight, fence, holds, left, since } = view;
+  const times = { remaining: left / 1000, heldFor: (now - since) / 1000 };
+  return { ...party(view), weight, fence, holds, ...times };
 }
 
 function waiterInfo(view: WaiterView, now: number): WaiterInfo {
-  return { ...party(view), fair: view.fair, waitedFor: Math.max(0, now - view.ticket) / 1000 };
+  const { fair, ticket, weight } = view;
+  return { ...party(view), weight, fair, waitedFor: Math.max(0, now - ticket) / 1000 };
 }
 
 /**

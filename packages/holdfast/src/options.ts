@@ -230,7 +230,13 @@ export function duration(
   return value;
 }
 
-function whole(name: string, value: unknown, fallback: number, min: number, max: number): number {
+export function whole(
+  name: string,
+  value: unknown,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
   if (value === undefined) return fallback;
   if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
     throw badOption(name, `a whole number from ${min} to ${max}`, value);

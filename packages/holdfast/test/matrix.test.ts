@@ -25,6 +25,8 @@ const SUITES = [
   'mutex',
   'owner-calls',
   'owners',
+  'rw-lock',
+  'semaphore',
 ];
 /** On the newest clients only. */
 const FEW = ['schedule'];

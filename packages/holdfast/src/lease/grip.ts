@@ -53,9 +53,9 @@ export function withDrift(ms: number): number {
 export class Grip {
   readonly key: string;
   readonly id: string;
-  readonly weight: number;
+  weight: number;
   readonly terms: Terms;
-  readonly fence: number;
+  fence: number;
   readonly holds: number;
   readonly passes: number;
   readonly since: number;
@@ -136,6 +136,12 @@ export class Grip {
     this.validUntil = Math.min(known, this.holdUntil);
     this.doubted = false;
     this.warned = false;
+  }
+
+  /** The store gave the lease another weight, and with more of it another fence. */
+  resized(weight: number, fence: number): void {
+    this.weight = weight;
+    this.fence = fence;
   }
 
   lose(reason: LossReason): void {

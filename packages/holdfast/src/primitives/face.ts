@@ -23,6 +23,10 @@ import * as failures from '../waiting/failures.js';
 export interface Subject {
   readonly key: string;
   readonly capacity: number;
+  /** What the user calls the capacity, if it is the user's to choose. */
+  readonly option?: string;
+  /** True if there is no other mode than strict order of arrival. */
+  readonly strict?: boolean;
 }
 
 /** Work under a lease. */
@@ -93,7 +97,8 @@ export class Face<L extends Lease> {
   /** The terms of one call: what it says itself, then what its lock says. */
   terms(options: AcquireOptions | undefined, wait: number): Terms {
     if (options !== undefined) {
-      return resolveTerms(this.core.settings, this.#options, options, wait);
+      const terms = resolveTerms(this.core.settings, this.#options, options, wait);
+      return this.#subject.strict ? { ...terms, fair: true } : terms;
     }
     let terms = this.#usual.get(wait);
     if (terms === undefined) {
@@ -109,7 +114,9 @@ export class Face<L extends Lease> {
     wait: number,
   ): Promise<L | null> {
     const terms = this.terms(options, wait);
-    const grip = await this.core.grip({ ...this.#subject, weight, terms });
+    const { key, capacity, option } = this.#subject;
+    const wanted = { key, capacity, weight, terms, ...(option && { option }) };
+    const grip = await this.core.grip(wanted);
     return grip === null ? null : this.#make(grip, this.core);
   }
 }

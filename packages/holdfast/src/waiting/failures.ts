@@ -42,7 +42,10 @@ export function refused(wanted: Asked, reply: Full | Mismatch | Conflict): Holdf
 }
 
 /** The capacity that a caller names is not the one that is agreed. */
-export function mismatch({ key, capacity, option }: Asked, agreed: number): HoldfastError {
+export function mismatch(
+  { key, capacity, option }: Omit<Asked, 'weight'>,
+  agreed: number,
+): HoldfastError {
   const own =
     option === undefined ? `${capacity} was asked for` : `"${option}" is ${capacity} here`;
   const message = `Holdfast: "${key}" is in use with the capacity ${agreed}, and ${own}`;

@@ -1,0 +1,225 @@
+/** The behaviour of the semaphore, on any backend. */
+import { describe, expect, it } from 'vitest';
+import type { Holdfast } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { failure, freshKey, later, queued, unused } from './helpers.js';
+import { CALM, Inside } from './rw-lock.js';
+
+export function semaphoreSuite(backend: Backend): void {
+  describe('permits', () => {
+    permitting(backend);
+    checking(backend);
+  });
+  describe('order', () => ordering(backend));
+  describe('the number of permits', () => agreeing(backend));
+}
+
+function permitting(backend: Backend): void {
+  it('are taken some at a time, and never more than there are', async () => {
+    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const key = freshKey();
+    const [here, there] = [one, other].map((each) => each.semaphore(key, { permits: 5 }));
+    const two = await here?.acquire(2);
+    const three = await there?.acquire(3);
+    expect(await here?.tryAcquire()).toBeNull();
+    expect(await one.inspect(key)).toMatchObject({ capacity: 5, used: 5 });
+    expect(await two?.release()).toBe('freed');
+    expect(await there?.tryAcquire(3)).toBeNull();
+    const last = await there?.tryAcquire(2);
+    expect(last?.fence).toBeGreaterThan(three?.fence ?? Infinity);
+    await Promise.all([three?.release(), last?.release()]);
+    expect(await one.inspect(key)).toBeNull();
+  });
+
+  it('are not exceeded by many who want different numbers', async () => {
+    const key = freshKey();
+    const inside = new Inside();
+    const task = async (holdfast: Holdfast, at: number): Promise<void> => {
+      const semaphore = holdfast.semaphore(key, { permits: 5 });
+      for (let round = 0; round < 4; round++) {
+        const count = 1 + ((at + round) % 4);
+        await semaphore.run(() => inside.visit(count), { count });
+      }
+    };
+    const instances = await Promise.all([backend.make(), backend.make(), backend.make()]);
+    await Promise.all(instances.flatMap((one) => [0, 1, 2, 3].map((at) => task(one, at))));
+    expect(inside.visits).toBe(48);
+    expect(inside.most).toBeLessThanOrEqual(5);
+    await unused(instances[0], key);
+  });
+
+  it('would be seen to be exceeded', async () => {
+    const holdfast = await backend.make();
+    const inside = new Inside();
+    const semaphore = holdfast.semaphore(freshKey(), { permits: 5 });
+    const visit = (): Promise<void> => inside.visit(5);
+    await Promise.all([semaphore.run(visit, { count: 5 }), inside.visit(1), visit()]);
+    expect(inside.most).toBeGreaterThan(5);
+  });
+
+  it('come back from a holder that does not', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    await one.semaphore(key, { permits: 3, renew: false, ttl: 60 }).acquire(2);
+    const all = await other.semaphore(key, { permits: 3 }).acquire(3, { wait: 30_000 });
+    expect(await all.release()).toBe('freed');
+  });
+}
+
+function checking(backend: Backend): void {
+  it('are not joined by an owner that wants more of them', async () => {
+    const holdfast = await backend.make(CALM);
+    const semaphore = holdfast.semaphore(freshKey(), { permits: 5, owner: 'me' });
+    await using _two = await semaphore.acquire(2);
+    const error = await failure(semaphore.acquire(3), 'HOLDFAST_REFUSED');
+    expect(error.message).toContain('its owner holds 2 of 3 already');
+    const one = await semaphore.acquire();
+    expect(one.holds).toBe(2);
+    expect(await one.release()).toBe('kept');
+  });
+
+  it.each([
+    ['permits', { permits: 0 }],
+    ['permits', { permits: 1.5 }],
+    ['permits', { permits: 1_000_001 }],
+    ['permits', {}],
+    ['permits', undefined],
+    ['ttl', { permits: 1, ttl: 1 }],
+    ['permit', { permits: 1, permit: 1 }],
+  ])('are not what they cannot be: %s %j', async (option, options) => {
+    const holdfast = await backend.make();
+    const make = async (): Promise<unknown> => holdfast.semaphore('key', options as never);
+    expect((await failure(make(), 'HOLDFAST_BAD_OPTION')).option).toBe(option);
+  });
+
+  it('are asked for in whole, and no more than there are', async () => {
+    const holdfast = await backend.make();
+    const semaphore = holdfast.semaphore(freshKey(), { permits: 3 });
+    for (const count of [0, 4, 1.5, Number.NaN, '1']) {
+      const error = await failure(semaphore.acquire(count as number), 'HOLDFAST_BAD_OPTION');
+      expect(error.option).toBe('count');
+    }
+    await failure(semaphore.tryAcquire(4), 'HOLDFAST_BAD_OPTION');
+    await failure(
+      semaphore.run(() => 1, { count: 4 }),
+      'HOLDFAST_BAD_OPTION',
+    );
+    expect(await holdfast.inspect(semaphore.key)).toBeNull();
+  });
+}
+
+function ordering(backend: Backend): void {
+  it.each([
+    [5, false],
+    [5, true],
+    [1, false],
+  ])('of %i permits is that of arrival (fair: %s): nobody is overtaken', async (permits, fair) => {
+    const all = await Promise.all([1, 2].map(() => backend.make(CALM)));
+    const key = freshKey();
+    const first = await (all[0] as Holdfast).semaphore(key, { permits }).acquire();
+    const counts = [permits, 1, Math.min(3, permits), 1, permits, 1];
+    const waiting: Promise<number>[] = [];
+    for (const [at, count] of counts.entries()) {
+      // neighbours in the queue are of one instance, which could pass a lease on among them
+      const semaphore = (all[at < 3 ? 0 : 1] as Holdfast).semaphore(key, { permits, fair });
+      waiting.push(semaphore.run(({ fence }) => fence, { count }));
+      await queued(all[0] as Holdfast, key, at + 1);
+    }
+    // four are free, if there are five: still nobody passes the large request at the head
+    expect(await (all[1] as Holdfast).semaphore(key, { permits }).tryAcquire()).toBeNull();
+    await first.release();
+    const fences = await Promise.all(waiting);
+    expect([...fences].sort((a, b) => a - b)).toEqual(fences);
+    expect((await all[0]?.inspect(key))?.waiterCount ?? 0).toBe(0);
+  });
+
+  it('lets no stream of small requests starve a large one', async () => {
+    const all = await Promise.all([backend.make(CALM), backend.make(CALM)]);
+    const key = freshKey();
+    const options = { permits: 4 };
+    const holders = await Promise.all(
+      [1, 2, 3].map(() => all[0]?.semaphore(key, options).acquire()),
+    );
+    const large = later(all[1].semaphore(key, options).acquire(4));
+    await queued(all[0], key, 1);
+    const small = Array.from({ length: 12 }, (_, at) =>
+      (all[at % 2] as Holdfast).semaphore(key, options).run(({ fence }) => fence),
+    );
+    await queued(all[0], key, 13);
+    for (const holder of holders) await holder?.release();
+    const lease = await large;
+    await lease.release();
+    expect(Math.min(...(await Promise.all(small)))).toBeGreaterThan(lease.fence);
+  });
+}
+
+function agreeing(backend: Backend): void {
+  it('is agreed while they are in use, and said to who has another', async () => {
+    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const key = freshKey();
+    const lease = await one.semaphore(key, { permits: 3 }).acquire();
+    const error = await failure(
+      other.semaphore(key, { permits: 5 }).acquire(),
+      'HOLDFAST_MISMATCH',
+    );
+    expect(error).toMatchObject({ key, option: 'permits' });
+    expect(error.message).toContain('in use with the capacity 3, and "permits" is 5 here');
+    await lease.release();
+    await (await other.semaphore(key, { permits: 5 }).acquire(5)).release();
+  });
+
+  it('grows in use, and lets in who waits', async () => {
+    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const key = freshKey();
+    const semaphore = one.semaphore(key, { permits: 1 });
+    await using _lease = await semaphore.acquire();
+    const waiting = later(other.semaphore(key, { permits: 1 }).acquire());
+    await queued(one, key, 1);
+    await semaphore.setPermits(3);
+    await using _second = await waiting;
+    expect(semaphore.permits).toBe(3);
+    expect(await one.inspect(key)).toMatchObject({ capacity: 3, used: 2 });
+    await (await semaphore.acquire()).release();
+    await failure(other.semaphore(key, { permits: 1 }).acquire(), 'HOLDFAST_MISMATCH');
+  });
+
+  it('shrinks in use: nobody loses permits, and nobody gets any until it fits', async () => {
+    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const key = freshKey();
+    const semaphore = one.semaphore(key, { permits: 4 });
+    const leases = await Promise.all([1, 2, 3, 4].map(() => semaphore.acquire()));
+    const tooLarge = later(other.semaphore(key, { permits: 4, ttl: 200 }).acquire(3));
+    await queued(one, key, 1);
+    await semaphore.setPermits(2);
+    expect(await one.inspect(key)).toMatchObject({ capacity: 2, used: 4 });
+    const waiting = later(other.semaphore(key, { permits: 2 }).acquire());
+    const error = await failure(tooLarge, 'HOLDFAST_MISMATCH');
+    expect(error.message).toContain('the capacity 2');
+    await queued(one, key, 1);
+    for (const lease of leases.slice(0, 2)) await lease.release();
+    expect(leases[3]?.held).toBe(true);
+    expect((await one.inspect(key))?.waiterCount).toBe(1);
+    await leases[2]?.release();
+    expect((await waiting).held).toBe(true);
+  });
+
+  it('is not changed by who believes in another one', async () => {
+    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const key = freshKey();
+    await using _lease = await one.semaphore(key, { permits: 3 }).acquire();
+    const stranger = other.semaphore(key, { permits: 2 });
+    const error = await failure(stranger.setPermits(9), 'HOLDFAST_MISMATCH');
+    expect(error.message).toContain('the capacity 3, and "permits" is 2 here');
+    expect(stranger.permits).toBe(2);
+    expect((await one.inspect(key))?.capacity).toBe(3);
+  });
+
+  it('of a semaphore that nobody uses is what the next one says', async () => {
+    const holdfast = await backend.make();
+    const semaphore = holdfast.semaphore(freshKey(), { permits: 3 });
+    await semaphore.setPermits(5);
+    await (await semaphore.acquire(5)).release();
+    await failure(semaphore.setPermits(0), 'HOLDFAST_BAD_OPTION');
+    await failure(semaphore.setPermits(undefined as never), 'HOLDFAST_BAD_OPTION');
+  });
+}
