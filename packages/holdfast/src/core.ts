@@ -118,7 +118,10 @@ export class Core implements Grantor {
    * itself.
    */
   leave(grip: Grip): void {
-    if (grip.state === 'held') grip.state = 'released';
+    if (grip.state === 'held') {
+      grip.state = 'released';
+      grip.left = true;
+    }
     this.keeper.remove(grip);
   }
 

@@ -188,6 +188,18 @@ describe('what is left behind', () => {
     await holdfast.close();
     expect(clock.timers()).toBe(0);
   });
+
+  it('is not given back for an answer that comes late', async () => {
+    store.ail('acquire', 3000);
+    const schedule = holdfast.schedule('job', { atLeast: 60_000 });
+    const running = schedule.runOnce(() => 1, { wait: 20_000 });
+    await clock.advance(2001);
+    store.heal();
+    await clock.advance(500);
+    expect(await running).toMatchObject({ ran: true });
+    await clock.advance(5000);
+    expect((await holdfast.inspect('job'))?.holders).toHaveLength(1);
+  });
 });
 
 describe('a silent store', () => {

@@ -75,6 +75,8 @@ export class Grip {
   warned = false;
   /** Until when closing does not give it back: the store is to keep it for some time. */
   keepUntil = 0;
+  /** Set when nothing here looks after it any more, nor gives it back: it is the store's. */
+  left = false;
   /** Set while the machine may have slept: nothing is believed until the store has answered. */
   doubted = false;
   /** True if the request that it was granted for may arrive once more. */

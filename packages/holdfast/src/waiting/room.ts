@@ -170,8 +170,8 @@ export class Room implements Hearing {
     // what was granted in another way meanwhile is held, and not to be given back
     if (!waiter.settled || this.#keeper.find(waiter.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued') return;
-    // nor may what its owner has, wherever he is
-    if (waiter.granted && waiter.wanted.stays === true) return;
+    // nor is what was left to the store
+    if (waiter.grip?.left === true) return;
     this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl, true);
   }
 
@@ -269,7 +269,8 @@ export class Room implements Hearing {
     const grip = new Grip(this.#clock, { key, id: waiter.id, weight, terms }, grant);
     grip.echoes = waiter.echoes || waiter.asking;
     this.#leave(waiter);
-    if (waiter.wanted.stays !== true) this.#keeper.add(grip);
+    grip.left = waiter.wanted.stays === true;
+    if (!grip.left) this.#keeper.add(grip);
     waiter.grant(grip);
     return grip;
   }

@@ -45,8 +45,8 @@ export class Waiter {
   /** When the store last answered it. */
   heardAt: number;
   settled = false;
-  /** Settled with a lease. */
-  granted = false;
+  /** What it was granted. */
+  grip: Grip | null = null;
   /** True while a request for it is under way. */
   asking = false;
   /** True if a request for it may arrive once more, see `Echoes`. */
@@ -103,7 +103,7 @@ export class Waiter {
 
   grant(grip: Grip | null): void {
     if (!this.#settle()) return;
-    this.granted = grip !== null;
+    this.grip = grip;
     this.#resolve(grip);
   }
 
