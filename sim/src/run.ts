@@ -1,5 +1,5 @@
 /** Runs a plan to its end, and says what was wrong. */
-import type { HistoryEvent } from 'holdfast-checker';
+import { ALL, type HistoryEvent, violations as judged } from 'holdfast-checker';
 import type { Library } from './library.js';
 import type { Plan } from './plan/plan.js';
 import { type Violation, World } from './world/world.js';
@@ -44,9 +44,11 @@ export async function run(
     history.note(scheduler.now, '-', { e: 'end' });
     await scheduler.settle();
     const { grants, shortest } = world;
+    const events = history.sorted();
+    if (!failed()) judge(world, events);
     return {
       violations,
-      history: history.sorted(),
+      history: events,
       grants,
       time,
       shortest,
@@ -54,6 +56,15 @@ export async function run(
     };
   } finally {
     process.removeListener('unhandledRejection', late);
+  }
+}
+
+/** What the checker of histories finds, which knows nothing of the store's truth. */
+function judge(world: World, events: readonly HistoryEvent[]): void {
+  for (const { check, excused, t, text } of judged(events, ALL)) {
+    // an echo of a request may come when its process has closed, and nobody can withdraw it then
+    const isEcho = check === 'ghost' && world.plan.weather.doubled > 0;
+    if (!excused && !isEcho) world.report(`history: ${check}`, '', text, t);
   }
 }
 

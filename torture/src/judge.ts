@@ -81,6 +81,8 @@ class Judge {
         }
         break;
       case 'begin':
+      case 'resize':
+      case 'stalled':
       case 'ask':
       case 'queued':
       case 'released':

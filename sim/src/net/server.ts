@@ -41,6 +41,8 @@ export class Server {
   readonly machine: Machine;
   readonly connections: Set<Connection> = new Set();
   up = true;
+  /** It is deaf before. */
+  busyUntil = 0;
   /** What it answers to every command instead of executing it. */
   refuses: string | undefined;
   engine: Engine;
@@ -50,7 +52,6 @@ export class Server {
   readonly #replicated: boolean;
   #log: Logged[] = [];
   #seen: number[] = [];
-  #busyUntil = 0;
   #queue: (() => void)[] = [];
   #commands = 0;
 
@@ -90,12 +91,12 @@ export class Server {
   /** Something reaches it. */
   deliver(receive: () => void): void {
     if (!this.up) return;
-    if (this.#busyUntil <= this.scheduler.now && this.#queue.length === 0) {
+    if (this.busyUntil <= this.scheduler.now && this.#queue.length === 0) {
       receive();
       return;
     }
     this.#queue.push(receive);
-    if (this.#queue.length === 1) this.scheduler.at(this.#busyUntil, () => this.#catchUp());
+    if (this.#queue.length === 1) this.scheduler.at(this.busyUntil, () => this.#catchUp());
   }
 
   execute(command: Command): Answer {
@@ -129,14 +130,14 @@ export class Server {
 
   /** Does nothing for a while. */
   stop(ms: number): void {
-    this.#busyUntil = Math.max(this.#busyUntil, this.scheduler.now + ms);
+    this.busyUntil = Math.max(this.busyUntil, this.scheduler.now + ms);
   }
 
   /** Ends; whoever is connected learns of it within `tells` ms. */
   crash(tells: number): void {
     this.up = false;
     this.#queue = [];
-    this.#busyUntil = 0;
+    this.busyUntil = 0;
     for (const connection of [...this.connections]) {
       connection.reset(this.#random.next() * tells, 0, 0);
     }
@@ -153,8 +154,8 @@ export class Server {
   }
 
   #catchUp(): void {
-    if (this.#busyUntil > this.scheduler.now) {
-      this.scheduler.at(this.#busyUntil, () => this.#catchUp());
+    if (this.busyUntil > this.scheduler.now) {
+      this.scheduler.at(this.busyUntil, () => this.#catchUp());
       return;
     }
     const receive = this.#queue.shift();

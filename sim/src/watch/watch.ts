@@ -158,7 +158,7 @@ export class Watch {
       const resource = this.#resource(key);
       if (key.commands !== commands || resource === undefined) return;
       for (const id of resource.waiters.keys()) {
-        const attempt = this.#attempt(id);
+        const attempt = this.attempt(id);
         if (attempt === undefined || attempt.over || !this.#clear(attempt, scheduler.now)) continue;
         this.#world.report('idle', key.name, `free, and ${attempt.name} waits`);
       }
@@ -167,7 +167,7 @@ export class Watch {
 
   /** Something of an acquisition is in the store. */
   #lingers(key: Key, id: string, what: string): void {
-    const attempt = this.#attempt(id);
+    const attempt = this.attempt(id);
     const now = this.#world.scheduler.now;
     if (attempt === undefined || attempt.abandoned || !attempt.client.process.alive) return;
     const since = Math.max(attempt.overAt, attempt.client.clearSince);
@@ -175,7 +175,8 @@ export class Watch {
     this.#world.report('ghost', key.name, `${attempt.name} (${id}) is over and ${what}`);
   }
 
-  #attempt(id: string): Attempt | undefined {
+  /** Whose acquisition this is. */
+  attempt(id: string): Attempt | undefined {
     return this.#world.attempts.get(this.#attempts.get(id) ?? '');
   }
 

@@ -15,6 +15,8 @@ export class Attempt {
   /** When it wanted nothing any more. */
   overAt: number = Number.POSITIVE_INFINITY;
   lost = false;
+  /** Its place in the store's queue, as it was last told. */
+  ticket = 0;
   /** It was never given back: what it has ends by itself. */
   abandoned = false;
 

@@ -113,7 +113,8 @@ class Performer {
   async #work(lease: Lease): Promise<void> {
     const { key, steps } = this.#task;
     this.#attempt.lease = lease;
-    this.#note({ e: 'grant', ...this.#about, id: lease.id, fence: lease.fence });
+    const { id, fence, held } = lease;
+    this.#note({ e: 'grant', ...this.#about, id, fence, held });
     this.#world.granted(this.#attempt, lease);
     lease.signal.addEventListener('abort', () => this.#lose(), { once: true });
     if (lease.signal.aborted) this.#lose();
@@ -131,6 +132,7 @@ class Performer {
         return process.sleep(step.ms);
       case 'work':
         process.work(step.ms);
+        this.#note({ e: 'stalled', ms: step.ms });
         return process.turn();
       case 'use':
         return this.#world.use(this.#attempt, lease.fence, step.late);

@@ -26,9 +26,20 @@ export class Mishaps {
     history.note(scheduler.now, name, { e: 'fault', ...fields, phase });
     this.#do(fault);
     if (!('ms' in fault)) return;
-    scheduler.at(at + fault.ms, () => {
-      history.note(scheduler.now, name, { e: 'fault', kind: fault.kind, phase: 'end' });
-    });
+    const end = (): void => {
+      // one pause after another adds up
+      const until = this.#pausedUntil(fault);
+      if (until > scheduler.now) scheduler.at(until, end);
+      else history.note(scheduler.now, name, { e: 'fault', kind: fault.kind, phase: 'end' });
+    };
+    scheduler.at(at + fault.ms, end);
+  }
+
+  #pausedUntil(fault: FaultPlan): number {
+    const { clients, machines, server } = this.#world;
+    if (fault.kind === 'stop') return clients.get(fault.process)?.process.time ?? 0;
+    if (fault.kind === 'sleep') return machines.get(fault.machine)?.asleepUntil ?? 0;
+    return fault.kind === 'stop-server' ? server.busyUntil : 0;
   }
 
   /** From now on everything works. */

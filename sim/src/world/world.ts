@@ -1,4 +1,6 @@
 /** Everything of one simulation, put together from a plan. */
+import type { Happening } from 'holdfast-checker';
+import type { Acquire } from '../../../packages/holdfast/dist/engine/types.js';
 import type { Lease } from '../../../packages/holdfast/dist/index.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
@@ -62,10 +64,16 @@ export class World {
       random: this.#random.fork('server'),
       events: {
         before: (command) => this.watch.before(command),
-        after: (command) => this.watch.after(command),
+        after: (command, reply) => {
+          this.watch.after(command);
+          if (command.op === 'acquire' && reply.status === 'queued') {
+            this.#queued(command, reply.ticket);
+          }
+        },
       },
       replicated,
     });
+    this.history.note(scheduler.now, '-', beginning(plan));
     for (const machine of plan.machines) this.#addMachine(machine);
     for (const process of plan.processes) this.start(process);
     for (const task of plan.tasks) {
@@ -148,14 +156,23 @@ export class World {
     return Promise.resolve();
   }
 
-  report(kind: string, key: string, text: string): void {
-    const violation = { kind, t: this.scheduler.now, key, text };
+  report(kind: string, key: string, text: string, t: number = this.scheduler.now): void {
+    const violation = { kind, t, key, text };
     this.violations.push(violation);
     this.#trace?.(() => `!! ${kind} ${key}: ${text}`);
   }
 
   note(text: () => string): void {
     this.#trace?.(text);
+  }
+
+  /** The server has queued an acquisition, or has told again that it had. */
+  #queued({ id, key: k }: Acquire, ticket: number): void {
+    const attempt = this.watch.attempt(id);
+    if (attempt === undefined || attempt.over || attempt.ticket === ticket) return;
+    attempt.ticket = ticket;
+    const what = { e: 'queued', k, a: attempt.name, ticket } as const;
+    this.history.note(this.scheduler.now, attempt.client.name, what);
   }
 
   #addMachine(plan: MachinePlan): void {
@@ -180,4 +197,21 @@ function patience({ weather, processes }: Plan): { free: number; over: number } 
   const { claimWindow = 0, requestTimeout = 0 } = one?.options ?? {};
   const retry = 2 * requestTimeout + 2000 + 4 * message + (weather.doubled > 0 ? weather.echo : 0);
   return { free: 2 * claimWindow + retry, over: ECHO_MS + retry };
+}
+
+/** The settings that the checker takes its bounds from: the longest of those in use. */
+function beginning({ seed, processes, tasks, weather }: Plan): Happening {
+  const longest = (name: 'claimWindow' | 'requestTimeout' | 'localHandOffs'): number =>
+    Math.max(...processes.map(({ options }) => options[name]));
+  const ttl = Math.max(...tasks.map((task) => task.ttl));
+  const { latency, jitter, spikes, spike } = weather;
+  const message = latency + jitter + (spikes > 0 ? spike : 0);
+  return {
+    ...{ e: 'begin', seed, ttl, claimWindow: longest('claimWindow') },
+    // what is lost, is late for ever
+    delay: weather.loose ? 1e9 : message,
+    ...{ requestTimeout: longest('requestTimeout'), localHandOffs: longest('localHandOffs') },
+    // a holder that computes keeps its whole process from doing anything else
+    slack: 3 * ttl + 1000,
+  };
 }

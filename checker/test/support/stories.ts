@@ -1,0 +1,237 @@
+/** Bad histories that each check must flag, and near misses that none may. */
+
+export interface Case {
+  readonly name: string;
+  readonly story: string;
+  /** What is found in it, see `found`. */
+  readonly finds: readonly string[];
+}
+
+/** A lease that is asked for, held and released, in ms from `t`. */
+const turn = (p: string, a: string, t: number, fence: number): string => `
+  ${t} ${p} ask ${a}
+  ${t + 1} ${p} grant ${a} ${fence}
+  ${t + 5} ${p} hold ${a}
+  ${t + 6} ${p} release ${a}
+  ${t + 7} ${p} released ${a} freed`;
+
+export const GOOD: readonly Case[] = [
+  { name: 'one after the other', story: turn('p1', 'a', 0, 1) + turn('p2', 'b', 10, 2) },
+  {
+    name: 'a hand-over at the same moment',
+    story: `0 p1 ask a\n1 p1 grant a 1\n1 p2 ask b\n5 p1 release a\n5 p2 grant b 2
+      6 p1 released a freed\n7 p2 release b\n8 p2 released b freed`,
+  },
+  {
+    name: 'a frozen holder that releases after its lease has ended',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 hold a${turn('p2', 'b', 100, 2)}
+      200 p1 release a\n201 p1 released a lost`,
+  },
+  {
+    name: 'a holder that died, and a successor',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 hold a\n3 p1 crash${turn('p2', 'b', 100, 2)}`,
+  },
+  {
+    name: 'a grant that was over when it was known',
+    story: `0 p1 ask a\n1 p2 ask b\n2 p2 grant b 2\n3 p1 grant a 1 held=false\n4 p1 lost a
+      5 p2 release b\n6 p2 released b freed`,
+  },
+  {
+    name: 'two of three permits, and one',
+    story: `0 p1 ask a cap=3 weight=2\n1 p1 grant a 1\n2 p2 ask b cap=3\n3 p2 grant b 2
+      4 p1 release a\n5 p1 released a freed\n6 p2 release b\n7 p2 released b freed`,
+  },
+  {
+    name: 'grants of one semaphore, known in another order',
+    story: `0 p1 ask a cap=2\n0 p2 ask b cap=2\n1 p2 grant b 2\n2 p1 grant a 1
+      4 p1 release a\n5 p1 released a freed\n6 p2 release b\n7 p2 released b freed`,
+  },
+  {
+    name: 'an owner that enters twice',
+    story: `0 p1 ask a owner=o\n1 p1 grant a 1\n2 p2 ask b owner=o\n3 p2 grant b 1
+      4 p1 release a\n5 p1 released a kept\n6 p2 release b\n7 p2 released b freed`,
+  },
+  {
+    name: 'more capacity from some moment on',
+    story: `0 p1 ask a\n1 p1 grant a 1\n1 p2 ask b\n2 p3 resize 2\n3 p2 grant b 2
+      4 p1 release a\n5 p1 released a freed\n6 p2 release b\n7 p2 released b freed`,
+  },
+  {
+    name: 'a lease passed on inside a process, over one that waits, within the bound',
+    story: `0 - begin localHandOffs=1\n0 p1 ask a\n1 p1 grant a 1\n2 p2 ask b\n3 p2 queued b 5
+      4 p1 ask c\n5 p1 queued c 6\n6 p1 release a\n6 p1 grant c 2\n7 p1 released a freed
+      8 p1 release c\n9 p2 grant b 10\n10 p1 released c freed\n11 p2 release b
+      12 p2 released b freed`,
+  },
+  {
+    name: 'a fair waiter that was out of reach when its turn came',
+    story: `0 p1 ask a fair\n1 p1 queued a 5\n2 p2 ask b fair\n2 p2 queued b 6\n3 p1 fault cut begin
+      4 p2 grant b 1\n5 p2 release b\n6 p2 released b freed\n7 p1 fault cut end\n8 p1 grant a 2
+      9 p1 release a\n10 p1 released a freed`,
+  },
+  {
+    name: 'a lease that the store shows while it is held',
+    story: `0 p1 ask a\n1 p1 grant a 4\n2 - seen holder:a:4\n3 p1 release a\n4 p1 released a freed`,
+  },
+  {
+    name: 'a refusal while another asks',
+    story: `0 p1 ask a wait=0\n0 p2 ask b\n1 p1 fail a\n2 p2 grant b 1\n3 p2 release b
+      4 p2 released b freed`,
+  },
+  {
+    name: 'a wait that ended a little late',
+    story: `0 p1 ask a wait=50${turn('p2', 'b', 1, 1)}\n90 p1 fail a HOLDFAST_TIMEOUT`,
+  },
+].map((each) => ({ ...each, finds: each.name.startsWith('a fair') ? ['order (excused)'] : [] }));
+
+export const BAD: readonly Case[] = [
+  {
+    name: 'two hold a mutex',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p2 ask b\n3 p2 grant b 2\n4 p1 hold a\n5 p1 lost a
+      6 p2 release b\n7 p2 released b freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'a release of a live lease that had a successor already',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p2 ask b\n3 p2 grant b 2\n6 p1 release a
+      7 p1 released a freed\n8 p2 release b\n9 p2 released b freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'three of two permits',
+    story: `0 p1 ask a cap=2\n1 p1 grant a 1\n2 p2 ask b cap=2 weight=2\n3 p2 grant b 2
+      4 p1 hold a\n5 p1 lost a\n6 p2 release b\n7 p2 released b freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'two owners with one lease',
+    story: `0 p1 ask a owner=o\n1 p1 grant a 1\n2 p2 ask b owner=q\n3 p2 grant b 2
+      4 p1 release a\n5 p1 released a freed\n6 p2 release b\n7 p2 released b freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'two hold, one of them from before the store forgot',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 - amnesia\n3 p2 ask b\n4 p2 grant b 2\n5 p1 hold a
+      6 p1 lost a\n7 p2 release b\n8 p2 released b freed`,
+    finds: ['exclusion (excused)'],
+  },
+  {
+    name: 'two hold, both from after the store forgot',
+    story: `0 - amnesia\n1 p1 ask a\n2 p1 grant a 1\n3 p2 ask b\n4 p2 grant b 2\n5 p1 hold a
+      6 p1 lost a\n7 p2 release b\n8 p2 released b freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'two hold, one of them forced out',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p3 force\n3 p3 forced\n3 p2 ask b\n4 p2 grant b 2
+      5 p1 hold a\n6 p1 lost a\n7 p2 release b\n8 p2 released b freed`,
+    finds: ['exclusion (excused)'],
+  },
+  {
+    name: 'a fence that was given before',
+    story: turn('p1', 'a', 0, 7) + turn('p2', 'b', 10, 7),
+    finds: ['fence'],
+  },
+  {
+    name: 'a fence that goes back, after the store forgot',
+    story: `${turn('p1', 'a', 0, 7)}\n9 - amnesia${turn('p2', 'b', 10, 6)}`,
+    finds: ['fence'],
+  },
+  {
+    name: 'the same fence for two that ran side by side',
+    story: `0 p1 ask a cap=2\n0 p2 ask b cap=2\n1 p2 grant b 2\n2 p1 grant a 2
+      4 p1 release a\n5 p1 released a freed\n6 p2 release b\n7 p2 released b freed`,
+    finds: ['fence'],
+  },
+  {
+    name: 'a late writer that is let in',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 10, 2)}
+      12 p2 use b 2\n20 p1 use a 1`,
+    finds: ['use'],
+  },
+  {
+    name: 'a grant that only fits before one that had ended when its holder began',
+    story: `0 p1 ask a\n1 p2 ask b\n2 p2 grant b 2\n3 p2 release b\n4 p2 released b freed
+      6 p1 grant a 1\n7 p1 release a\n8 p1 released a freed`,
+    finds: ['linear'],
+  },
+  {
+    name: 'a fair waiter that is overtaken',
+    story: `0 p1 ask a fair\n1 p1 queued a 5\n2 p2 ask b fair\n3 p2 grant b 1\n4 p2 release b
+      5 p2 released b freed\n8 p1 grant a 2\n9 p1 release a\n10 p1 released a freed`,
+    finds: ['order'],
+  },
+  {
+    name: 'a waiter that is overtaken too often',
+    story: `0 - begin localHandOffs=1\n0 p1 ask a\n1 p1 queued a 5${turn('p2', 'b', 2, 1)}
+      ${turn('p2', 'c', 10, 2)}\n20 p1 grant a 3\n21 p1 release a\n22 p1 released a freed`,
+    finds: ['order'],
+  },
+  {
+    name: 'an ask without an end',
+    story: '0 p1 ask a',
+    finds: ['wakeup'],
+  },
+  {
+    name: 'a release without an end',
+    story: '0 p1 ask a\n1 p1 grant a 1\n2 p1 release a',
+    finds: ['wakeup'],
+  },
+  {
+    name: 'a key that nobody holds for too long',
+    story: `0 - begin ttl=100 claimWindow=20 requestTimeout=50 slack=10\n${turn('p1', 'a', 0, 1)}
+      2 p2 ask b\n300 p2 grant b 2\n301 p2 release b\n302 p2 released b freed`,
+    finds: ['wakeup'],
+  },
+  {
+    name: 'a wait long over its limit',
+    story: `0 - begin slack=10\n1 p1 ask a wait=50\n90 p1 fail a HOLDFAST_TIMEOUT`,
+    finds: ['wakeup'],
+  },
+  {
+    name: 'a wait that outlives the calm',
+    story: `0 - begin settle=50\n1 p1 ask a\n2 - calm\n90 p1 fail a HOLDFAST_ABORTED`,
+    finds: ['wakeup'],
+  },
+  {
+    name: 'a lease that is held again after its release',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 release a\n3 p1 released a freed\n4 p1 hold a`,
+    finds: ['zombie'],
+  },
+  {
+    name: 'a lease that is held again after it was lost',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a\n4 p1 hold a`,
+    finds: ['zombie'],
+  },
+  {
+    name: 'a released lease that the store still shows',
+    story: `${turn('p1', 'a', 0, 1)}\n9 - seen holder:a:1`,
+    finds: ['ghost'],
+  },
+  {
+    name: 'a timed-out wait that the store still shows',
+    story: `0 - begin slack=10 requestTimeout=10\n0 p1 ask a wait=5\n5 p1 fail a HOLDFAST_TIMEOUT
+      90 - seen waiter:a`,
+    finds: ['ghost'],
+  },
+  {
+    name: 'a fence that the store shows otherwise',
+    story: `0 p1 ask a\n1 p1 grant a 4\n2 - seen holder:a:5\n3 p1 release a\n4 p1 released a freed`,
+    finds: ['ghost'],
+  },
+  {
+    name: 'a refusal for nobody',
+    story: `${turn('p1', 'a', 0, 1)}\n9 p2 ask b wait=0\n10 p2 fail b`,
+    finds: ['refusal'],
+  },
+  {
+    name: 'a grant after the end',
+    story: `0 p1 ask a\n1 p1 fail a\n2 p1 grant a 1`,
+    finds: ['lifecycle'],
+  },
+  {
+    name: 'a name twice',
+    story: turn('p1', 'a', 0, 1) + turn('p1', 'a', 10, 2),
+    finds: ['lifecycle'],
+  },
+];
