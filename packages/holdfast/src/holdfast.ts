@@ -12,6 +12,7 @@ import { OwnerCalls } from './primitives/owner-calls.js';
 import { Schedule, type ScheduleOptions } from './primitives/schedule.js';
 import { RwLock } from './primitives/rw-lock.js';
 import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
+import { SingleFlight, type SingleFlightOptions } from './primitives/single-flight.js';
 import { checkSignals, closeOn } from './signals.js';
 import { MemoryStore } from './store/memory/memory-store.js';
 import type { Store } from './store/port.js';
@@ -105,6 +106,14 @@ export class Holdfast implements AsyncDisposable {
    */
   schedule(key: string, options: ScheduleOptions): Schedule {
     return new Schedule(this.#core, checkKey(key), options);
+  }
+
+  /**
+   * Makes one of many compute what all of them want.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  singleFlight(key: string, options: SingleFlightOptions = {}): SingleFlight {
+    return new SingleFlight(this.#core, checkKey(key), options);
   }
 
   /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */

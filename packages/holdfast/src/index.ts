@@ -36,3 +36,10 @@ export type {
 export type { RwLease, RwMode } from './primitives/rw-lease.js';
 export type { RwLock, RwSide } from './primitives/rw-lock.js';
 export type { Semaphore, SemaphoreOptions } from './primitives/semaphore.js';
+export type {
+  FlightOptions,
+  FlightResult,
+  FlightWork,
+  SingleFlight,
+  SingleFlightOptions,
+} from './primitives/single-flight.js';

@@ -1,0 +1,132 @@
+/**
+ * One flight of one key in this process: who is on board, and who computes.
+ *
+ *     asking --alone--> computing --end--> landed (led, or failed)
+ *        \---another process computes--> waiting for its end --> landed (ended)
+ *     asking, waiting --nobody on board any more--> given up
+ *
+ * In the store a flight is a resource with as many seats as there can be waiters. Who computes has
+ * all of them; who waits asks for one. So the end of the flight, whatever it was (release, expiry),
+ * lets all waiters in together, in one command, and none of them has to hand over to the next.
+ *
+ * After a flight that brought nothing fresh, candidates ask for all seats, in turn: one computes,
+ * never all at once.
+ */
+import type { Lease } from '../lease/lease.js';
+import { type Face, quietly } from './face.js';
+
+/** Seats of a flight: more than can wait (I9: `maxQueue` is 1,000,000 at most). */
+export const SEATS = 2_000_000;
+
+/** Somebody in this process who wants the flight's result. */
+export interface Passenger {
+  /** What it would compute. */
+  readonly work: (lease: Lease) => unknown;
+  /** Somebody else computes, or is about to. May be called again. */
+  waits(): void;
+  /** Its own work is being done: it waits for nobody any more. */
+  flies(): void;
+  landed(landing: Landing): void;
+  /** There was no flight, for this reason. */
+  failed(error: unknown): void;
+}
+
+/** How a flight ended, as far as this process knows. */
+export type Landing =
+  | { readonly kind: 'led'; readonly by: Passenger; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly by: Passenger; readonly error: unknown }
+  | { readonly kind: 'ended' };
+
+/** How a flight asks the store. */
+export interface Runway {
+  /** Asks for all seats. */
+  readonly lead: Face<Lease>;
+  /** Asks for one. */
+  readonly wait: Face<Lease>;
+  /** Called once, when nobody can join any more. */
+  readonly closed: () => void;
+}
+
+export class Flight {
+  readonly #runway: Runway;
+  readonly #passengers = new Set<Passenger>();
+  readonly #giveUp = new AbortController();
+  #open = true;
+  #waiting: boolean;
+  #computing = false;
+
+  /** @param again true after a flight that brought nothing: this one computes if nobody else has */
+  constructor(runway: Runway, again: boolean) {
+    this.#runway = runway;
+    this.#waiting = again;
+    void this.#fly(again);
+  }
+
+  join(passenger: Passenger): void {
+    this.#passengers.add(passenger);
+    if (this.#waiting) passenger.waits();
+  }
+
+  /** Who leaves hears nothing more. The last one to leave gives the waiting up. */
+  leave(passenger: Passenger): void {
+    this.#passengers.delete(passenger);
+    if (this.#passengers.size > 0 || this.#computing) return;
+    this.#close();
+    this.#giveUp.abort();
+  }
+
+  async #fly(again: boolean): Promise<void> {
+    try {
+      const lease = await this.#lead(again);
+      const landing = lease === null ? ({ kind: 'ended' } as const) : await this.#compute(lease);
+      this.#close();
+      for (const one of this.#passengers) one.landed(landing);
+    } catch (error) {
+      this.#close();
+      for (const one of this.#passengers) one.failed(error);
+    }
+  }
+
+  /** The lease under which to compute, or `null` if another one did. */
+  async #lead(again: boolean): Promise<Lease | null> {
+    const { lead, wait } = this.#runway;
+    const { signal } = this.#giveUp;
+    if (again) return lead.acquire(SEATS, { signal });
+    const lease = await lead.tryAcquire(SEATS, { signal });
+    if (lease !== null) return lease;
+    this.#wait();
+    const seat = await wait.acquire(1, { signal });
+    void quietly(seat.release());
+    return null;
+  }
+
+  async #compute(lease: Lease): Promise<Landing> {
+    const [by] = this.#passengers;
+    if (by === undefined) {
+      void quietly(lease.release());
+      return { kind: 'ended' };
+    }
+    this.#computing = true;
+    by.flies();
+    this.#wait(by);
+    try {
+      return { kind: 'led', by, value: await by.work(lease) };
+    } catch (error) {
+      return { kind: 'failed', by, error };
+    } finally {
+      // whoever comes now finds what is fresh, or starts a flight that the store puts behind this
+      void quietly(lease.release());
+    }
+  }
+
+  #wait(except?: Passenger): void {
+    this.#waiting = true;
+    for (const one of this.#passengers) if (one !== except) one.waits();
+  }
+
+  #close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    this.#runway.closed();
+  }
+}

@@ -1,0 +1,8 @@
+/** Computes for all others, and never ends. */
+import { make, setting, tell, told } from './connect.mjs';
+
+const holdfast = await make({ ttl: 500, claimWindow: 100 });
+await holdfast.singleFlight(setting.key).do(async ({ fence }) => {
+  tell('computes', { fence });
+  await told();
+});
