@@ -226,7 +226,8 @@ export class Room implements Hearing {
     const left = push.left / 1000;
     const validUntil = grantedAt + left - drift(left);
     const { fence, passes, holds } = push;
-    if (validUntil > now) {
+    const stale = waiter.isStale(this.#sleep, now, this.#settings.claimWindow);
+    if (validUntil > now && !stale) {
       this.#deliver(waiter, { fence, passes, holds, validUntil, since: now });
     } else {
       void this.#asker.ask(waiter);

@@ -101,6 +101,15 @@ export class Waiter {
     return sentAt + since - Math.abs(since) * DRIFT;
   }
 
+  /**
+   * True if the store's last answer no longer ties its clock to ours. Waiters ask once in a claim
+   * window: one without an answer for two was frozen or cut off, and if the store's clock was set
+   * forward meanwhile, its push would be believed for longer than the store does.
+   */
+  isStale(sleep: Sleep, now: number, claimWindow: number): boolean {
+    return now - sleep.told(this.sent) > 2 * claimWindow;
+  }
+
   grant(grip: Grip | null): void {
     if (!this.#settle()) return;
     this.grip = grip;
