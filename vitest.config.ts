@@ -23,7 +23,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['packages/holdfast/test/**/*.test.ts', 'checker/test/**/*.test.ts'],
+          include: [
+            'packages/holdfast/test/**/*.test.ts',
+            'checker/test/**/*.test.ts',
+            'sim/test/**/*.test.ts',
+          ],
           exclude: ['packages/holdfast/test/server/**'],
           restoreMocks: true,
         },

@@ -3,6 +3,7 @@
  *
  *   npm run sim -- --seeds 1000 [--from 1]     explores that many seeds, from the first one
  *   npm run sim -- --minutes 1                 explores for as long
+ *   npm run sim -- --seeds 1000 --failures 1   stops at the first violation
  *   npm run sim -- --seed 17 [--trace]         runs one, and prints what happens in it
  *   npm run sim -- --seed 17 --reduce          cuts it down to what still fails, and prints that
  *   npm run sim -- --seed 17 --history FILE    writes its history for the checker
@@ -38,9 +39,19 @@ async function one(library: Library, plan: Plan, options: Options): Promise<bool
   const [first] = violations;
   if (options.reduce && first !== undefined) {
     const small = await reduce(plan, first.kind, library, console.log);
-    if (options.save !== undefined) writeFileSync(options.save, JSON.stringify(small, null, 1));
+    if (options.save !== undefined) writeFileSync(options.save, written(small));
   }
   return violations.length === 0;
+}
+
+/** A plan with a line for each of its parts. */
+function written(plan: Plan): string {
+  const show = (value: unknown): string => {
+    if (!Array.isArray(value) || value.length === 0) return JSON.stringify(value);
+    return `[\n  ${value.map((part) => JSON.stringify(part)).join(',\n  ')}\n ]`;
+  };
+  const fields = Object.entries(plan).map(([name, value]) => ` "${name}": ${show(value)}`);
+  return `{\n${fields.join(',\n')}\n}\n`;
 }
 
 interface Options {
@@ -56,6 +67,7 @@ async function main(): Promise<void> {
       seeds: { type: 'string' },
       from: { type: 'string', default: '1' },
       minutes: { type: 'string' },
+      failures: { type: 'string', default: '20' },
       seed: { type: 'string' },
       trace: { type: 'boolean', default: false },
       reduce: { type: 'boolean', default: false },
@@ -74,6 +86,7 @@ async function main(): Promise<void> {
       ? await explore(library, {
           from: Number(values.from),
           seeds: values.minutes === undefined ? Number(values.seeds ?? 100) : Infinity,
+          failures: Number(values.failures),
           minutes: values.minutes === undefined ? Infinity : Number(values.minutes),
         })
       : await one(library, plan, { trace, reduce: reduces, history, save });

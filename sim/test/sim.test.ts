@@ -1,0 +1,163 @@
+/**
+ * The simulator in the test suite: a fixed set of seeds, every case that was a bug of ours, and
+ * planted faults, each of which it has to find. It runs what was compiled.
+ */
+import { execFile } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const cases = join(root, 'sim/cases');
+const LIMIT_MS = 300_000;
+
+interface Ended {
+  readonly passed: boolean;
+  readonly output: string;
+}
+
+function simulate(args: readonly string[], dist?: string): Promise<Ended> {
+  const env = { ...process.env, ...(dist === undefined ? {} : { HOLDFAST_DIST: dist }) };
+  const options = { cwd: root, env, maxBuffer: 1 << 28 };
+  return new Promise((resolve) => {
+    execFile('node', ['sim/dist/main.js', ...args], options, (error, stdout, stderr) => {
+      resolve({ passed: error === null, output: stdout + stderr });
+    });
+  });
+}
+
+/** A change of one line of the compiled library, and where it shows. */
+interface Fault {
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  /** A case, or arguments. */
+  readonly shown: string | readonly string[];
+  /** The violation that it must be found as. */
+  readonly as: RegExp;
+}
+
+const few = (from: number): string[] => ['--seeds', '80', '--failures', '1', '--from', `${from}`];
+
+const FAULTS: Readonly<Record<string, Fault>> = {
+  'does not notice sleep': {
+    file: 'lease/sleep.js',
+    from: 'if (apart - this.#apart > SLEEP_MS)',
+    to: 'if (false)',
+    shown: 'push-from-before-sleep.json',
+    as: /belief/,
+  },
+  'takes the clocks to go alike while it waits': {
+    file: 'waiting/waiter.js',
+    from: 'Math.abs(since) * DRIFT',
+    to: '0',
+    shown: 'drift-while-waiting.json',
+    as: /belief/,
+  },
+  'withdraws beside the release that passes the lease on': {
+    file: 'waiting/returns.js',
+    from: 'if (running === undefined)',
+    to: 'if (true)',
+    shown: 'withdrawal-overtakes-pass.json',
+    as: /belief/,
+  },
+  'lets late copies of a request hold': {
+    file: 'waiting/echoes.js',
+    from: 'if (this.#stopped || ',
+    to: 'if (true || ',
+    shown: 'late-copy.json',
+    as: /ghost/,
+  },
+  'leaves the pause between two tries when it is closed': {
+    file: 'waiting/returns.js',
+    from: 'for (const end of [...this.#pauses])',
+    to: 'for (const end of [])',
+    shown: 'close-between-tries.json',
+    as: /timer/,
+  },
+  'counts fences instead of taking them from the time': {
+    file: 'engine/resource.js',
+    from: 'const fence = Math.max(this.fence + 1, now)',
+    to: 'const fence = this.fence + 1',
+    shown: few(1),
+    as: /fence/,
+  },
+  'counts a lease from the answer': {
+    file: 'waiting/room.js',
+    from: 'const validUntil = sentAt + left - drift(left);',
+    to: 'const validUntil = this.#clock.now() + left - drift(left);',
+    shown: few(1),
+    as: /belief/,
+  },
+  'forgets to withdraw': {
+    file: 'waiting/returns.js',
+    from: 'giveBack(what, answered) {',
+    to: "giveBack(what, answered) { if (!answered) return Promise.resolve({ status: 'freed' });",
+    shown: few(1),
+    as: /ghost/,
+  },
+  'never looks after its place in the queue': {
+    file: 'waiting/asker.js',
+    from: 'async poll(line) {',
+    to: 'async poll(line) { return;',
+    shown: few(1),
+    as: /idle|stuck/,
+  },
+  'lets one too many in': {
+    file: 'engine/resource.js',
+    from: 'this.used + weight <= this.capacity',
+    to: 'this.used + weight <= this.capacity + 1',
+    shown: few(1),
+    as: /exclusion/,
+  },
+};
+
+/** A copy of the compiled library with a fault. */
+function planted(name: string, { file, from, to }: Fault): string {
+  const dist = join(root, '.cache/sim', name.replaceAll(' ', '-'));
+  rmSync(dist, { recursive: true, force: true });
+  cpSync(join(root, 'packages/holdfast/dist'), dist, { recursive: true });
+  const path = join(dist, file);
+  const text = readFileSync(path, 'utf8');
+  expect(text.split(from), `${file}: ${from}`).toHaveLength(2);
+  writeFileSync(
+    path,
+    text.replace(from, () => to),
+  );
+  return dist;
+}
+
+describe('the simulator', () => {
+  it('finds nothing in a fixed set of seeds', { timeout: LIMIT_MS }, async () => {
+    const { passed, output } = await simulate(['--seeds', '150']);
+    expect(output).toContain('0 violations');
+    expect(passed).toBe(true);
+  });
+
+  it('runs a seed the same way each time', { timeout: LIMIT_MS }, async () => {
+    for (const seed of ['7', '8']) {
+      const first = await simulate(['--seed', seed, '--trace']);
+      const second = await simulate(['--seed', seed, '--trace']);
+      expect(first.output.length).toBeGreaterThan(10_000);
+      expect(second.output).toBe(first.output);
+    }
+  });
+
+  for (const file of readdirSync(cases)) {
+    it(`has no more of ${file}`, { timeout: LIMIT_MS }, async () => {
+      const { passed, output } = await simulate(['--plan', join(cases, file)]);
+      expect(passed, output).toBe(true);
+    });
+  }
+
+  for (const [name, fault] of Object.entries(FAULTS)) {
+    it(`finds a library that ${name}`, { timeout: LIMIT_MS }, async () => {
+      const { shown } = fault;
+      const args = typeof shown === 'string' ? ['--plan', join(cases, shown)] : shown;
+      const { passed, output } = await simulate(args, planted(name, fault));
+      expect(passed).toBe(false);
+      expect(output).toMatch(fault.as);
+    });
+  }
+});
