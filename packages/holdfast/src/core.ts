@@ -118,10 +118,8 @@ export class Core implements Grantor {
    * itself.
    */
   leave(grip: Grip): void {
-    if (grip.state === 'held') {
-      grip.state = 'released';
-      grip.left = true;
-    }
+    if (grip.state === 'held') grip.state = 'released';
+    grip.left = true;
     this.keeper.remove(grip);
   }
 
@@ -152,7 +150,8 @@ export class Core implements Grantor {
     for (const grip of [...keeper.all()]) {
       keeper.lose(grip, 'closed');
       // what has to stay for some time ends by itself
-      if (clock.now() < grip.keepUntil) continue;
+      grip.left = clock.now() < grip.keepUntil;
+      if (grip.left) continue;
       this.#room.withdraw(grip.key, grip.id, grip.terms.ttl, false);
     }
     await within(clock, 2 * settings.requestTimeout, this.#returns.settled());

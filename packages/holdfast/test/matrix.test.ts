@@ -18,7 +18,6 @@ const suitesFolder = fileURLToPath(new URL('suites/', import.meta.url));
 const SUITES = [
   'all-of',
   'closing',
-  'election',
   'inspection',
   'leases',
   'locked',
@@ -29,7 +28,7 @@ const SUITES = [
   'semaphore',
 ];
 /** On the newest clients only. */
-const FEW = ['flights', 'schedule'];
+const FEW = ['election', 'flights', 'schedule'];
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
 const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
 

@@ -1,5 +1,5 @@
-/** Leader election, in memory and with every client on every server. */
-import { ALL_BACKENDS, onBackends } from '../support/backends.js';
+/** Leader election, in memory and with the newest clients on every server. */
+import { NEWEST_BACKENDS, onBackends } from '../support/backends.js';
 import { electionSuite } from '../suites/election.js';
 
-onBackends('election', ALL_BACKENDS, electionSuite);
+onBackends('election', NEWEST_BACKENDS, electionSuite);
