@@ -9,6 +9,7 @@ import { cost } from './cost.js';
 import { counts } from './counts.js';
 import { crowd } from './crowd.js';
 import { handoff } from './handoff.js';
+import { readers } from './readers.js';
 import { Report } from './report.js';
 import { type Bench, type Part, readSettings, type Settings, USAGE } from './settings.js';
 import { concurrent, uncontended } from './uncontended.js';
@@ -20,6 +21,7 @@ const PARTS: Record<Part, (bench: Bench, report: Report) => Promise<void>> = {
   handoff,
   crowd,
   cost,
+  readers,
 };
 
 const PACKAGES = ['ioredis', 'redis', 'ioredis-5', 'redis-5'];

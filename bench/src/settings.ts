@@ -3,7 +3,15 @@ import { parseArgs } from 'node:util';
 import type { Server, ServerName } from 'holdfast-testkit';
 import { CLIENTS, type ClientName } from './clients.js';
 
-export const PARTS = ['counts', 'uncontended', 'concurrent', 'handoff', 'crowd', 'cost'] as const;
+export const PARTS = [
+  'counts',
+  'uncontended',
+  'concurrent',
+  'handoff',
+  'crowd',
+  'cost',
+  'readers',
+] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface Settings {

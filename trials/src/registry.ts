@@ -4,6 +4,7 @@ import { trial as exclusion } from './exclusion.js';
 import { trial as leaks } from './leaks.js';
 import { trial as lossSignal } from './loss-signal.js';
 import { trial as lostReplies } from './lost-replies.js';
+import { trial as manyHolders } from './many-holders.js';
 import { trial as takeover } from './takeover.js';
 import type { Trial } from './trial.js';
 
@@ -14,4 +15,5 @@ export const trials: readonly Trial[] = [
   lossSignal,
   takeover,
   deadWaiters,
+  manyHolders,
 ];

@@ -14,7 +14,7 @@ export interface Script {
 export const scripts = {
   acquire: {
     name: 'acquire',
-    sha: 'c921ccf7c9c3a44a43a899265c8018288c0b594e',
+    sha: '20e5abbe398cd781265b133717ee2f47530cd178',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -287,7 +287,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -299,8 +299,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -336,9 +338,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -559,7 +569,7 @@ return reply
   },
   capacity: {
     name: 'capacity',
-    sha: 'fb2708a29897c3e1d868ba27c124e4847d91f98d',
+    sha: 'f769f3280c17c0ee923775f48d1aea0473d37f5e',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'from',
@@ -793,7 +803,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -805,8 +815,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -842,9 +854,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -1009,7 +1029,7 @@ return { capacity == wanted and 'changed' or 'mismatch', now, capacity }
   },
   force: {
     name: 'force',
-    sha: '117d4d25c3a9281b86279f526607935ebed90e59',
+    sha: '7864032b941b159c758e8894d336996931ab4545',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -1240,7 +1260,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -1252,8 +1272,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -1289,9 +1311,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -1467,7 +1497,7 @@ return { 'forced', now, #victims }
   },
   inspect: {
     name: 'inspect',
-    sha: 'ee338dbf56b98f6747e520584b9c510774340ee3',
+    sha: '7ca52f40393b0858ee8766329ceca9f5ede5bb0f',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'limit',
@@ -1698,7 +1728,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -1710,8 +1740,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -1747,9 +1779,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -1954,7 +1994,7 @@ parked_count(), parked,
   },
   park: {
     name: 'park',
-    sha: 'b7b0cade2924d8164b921d46ab4d294f3c5c0694',
+    sha: 'f64e2eb6a0631523ff73abbbe733d35f4b1269d0',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -2205,7 +2245,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -2217,8 +2257,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -2254,9 +2296,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -2480,7 +2530,7 @@ return refusal or standing()
   },
   poll: {
     name: 'poll',
-    sha: 'c1f3ad6bf5a9af2daf18958e49458903ca7d4477',
+    sha: '1b2ee7070634af159db8a7705088128e94e8ff5b',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'retention',
@@ -2712,7 +2762,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -2724,8 +2774,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -2761,9 +2813,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -2936,7 +2996,7 @@ return { 'polled', now, next_expiry(), standings }
   },
   release: {
     name: 'release',
-    sha: '7a74cb104a910a5b5c22474b69ced68e5947e4aa',
+    sha: '1f8f4e8bf488a4c2aa7778615ea4df7e1627a573',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -3178,7 +3238,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -3190,8 +3250,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -3227,9 +3289,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -3423,7 +3493,7 @@ return { status, now, status == 'kept' and hold_count(read_holder(held.id)) or 0
   },
   renew: {
     name: 'renew',
-    sha: 'fa4f66605332bd1a3bf6149cfcb216ce513d10dd',
+    sha: 'edd64fa1920b86ec82633e28e4c2921b78f557f3',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -3656,7 +3726,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -3668,8 +3738,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -3705,9 +3777,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -3871,7 +3951,7 @@ return { 'renewed', now, lease_of(id).expires - now }
   },
   resize: {
     name: 'resize',
-    sha: 'e578a2bbfe9a429107923d04dbd4a2ef02c47017',
+    sha: 'feb3487be4b47c0dd1c3d0d140b3ee7617cc747e',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -4106,7 +4186,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -4118,8 +4198,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -4155,9 +4237,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)
@@ -4329,7 +4419,7 @@ return { status, now, held.fence, held.expires - now }
   },
   signal: {
     name: 'signal',
-    sha: '19ca677d77972fdeb57f23349844d360fb8d659d',
+    sha: '147633a93286f58e938c0f8f5a9fccaf32a31f3a',
     keys: ['resource', 'queue', 'expiries'],
     args: [
       'id',
@@ -4566,7 +4656,7 @@ end
 extend(h, h.expires)
 return h
 end
-local function remove(h)
+local function remove(h, ordered)
 if h.signalled then owed[#owed + 1] = h.signalled end
 if h.owner ~= '' then
 if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -4578,8 +4668,10 @@ if not many then
 sole = nil
 else
 writes['h:' .. h.id] = false
+if not ordered then
 guard()
 redis.call('ZREM', expiries, h.id)
+end
 end
 used = used - h.weight
 if used == 0 then
@@ -4615,9 +4707,17 @@ return
 end
 local till = string.format('%.0f', now)
 local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+if #due == 0 then return end
+local names = {}
+for index, id in ipairs(due) do names[index] = 'h:' .. id end
+for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+loaded[names[index]] = value
+end
+guard()
+redis.call('ZREM', expiries, unpack(due))
 for _, id in ipairs(due) do
 local h = read_holder(id)
-if h then remove(h) else redis.call('ZREM', expiries, id) end
+if h then remove(h, true) end
 end
 end
 local function drop_stale(id)

@@ -83,7 +83,8 @@ local function add(h)
   return h
 end
 
-local function remove(h)
+-- `ordered`: whoever removes many takes them out of the order together.
+local function remove(h, ordered)
   if h.signalled then owed[#owed + 1] = h.signalled end
   if h.owner ~= '' then
     -- a lease that expired long ago may have a successor of the same owner already
@@ -96,8 +97,10 @@ local function remove(h)
     sole = nil
   else
     writes['h:' .. h.id] = false
-    guard()
-    redis.call('ZREM', expiries, h.id)
+    if not ordered then
+      guard()
+      redis.call('ZREM', expiries, h.id)
+    end
   end
   used = used - h.weight
   if used == 0 then
@@ -139,10 +142,18 @@ local function drop_expired()
   end
   local till = string.format('%.0f', now)
   local due = redis.call('ZRANGE', expiries, '-inf', till, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
+  if #due == 0 then return end
+  local names = {}
+  for index, id in ipairs(due) do names[index] = 'h:' .. id end
+  for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
+    loaded[names[index]] = value
+  end
+  guard()
+  redis.call('ZREM', expiries, unpack(due))
   for _, id in ipairs(due) do
     local h = read_holder(id)
     -- the record may have been evicted where the order was not
-    if h then remove(h) else redis.call('ZREM', expiries, id) end
+    if h then remove(h, true) end
   end
 end
 
