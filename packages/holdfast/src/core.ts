@@ -17,7 +17,9 @@ import { Echoes } from './waiting/echoes.js';
 import * as failures from './waiting/failures.js';
 import { Returns, type Returned } from './waiting/returns.js';
 import { Room } from './waiting/room.js';
+import type { Sleeper } from './waiting/sleeper.js';
 import type { Wanted } from './waiting/waiter.js';
+import { withdrawal } from './waiting/withdrawal.js';
 
 /** Labels whose text for the store is remembered. */
 const LABELS_MAX = 100;
@@ -45,7 +47,7 @@ export class Core implements Grantor {
     this.requests = new Requests(store, clock, requestTimeout);
     const sleep = new Sleep(clock);
     this.keeper = new Keeper(this.requests, sleep, settings);
-    this.#returns = new Returns(this.requests, clock, retention);
+    this.#returns = new Returns(this.requests, clock);
     this.#echoes = new Echoes(this.requests, clock, retention, this.#returns);
     this.#room = new Room({
       settings,
@@ -75,30 +77,52 @@ export class Core implements Grantor {
     return this.#room.acquire(wanted);
   }
 
+  /** Gives a lease up, to wait for a signal. Nothing is sent before it is asked for. */
+  park(from: Grip, condition: string): Sleeper {
+    if (this.#closing !== undefined) throw failures.closed(from.key);
+    return this.#room.park(from, condition, () => {
+      if (from.state === 'held') from.state = 'released';
+      this.keeper.remove(from);
+      if (from.echoes) this.#room.givenUp.follow(from);
+    });
+  }
+
+  /** Asks for what a sleeper wants. */
+  ask(sleeper: Sleeper): void {
+    this.#room.ask(sleeper);
+  }
+
+  /** Gives the coming back of a sleeper up. */
+  abandon(sleeper: Sleeper): void {
+    this.#room.giveUp(sleeper, failures.releasedAsleep(sleeper.wanted.key));
+  }
+
   async release(grip: Grip): Promise<ReleaseOutcome> {
     const { keeper, settings } = this;
     const { key, id } = grip;
     const believed = keeper.believes(grip);
     if (grip.state !== 'held') {
       // the server may hold it for a little longer than we believed
-      this.#room.withdraw(key, id, settings.claimWindow, grip.echoes);
+      this.#room.givenUp.withdraw({ key, id }, settings.claimWindow, grip.echoes);
       return 'lost';
     }
-    const line = believed && !this.#returns.has(id) ? this.#room.line(key) : undefined;
+    const line = believed && !this.#returns.has(id) ? this.#room.lines.get(key) : undefined;
     const successor = line?.successor(grip, settings.claimWindow);
     grip.state = 'released';
     keeper.remove(grip);
     const heir = successor && this.#room.passOn(grip, successor);
     const until = grip.validUntil + settings.requestTimeout;
-    const what = { key, id, to: heir?.id ?? '', until, after: grip.settled };
+    const { retention } = settings;
+    const command = { op: 'release', key, id, to: heir?.id ?? '', retention } as const;
+    const what = { id, command, until, after: grip.settled };
     const settling = heir && this.#settling(heir);
     const returned = await this.#returns.giveBack(what, (answer) => {
       grip.answered = answer !== undefined;
       settling?.(answer);
     });
-    if (grip.echoes) this.#room.follow(key, id);
+    if (grip.echoes) this.#room.givenUp.follow({ key, id });
     const result = outcome(key, returned);
-    if (result === 'lost') grip.foundLost();
+    if (result === 'lost') grip.foundLost('gone');
     return result;
   }
 
@@ -110,7 +134,8 @@ export class Core implements Grantor {
     const grip = this.keeper.find(id);
     if (grip !== undefined) return this.release(grip);
     const until = this.clock.now() + ms + this.settings.requestTimeout;
-    return outcome(key, await this.#returns.giveBack({ key, id, to: '', until }));
+    const command = withdrawal({ key, id }, this.settings.retention);
+    return outcome(key, await this.#returns.giveBack({ id, command, until }));
   }
 
   /**
@@ -152,7 +177,7 @@ export class Core implements Grantor {
       // what has to stay for some time ends by itself
       grip.left = clock.now() < grip.keepUntil;
       if (grip.left) continue;
-      this.#room.withdraw(grip.key, grip.id, grip.terms.ttl, false);
+      this.#room.givenUp.withdraw(grip, grip.terms.ttl, false);
     }
     await within(clock, 2 * settings.requestTimeout, this.#returns.settled());
     this.#returns.stop();
@@ -175,7 +200,7 @@ export class Core implements Grantor {
       else this.keeper.lose(heir, 'gone');
       // what gave it back before may have overtaken the pass
       if (heir.state === 'lost' || heir.answered) {
-        this.#room.withdraw(heir.key, heir.id, heir.terms.ttl, true);
+        this.#room.givenUp.withdraw(heir, heir.terms.ttl, true);
       }
       settled();
     };

@@ -12,7 +12,7 @@
  *   was sent.
  * - `HOLDFAST_TIMEOUT`: the wait limit passed before the lock was granted. Nothing is held.
  * - `HOLDFAST_ABORTED`: the caller's signal aborted while waiting; `cause` is its reason. Nothing
- *   is held.
+ *   is held; after waiting at a condition, the lock is held again.
  * - `HOLDFAST_REFUSED`: the store answered, and the answer was no: the queue is at its limit, the
  *   owner holds less of the key already, or the server itself refused (memory, permission, a
  *   replica). Nothing is held that was not before.

@@ -1,10 +1,11 @@
 export type { Clock, Timer } from './clock.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
 export { type EmbeddedStore, Holdfast, memory, type RedisClient } from './holdfast.js';
-export type { HolderInfo, LockInfo, Party, WaiterInfo } from './inspection.js';
+export type { HolderInfo, LockInfo, ParkedInfo, Party, WaiterInfo } from './inspection.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
 export type { AllOf } from './primitives/all-of.js';
+export type { AwaitOptions, Condition } from './primitives/condition.js';
 export type {
   CampaignOptions,
   Election,

@@ -1,7 +1,14 @@
 /** Looking at locks from outside, and ending them by force. */
 import type { Core } from './core.js';
 import { FORCE_LIMIT } from './engine/limits.js';
-import type { Command, HolderView, InspectReply, ReplyTo, WaiterView } from './engine/types.js';
+import type {
+  Command,
+  HolderView,
+  InspectReply,
+  ParkedView,
+  ReplyTo,
+  WaiterView,
+} from './engine/types.js';
 import { HoldfastError } from './errors.js';
 import type { StoreFailure } from './store/port.js';
 import * as failures from './waiting/failures.js';
@@ -44,6 +51,14 @@ export interface WaiterInfo extends Party {
   readonly waitedFor: number;
 }
 
+/** Who waits at a condition of a lock. */
+export interface ParkedInfo extends Party {
+  /** The condition's name. */
+  readonly condition: string;
+  /** Ms since it gave the lock up. */
+  readonly waitedFor: number;
+}
+
 /** A lock at one moment. */
 export interface LockInfo {
   /** What is locked. */
@@ -62,12 +77,19 @@ export interface LockInfo {
   readonly waiters: readonly WaiterInfo[];
   /** All that wait. */
   readonly waiterCount: number;
+  /** Who waits at conditions, the first hundred of them. */
+  readonly parked: readonly ParkedInfo[];
+  /** All that wait at conditions. */
+  readonly parkedCount: number;
 }
 
 const SHOWN_MAX = 100;
 const LIST_BATCH = 100;
 
-/** A lock, or `null` if nobody holds it or waits for it. Of each, `limit` are shown at most. */
+/**
+ * A lock, or `null` if nobody holds it, or waits for it or at a condition of it. Of each, `limit`
+ * are shown at most.
+ */
 export async function inspect(
   core: Core,
   key: string,
@@ -130,7 +152,8 @@ export async function ask<C extends Command>(
 }
 
 function info(key: string, reply: InspectReply): LockInfo | null {
-  if (reply.holderCount === 0 && reply.waiterCount === 0) return null;
+  const { holderCount, parkedCount, waiterCount } = reply;
+  if (holderCount + waiterCount + parkedCount === 0) return null;
   return {
     key,
     capacity: reply.capacity,
@@ -139,7 +162,9 @@ function info(key: string, reply: InspectReply): LockInfo | null {
     holders: reply.holders.map((holder) => holderInfo(holder, reply.now)),
     holderCount: reply.holderCount,
     waiters: reply.waiters.map((waiter) => waiterInfo(waiter, reply.now)),
-    waiterCount: reply.waiterCount,
+    waiterCount,
+    parked: reply.parked.map((parked) => parkedInfo(parked, reply.now)),
+    parkedCount,
   };
 }
 
@@ -154,10 +179,15 @@ function waiterInfo(view: WaiterView, now: number): WaiterInfo {
   return { ...party(view), weight, fair, waitedFor: Math.max(0, now - ticket) / 1000 };
 }
 
+function parkedInfo(view: ParkedView, now: number): ParkedInfo {
+  const waitedFor = Math.max(0, now - view.since) / 1000;
+  return { ...party(view), condition: view.condition, waitedFor };
+}
+
 /**
  * What a party said of itself is shown if it can be read, and left out if not: it decides nothing.
  */
-function party({ id, owner, meta }: HolderView | WaiterView): Party {
+function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Party {
   let said: { label?: string; host?: string; pid?: number } = {};
   try {
     said = JSON.parse(meta) as typeof said;

@@ -18,6 +18,7 @@ const suitesFolder = fileURLToPath(new URL('suites/', import.meta.url));
 const SUITES = [
   'all-of',
   'closing',
+  'condition',
   'inspection',
   'leases',
   'locked',

@@ -13,7 +13,7 @@ let returns: Returns;
 beforeEach(async () => {
   clock = new VirtualClock();
   store = new WatchedStore(clock);
-  returns = new Returns(new Requests(store, clock, 100), clock, 1000);
+  returns = new Returns(new Requests(store, clock, 100), clock);
   await Promise.all(store.inner.execute([asking('a', { key: 'k', ttl: 60_000 })]));
 });
 
@@ -24,7 +24,8 @@ interface Heard {
 
 function giveBack(lasts: number, to = ''): Heard {
   const heard: Heard = { soon: 'nothing', atLast: 'nothing' };
-  const what = { key: 'k', id: 'a', to, until: clock.now() + lasts };
+  const command = { op: 'release', key: 'k', id: 'a', to, retention: 1000 } as const;
+  const what = { id: 'a', command, until: clock.now() + lasts };
   const promise = returns.giveBack(what, (returned) => {
     heard.atLast = returned;
   });

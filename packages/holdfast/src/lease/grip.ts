@@ -16,7 +16,7 @@ import type { Terms } from '../options.js';
 export type GripState = 'held' | 'released' | 'lost';
 
 /** Why a lease was lost. */
-export type LossReason = 'expired' | 'gone' | 'forced' | 'max-hold' | 'closed';
+export type LossReason = 'expired' | 'gone' | 'forced' | 'max-hold' | 'closed' | 'parked';
 
 const LOSS: Record<LossReason, string> = {
   expired: 'it could not be renewed in time',
@@ -24,6 +24,7 @@ const LOSS: Record<LossReason, string> = {
   forced: 'it was ended by force',
   'max-hold': 'it was held for as long as maxHold allows',
   closed: 'its Holdfast was closed',
+  parked: 'it was given up to wait at a condition, and not had again',
 };
 
 /** What a store granted, as this process heard of it. */
@@ -63,6 +64,11 @@ export class Grip {
   readonly holdUntil: number;
   /** False while the store has not answered that the lease was passed on to this acquisition. */
   confirmed: boolean = true;
+  /** Set if it was granted to somebody who had waited at a condition. */
+  origin: { readonly id: string; readonly condition: string } | undefined;
+  /** Signals that its holder has sent; each comes after the one before is answered. */
+  signals = 0;
+  signalling: Promise<unknown> = Promise.resolve();
   /** Resolves when the store has answered that, or never will. */
   settled: Promise<void> | undefined;
   /** True when the store has answered its release. */
@@ -125,6 +131,19 @@ export class Grip {
     return this.#controller.signal;
   }
 
+  /** Takes its signal away, for another grip to go on with: nobody hears of its loss. */
+  detach(): AbortController {
+    const controller = this.#controller ?? new AbortController();
+    this.#controller = undefined;
+    return controller;
+  }
+
+  /** Goes on with the signal of another. */
+  attach(controller: AbortController): void {
+    this.#controller = controller;
+    if (this.state === 'lost') controller.abort(this.lossError());
+  }
+
   endReason(): LossReason {
     return this.validUntil >= this.holdUntil ? 'max-hold' : 'expired';
   }
@@ -150,9 +169,9 @@ export class Grip {
     if (this.state === 'held') this.#end(reason);
   }
 
-  /** Its release found that the store had ended it before. */
-  foundLost(): void {
-    this.#end('gone');
+  /** It turned out, after it was given back, that it had ended before, or is over for good. */
+  foundLost(reason: LossReason): void {
+    this.#end(reason);
   }
 
   #end(reason: LossReason): void {

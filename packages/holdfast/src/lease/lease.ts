@@ -21,6 +21,16 @@ export interface Grantor {
   release(grip: Grip): Promise<ReleaseOutcome>;
 }
 
+/** A lease that is given up at a condition, until it comes back. */
+interface Away {
+  /** What its signal goes on with. */
+  readonly controller: AbortController;
+  /** Gives the coming back up. */
+  readonly abandon: () => void;
+  readonly over: Promise<void>;
+  readonly end: () => void;
+}
+
 const LONGEST_MS = 86_400_000;
 
 /**
@@ -29,10 +39,14 @@ const LONGEST_MS = 86_400_000;
  *
  * While it is held it is renewed (unless `renew: false`), until it is released, lost, or `maxHold`
  * has passed.
+ *
+ * Waiting at a condition gives the lock up and takes it back: this object, and its `signal`, stay
+ * the same, while `id` and `fence` are then those of a new acquisition.
  */
 export class Lease implements AsyncDisposable {
-  readonly #grip: Grip;
+  #grip: Grip;
   readonly #grantor: Grantor;
+  #away: Away | undefined;
   #released: Promise<ReleaseOutcome> | undefined;
 
   /** @internal */
@@ -46,7 +60,7 @@ export class Lease implements AsyncDisposable {
     return this.#grip.key;
   }
 
-  /** The acquisition's id, unique for ever. */
+  /** The acquisition's id, unique for ever; another one after waiting at a condition. */
   get id(): string {
     return this.#grip.id;
   }
@@ -54,7 +68,8 @@ export class Lease implements AsyncDisposable {
   /**
    * A number greater than that of every earlier lease of this key: for the protected resource,
    * which refuses whatever comes with a smaller number than it has seen. Microseconds of the
-   * server's clock or more; a safe integer.
+   * server's clock or more; a safe integer. A greater one after waiting at a condition: ask for it
+   * when it is needed.
    */
   get fence(): number {
     return this.#grip.fence;
@@ -74,12 +89,13 @@ export class Lease implements AsyncDisposable {
    * work asks `held`.
    */
   get signal(): AbortSignal {
+    if (this.#away !== undefined) return this.#away.controller.signal;
     return this.#grip.signal;
   }
 
   /** True while the lock is surely held: asked of the clock, not remembered. */
   get held(): boolean {
-    return this.#grantor.keeper.believes(this.#grip);
+    return this.#away === undefined && this.#grantor.keeper.believes(this.#grip);
   }
 
   /** Milliseconds for which the lock is surely held without another renewal. 0 if it is not. */
@@ -110,6 +126,7 @@ export class Lease implements AsyncDisposable {
    */
   async extend(ms: number): Promise<number> {
     duration('ms', ms, 0, 1, LONGEST_MS);
+    if (this.#away !== undefined) throw this.#notHeld();
     const grip = this.#grip;
     const { clock, keeper } = this.#grantor;
     if (clock.now() + ms > grip.holdUntil) {
@@ -136,9 +153,11 @@ export class Lease implements AsyncDisposable {
    * lease, and no repetition can touch a newer lease of the key. Rejects with `HOLDFAST_UNCERTAIN`
    * if the store does not answer; it is tried further in the background until the lease has ended
    * by itself.
+   *
+   * While it waits at a condition, this gives the waiting up, and the lock is not taken back.
    */
   release(): Promise<ReleaseOutcome> {
-    this.#released ??= this.#grantor.release(this.#grip);
+    this.#released ??= this.#away === undefined ? this.#release() : this.#abandon(this.#away);
     return this.#released;
   }
 
@@ -150,8 +169,57 @@ export class Lease implements AsyncDisposable {
     await this.release();
   }
 
+  /** @internal */
+  get grip(): Grip {
+    return this.#grip;
+  }
+
+  /** @internal */
+  grantedBy(grantor: Grantor): boolean {
+    return this.#grantor === grantor;
+  }
+
+  /**
+   * Holds nothing from here on, until it comes back.
+   * @internal
+   */
+  goAway(abandon: () => void): void {
+    let end = (): void => undefined;
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#away = { controller: this.#grip.detach(), abandon, over, end };
+  }
+
+  /**
+   * Goes on with another grip, or with one that is lost.
+   * @internal
+   */
+  comeBack(grip: Grip): void {
+    const away = this.#away as Away;
+    this.#away = undefined;
+    this.#grip = grip;
+    grip.attach(away.controller);
+    away.end();
+  }
+
+  #release(): Promise<ReleaseOutcome> {
+    return this.#grantor.release(this.#grip);
+  }
+
+  /** It may come back all the same, if it was granted by now. */
+  async #abandon({ abandon, over }: Away): Promise<ReleaseOutcome> {
+    abandon();
+    await over;
+    return this.#release();
+  }
+
   #notHeld(): HoldfastError {
     const grip = this.#grip;
+    if (this.#away !== undefined) {
+      const message = `Holdfast: the lease of "${grip.key}" is given up at a condition`;
+      return new HoldfastError('HOLDFAST_LOST', message, { key: grip.key });
+    }
     if (grip.state === 'released') {
       const message = `Holdfast: the lease of "${grip.key}" was released`;
       return new HoldfastError('HOLDFAST_LOST', message, { key: grip.key });

@@ -4,6 +4,7 @@
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
 import { type AcquireOptions, flag, type LockOptions } from '../options.js';
+import { Condition } from './condition.js';
 import { checkWork, Face, plainLease } from './face.js';
 import { innermost, under } from './surrounding.js';
 
@@ -80,6 +81,14 @@ export class Mutex {
     const outer = innermost({ core, key, reentrant: true });
     if (outer?.held) return work(outer);
     return this.#face.run(1, (lease) => under(core, lease, true, () => work(lease)), options);
+  }
+
+  /**
+   * A condition of this mutex: a place at which holders wait until another holder signals.
+   * @param name 1 to 200 characters; the same name is the same condition, in every process
+   */
+  condition(name: string): Condition {
+    return new Condition(this.#face.core, this.key, name);
   }
 
   /**

@@ -6,24 +6,28 @@
  * names the wake channel as it is at the moment. Every answer, late or not, goes to the room.
  */
 import type { Clock } from '../clock.js';
-import type { Acquire, AcquireReply, Micros, Standing } from '../engine/types.js';
+import type { Acquire, AcquireReply, Micros, ParkReply, Standing } from '../engine/types.js';
 import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import type { Echoes } from './echoes.js';
 import type { Line } from './line.js';
+import { Sleeper } from './sleeper.js';
 import type { Waiter } from './waiter.js';
 import type { Wake } from './wake.js';
 
 /** Most acquisitions that one poll asks about; those behind them are not next anyway. */
 const POLL_MAX = 1000;
 
+/** What a store answers to somebody who asks. */
+export type Answer = AcquireReply | ParkReply;
+
 /** Who hears the answers. */
 export interface Hearing {
   /** A request was answered in time. */
-  answered(waiter: Waiter, reply: AcquireReply, sent: Moment): void;
+  answered(waiter: Waiter, reply: Answer, sent: Moment): void;
   /** A request was answered when it was given up. */
-  late(waiter: Waiter, status: AcquireReply['status']): void;
+  late(waiter: Waiter, status: Answer['status']): void;
   /** A poll says how a waiter stands. */
   stands(waiter: Waiter, standing: Standing, sent: Moment, now: Micros): void;
   /** A request or a poll was not answered. */
@@ -57,20 +61,25 @@ export class Asker {
     if (waiter.settled || waiter.asking) return;
     waiter.asking = true;
     const sent = this.#parts.sleep.moment();
-    const command = this.#command(waiter);
+    const command = waiter.request(this.#command(waiter));
     waiter.channel = command.channel;
-    const late = ({ status }: AcquireReply): void => this.#hearing.late(waiter, status);
-    let reply: AcquireReply;
+    const late = (reply: Answer): void => {
+      if (waiter instanceof Sleeper) waiter.told(reply);
+      this.#hearing.late(waiter, reply.status);
+    };
+    let reply: Answer;
     try {
       reply = await this.#parts.requests.send(command, late);
     } catch (error) {
       waiter.asking = false;
       waiter.echoes = true;
-      this.#hearing.failed(waiter, error);
+      if (waiter.settled) waiter.unanswered();
+      else this.#hearing.failed(waiter, error);
       return;
     }
     waiter.asking = false;
     if (this.#parts.echoes.possible(this.#clock.now() - sent.at)) waiter.echoes = true;
+    if (waiter instanceof Sleeper) waiter.told(reply);
     if (waiter.settled) this.#hearing.late(waiter, reply.status);
     else this.#hearing.answered(waiter, reply, sent);
   }
@@ -103,7 +112,9 @@ export class Asker {
       for (const [index, standing] of reply.standings.entries()) {
         this.#hearing.stands(polled[index] as Waiter, standing, sent, reply.now);
       }
-      line.plan(reply.next, this.period(line.waiters()));
+      // who waits for a signal has nothing to look for when a lease ends
+      const next = line.asleep ? Number.POSITIVE_INFINITY : reply.next;
+      line.plan(next, this.period(line.waiters()));
     } catch (error) {
       for (const waiter of polled) this.#hearing.failed(waiter, error);
     }

@@ -52,6 +52,18 @@ export function mismatch(
   return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
 }
 
+export function releasedAsleep(key: string): HoldfastError {
+  const message = `Holdfast: the lease of "${key}" was released while it waited at a condition`;
+  return new HoldfastError('HOLDFAST_LOST', message, { key });
+}
+
+export function shared(key: string, holds: number): HoldfastError {
+  const message =
+    `Holdfast: "${key}" cannot be given up to wait at a condition: ` +
+    `its owner holds it ${holds} times, or others may hold it too`;
+  return new HoldfastError('HOLDFAST_REFUSED', message, { key });
+}
+
 export function refusedByServer(key: string, cause: StoreFailure): HoldfastError {
   const message = `Holdfast: "${key}" was refused by the server: ${cause.message}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });

@@ -40,6 +40,12 @@ export class Line {
     return this.#waiters.values();
   }
 
+  /** True if all wait for a signal, and nobody for the permits. */
+  get asleep(): boolean {
+    for (const waiter of this.#waiters) if (!waiter.asleep) return false;
+    return true;
+  }
+
   /** False if it was here already. */
   add(waiter: Waiter): boolean {
     if (this.#waiters.has(waiter)) return false;

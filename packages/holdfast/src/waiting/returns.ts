@@ -8,7 +8,7 @@
  * that overtook the release which passes the lease on would free it under its heir (I7).
  */
 import type { Clock } from '../clock.js';
-import type { ReleaseReply } from '../engine/types.js';
+import type { Park, Release, ReleaseReply } from '../engine/types.js';
 import { StoreFailure } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { mayPass } from './failures.js';
@@ -20,10 +20,9 @@ const PATIENCE = 2;
 
 /** What to give back. */
 export interface Return {
-  readonly key: string;
+  /** The acquisition. */
   readonly id: string;
-  /** Who takes the lease over, or `''`. */
-  readonly to: string;
+  readonly command: Release | Park;
   /** When there is nothing left to give back, on our clock. */
   readonly until: number;
   /** Resolves when it is settled whether the lease was passed on to this acquisition at all. */
@@ -48,17 +47,15 @@ interface Tries {
 export class Returns {
   readonly #requests: Requests;
   readonly #clock: Clock;
-  readonly #retention: number;
   readonly #running = new Map<string, Tries>();
   #stopped = false;
   /** Ends the pauses between tries. */
   readonly #pauses = new Set<() => void>();
   #idle: (() => void)[] = [];
 
-  constructor(requests: Requests, clock: Clock, retention: number) {
+  constructor(requests: Requests, clock: Clock) {
     this.#requests = requests;
     this.#clock = clock;
-    this.#retention = retention;
   }
 
   /**
@@ -119,16 +116,17 @@ export class Returns {
   }
 
   async #tryUntil(what: Return, tries: Tries): Promise<Returned | undefined> {
-    const { key, id, to } = what;
+    const { command } = what;
     const impatient = (): void => {
       for (const tell of tries.impatient) tell();
     };
-    const command = { op: 'release', key, id, to, retention: this.#retention } as const;
     let { after } = what;
     let pause = RETRY_MS_MIN;
     for (let failures = 0; ; ) {
       try {
-        const { status } = await this.#requests.send(command);
+        const reply = await this.#requests.send(command);
+        // parking for nothing has no other answer than "absent"
+        const { status } = reply as ReleaseReply;
         const missed = status === 'absent' || status === 'dequeued';
         const again = missed && tries.again;
         tries.again = false;

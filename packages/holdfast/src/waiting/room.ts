@@ -9,23 +9,21 @@
  * nobody is given back (I6).
  */
 import type { Clock } from '../clock.js';
-import type { AcquireReply, Granted, Micros, Push, Standing } from '../engine/types.js';
+import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/types.js';
 import type { HoldfastError } from '../errors.js';
 import { drift, type Grant, Grip } from '../lease/grip.js';
 import type { Keeper } from '../lease/keeper.js';
 import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Settings } from '../options.js';
 import { type Store, StoreFailure } from '../store/port.js';
-import { Asker, type AskerParts, type Hearing } from './asker.js';
-import type { Echoes } from './echoes.js';
+import { type Answer, Asker, type AskerParts, type Hearing } from './asker.js';
 import * as failures from './failures.js';
-import { Line } from './line.js';
+import { GivenUp } from './given-up.js';
+import { Lines } from './lines.js';
 import type { Returns } from './returns.js';
+import { Sleeper } from './sleeper.js';
 import { Waiter, type Wanted } from './waiter.js';
 import { Wake } from './wake.js';
-
-/** Most acquisitions that are remembered after they were given up. */
-const GIVEN_UP_MAX = 1000;
 
 export interface RoomParts extends AskerParts {
   readonly store: Store;
@@ -39,15 +37,12 @@ export class Room implements Hearing {
   readonly #clock: Clock;
   readonly #sleep: Sleep;
   readonly #keeper: Keeper;
-  readonly #returns: Returns;
-  readonly #echoes: Echoes;
+  readonly givenUp: GivenUp;
   readonly #nextId: () => string;
   readonly #wake: Wake;
   readonly #asker: Asker;
   readonly #waiters = new Map<string, Waiter>();
-  readonly #lines = new Map<string, Line>();
-  /** Keys of acquisitions that were given up lately: a grant may still come for them. */
-  readonly #givenUp = new Map<string, string>();
+  readonly lines: Lines;
 
   constructor(parts: RoomParts) {
     const { settings, store, ids } = parts;
@@ -55,22 +50,18 @@ export class Room implements Hearing {
     this.#clock = settings.clock;
     this.#sleep = parts.sleep;
     this.#keeper = parts.keeper;
-    this.#returns = parts.returns;
-    this.#echoes = parts.echoes;
+    this.givenUp = new GivenUp(settings, parts.returns, parts.echoes);
     this.#nextId = () => ids.next();
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     const { linger } = settings;
     this.#wake = new Wake(store, settings.clock, { name: ids.process, linger, events });
     this.#asker = new Asker(parts, this.#wake, this);
+    this.lines = new Lines(this.#clock, this.#wake, this.#asker);
   }
 
   /** Acquisitions that are not settled. */
   get size(): number {
     return this.#waiters.size;
-  }
-
-  line(key: string): Line | undefined {
-    return this.#lines.get(key);
   }
 
   /** Resolves to a grip, or to `null` if there is no time to wait and the lock is not free. */
@@ -81,17 +72,28 @@ export class Room implements Hearing {
     const waiter = new Waiter(this.#nextId(), wanted, this.#sleep.moment());
     this.#waiters.set(waiter.id, waiter);
     if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
-      const late = (): void => this.#giveUp(waiter, failures.timedOut(key, wait));
+      const late = (): void => this.giveUp(waiter, failures.timedOut(key, wait));
       const timer = this.#clock.after(wait, late);
       waiter.cleanUp(() => timer.cancel());
     }
     if (signal !== undefined) {
-      const abort = (): void => this.#giveUp(waiter, failures.aborted(key, signal.reason));
+      const abort = (): void => this.giveUp(waiter, failures.aborted(key, signal.reason));
       signal.addEventListener('abort', abort, { once: true });
       waiter.cleanUp(() => signal.removeEventListener('abort', abort));
     }
     void this.#asker.ask(waiter);
     return waiter.promise;
+  }
+
+  /** Gives a lease up, and waits for a signal, once it is asked. `left` as in `Sleeper`. */
+  park(from: Grip, condition: string, left: () => void): Sleeper {
+    const sleeper = new Sleeper(this.#nextId(), from, condition, left, this.#sleep.moment());
+    this.#waiters.set(sleeper.id, sleeper);
+    return sleeper;
+  }
+
+  ask(sleeper: Sleeper): void {
+    void this.#asker.ask(sleeper);
   }
 
   /** Makes a waiter a holder without asking the store: the lease of `from` is passed on to it. */
@@ -103,34 +105,10 @@ export class Room implements Hearing {
     return grip;
   }
 
-  /** An acquisition is over, and a request for it may still arrive. */
-  follow(key: string, id: string): void {
-    this.#remember(key, id);
-    this.#echoes.follow(key, id);
-  }
-
-  /**
-   * Tells the store that an acquisition wants nothing any more.
-   * @param echoes whether a request for it may still arrive
-   */
-  withdraw(key: string, id: string, ttl: number, echoes: boolean): void {
-    if (echoes) this.follow(key, id);
-    else this.#remember(key, id);
-    const until = this.#clock.now() + ttl + this.#settings.requestTimeout;
-    void this.#returns.giveBack({ key, id, to: '', until });
-  }
-
-  #remember(key: string, id: string): void {
-    this.#givenUp.set(id, key);
-    if (this.#givenUp.size > GIVEN_UP_MAX) {
-      this.#givenUp.delete(this.#givenUp.keys().next().value as string);
-    }
-  }
-
   /** Ends all waiting. */
   giveUpAll(error: (key: string) => HoldfastError): void {
     for (const waiter of [...this.#waiters.values()]) {
-      this.#giveUp(waiter, error(waiter.wanted.key));
+      this.giveUp(waiter, error(waiter.wanted.key));
     }
   }
 
@@ -139,7 +117,7 @@ export class Room implements Hearing {
     return this.#wake.close();
   }
 
-  answered(waiter: Waiter, reply: AcquireReply, sent: Moment): void {
+  answered(waiter: Waiter, reply: Answer, sent: Moment): void {
     waiter.hear(sent, reply.now, this.#clock.now());
     switch (reply.status) {
       case 'granted':
@@ -147,32 +125,35 @@ export class Room implements Hearing {
         break;
       case 'queued':
         waiter.ticket = reply.ticket;
-        this.#wait(waiter, reply.next);
+        this.lines.join(waiter, reply.next);
+        break;
+      case 'parked':
+        this.lines.join(waiter, Number.POSITIVE_INFINITY);
+        // the wish came after the question
+        if ((waiter as Sleeper).wantsBack) void this.#asker.ask(waiter);
+        break;
+      case 'absent':
+      case 'shared':
+        this.#notParked(waiter as Sleeper, reply);
         break;
       case 'refused':
-        this.#refused(waiter);
+        this.#end(waiter);
         waiter.grant(null);
         break;
       case 'full':
       case 'mismatch':
       case 'conflict':
-        this.#refused(waiter);
-        waiter.fail(failures.refused(waiter.wanted, reply));
+        this.#refused(waiter, failures.refused(waiter.wanted, reply));
     }
   }
 
-  #refused(waiter: Waiter): void {
-    this.#leave(waiter);
-    if (waiter.echoes) this.follow(waiter.wanted.key, waiter.id);
-  }
-
-  late(waiter: Waiter, status: AcquireReply['status']): void {
+  late(waiter: Waiter, status: Answer['status']): void {
     // what was granted in another way meanwhile is held, and not to be given back
     if (!waiter.settled || this.#keeper.find(waiter.id) !== undefined) return;
-    if (status !== 'granted' && status !== 'queued') return;
+    if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
     // nor is what was left to the store
     if (waiter.grip?.left === true) return;
-    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl, true);
+    this.#withdraw(waiter, true);
   }
 
   stands(waiter: Waiter, standing: Standing, sent: Moment, now: Micros): void {
@@ -182,6 +163,7 @@ export class Room implements Hearing {
     }
     waiter.hear(sent, now, this.#clock.now());
     if (standing.status === 'granted') this.#granted(waiter, standing, sent);
+    else if (standing.status === 'queued') waiter.moved();
     else if (standing.status === 'absent') void this.#asker.ask(waiter);
   }
 
@@ -189,24 +171,58 @@ export class Room implements Hearing {
     if (waiter.settled) return;
     const { key, terms } = waiter.wanted;
     if (error instanceof StoreFailure && error.answered && !failures.mayPass(error)) {
-      this.#giveUp(waiter, failures.refusedByServer(key, error));
+      const refusal = failures.refusedByServer(key, error);
+      if (waiter instanceof Sleeper) this.#refused(waiter, refusal);
+      else this.giveUp(waiter, refusal);
       return;
     }
     const silent = this.#clock.now() - waiter.heardAt;
     if (terms.wait === 0 || silent >= this.#settings.unreachableAfter) {
-      this.#giveUp(waiter, failures.unreachable(key, error));
+      this.giveUp(waiter, failures.unreachable(key, error));
     } else {
       this.#asker.askLater(waiter);
     }
   }
 
   /** Ends the waiting without a grant, here and in the store. */
-  #giveUp(waiter: Waiter, error: HoldfastError): void {
+  giveUp(waiter: Waiter, error: HoldfastError): void {
     if (waiter.settled) return;
+    if (waiter instanceof Sleeper) waiter.leave();
     this.#leave(waiter);
     waiter.fail(error);
-    const echoes = waiter.echoes || waiter.asking;
-    this.withdraw(waiter.wanted.key, waiter.id, waiter.wanted.terms.ttl, echoes);
+    this.#withdraw(waiter, waiter.echoes || waiter.asking);
+  }
+
+  #withdraw({ id, origin, wanted }: Waiter, echoes: boolean): void {
+    this.givenUp.withdraw({ key: wanted.key, id, origin }, wanted.terms.ttl, echoes);
+  }
+
+  /** Leaves with nothing; what was asked may arrive once more. */
+  #end(waiter: Waiter): void {
+    this.#leave(waiter);
+    if (waiter.echoes) this.givenUp.follow({ key: waiter.wanted.key, id: waiter.id });
+  }
+
+  /** The store said no. Who was to be parked, and was not, has its lease still. */
+  #refused(waiter: Waiter, error: HoldfastError): void {
+    if (waiter instanceof Sleeper) {
+      if (waiter.parked) return this.giveUp(waiter, error);
+      waiter.kept = true;
+    }
+    this.#end(waiter);
+    waiter.fail(error);
+  }
+
+  #notParked(sleeper: Sleeper, reply: ParkReply): void {
+    const { from } = sleeper;
+    if (reply.status === 'shared') {
+      this.#refused(sleeper, failures.shared(from.key, reply.holds));
+    } else if (sleeper.parked) {
+      void this.#asker.ask(sleeper);
+    } else {
+      from.foundLost('gone');
+      this.giveUp(sleeper, from.lossError());
+    }
   }
 
   #pushed(push: Push): void {
@@ -236,9 +252,9 @@ export class Room implements Hearing {
 
   /** A grant finds nobody: its acquisition was given up, unless it was granted here already. */
   #refuse(id: string): void {
-    const key = this.#givenUp.get(id);
-    if (key === undefined || this.#keeper.find(id) !== undefined) return;
-    this.withdraw(key, id, this.#settings.claimWindow, false);
+    const what = this.givenUp.find(id);
+    if (what === undefined || this.#keeper.find(id) !== undefined) return;
+    this.givenUp.withdraw(what, this.#settings.claimWindow, false);
   }
 
   /** Pushes may have been lost, and the store should know the channel. */
@@ -259,7 +275,7 @@ export class Room implements Hearing {
       void this.#asker.ask(waiter);
     } else if (waiter.wanted.terms.wait === 0) {
       // too slow an answer: what it granted has ended
-      this.#giveUp(waiter, failures.unreachable(waiter.wanted.key, undefined));
+      this.giveUp(waiter, failures.unreachable(waiter.wanted.key, undefined));
     } else {
       this.#asker.askLater(waiter);
     }
@@ -269,6 +285,7 @@ export class Room implements Hearing {
     const { key, weight, terms } = waiter.wanted;
     const grip = new Grip(this.#clock, { key, id: waiter.id, weight, terms }, grant);
     grip.echoes = waiter.echoes || waiter.asking;
+    grip.origin = waiter.origin;
     this.#leave(waiter);
     grip.left = waiter.wanted.stays === true;
     if (!grip.left) this.#keeper.add(grip);
@@ -276,24 +293,8 @@ export class Room implements Hearing {
     return grip;
   }
 
-  #wait(waiter: Waiter, next: Micros): void {
-    const { key } = waiter.wanted;
-    let line = this.#lines.get(key);
-    if (line === undefined) {
-      line = new Line(key, this.#clock, (due) => void this.#asker.poll(due));
-      this.#lines.set(key, line);
-    }
-    if (line.add(waiter)) this.#wake.enter();
-    // the channel came up while this request was on its way
-    if (waiter.channel !== this.#wake.channel) void this.#asker.ask(waiter);
-    line.plan(next, this.#asker.period([waiter]));
-  }
-
   #leave(waiter: Waiter): void {
     this.#waiters.delete(waiter.id);
-    const line = this.#lines.get(waiter.wanted.key);
-    if (line === undefined || !line.remove(waiter)) return;
-    if (line.size === 0) this.#lines.delete(line.key);
-    this.#wake.leave();
+    this.lines.leave(waiter);
   }
 }

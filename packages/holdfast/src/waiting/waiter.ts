@@ -8,10 +8,11 @@
  * It settles once (I6): what comes later finds it settled, and is given back to the store.
  */
 import type { Timer } from '../clock.js';
-import type { Micros } from '../engine/types.js';
+import type { Acquire, Micros, Park } from '../engine/types.js';
 import { DRIFT, type Grip } from '../lease/grip.js';
 import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Terms } from '../options.js';
+import type { Origin } from './withdrawal.js';
 
 /** What an acquisition wants. */
 export interface Wanted {
@@ -51,6 +52,8 @@ export class Waiter {
   asking = false;
   /** True if a request for it may arrive once more, see `Echoes`. */
   echoes = false;
+  /** Set if it waits, or waited, at a condition. */
+  origin: Origin | undefined;
   readonly #resolve: (grip: Grip | null) => void;
   readonly #reject: (error: Error) => void;
   readonly #cleanups: (() => void)[] = [];
@@ -70,6 +73,22 @@ export class Waiter {
     this.#resolve = resolve;
     this.#reject = reject;
   }
+
+  /** True while it waits for a signal, and not for the permits. */
+  get asleep(): boolean {
+    return false;
+  }
+
+  /** What asks for it. */
+  request(asked: Acquire): Acquire | Park {
+    return asked;
+  }
+
+  /** A poll found it in the queue. */
+  moved(): void {}
+
+  /** A request that was under way when it was settled had no answer. */
+  unanswered(): void {}
 
   /** Done when the waiter is settled. */
   cleanUp(cleanUp: () => void): void {

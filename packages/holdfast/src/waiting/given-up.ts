@@ -1,0 +1,53 @@
+/**
+ * Acquisitions that were given up: what they have is taken back from the store, and they are
+ * remembered for a while, because a grant may still come for them (I6).
+ */
+import type { Settings } from '../options.js';
+import type { Echoes } from './echoes.js';
+import type { Returns } from './returns.js';
+import { type Abandoned, withdrawal } from './withdrawal.js';
+
+/** Most acquisitions that are remembered after they were given up. */
+const GIVEN_UP_MAX = 1000;
+
+export class GivenUp {
+  readonly #settings: Settings;
+  readonly #returns: Returns;
+  readonly #echoes: Echoes;
+  readonly #lately = new Map<string, Abandoned>();
+
+  constructor(settings: Settings, returns: Returns, echoes: Echoes) {
+    this.#settings = settings;
+    this.#returns = returns;
+    this.#echoes = echoes;
+  }
+
+  /** An acquisition is over, and a request for it may still arrive. */
+  follow(what: Abandoned): void {
+    this.#remember(what);
+    this.#echoes.follow(what.key, what.id);
+  }
+
+  /**
+   * Tells the store that an acquisition wants nothing any more.
+   * @param echoes whether a request for it may still arrive
+   */
+  withdraw(what: Abandoned, ttl: number, echoes: boolean): void {
+    if (echoes) this.follow(what);
+    else this.#remember(what);
+    const { clock, requestTimeout, retention } = this.#settings;
+    const until = clock.now() + ttl + requestTimeout;
+    void this.#returns.giveBack({ id: what.id, command: withdrawal(what, retention), until });
+  }
+
+  #remember(what: Abandoned): void {
+    this.#lately.set(what.id, what);
+    if (this.#lately.size > GIVEN_UP_MAX) {
+      this.#lately.delete(this.#lately.keys().next().value as string);
+    }
+  }
+
+  find(id: string): Abandoned | undefined {
+    return this.#lately.get(id);
+  }
+}

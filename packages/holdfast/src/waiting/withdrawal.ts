@@ -1,0 +1,27 @@
+/** What takes back whatever an acquisition has, granted or not, used or not. */
+import type { Park, Release } from '../engine/types.js';
+
+/** Where a lease came from that was granted to somebody who had waited at a condition. */
+export interface Origin {
+  /** The acquisition that gave its lease up. */
+  readonly id: string;
+  readonly condition: string;
+}
+
+/** An acquisition that is given up. */
+export interface Abandoned {
+  readonly key: string;
+  readonly id: string;
+  /** Set if it waited at a condition: then the signal that was for it goes to the next. */
+  readonly origin?: Origin | undefined;
+}
+
+/** A release is taken for an end of the work; what was granted in vain says so. */
+export function withdrawal({ key, id, origin }: Abandoned, retention: number): Release | Park {
+  if (origin === undefined) return { op: 'release', key, id, to: '', retention };
+  const { id: from, condition } = origin;
+  return {
+    ...{ op: 'park', key, id: from, as: id, condition, want: 'nothing', retention },
+    ...{ ttl: 1, claim: 1, fair: false, passes: 0, channel: '', maxParked: 0, meta: '' },
+  };
+}

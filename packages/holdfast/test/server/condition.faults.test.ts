@@ -1,0 +1,123 @@
+/** Conditions with processes that are killed, and with connections that are cut. */
+import { type Proxy, type Server, spawnWorker, startProxy, type Worker } from 'holdfast-testkit';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
+import { scripts } from '../../src/store/redis/generated/scripts.js';
+import { Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
+import { asleep } from '../suites/condition-helpers.js';
+import { freshKey, unused } from '../suites/helpers.js';
+
+const made = new Made();
+const COMBINATIONS = [
+  ['ioredis-6', 'redis'],
+  ['node-redis-6', 'valkey'],
+] as const;
+
+afterEach(() => made.close());
+stopServersAfterwards();
+
+/** Signals once under the lock; resolves to how many were woken. */
+function signal(holdfast: Holdfast, key: string): Promise<number> {
+  const mutex = holdfast.mutex(key);
+  return mutex.run((lease) => mutex.condition('c').signal(lease));
+}
+
+describe.each(COMBINATIONS)('%s on %s', (client, name) => {
+  let server: Server;
+  let proxy: Proxy;
+
+  beforeAll(async () => {
+    server = await serverOf(name);
+  });
+  beforeEach(async () => {
+    proxy = await startProxy(server);
+  });
+  afterEach(() => proxy.close());
+
+  const direct = (options: HoldfastOptions = {}): Promise<Holdfast> =>
+    made.on(openClient(client, { host: server.host, port: server.port }), options);
+  const proxied = (options: HoldfastOptions = {}): Promise<Holdfast> =>
+    made.on(openClient(client, { host: proxy.host, port: proxy.port }), options);
+  /** The reply to a command is lost, with its connection, so often. */
+  const dropReply = (op: 'park' | 'signal', times: number): ReturnType<Proxy['dropReply']> =>
+    proxy.dropReply((words) => words.includes(scripts[op].sha), { times });
+
+  /** Another process is parked first, and one of this process behind it. */
+  async function two(
+    key: string,
+  ): Promise<{ one: Holdfast; worker: Worker; second: Promise<boolean> }> {
+    const one = await direct();
+    const setting = JSON.stringify({ client, port: server.port, protocol: 3, key });
+    const worker = spawnWorker(new URL('../children/parks.mjs', import.meta.url), {
+      args: [setting],
+    });
+    await worker.next('parks');
+    await asleep(one, key, 1);
+    const mutex = one.mutex(key);
+    const second = mutex.run((lease) => mutex.condition('c').await(lease));
+    await asleep(one, key, 2);
+    return { one, worker, second };
+  }
+
+  it('a signal goes past a parked process that was killed', async () => {
+    const key = freshKey();
+    const { one, worker, second } = await two(key);
+    await using _worker = worker;
+    worker.kill('SIGKILL');
+    await worker.exited;
+    expect(await signal(one, key)).toBe(1);
+    expect(await second).toBe(true);
+    await unused(one, key);
+  });
+
+  it('a signal is not lost with a process that was killed after it was woken', async () => {
+    const key = freshKey();
+    const { one, worker, second } = await two(key);
+    await using _worker = worker;
+    expect(await signal(one, key)).toBe(1);
+    expect(await worker.next('woken')).toMatchObject({ woken: true });
+    worker.kill('SIGKILL');
+    expect(await second).toBe(true);
+    await unused(one, key);
+  });
+
+  it('a lost answer to giving the lock up does no harm', async () => {
+    const [one, other] = [await proxied(), await direct()];
+    const mutex = one.mutex(freshKey());
+    const lease = await mutex.acquire();
+    const lost = dropReply('park', 2);
+    const waiting = mutex.condition('c').await(lease);
+    await lost.applied(2);
+    await asleep(other, mutex.key, 1);
+    expect(await signal(other, mutex.key)).toBe(1);
+    expect(await waiting).toBe(true);
+    expect(await lease.release()).toBe('freed');
+    await unused(other, mutex.key);
+  });
+
+  it('a lost answer to a signal wakes nobody twice', async () => {
+    const [one, other] = [await proxied(), await direct()];
+    const key = freshKey();
+    const mutex = other.mutex(key);
+    const ends: Promise<unknown>[] = [];
+    let woken = 0;
+    const sleep = async (lease: Lease): Promise<void> => {
+      await mutex.condition('c').await(lease);
+      woken += 1;
+    };
+    for (const count of [1, 2, 3]) {
+      ends.push(mutex.run(sleep));
+      await asleep(other, key, count);
+    }
+    const lost = dropReply('signal', 2);
+    expect(await signal(one, key)).toBe(1);
+    expect(lost.hits).toBe(2);
+    await ends[0];
+    // all who were woken have been served when a newcomer is
+    await mutex.run(() => undefined);
+    expect(woken).toBe(1);
+    await mutex.run((lease) => mutex.condition('c').signalAll(lease));
+    await Promise.all(ends);
+    await unused(other, key);
+  });
+});

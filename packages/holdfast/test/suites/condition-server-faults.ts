@@ -1,0 +1,22 @@
+/** A server that forgets who is parked. Only where there is a server. */
+import { expect, it } from 'vitest';
+import type { Backend } from '../support/backends.js';
+import { asleep } from './condition-helpers.js';
+import { freshKey } from './helpers.js';
+
+export function conditionServerFaults(backend: Backend): void {
+  it('a server that forgets everything wakes those who were parked', async () => {
+    const one = await backend.make({ claimWindow: 100 });
+    const mutex = one.mutex(freshKey());
+    const lease = await mutex.acquire();
+    const { fence } = lease;
+    const waiting = mutex.condition('c').await(lease);
+    await asleep(one, mutex.key, 1);
+    await backend.admin.command('SCRIPT', 'FLUSH');
+    await backend.admin.command('FLUSHALL');
+    expect(await waiting).toBe(true);
+    expect(lease.held).toBe(true);
+    expect(lease.fence).toBeGreaterThan(fence);
+    expect(await lease.release()).toBe('freed');
+  });
+}
