@@ -37,7 +37,7 @@ describe('pushes', () => {
     const heard: string[] = [];
     const channel = await store.listen(
       'me',
-      listener(({ id }) => heard.push(id)),
+      listener((push) => heard.push('id' in push ? push.id : push.key)),
     );
     give(asking('a', mutex), asking('b', { ...mutex, channel: channel.name }));
     const released = store.execute([{ op: 'release', key: 'k', id: 'a', to: '', retention: 1000 }]);

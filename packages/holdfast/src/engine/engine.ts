@@ -13,6 +13,8 @@
  */
 import { resize, setCapacity } from './change.js';
 import { park, signal } from './condition.js';
+import { isGateCommand } from './gate-types.js';
+import { Gates } from './gates.js';
 import { FORCE_LIMIT } from './limits.js';
 import { type Holder, NOTHING_SENT, Resource } from './resource.js';
 import { type Addressed, conflicts, granted, type Outside, serve } from './serve.js';
@@ -27,6 +29,7 @@ export interface Outcome<C extends T.Command = T.Command> {
 }
 
 export class Engine {
+  readonly gates: Gates = new Gates();
   readonly #resources = new Map<string, Resource>();
   readonly #receivers: (channel: string) => number;
 
@@ -36,7 +39,7 @@ export class Engine {
   }
 
   get size(): number {
-    return this.#resources.size;
+    return this.#resources.size + this.gates.size;
   }
 
   keys(): IterableIterator<string> {
@@ -53,6 +56,7 @@ export class Engine {
    * resource.
    */
   sweep(now: T.Micros): void {
+    this.gates.sweep(now);
     for (const [key, resource] of this.#resources) {
       if (resource.forgetAt <= now) this.#resources.delete(key);
     }
@@ -60,11 +64,13 @@ export class Engine {
 
   apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
     const outside: Outside = { now, receivers: this.#receivers, pushes: [], more: false };
-    const reply = this.#reply(command, outside) as T.ReplyTo<C>;
-    return { reply, pushes: outside.pushes };
+    const reply = isGateCommand(command)
+      ? this.gates.apply(command, outside)
+      : this.#reply(command, outside);
+    return { reply: reply as T.ReplyTo<C>, pushes: outside.pushes };
   }
 
-  #reply(command: T.Command, outside: Outside): T.Reply {
+  #reply(command: T.LockCommand, outside: Outside): T.Reply {
     const { key } = command;
     if ((this.#resources.get(key)?.forgetAt ?? Infinity) <= outside.now)
       this.#resources.delete(key);

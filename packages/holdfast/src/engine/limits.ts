@@ -17,3 +17,9 @@ export const SIGNAL_LIMIT = 1000;
 
 /** Leases that one forced release ends at most. */
 export const FORCE_LIMIT = 1000;
+
+/** Channels that a gate tells of its opening; those beyond find out by polling. */
+export const CHANNEL_LIMIT = 10_000;
+
+/** Broken generations that a gate remembers. */
+export const BROKEN_LIMIT = 64;

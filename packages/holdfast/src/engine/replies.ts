@@ -1,4 +1,5 @@
 /** What a store answers, and what it pushes. */
+import type { GatePush, GateReply } from './gate-types.js';
 import type { Micros } from './types.js';
 
 /** What a live lease looks like from its store. */
@@ -216,11 +217,15 @@ export interface Replies {
   signal: SignalReply;
   resize: ResizeReply;
   capacity: CapacityReply;
+  arrive: GateReply;
+  watch: GateReply;
+  turn: GateReply;
 }
 export type Reply = Replies[keyof Replies];
 
 /** What a store pushes to a channel. */
 export type Push =
+  | GatePush
   | {
       /** The waiter `id` holds a lease since `now`. */
       readonly kind: 'grant';

@@ -7,8 +7,10 @@
  * because that is how it travels.
  */
 
+import type { GateCommand } from './gate-types.js';
 import type { Replies } from './replies.js';
 
+export type * from './gate-types.js';
 export type * from './replies.js';
 
 /** Microseconds of a store's clock. */
@@ -188,6 +190,7 @@ export interface SetCapacity {
 
 /** What keeps the queue and the leases in motion. */
 type Taking = Acquire | Release | Renew | Poll | Inspect | Force;
-export type Command = Taking | Park | Signal | Resize | SetCapacity;
+export type LockCommand = Taking | Park | Signal | Resize | SetCapacity;
+export type Command = LockCommand | GateCommand;
 export type Op = Command['op'];
 export type ReplyTo<C extends Command> = Replies[C['op']];

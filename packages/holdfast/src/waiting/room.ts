@@ -226,6 +226,7 @@ export class Room implements Hearing {
   }
 
   #pushed(push: Push): void {
+    if (push.kind === 'gate') return;
     if (push.kind !== 'grant') {
       const grip = this.#keeper.find(push.id);
       // who was signalled need do nothing: the grant will come

@@ -246,6 +246,9 @@ export function commandOf(
     case 'poll':
       return { ...command, ids: one.ids.map(at) };
     case 'inspect':
+    case 'arrive':
+    case 'watch':
+    case 'turn':
       return command;
   }
 }

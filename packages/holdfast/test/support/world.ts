@@ -28,7 +28,9 @@ export class World {
 
   apply<C extends T.Command>(command: C): T.ReplyTo<C> {
     const { reply, pushes } = this.engine.apply(command, this.now);
-    this.#pushes.push(...pushes.map(({ push }) => `${push.kind} ${push.id}`));
+    this.#pushes.push(
+      ...pushes.map(({ push }) => ('id' in push ? `${push.kind} ${push.id}` : push.kind)),
+    );
     return reply;
   }
 

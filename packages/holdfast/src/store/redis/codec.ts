@@ -4,10 +4,13 @@
  * The order of the arguments is the one that each script's header gives. Numbers come back as
  * integers, or as text where a client was told so; both are read.
  */
+import { isGateCommand } from '../../engine/gate-types.js';
 import type * as T from '../../engine/types.js';
+import { decodeGatePush, encodeGate, gateReply } from './gate-codec.js';
 
 /** The arguments of a command's script. */
 export function encode(command: T.Command): string[] {
+  if (isGateCommand(command)) return encodeGate(command);
   switch (command.op) {
     case 'acquire':
       return encodeAcquire(command);
@@ -72,12 +75,13 @@ function encodeAcquire(command: T.Acquire): string[] {
 
 /** What a script answered, as the reply to its command. Throws if it is not one. */
 export function answerTo(command: T.Command, raw: unknown): T.Reply {
+  if (isGateCommand(command)) return gateReply(raw);
   if (!Array.isArray(raw)) return usual(command, Number(raw));
   return command.op === 'park' ? parkReply(raw) : decode(command.op, raw);
 }
 
 /** The one number that a script answers in its ordinary case: the time, and a grant's fence. */
-function usual(command: T.Command, now: number): T.Reply {
+function usual(command: T.LockCommand, now: number): T.Reply {
   if (now > 0) {
     if (command.op === 'release') return { status: 'freed', now, holds: 0 };
     if (command.op === 'acquire') {
@@ -237,6 +241,7 @@ function parkedView(raw: unknown): T.ParkedView {
 
 /** What was published on a wake channel; `undefined` if it is not ours. */
 export function decodePush(payload: string): T.Push | undefined {
+  if (/^[ob] /.test(payload)) return decodeGatePush(payload);
   const [kind, id, fence, now, left, passes, holds] = payload.split(' ');
   if (id === undefined) return undefined;
   if (kind === 'r') return { kind: 'revoke', id };

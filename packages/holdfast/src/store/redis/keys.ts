@@ -12,6 +12,12 @@ export function keysOf(prefix: string, key: string): [string, string, string] {
   return [main, `${main}:q`, `${main}:x`];
 }
 
+/** The four keys of a gate, in the order that each script's header names them. */
+export function gateKeysOf(prefix: string, key: string): [string, string, string, string] {
+  const main = `${prefix}{${escapeTag(key)}}`;
+  return [`${main}:g`, `${main}:ga`, `${main}:gp`, `${main}:gx`];
+}
+
 /**
  * The key that a main record belongs to, or `undefined` if the name is not one of a main record.
  */

@@ -7,12 +7,13 @@
  * opened when somebody first waits.
  */
 import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import { isGateCommand } from '../../engine/gate-types.js';
 import type { Command, Reply } from '../../engine/types.js';
 import { matches } from '../glob.js';
 import { type Store, StoreFailure, type WakeChannel, type WakeListener } from '../port.js';
 import { answerTo, decodePush, encode } from './codec.js';
 import { scripts } from './generated/scripts.js';
-import { channelOf, keyOf, keysOf, scanPattern } from './keys.js';
+import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';
 
 const SCAN_COUNT = 500;
 
@@ -30,7 +31,9 @@ export class RedisStore implements Store {
   execute(batch: readonly Command[]): Promise<Reply>[] {
     const calls = batch.map((command) => ({
       sha: scripts[command.op].sha,
-      keys: keysOf(this.#prefix, command.key),
+      keys: isGateCommand(command)
+        ? gateKeysOf(this.#prefix, command.key)
+        : keysOf(this.#prefix, command.key),
       args: encode(command),
     }));
     const connection = this.#client.connection();

@@ -567,6 +567,187 @@ flush()
 return reply
 ` as string,
   },
+  arrive: {
+    name: 'arrive',
+    sha: '6099ce3e87f5419aba06c147ff850dd0ab9fbee8',
+    keys: ['gate', 'arrivals', 'past', 'expiries'],
+    args: [
+      'name',
+      'kind',
+      'count',
+      'generation',
+      'ttl',
+      'retention',
+      'channel',
+      'id',
+      'by',
+    ],
+    source: `local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local name = ARGV[1]
+local kind = ARGV[2]
+local count = tonumber(ARGV[3])
+local generation = tonumber(ARGV[4])
+local ttl = tonumber(ARGV[5])
+local retention = tonumber(ARGV[6])
+local channel = ARGV[7]
+local id = ARGV[8]
+local by = tonumber(ARGV[9])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
+local seen = redis.call('HGET', gate, 's')
+local g
+if seen then
+g = { broken = {} }
+local list = { cmsgpack.unpack(seen) }
+g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past = unpack(list, 1, 8)
+for at = 9, #list do g.broken[at - 8] = list[at] end
+end
+local function forget_at()
+return math.floor((g.ends + g.retention * 1000) / 1000)
+end
+if g then redis.call('PEXPIREAT', gate, forget_at()) end
+local function flush()
+local at = forget_at()
+redis.call('HSET', gate, 's', cmsgpack.pack(
+g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, unpack(g.broken)))
+for _, name in ipairs({ gate, arrivals, past, expiries }) do
+redis.call('PEXPIREAT', name, at)
+end
+end
+local function reason_of(generation)
+for at = 1, #g.broken, 2 do
+if g.broken[at] == generation then return g.broken[at + 1] end
+end
+return ''
+end
+local function fate(generation)
+if generation > g.generation or generation < g.since then return 'unknown' end
+if reason_of(generation) ~= '' then return 'broken' end
+return (generation < g.generation or g.left == 0) and 'open' or 'closed'
+end
+local function first_expiry()
+return tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
+end
+local function next_due()
+if g.kind == 'latch' then
+return fate(g.generation) == 'closed' and math.max(0, g.ends - now) or 0
+end
+local first = first_expiry()
+return first and math.max(0, first - now) or 0
+end
+local function tell(generation)
+local channels, fields = {}, {}
+for _, field in ipairs(redis.call('HKEYS', gate)) do
+if field ~= 's' then
+fields[#fields + 1] = field
+channels[#channels + 1] = string.sub(field, 3)
+end
+end
+table.sort(channels)
+local letter = fate(generation) == 'broken' and 'b' or 'o'
+local message = string.format(
+'%s %.0f %.0f %s %s', letter, generation, g.generation, reason_of(generation), name)
+redis.set_repl(redis.REPL_NONE)
+for _, channel in ipairs(channels) do redis.pcall('PUBLISH', channel, message) end
+redis.set_repl(redis.REPL_ALL)
+for from = 1, #fields, CHUNK do
+redis.call('HDEL', gate, unpack(fields, from, math.min(from + CHUNK - 1, #fields)))
+end
+end
+local function remember(reason)
+g.broken[#g.broken + 1] = g.generation
+g.broken[#g.broken + 1] = reason
+if #g.broken <= 2 * BROKEN_LIMIT then return end
+g.since = table.remove(g.broken, 1) + 1
+table.remove(g.broken, 1)
+end
+local function next_generation(wanted)
+local ended = g.generation
+if redis.call('EXISTS', arrivals) == 1 then
+redis.call('RENAME', arrivals, past)
+else
+redis.call('DEL', past)
+end
+redis.call('DEL', expiries)
+g.past = ended
+g.generation = math.max(ended + 1, now)
+g.count, g.left, g.ends = wanted, wanted, now
+tell(ended)
+end
+local function turn(why, wanted)
+if fate(g.generation) == 'closed' then remember(why) end
+next_generation(wanted)
+end
+local function settle()
+if g.kind == 'latch' then
+if fate(g.generation) ~= 'closed' or g.ends > now then return end
+remember('expired')
+return tell(g.generation)
+end
+local first = first_expiry()
+if first and first <= now then turn('expired', g.count) end
+g.ends = math.max(g.ends, now)
+end
+local function extend(id, expires)
+local later = math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)
+redis.call('ZADD', expiries, string.format('%.0f', later), id)
+g.ends = math.max(g.ends, later)
+end
+local function listen(channel)
+if channel ~= '' and redis.call('HLEN', gate) <= CHANNEL_LIMIT then
+redis.call('HSET', gate, 'c:' .. channel, '')
+end
+end
+local function suits(wanted)
+return g.count == wanted or (g.kind == 'barrier' and redis.call('HLEN', arrivals) == 0)
+end
+local function other()
+return { 'other', now, g.kind, g.count }
+end
+local function status(generation, id)
+local sure, rank = generation == g.generation or generation == g.past, -1
+if sure and id ~= '' then
+rank = tonumber(redis.call('HGET', generation == g.generation and arrivals or past, id) or -1)
+end
+return {
+'gate', now, generation, fate(generation), reason_of(generation), rank, sure and 1 or 0,
+g.generation, g.left, next_due(),
+}
+end
+local function none(generation)
+return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0 }
+end
+local function arrive()
+g.left = math.max(0, g.left - by)
+redis.call('HSET', arrivals, id, g.left)
+if g.kind == 'latch' then
+g.ends = g.left == 0 and now or now + ttl * 1000
+if g.left == 0 then tell(generation) end
+elseif g.left == 0 then
+next_generation(g.count)
+else
+extend(id, now + ttl * 1000)
+end
+end
+if not g then return none(generation) end
+settle()
+if g.kind ~= kind or (fate(generation) == 'closed' and not suits(count)) then
+flush()
+return other()
+end
+if fate(generation) == 'closed' then
+if redis.call('HEXISTS', arrivals, id) == 0 then
+g.left = g.left + count - g.count
+g.count, g.retention = count, retention
+arrive()
+end
+if fate(generation) == 'closed' then listen(channel) end
+end
+flush()
+return status(generation, id)
+` as string,
+  },
   capacity: {
     name: 'capacity',
     sha: 'f769f3280c17c0ee923775f48d1aea0473d37f5e',
@@ -4883,6 +5064,341 @@ flush()
 if not h then return { 'absent', now, 0, 0 } end
 if h.seq ~= seq then return { 'signalled', now, 0, 0 } end
 return { 'signalled', now, h.woken, h.left }
+` as string,
+  },
+  turn: {
+    name: 'turn',
+    sha: 'b17d64df1a1f623bf71631823454d5ec2bffdfd7',
+    keys: ['gate', 'arrivals', 'past', 'expiries'],
+    args: [
+      'name',
+      'kind',
+      'count',
+      'generation',
+      'ttl',
+      'retention',
+      'reason',
+    ],
+    source: `local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local name = ARGV[1]
+local kind = ARGV[2]
+local count = tonumber(ARGV[3])
+local generation = tonumber(ARGV[4])
+local ttl = tonumber(ARGV[5])
+local retention = tonumber(ARGV[6])
+local reason = ARGV[7]
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
+local seen = redis.call('HGET', gate, 's')
+local g
+if seen then
+g = { broken = {} }
+local list = { cmsgpack.unpack(seen) }
+g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past = unpack(list, 1, 8)
+for at = 9, #list do g.broken[at - 8] = list[at] end
+end
+local function forget_at()
+return math.floor((g.ends + g.retention * 1000) / 1000)
+end
+if g then redis.call('PEXPIREAT', gate, forget_at()) end
+local function flush()
+local at = forget_at()
+redis.call('HSET', gate, 's', cmsgpack.pack(
+g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, unpack(g.broken)))
+for _, name in ipairs({ gate, arrivals, past, expiries }) do
+redis.call('PEXPIREAT', name, at)
+end
+end
+local function reason_of(generation)
+for at = 1, #g.broken, 2 do
+if g.broken[at] == generation then return g.broken[at + 1] end
+end
+return ''
+end
+local function fate(generation)
+if generation > g.generation or generation < g.since then return 'unknown' end
+if reason_of(generation) ~= '' then return 'broken' end
+return (generation < g.generation or g.left == 0) and 'open' or 'closed'
+end
+local function first_expiry()
+return tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
+end
+local function next_due()
+if g.kind == 'latch' then
+return fate(g.generation) == 'closed' and math.max(0, g.ends - now) or 0
+end
+local first = first_expiry()
+return first and math.max(0, first - now) or 0
+end
+local function tell(generation)
+local channels, fields = {}, {}
+for _, field in ipairs(redis.call('HKEYS', gate)) do
+if field ~= 's' then
+fields[#fields + 1] = field
+channels[#channels + 1] = string.sub(field, 3)
+end
+end
+table.sort(channels)
+local letter = fate(generation) == 'broken' and 'b' or 'o'
+local message = string.format(
+'%s %.0f %.0f %s %s', letter, generation, g.generation, reason_of(generation), name)
+redis.set_repl(redis.REPL_NONE)
+for _, channel in ipairs(channels) do redis.pcall('PUBLISH', channel, message) end
+redis.set_repl(redis.REPL_ALL)
+for from = 1, #fields, CHUNK do
+redis.call('HDEL', gate, unpack(fields, from, math.min(from + CHUNK - 1, #fields)))
+end
+end
+local function remember(reason)
+g.broken[#g.broken + 1] = g.generation
+g.broken[#g.broken + 1] = reason
+if #g.broken <= 2 * BROKEN_LIMIT then return end
+g.since = table.remove(g.broken, 1) + 1
+table.remove(g.broken, 1)
+end
+local function next_generation(wanted)
+local ended = g.generation
+if redis.call('EXISTS', arrivals) == 1 then
+redis.call('RENAME', arrivals, past)
+else
+redis.call('DEL', past)
+end
+redis.call('DEL', expiries)
+g.past = ended
+g.generation = math.max(ended + 1, now)
+g.count, g.left, g.ends = wanted, wanted, now
+tell(ended)
+end
+local function turn(why, wanted)
+if fate(g.generation) == 'closed' then remember(why) end
+next_generation(wanted)
+end
+local function settle()
+if g.kind == 'latch' then
+if fate(g.generation) ~= 'closed' or g.ends > now then return end
+remember('expired')
+return tell(g.generation)
+end
+local first = first_expiry()
+if first and first <= now then turn('expired', g.count) end
+g.ends = math.max(g.ends, now)
+end
+local function extend(id, expires)
+local later = math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)
+redis.call('ZADD', expiries, string.format('%.0f', later), id)
+g.ends = math.max(g.ends, later)
+end
+local function listen(channel)
+if channel ~= '' and redis.call('HLEN', gate) <= CHANNEL_LIMIT then
+redis.call('HSET', gate, 'c:' .. channel, '')
+end
+end
+local function suits(wanted)
+return g.count == wanted or (g.kind == 'barrier' and redis.call('HLEN', arrivals) == 0)
+end
+local function other()
+return { 'other', now, g.kind, g.count }
+end
+local function status(generation, id)
+local sure, rank = generation == g.generation or generation == g.past, -1
+if sure and id ~= '' then
+rank = tonumber(redis.call('HGET', generation == g.generation and arrivals or past, id) or -1)
+end
+return {
+'gate', now, generation, fate(generation), reason_of(generation), rank, sure and 1 or 0,
+g.generation, g.left, next_due(),
+}
+end
+local function none(generation)
+return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0 }
+end
+if not g then return none(generation) end
+settle()
+if g.kind ~= kind then
+flush()
+return other()
+end
+if generation == g.generation then
+turn(reason, count)
+g.retention = retention
+if kind == 'latch' then g.ends = now + ttl * 1000 end
+end
+flush()
+return status(generation, '')
+` as string,
+  },
+  watch: {
+    name: 'watch',
+    sha: '7e6129728e07b4b1b6c235827172511c2684cdac',
+    keys: ['gate', 'arrivals', 'past', 'expiries'],
+    args: [
+      'name',
+      'kind',
+      'count',
+      'generation',
+      'ttl',
+      'retention',
+      'channel',
+      'ids...',
+    ],
+    source: `local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local name = ARGV[1]
+local kind = ARGV[2]
+local count = tonumber(ARGV[3])
+local generation = tonumber(ARGV[4])
+local ttl = tonumber(ARGV[5])
+local retention = tonumber(ARGV[6])
+local channel = ARGV[7]
+local ids = { unpack(ARGV, 8) }
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
+local seen = redis.call('HGET', gate, 's')
+local g
+if seen then
+g = { broken = {} }
+local list = { cmsgpack.unpack(seen) }
+g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past = unpack(list, 1, 8)
+for at = 9, #list do g.broken[at - 8] = list[at] end
+end
+local function forget_at()
+return math.floor((g.ends + g.retention * 1000) / 1000)
+end
+if g then redis.call('PEXPIREAT', gate, forget_at()) end
+local function flush()
+local at = forget_at()
+redis.call('HSET', gate, 's', cmsgpack.pack(
+g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, unpack(g.broken)))
+for _, name in ipairs({ gate, arrivals, past, expiries }) do
+redis.call('PEXPIREAT', name, at)
+end
+end
+local function reason_of(generation)
+for at = 1, #g.broken, 2 do
+if g.broken[at] == generation then return g.broken[at + 1] end
+end
+return ''
+end
+local function fate(generation)
+if generation > g.generation or generation < g.since then return 'unknown' end
+if reason_of(generation) ~= '' then return 'broken' end
+return (generation < g.generation or g.left == 0) and 'open' or 'closed'
+end
+local function first_expiry()
+return tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
+end
+local function next_due()
+if g.kind == 'latch' then
+return fate(g.generation) == 'closed' and math.max(0, g.ends - now) or 0
+end
+local first = first_expiry()
+return first and math.max(0, first - now) or 0
+end
+local function tell(generation)
+local channels, fields = {}, {}
+for _, field in ipairs(redis.call('HKEYS', gate)) do
+if field ~= 's' then
+fields[#fields + 1] = field
+channels[#channels + 1] = string.sub(field, 3)
+end
+end
+table.sort(channels)
+local letter = fate(generation) == 'broken' and 'b' or 'o'
+local message = string.format(
+'%s %.0f %.0f %s %s', letter, generation, g.generation, reason_of(generation), name)
+redis.set_repl(redis.REPL_NONE)
+for _, channel in ipairs(channels) do redis.pcall('PUBLISH', channel, message) end
+redis.set_repl(redis.REPL_ALL)
+for from = 1, #fields, CHUNK do
+redis.call('HDEL', gate, unpack(fields, from, math.min(from + CHUNK - 1, #fields)))
+end
+end
+local function remember(reason)
+g.broken[#g.broken + 1] = g.generation
+g.broken[#g.broken + 1] = reason
+if #g.broken <= 2 * BROKEN_LIMIT then return end
+g.since = table.remove(g.broken, 1) + 1
+table.remove(g.broken, 1)
+end
+local function next_generation(wanted)
+local ended = g.generation
+if redis.call('EXISTS', arrivals) == 1 then
+redis.call('RENAME', arrivals, past)
+else
+redis.call('DEL', past)
+end
+redis.call('DEL', expiries)
+g.past = ended
+g.generation = math.max(ended + 1, now)
+g.count, g.left, g.ends = wanted, wanted, now
+tell(ended)
+end
+local function turn(why, wanted)
+if fate(g.generation) == 'closed' then remember(why) end
+next_generation(wanted)
+end
+local function settle()
+if g.kind == 'latch' then
+if fate(g.generation) ~= 'closed' or g.ends > now then return end
+remember('expired')
+return tell(g.generation)
+end
+local first = first_expiry()
+if first and first <= now then turn('expired', g.count) end
+g.ends = math.max(g.ends, now)
+end
+local function extend(id, expires)
+local later = math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)
+redis.call('ZADD', expiries, string.format('%.0f', later), id)
+g.ends = math.max(g.ends, later)
+end
+local function listen(channel)
+if channel ~= '' and redis.call('HLEN', gate) <= CHANNEL_LIMIT then
+redis.call('HSET', gate, 'c:' .. channel, '')
+end
+end
+local function suits(wanted)
+return g.count == wanted or (g.kind == 'barrier' and redis.call('HLEN', arrivals) == 0)
+end
+local function other()
+return { 'other', now, g.kind, g.count }
+end
+local function status(generation, id)
+local sure, rank = generation == g.generation or generation == g.past, -1
+if sure and id ~= '' then
+rank = tonumber(redis.call('HGET', generation == g.generation and arrivals or past, id) or -1)
+end
+return {
+'gate', now, generation, fate(generation), reason_of(generation), rank, sure and 1 or 0,
+g.generation, g.left, next_due(),
+}
+end
+local function none(generation)
+return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0 }
+end
+if not g then
+if count == 0 then return none(generation) end
+g = {
+kind = kind, count = count, generation = now, since = now, left = count, ends = now,
+retention = retention, past = 0, broken = {},
+}
+if kind == 'latch' then g.ends = now + ttl * 1000 end
+end
+settle()
+if generation == 0 then generation = g.generation end
+if g.kind ~= kind or (generation == g.generation and count > 0 and not suits(count)) then
+flush()
+return other()
+end
+if fate(generation) == 'closed' then
+for _, id in ipairs(ids) do
+if redis.call('ZSCORE', expiries, id) then extend(id, now + ttl * 1000) end
+end
+listen(channel)
+end
+flush()
+return status(generation, '')
 ` as string,
   },
 } as const;

@@ -1,0 +1,162 @@
+/**
+ * One gate: it counts arrivals, and opens when as many have come as were agreed on. Latches and
+ * barriers are gates that differ in what follows.
+ *
+ *     latch    closed --last arrival--> open  --turn--> (next generation) closed
+ *                 \---nothing arrived for ttl--> broken --turn--> (next generation) closed
+ *     barrier  closed --last arrival--> open, and the next generation is closed
+ *                 \---an arrival expired, turn--> broken, and the next generation is closed
+ *
+ * A generation's number is greater than that of every earlier one, as a fence is (I2), so an
+ * arrival that names an old one counts nowhere. Arrivals are remembered by id for the current
+ * generation and the one before (I3). How older ones ended is known from the list of those that
+ * broke: it is bounded, and what lies before it is unknown, and never taken for open.
+ *
+ * Only this file and `gates.ts` write the fields. I9: `endsAt` and `retention` bound the life of
+ * all that is kept.
+ */
+import type { BreakReason, Fate, GateKind, GatePush } from './gate-types.js';
+import { BROKEN_LIMIT, CHANNEL_LIMIT } from './limits.js';
+import { Ranked } from './ranked.js';
+import type { Outside } from './serve.js';
+import type { Micros } from './types.js';
+
+interface Broken {
+  readonly generation: number;
+  readonly reason: BreakReason;
+}
+
+export class Gate {
+  readonly key: string;
+  readonly kind: GateKind;
+  count: number;
+  generation: number;
+  /** Generations before this one are not remembered. */
+  since: number;
+  /** Arrivals that the current generation still needs. */
+  left: number;
+  /** A latch: when it breaks, broke or opened. A barrier: its last use, or the last expiry. */
+  endsAt: Micros = 0;
+  /** Ms for which it is remembered after `endsAt`. */
+  retention = 0;
+  /** The generation that the arrivals in `past` were counted in, 0 for none. */
+  pastGeneration = 0;
+  /** Generations that broke, the last ones. */
+  readonly broken: Broken[] = [];
+  /** Id → arrivals that were missing after it. */
+  arrivals: Map<string, number> = new Map();
+  past: Map<string, number> = new Map();
+  /** Of a barrier: arrivals by expiry. */
+  expiries: Ranked = new Ranked();
+  /** Who waits for the current generation. */
+  readonly channels: Set<string> = new Set();
+
+  constructor(key: string, kind: GateKind, count: number, now: Micros) {
+    this.key = key;
+    this.kind = kind;
+    this.count = count;
+    this.left = count;
+    this.generation = now;
+    this.since = now;
+  }
+
+  get forgetAt(): Micros {
+    return this.endsAt + this.retention * 1000;
+  }
+
+  fate(generation: number): Fate {
+    if (generation > this.generation || generation < this.since) return 'unknown';
+    if (this.reasonOf(generation) !== '') return 'broken';
+    return generation < this.generation || this.left === 0 ? 'open' : 'closed';
+  }
+
+  reasonOf(generation: number): BreakReason | '' {
+    return this.broken.find((one) => one.generation === generation)?.reason ?? '';
+  }
+
+  /** Microseconds until the current generation may break by itself, 0 if nothing is due. */
+  next(now: Micros): Micros {
+    if (this.kind === 'latch') {
+      return this.fate(this.generation) === 'closed' ? Math.max(0, this.endsAt - now) : 0;
+    }
+    const first = this.expiries.at(0);
+    return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
+  }
+
+  /** Breaks what nobody keeps alive. */
+  settle(outside: Outside): void {
+    const { now } = outside;
+    if (this.kind === 'latch') {
+      if (this.fate(this.generation) !== 'closed' || this.endsAt > now) return;
+      this.#remember('expired');
+      this.#tell(outside, this.generation);
+      return;
+    }
+    const first = this.expiries.at(0);
+    if (first !== undefined && (this.expiries.score(first) as number) <= now) {
+      this.turn(outside, 'expired', this.count);
+    }
+    this.endsAt = Math.max(this.endsAt, now);
+  }
+
+  /** Counts an arrival. The last one opens the gate. */
+  arrive(outside: Outside, id: string, by: number, ttl: number): void {
+    const { now } = outside;
+    this.left = Math.max(0, this.left - by);
+    this.arrivals.set(id, this.left);
+    if (this.kind === 'latch') {
+      this.endsAt = this.left === 0 ? now : now + ttl * 1000;
+      if (this.left === 0) this.#tell(outside, this.generation);
+    } else if (this.left === 0) {
+      this.#next(outside, this.count);
+    } else {
+      this.extend(id, now + ttl * 1000);
+    }
+  }
+
+  /** Keeps an arrival alive. Never shortens. */
+  extend(id: string, expires: Micros): void {
+    const later = Math.max(this.expiries.score(id) ?? 0, expires);
+    this.expiries.set(id, later);
+    this.endsAt = Math.max(this.endsAt, later);
+  }
+
+  /** Ends the current generation, broken unless it had opened, and begins the next one. */
+  turn(outside: Outside, reason: BreakReason, count: number): void {
+    if (this.fate(this.generation) === 'closed') this.#remember(reason);
+    this.#next(outside, count);
+  }
+
+  listen(channel: string): void {
+    if (channel !== '' && this.channels.size < CHANNEL_LIMIT) this.channels.add(channel);
+  }
+
+  #next(outside: Outside, count: number): void {
+    const ended = this.generation;
+    this.past = this.arrivals;
+    this.pastGeneration = ended;
+    this.arrivals = new Map();
+    this.expiries = new Ranked();
+    this.generation = Math.max(ended + 1, outside.now);
+    this.count = count;
+    this.left = count;
+    this.endsAt = outside.now;
+    this.#tell(outside, ended);
+  }
+
+  #remember(reason: BreakReason): void {
+    this.broken.push({ generation: this.generation, reason });
+    if (this.broken.length <= BROKEN_LIMIT) return;
+    this.since = (this.broken.shift() as Broken).generation + 1;
+  }
+
+  /** Tells all who waited how a generation ended. */
+  #tell({ pushes }: Outside, generation: number): void {
+    const { key, generation: current } = this;
+    const fate = this.fate(generation) === 'broken' ? 'broken' : 'open';
+    const reason = this.reasonOf(generation);
+    const push: GatePush = { kind: 'gate', key, generation, fate, reason, current };
+    for (const channel of [...this.channels].sort()) pushes.push({ channel, push });
+    this.channels.clear();
+  }
+}

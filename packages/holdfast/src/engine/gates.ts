@@ -1,0 +1,117 @@
+/**
+ * The gates of a store, and the commands on them. As with resources, every command first does what
+ * time has brought about, and the same commands at the same times give the same replies.
+ */
+import { Gate } from './gate.js';
+import type * as G from './gate-types.js';
+import type { Outside } from './serve.js';
+import type { Micros } from './types.js';
+
+export class Gates {
+  readonly #gates = new Map<string, Gate>();
+
+  get size(): number {
+    return this.#gates.size;
+  }
+
+  /** The gate of a key, for tests that compare states. */
+  get(key: string): Gate | undefined {
+    return this.#gates.get(key);
+  }
+
+  /** Forgets what was not used for its retention. */
+  sweep(now: Micros): void {
+    for (const [key, gate] of this.#gates) if (gate.forgetAt <= now) this.#gates.delete(key);
+  }
+
+  apply(command: G.GateCommand, outside: Outside): G.GateReply {
+    const { now } = outside;
+    const { key } = command;
+    if ((this.#gates.get(key)?.forgetAt ?? Infinity) <= now) this.#gates.delete(key);
+    let gate = this.#gates.get(key);
+    if (gate === undefined && command.op === 'watch' && command.count > 0) {
+      gate = new Gate(key, command.kind, command.count, now);
+      gate.endsAt = command.kind === 'latch' ? now + command.ttl * 1000 : now;
+      gate.retention = command.retention;
+      this.#gates.set(key, gate);
+    }
+    if (gate === undefined) return none(now, command.generation);
+    gate.settle(outside);
+    if (gate.kind !== command.kind) return other(gate, now);
+    switch (command.op) {
+      case 'arrive':
+        return arrive(gate, command, outside);
+      case 'watch':
+        return watch(gate, command, now);
+      case 'turn':
+        return turn(gate, command, outside);
+    }
+  }
+}
+
+function arrive(gate: Gate, command: G.Arrive, outside: Outside): G.GateReply {
+  const { generation, id, count } = command;
+  const { now } = outside;
+  if (gate.fate(generation) === 'closed') {
+    if (!suits(gate, count)) return other(gate, now);
+    if (!gate.arrivals.has(id)) {
+      gate.left += count - gate.count;
+      gate.count = count;
+      gate.retention = command.retention;
+      gate.arrive(outside, id, command.by, command.ttl);
+    }
+    if (gate.fate(generation) === 'closed') gate.listen(command.channel);
+  }
+  return status(gate, now, generation, id);
+}
+
+function watch(gate: Gate, command: G.Watch, now: Micros): G.GateReply {
+  const generation = command.generation === 0 ? gate.generation : command.generation;
+  if (generation === gate.generation && command.count > 0 && !suits(gate, command.count)) {
+    return other(gate, now);
+  }
+  if (gate.fate(generation) === 'closed') {
+    for (const id of command.ids) {
+      if (gate.expiries.score(id) !== undefined) gate.extend(id, now + command.ttl * 1000);
+    }
+    gate.listen(command.channel);
+  }
+  return status(gate, now, generation, '');
+}
+
+function turn(gate: Gate, command: G.Turn, outside: Outside): G.GateReply {
+  const { generation, reason, count } = command;
+  const { now } = outside;
+  if (generation === gate.generation) {
+    gate.turn(outside, reason, count);
+    gate.retention = command.retention;
+    if (gate.kind === 'latch') gate.endsAt = now + command.ttl * 1000;
+  }
+  return status(gate, now, generation, '');
+}
+
+/** A barrier that nobody waits at takes any count. */
+function suits(gate: Gate, count: number): boolean {
+  return gate.count === count || (gate.kind === 'barrier' && gate.arrivals.size === 0);
+}
+
+function status(gate: Gate, now: Micros, generation: number, id: string): G.GateStatus {
+  const { generation: current, left, past, pastGeneration } = gate;
+  const arrivals = generation === current ? gate.arrivals : past;
+  const sure = generation === current || generation === pastGeneration;
+  const rank = sure ? (arrivals.get(id) ?? -1) : -1;
+  return {
+    ...{ status: 'gate', now, generation, fate: gate.fate(generation) },
+    ...{ reason: gate.reasonOf(generation), rank, sure },
+    ...{ current, left, next: gate.next(now) },
+  };
+}
+
+function other({ kind, count }: Gate, now: Micros): G.GateOther {
+  return { status: 'other', now, kind, count };
+}
+
+function none(now: Micros, generation: number): G.GateStatus {
+  const about = { generation, fate: 'unknown', reason: '', rank: -1, sure: false } as const;
+  return { status: 'gate', now, ...about, current: 0, left: 0, next: 0 };
+}

@@ -1,0 +1,67 @@
+/** Commands on gates, their replies and their pushes, as they travel. See `codec.ts`. */
+import type * as T from '../../engine/types.js';
+
+/** The arguments of a command's script. */
+export function encodeGate(command: T.GateCommand): string[] {
+  const { key, kind, count, generation, ttl, retention } = command;
+  const head = [key, kind, `${count}`, `${generation}`, `${ttl}`, `${retention}`];
+  switch (command.op) {
+    case 'arrive':
+      return [...head, command.channel, command.id, `${command.by}`];
+    case 'watch':
+      return [...head, command.channel, ...command.ids];
+    case 'turn':
+      return [...head, command.reason];
+  }
+}
+
+/** What a script answered. Throws if it is no reply. */
+export function gateReply(raw: unknown): T.GateReply {
+  if (Array.isArray(raw)) {
+    const [status, now, ...rest] = raw as unknown[];
+    if (String(status) === 'other') {
+      const [kind, count] = rest;
+      return { status: 'other', now: Number(now), kind: kindOf(kind), count: Number(count) };
+    }
+    if (String(status) === 'gate') return gateStatus(Number(now), rest);
+  }
+  throw new TypeError(`Holdfast: the script of a gate answered ${JSON.stringify(raw)}`);
+}
+
+function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
+  const [generation, fate, reason, rank, sure, current, left, next] = list;
+  return {
+    status: 'gate',
+    now,
+    generation: Number(generation),
+    fate: String(fate) as T.Fate,
+    reason: String(reason) as T.BreakReason | '',
+    rank: Number(rank),
+    sure: Number(sure) === 1,
+    current: Number(current),
+    left: Number(left),
+    next: Number(next),
+  };
+}
+
+/**
+ * What was published about a gate: `o` (open) or `b` (broken), the generation, the one that is
+ * current now, why it broke, and the key, which may have spaces in it. `undefined` if it is none.
+ */
+export function decodeGatePush(payload: string): T.GatePush | undefined {
+  const found = /^([ob]) (\d+) (\d+) (\w*) (.+)$/su.exec(payload);
+  if (found === null) return undefined;
+  const [, letter, generation, current, reason, key] = found;
+  return {
+    kind: 'gate',
+    key: key as string,
+    generation: Number(generation),
+    fate: letter === 'o' ? 'open' : 'broken',
+    reason: reason as T.BreakReason | '',
+    current: Number(current),
+  };
+}
+
+function kindOf(value: unknown): T.GateKind {
+  return String(value) === 'latch' ? 'latch' : 'barrier';
+}

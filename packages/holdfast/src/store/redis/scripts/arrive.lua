@@ -1,0 +1,60 @@
+--[[ arrive: counts an arrival in a generation of a gate, once for each id.
+  KEYS
+    gate       hash    main record
+    arrivals   hash    by id, of the current generation
+    past       hash    by id, of the one before
+    expiries   zset    arrivals by expiry, of a barrier
+  ARGV
+    name       string  the key, for whom it is told to
+    kind       string  latch or barrier
+    count      int     arrivals that open it
+    generation us      the generation that is meant
+    ttl        ms      how long a latch lasts without another, or a barrier's arrival unwatched
+    retention  ms      how long the gate is remembered
+    channel    string  where to tell how it ends, or ''
+    id         string  the arrival
+    by         int     arrivals that it stands for
+  REPLY
+    gate now generation fate reason rank sure current left next | other now kind count
+]]
+local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local name = ARGV[1]
+local kind = ARGV[2]
+local count = tonumber(ARGV[3])
+local generation = tonumber(ARGV[4])
+local ttl = tonumber(ARGV[5])
+local retention = tonumber(ARGV[6])
+local channel = ARGV[7]
+local id = ARGV[8]
+local by = tonumber(ARGV[9])
+--- @include "lib/gate.lua"
+
+local function arrive()
+  g.left = math.max(0, g.left - by)
+  redis.call('HSET', arrivals, id, g.left)
+  if g.kind == 'latch' then
+    g.ends = g.left == 0 and now or now + ttl * 1000
+    if g.left == 0 then tell(generation) end
+  elseif g.left == 0 then
+    next_generation(g.count)
+  else
+    extend(id, now + ttl * 1000)
+  end
+end
+
+if not g then return none(generation) end
+settle()
+if g.kind ~= kind or (fate(generation) == 'closed' and not suits(count)) then
+  flush()
+  return other()
+end
+if fate(generation) == 'closed' then
+  if redis.call('HEXISTS', arrivals, id) == 0 then
+    g.left = g.left + count - g.count
+    g.count, g.retention = count, retention
+    arrive()
+  end
+  if fate(generation) == 'closed' then listen(channel) end
+end
+flush()
+return status(generation, id)

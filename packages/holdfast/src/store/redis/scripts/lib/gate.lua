@@ -1,0 +1,162 @@
+--- @include "lib/clock.lua"
+-- Gates: see engine/gate.ts, whose functions these are.
+--
+--   gate       s            kind, count, generation, since, left, ends, retention, past generation,
+--                           and of each broken generation its number and the reason
+--              c:<channel>  who waits for the current generation
+--   arrivals   <id>         arrivals that were missing after it, in the current generation
+--   past       <id>         the same of the generation before
+--   expiries   <id>         of a barrier: when the arrival ends
+--
+-- As with resources, the expiry of a known gate is set before anything else is changed or told: a
+-- server that may not write says so there, and one that is out of memory lets a script finish that
+-- has written.
+local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
+
+local seen = redis.call('HGET', gate, 's')
+local g
+if seen then
+  g = { broken = {} }
+  local list = { cmsgpack.unpack(seen) }
+  g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past = unpack(list, 1, 8)
+  for at = 9, #list do g.broken[at - 8] = list[at] end
+end
+
+local function forget_at()
+  return math.floor((g.ends + g.retention * 1000) / 1000)
+end
+
+if g then redis.call('PEXPIREAT', gate, forget_at()) end
+
+local function flush()
+  local at = forget_at()
+  redis.call('HSET', gate, 's', cmsgpack.pack(
+    g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, unpack(g.broken)))
+  for _, name in ipairs({ gate, arrivals, past, expiries }) do
+    redis.call('PEXPIREAT', name, at)
+  end
+end
+
+local function reason_of(generation)
+  for at = 1, #g.broken, 2 do
+    if g.broken[at] == generation then return g.broken[at + 1] end
+  end
+  return ''
+end
+
+local function fate(generation)
+  if generation > g.generation or generation < g.since then return 'unknown' end
+  if reason_of(generation) ~= '' then return 'broken' end
+  return (generation < g.generation or g.left == 0) and 'open' or 'closed'
+end
+
+local function first_expiry()
+  return tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
+end
+
+-- Microseconds until the current generation may break by itself, 0 if nothing is due.
+local function next_due()
+  if g.kind == 'latch' then
+    return fate(g.generation) == 'closed' and math.max(0, g.ends - now) or 0
+  end
+  local first = first_expiry()
+  return first and math.max(0, first - now) or 0
+end
+
+-- Tells all who waited how a generation ended. Not replicated, as with grants.
+local function tell(generation)
+  local channels, fields = {}, {}
+  for _, field in ipairs(redis.call('HKEYS', gate)) do
+    if field ~= 's' then
+      fields[#fields + 1] = field
+      channels[#channels + 1] = string.sub(field, 3)
+    end
+  end
+  table.sort(channels)
+  local letter = fate(generation) == 'broken' and 'b' or 'o'
+  local message = string.format(
+    '%s %.0f %.0f %s %s', letter, generation, g.generation, reason_of(generation), name)
+  redis.set_repl(redis.REPL_NONE)
+  for _, channel in ipairs(channels) do redis.pcall('PUBLISH', channel, message) end
+  redis.set_repl(redis.REPL_ALL)
+  for from = 1, #fields, CHUNK do
+    redis.call('HDEL', gate, unpack(fields, from, math.min(from + CHUNK - 1, #fields)))
+  end
+end
+
+local function remember(reason)
+  g.broken[#g.broken + 1] = g.generation
+  g.broken[#g.broken + 1] = reason
+  if #g.broken <= 2 * BROKEN_LIMIT then return end
+  g.since = table.remove(g.broken, 1) + 1
+  table.remove(g.broken, 1)
+end
+
+local function next_generation(wanted)
+  local ended = g.generation
+  if redis.call('EXISTS', arrivals) == 1 then
+    redis.call('RENAME', arrivals, past)
+  else
+    redis.call('DEL', past)
+  end
+  redis.call('DEL', expiries)
+  g.past = ended
+  g.generation = math.max(ended + 1, now)
+  g.count, g.left, g.ends = wanted, wanted, now
+  tell(ended)
+end
+
+-- Ends the current generation, broken unless it had opened, and begins the next one.
+local function turn(why, wanted)
+  if fate(g.generation) == 'closed' then remember(why) end
+  next_generation(wanted)
+end
+
+-- Breaks what nobody keeps alive.
+local function settle()
+  if g.kind == 'latch' then
+    if fate(g.generation) ~= 'closed' or g.ends > now then return end
+    remember('expired')
+    return tell(g.generation)
+  end
+  local first = first_expiry()
+  if first and first <= now then turn('expired', g.count) end
+  g.ends = math.max(g.ends, now)
+end
+
+-- Keeps an arrival alive. Never shortens.
+local function extend(id, expires)
+  local later = math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)
+  redis.call('ZADD', expiries, string.format('%.0f', later), id)
+  g.ends = math.max(g.ends, later)
+end
+
+local function listen(channel)
+  if channel ~= '' and redis.call('HLEN', gate) <= CHANNEL_LIMIT then
+    redis.call('HSET', gate, 'c:' .. channel, '')
+  end
+end
+
+-- A barrier that nobody waits at takes any count.
+local function suits(wanted)
+  return g.count == wanted or (g.kind == 'barrier' and redis.call('HLEN', arrivals) == 0)
+end
+
+local function other()
+  return { 'other', now, g.kind, g.count }
+end
+
+local function status(generation, id)
+  local sure, rank = generation == g.generation or generation == g.past, -1
+  if sure and id ~= '' then
+    rank = tonumber(redis.call('HGET', generation == g.generation and arrivals or past, id) or -1)
+  end
+  return {
+    'gate', now, generation, fate(generation), reason_of(generation), rank, sure and 1 or 0,
+    g.generation, g.left, next_due(),
+  }
+end
+
+local function none(generation)
+  return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0 }
+end

@@ -1,0 +1,51 @@
+--[[ watch: shows a generation of a gate, keeps arrivals alive, makes the gate if there is none.
+  KEYS
+    gate       hash    main record
+    arrivals   hash    by id, of the current generation
+    past       hash    by id, of the one before
+    expiries   zset    arrivals by expiry, of a barrier
+  ARGV
+    name       string  the key, for whom it is told to
+    kind       string  latch or barrier
+    count      int     arrivals that open it; 0: only look
+    generation us      the generation that is meant, 0 for the current one
+    ttl        ms      how long the arrivals last from now on, or a new latch
+    retention  ms      how long the gate is remembered
+    channel    string  where to tell how it ends, or ''
+    ids...     string  arrivals to keep alive
+  REPLY
+    gate now generation fate reason rank sure current left next | other now kind count
+]]
+local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local name = ARGV[1]
+local kind = ARGV[2]
+local count = tonumber(ARGV[3])
+local generation = tonumber(ARGV[4])
+local ttl = tonumber(ARGV[5])
+local retention = tonumber(ARGV[6])
+local channel = ARGV[7]
+local ids = { unpack(ARGV, 8) }
+--- @include "lib/gate.lua"
+
+if not g then
+  if count == 0 then return none(generation) end
+  g = {
+    kind = kind, count = count, generation = now, since = now, left = count, ends = now,
+    retention = retention, past = 0, broken = {},
+  }
+  if kind == 'latch' then g.ends = now + ttl * 1000 end
+end
+settle()
+if generation == 0 then generation = g.generation end
+if g.kind ~= kind or (generation == g.generation and count > 0 and not suits(count)) then
+  flush()
+  return other()
+end
+if fate(generation) == 'closed' then
+  for _, id in ipairs(ids) do
+    if redis.call('ZSCORE', expiries, id) then extend(id, now + ttl * 1000) end
+  end
+  listen(channel)
+end
+flush()
+return status(generation, '')

@@ -1,0 +1,121 @@
+/**
+ * The scripts of gates are the TypeScript engine: the same replies, pushes and stored state for the
+ * same random traffic, on every server that is supported. And that this test would notice if not.
+ */
+import fc from 'fast-check';
+import { type Server, type ServerName, startServer } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { faulty } from '../support/faults.js';
+import { GateDifferential, loadGateScripts } from '../support/gate-differential.js';
+import { GATE_FAULTS } from '../support/gate-faults.js';
+import { type GateStep, gateTraffic, longHistory } from '../support/gate-traffic.js';
+
+const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
+const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const RUNS = 300;
+/** A fault that is not noticed within so many sequences is not noticed. */
+const FAULT_RUNS = 1000;
+
+/** Everything that traffic must bring about, and how often at least. */
+const COVERAGE: Record<string, number> = {
+  'arrive barrier broken': 200,
+  'arrive barrier closed': 1000,
+  'arrive barrier open': 200,
+  'arrive barrier unknown': 100,
+  'arrive latch broken': 200,
+  'arrive latch closed': 500,
+  'arrive latch open': 500,
+  'arrive latch unknown': 100,
+  'arrive other': 100,
+  'turn barrier broken': 100,
+  'turn barrier open': 20,
+  'turn barrier unknown': 10,
+  'turn latch broken': 100,
+  'turn latch open': 50,
+  'turn latch unknown': 10,
+  'turn other': 10,
+  'watch barrier broken': 100,
+  'watch barrier closed': 500,
+  'watch barrier open': 100,
+  'watch barrier unknown': 50,
+  'watch latch broken': 100,
+  'watch latch closed': 200,
+  'watch latch open': 200,
+  'watch latch unknown': 50,
+  'watch other': 100,
+  'push broken expired': 100,
+  'push broken reset': 50,
+  'push broken withdrawn': 50,
+  'push open ': 100,
+  counted: 2000,
+  'not counted': 2000,
+};
+
+let server: Server;
+let redis: Redis;
+
+async function start(name: ServerName): Promise<void> {
+  server = await startServer({ server: name });
+  redis = new Redis(server.port, server.host);
+}
+
+async function stop(): Promise<void> {
+  redis.disconnect();
+  await server.stop();
+}
+
+async function using<T>(
+  replace: Record<string, string>,
+  use: (differential: GateDifferential) => Promise<T>,
+): Promise<T> {
+  const differential = new GateDifferential(redis, await loadGateScripts(redis, replace));
+  const subscriber = redis.duplicate();
+  try {
+    await differential.listen(subscriber);
+    return await use(differential);
+  } finally {
+    subscriber.disconnect();
+  }
+}
+
+describe.each(SERVERS)('gates on %s', (name) => {
+  beforeAll(() => start(name));
+  afterAll(stop);
+
+  it('the scripts answer, push and store what the engine does', async () => {
+    console.log(`gates on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
+    await using({}, async (differential) => {
+      const property = fc.asyncProperty(gateTraffic, (steps) => differential.run(steps));
+      await fc.assert(property, { seed: SEED, numRuns: RUNS });
+      const { seen } = differential;
+      const rare = Object.entries(COVERAGE).filter(
+        ([what, least]) => (seen.get(what) ?? 0) < least,
+      );
+      expect(rare, JSON.stringify([...seen])).toEqual([]);
+      expect([...seen.keys()].filter((what) => COVERAGE[what] === undefined)).toEqual([]);
+    });
+  });
+
+  it('they agree on a history longer than what is remembered', async () => {
+    await using({}, (differential) => differential.run(longHistory(70)));
+  });
+});
+
+describe('the differential test of gates notices', () => {
+  beforeAll(() => start('redis'));
+  afterAll(stop);
+
+  it.each(GATE_FAULTS.map((one) => [one.name, one] as const))('%s', async (_, fault) => {
+    await using(faulty(fault), async (differential) => {
+      const run = (steps: GateStep[]): Promise<void> => differential.run(steps);
+      const details = await fc.check(fc.asyncProperty(gateTraffic, run), {
+        ...{ seed: SEED, numRuns: FAULT_RUNS, endOnFailure: true },
+        examples: [[longHistory(70)]],
+      });
+      expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
+      // an error of the script or of the test is no difference that was noticed
+      expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
+    });
+  });
+});

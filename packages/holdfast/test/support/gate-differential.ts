@@ -1,0 +1,204 @@
+/**
+ * Drives the gates of the TypeScript engine and their Lua scripts with the same commands at the
+ * same times, and compares every reply, every push, and after each sequence all that is stored.
+ * Done as in `differential.ts`, for scripts that have other keys.
+ */
+import type { Redis } from 'ioredis';
+import { loadScript } from '../../../../tools/lua.mjs';
+import { Engine } from '../../src/engine/engine.js';
+import type { Gate } from '../../src/engine/gate.js';
+import type { GateCommand, GatePush, GateReply } from '../../src/engine/types.js';
+import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
+import { gateKeysOf } from '../../src/store/redis/keys.js';
+import { FOLDER, type Scripts } from './differential.js';
+import { GATE_KEYS, gateCommandOf, type GateStep, LIVE_CHANNELS } from './gate-traffic.js';
+
+const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[5])\n';
+const OPS = ['arrive', 'watch', 'turn'] as const;
+const SYNC = 'gate-differential-sync';
+
+/** All that is stored of a gate, in one shape for both sides. */
+const DUMP = `
+local record = redis.call('HGETALL', KEYS[1])
+if #record == 0 then return 'null' end
+local summary, channels = nil, {}
+for at = 1, #record, 2 do
+  if record[at] == 's' then
+    summary = { cmsgpack.unpack(record[at + 1]) }
+  else
+    channels[#channels + 1] = string.sub(record[at], 3)
+  end
+end
+table.sort(channels)
+for at, one in ipairs(summary) do
+  summary[at] = type(one) == 'number' and string.format('%.0f', one) or one
+end
+local function sorted(list)
+  local pairs = {}
+  for at = 1, #list, 2 do
+    pairs[#pairs + 1] = list[at] .. ' ' .. string.format('%.0f', tonumber(list[at + 1]))
+  end
+  table.sort(pairs)
+  return table.concat(pairs, ',')
+end
+local ends = {}
+for at = 1, 4 do ends[at] = redis.call('PEXPIRETIME', KEYS[at]) end
+return cjson.encode({
+  summary = table.concat(summary, ' '), channels = table.concat(channels, ' '),
+  arrivals = sorted(redis.call('HGETALL', KEYS[2])), past = sorted(redis.call('HGETALL', KEYS[3])),
+  expiries = sorted(redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES')), ends = ends,
+})
+`;
+
+function dumpOf(gate: Gate | undefined): object | null {
+  if (gate === undefined) return null;
+  const { kind, count, generation, since, left, endsAt, retention, pastGeneration } = gate;
+  const broken = gate.broken.flatMap((one) => [one.generation, one.reason]);
+  const list = (map: Iterable<readonly [string, number]>): string =>
+    [...map]
+      .map(([id, value]) => `${id} ${value}`)
+      .sort()
+      .join(',');
+  const expiries = gate.expiries.first(gate.expiries.size);
+  const end = Math.floor(gate.forgetAt / 1000);
+  const endOf = (size: number): number => (size === 0 ? -2 : end);
+  const head = [kind, count, generation, since, left, endsAt, retention, pastGeneration];
+  return {
+    summary: [...head, ...broken].join(' '),
+    channels: [...gate.channels].sort().join(' '),
+    arrivals: list(gate.arrivals),
+    past: list(gate.past),
+    expiries: list(expiries.map((id) => [id, gate.expiries.score(id) as number])),
+    ends: [end, endOf(gate.arrivals.size), endOf(gate.past.size), endOf(expiries.length)],
+  };
+}
+
+/** Loads the scripts on a virtual clock into a server, with other text for some files. */
+export async function loadGateScripts(
+  redis: Redis,
+  replace: Record<string, string> = {},
+): Promise<Scripts> {
+  const scripts: Record<string, { sha: string; source: string }> = {};
+  for (const op of OPS) {
+    const own = Object.fromEntries(
+      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === `${op}.lua`),
+    );
+    const { source } = loadScript(`${FOLDER}${op}.lua`, {
+      replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...own },
+    });
+    scripts[op] = { source, sha: (await redis.script('LOAD', source)) as string };
+  }
+  return scripts;
+}
+
+interface Sent {
+  readonly command: GateCommand;
+  readonly now: number;
+  readonly reply: GateReply;
+}
+
+let sequences = 0;
+
+export class GateDifferential {
+  operations = 0;
+  /** How often each thing that can happen did. */
+  readonly seen: Map<string, number> = new Map();
+  readonly #redis: Redis;
+  readonly #scripts: Scripts;
+  readonly #heard: [string, unknown][] = [];
+  #synced: (prefix: string) => void = () => undefined;
+
+  constructor(redis: Redis, scripts: Scripts) {
+    this.#redis = redis;
+    this.#scripts = scripts;
+  }
+
+  /** Listens on the live channels. To be called before anything runs. */
+  async listen(subscriber: Redis): Promise<void> {
+    subscriber.on('message', (channel: string, payload: string) => {
+      if (channel === SYNC) this.#synced(payload);
+      else this.#heard.push([channel, decodePush(payload)]);
+    });
+    await subscriber.subscribe(SYNC, ...LIVE_CHANNELS);
+  }
+
+  /** Runs one sequence on both sides. Throws at the first difference. */
+  async run(steps: readonly GateStep[]): Promise<void> {
+    const prefix = `g${process.pid}-${sequences++}:`;
+    const engine = new Engine(() => 1);
+    const { sent, pushes } = this.#expect(engine, steps);
+    this.#heard.length = 0;
+    const pipeline = this.#redis.pipeline();
+    for (const { command, now } of sent) {
+      const { sha } = this.#scripts[command.op] as { sha: string };
+      pipeline.evalsha(sha, 5, ...gateKeysOf(prefix, command.key), `${now}`, ...encode(command));
+    }
+    for (const key of GATE_KEYS) pipeline.eval(DUMP, 4, ...gateKeysOf(prefix, key));
+    pipeline.publish(SYNC, prefix);
+    const heard = new Promise<void>((resolve) => {
+      this.#synced = (sequence) => {
+        if (sequence === prefix) resolve();
+      };
+    });
+    const answers = (await pipeline.exec()) as [Error | null, unknown][];
+    await heard;
+    for (const [index, { command, reply }] of sent.entries()) {
+      const [error, raw] = answers[index] as [Error | null, unknown];
+      const what = `reply to step ${index} ${JSON.stringify(command)}`;
+      if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
+      same(what, answerTo(command, raw), reply);
+    }
+    same('pushes', this.#heard, pushes);
+    for (const [index, key] of GATE_KEYS.entries()) {
+      const [error, raw] = answers[sent.length + index] as [Error | null, string];
+      if (error !== null) throw error;
+      same(`state of ${key}`, JSON.parse(raw), dumpOf(engine.gates.get(key)));
+    }
+  }
+
+  #expect(engine: Engine, steps: readonly GateStep[]): { sent: Sent[]; pushes: unknown[] } {
+    const sent: Sent[] = [];
+    const pushes: [string, GatePush][] = [];
+    // far in the future, so that the server's real expiry of keys never comes in between
+    let now = (Date.now() + 86_400_000) * 1000;
+    for (const step of steps) {
+      const gate = engine.gates.get(step.command.key);
+      now += step.elapsed === 'to what is due' ? (gate?.next(now) ?? 0) : step.elapsed;
+      const command = gateCommandOf(step, gate);
+      const outcome = engine.apply(command, now);
+      for (const { channel, push } of outcome.pushes) {
+        if (push.kind === 'gate') this.#count(`push ${push.fate} ${push.reason}`);
+        if (LIVE_CHANNELS.includes(channel)) pushes.push([channel, push as GatePush]);
+      }
+      this.#countReply(command, outcome.reply);
+      sent.push({ command, now, reply: outcome.reply });
+    }
+    this.operations += sent.length;
+    return { sent, pushes };
+  }
+
+  #countReply({ op, kind }: GateCommand, reply: GateReply): void {
+    if (reply.status === 'other') this.#count(`${op} other`);
+    else {
+      this.#count(`${op} ${kind} ${reply.fate}`);
+      if (op === 'arrive') this.#count(reply.rank < 0 ? 'not counted' : 'counted');
+    }
+  }
+
+  #count(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+}
+
+function same(what: string, actual: unknown, expected: unknown): void {
+  const [a, e] = [JSON.stringify(sorted(actual)), JSON.stringify(sorted(expected))];
+  if (a !== e) throw new Error(`${what}\n  Lua        ${a}\n  TypeScript ${e}`);
+}
+
+/** The same fields in the same order, whoever made the object. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, inner]) => [name, sorted(inner)]));
+}

@@ -1,0 +1,92 @@
+/** Mistakes that could have been made in the scripts of gates: the differential notices each. */
+import type { Fault } from './faults.js';
+
+const arrive = 'arrive.lua';
+const watch = 'watch.lua';
+const turn = 'turn.lua';
+const gate = 'lib/gate.lua';
+
+function fault(name: string, file: string, from: string, to: string): Fault {
+  return { name: `${file}: ${name}`, edits: [[file, from, to]] };
+}
+
+export const GATE_FAULTS: readonly Fault[] = [
+  fault('a repeat counts again', arrive, "'HEXISTS', arrivals, id) == 0", "'HLEN', gate) > 0"),
+  fault('opens one too early', arrive, 'g.left - by)', 'g.left - by - 1)'),
+  fault('always counts one', arrive, 'g.left - by)', 'g.left - 1)'),
+  fault('an old generation counts in this one', gate, 'generation < g.since then', 'false then'),
+  fault('any generation counts', arrive, 'local generation', 'local _'),
+  fault(
+    'nobody is told of an open latch',
+    arrive,
+    'if g.left == 0 then tell',
+    'if false then tell',
+  ),
+  fault('an arrival is not prolonged', arrive, 'extend(id, now + ttl * 1000)', ''),
+  fault(
+    'arriving does not prolong a latch',
+    arrive,
+    'and now or now + ttl * 1000',
+    'and now or g.ends',
+  ),
+  fault('another count is let in', arrive, 'not suits(count)', 'false'),
+  fault('what is due is not done', arrive, 'settle()\n', ''),
+  fault('a look makes a gate', watch, 'if count == 0 then return none(generation) end', ''),
+  fault('another count is let in', watch, 'not suits(count)', 'false'),
+  fault('strangers are kept alive', watch, "redis.call('ZSCORE', expiries, id)", 'true'),
+  fault('nobody is kept alive', watch, 'extend(id, now + ttl * 1000)', ''),
+  fault('who looks is not told', watch, 'listen(channel)', ''),
+  fault('what is due is not done', watch, 'settle()\n', ''),
+  fault('an old generation ends this one', turn, 'if generation == g.generation', 'if true'),
+  fault('an idle latch is not begun anew', turn, 'g.ends = now + ttl * 1000', ''),
+  fault('the reason is another', turn, 'turn(reason, count)', "turn('expired', count)"),
+  fault('channels are told twice', gate, "redis.call('HDEL', gate,", "redis.call('HMGET', gate,"),
+  fault('the order of channels is any', gate, 'table.sort(channels)', ''),
+  fault(
+    'a breach is told as an opening',
+    gate,
+    "== 'broken' and 'b' or 'o'",
+    "== 'x' and 'b' or 'o'",
+  ),
+  fault('breaches are remembered for ever', gate, 'if #g.broken <=', 'if true or #g.broken <='),
+  fault(
+    'forgotten breaches pass for open',
+    gate,
+    'g.since = table.remove(g.broken, 1) + 1',
+    'table.remove(g.broken, 1)',
+  ),
+  fault(
+    'a breach is not remembered',
+    gate,
+    "if fate(g.generation) == 'closed' then remember(why) end",
+    '',
+  ),
+  fault('generations repeat', gate, 'math.max(ended + 1, now)', 'now'),
+  fault('generations are a count', gate, 'math.max(ended + 1, now)', 'ended + 1'),
+  fault('arrivals go on into the next', gate, "redis.call('RENAME', arrivals, past)", ''),
+  fault('expiries go on into the next', gate, "redis.call('DEL', expiries)", ''),
+  fault('the one before the last is remembered', gate, "redis.call('DEL', past)", ''),
+  fault('< for <= at the expiry', gate, 'first and first <= now', 'first and first < now'),
+  fault('< for <= at the end of a latch', gate, 'g.ends > now then', 'g.ends >= now then'),
+  fault(
+    'prolonging shortens',
+    gate,
+    "math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)",
+    'expires',
+  ),
+  fault('an open latch breaks', gate, "if fate(g.generation) ~= 'closed' or g.ends", 'if g.ends'),
+  fault('an idle barrier keeps its count', gate, "g.kind == 'barrier' and", 'false and'),
+  fault('a latch takes any count', gate, "(g.kind == 'barrier' and ", '('),
+  fault(
+    'ranks of another generation',
+    gate,
+    'generation == g.generation and arrivals or past',
+    'arrivals',
+  ),
+  fault(
+    'all keys but one expire',
+    gate,
+    '{ gate, arrivals, past, expiries }',
+    '{ gate, arrivals, past }',
+  ),
+];

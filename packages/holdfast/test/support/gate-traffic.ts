@@ -1,0 +1,127 @@
+/**
+ * Random traffic for gates: arrivals, looks and turns of present and past generations, in every
+ * order that a careless or unlucky world can bring about. As in `traffic.ts`, a step points at an
+ * arrival and at a generation, and finds out which they are when it is taken.
+ */
+import fc from 'fast-check';
+import type { Gate } from '../../src/engine/gate.js';
+import type { GateCommand, GateKind } from '../../src/engine/types.js';
+
+type When = 'current' | 'past' | 'older' | 'future' | 'zero';
+
+/** One step: the clock moves, then a command comes. */
+export interface GateStep {
+  /** Microseconds, seldom negative; or to the moment at which something is due. */
+  readonly elapsed: number | 'to what is due';
+  readonly when: When;
+  /** The command; its generation is filled in when it is sent. */
+  readonly command: GateCommand;
+}
+
+export const LIVE_CHANNELS: readonly string[] = ['gate-2', 'gate-1', 'gate-10'];
+
+/** What the keys are, most of the time. */
+const KINDS: Record<string, GateKind> = { 'a latch': 'latch', 'a barrier': 'barrier' };
+export const GATE_KEYS: readonly string[] = Object.keys(KINDS);
+
+/** Longer than all time steps of a sequence together, so that nothing is forgotten on the way. */
+const RETENTION = 86_400_000;
+
+const often = <T>(usual: T, times: number, ...seldom: T[]): fc.Arbitrary<T> =>
+  fc.constantFrom(...Array.from({ length: times }, () => usual), ...seldom);
+
+const id = fc.constantFrom('a1', 'a2', 'a3', 'a4', 'a5', 'a6');
+const base = {
+  key: fc.constantFrom(...GATE_KEYS),
+  kind: often<GateKind | ''>('', 40, 'latch', 'barrier'),
+  count: often(3, 20, 1, 2, 5),
+  generation: fc.constant(0),
+  ttl: fc.constantFrom(1, 5, 50, 1000, 1000),
+  retention: fc.constantFrom(RETENTION, RETENTION, 2 * RETENTION),
+};
+const channel = fc.constantFrom('', 'gate-1', 'gate-2', 'gate-10', 'dead');
+
+const arrive = fc.record({
+  ...base,
+  ...{ op: fc.constant('arrive' as const), id, channel, by: often(1, 8, 2, 7) },
+});
+const watch = fc.record({
+  ...base,
+  ...{ op: fc.constant('watch' as const), channel, count: often(3, 6, 0, 0, 2) },
+  ids: fc.array(id, { maxLength: 3 }),
+});
+const turn = fc.record({
+  ...base,
+  op: fc.constant('turn' as const),
+  reason: fc.constantFrom('withdrawn' as const, 'reset' as const),
+});
+
+const command = fc
+  .oneof(
+    { weight: 12, arbitrary: arrive },
+    { weight: 6, arbitrary: watch },
+    { weight: 2, arbitrary: turn },
+  )
+  .map((one): GateCommand => {
+    const kind = one.kind === '' ? (KINDS[one.key] as GateKind) : one.kind;
+    return { ...one, kind };
+  });
+
+const when = fc.oneof(
+  { weight: 12, arbitrary: fc.constant<When>('current') },
+  { weight: 4, arbitrary: fc.constant<When>('past') },
+  { weight: 1, arbitrary: fc.constantFrom<When>('older', 'future', 'zero') },
+);
+
+const elapsed = fc.oneof(
+  { weight: 10, arbitrary: fc.constant(0) },
+  { weight: 7, arbitrary: fc.integer({ min: 1, max: 1500 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 1500, max: 60_000 }) },
+  { weight: 1, arbitrary: fc.constant('to what is due' as const) },
+  { weight: 1, arbitrary: fc.integer({ min: -50_000, max: -1 }) },
+);
+
+export const gateTraffic: fc.Arbitrary<GateStep[]> = fc.array(
+  fc.record({ elapsed, when, command }),
+  { minLength: 1, maxLength: 200, size: 'max' },
+);
+
+/** The command of a step, given what it meets. */
+export function gateCommandOf(
+  { command: one, when }: GateStep,
+  gate: Gate | undefined,
+): GateCommand {
+  const current = gate?.generation ?? 7;
+  const generations: Record<When, number> = {
+    current,
+    past: gate?.pastGeneration || current - 1,
+    older: gate?.broken[0]?.generation ?? gate?.since ?? 1,
+    future: current + 1,
+    zero: one.op === 'watch' ? 0 : current,
+  };
+  return { ...one, generation: generations[when] };
+}
+
+/** Many channels, and more broken generations than are remembered. */
+export function longHistory(turns: number): GateStep[] {
+  const key = GATE_KEYS[1] as string;
+  const base = { key, kind: 'barrier', count: 3, generation: 0, ttl: 50, retention: RETENTION };
+  const steps: GateStep[] = [];
+  for (let round = 0; round < turns; round++) {
+    const add = (more: Partial<GateCommand>, when: When = 'current'): void => {
+      const command = { ...base, ...more } as GateCommand;
+      steps.push({ elapsed: 1, when, command });
+    };
+    add({ op: 'watch', ids: [], channel: LIVE_CHANNELS[round % 3] as string });
+    add({
+      op: 'arrive',
+      id: `a${round}`,
+      by: 1,
+      channel: LIVE_CHANNELS[(round + 1) % 3] as string,
+    });
+    add({ op: 'turn', reason: 'reset' });
+    add({ op: 'watch', ids: [], channel: '' }, 'past');
+    add({ op: 'watch', ids: [], channel: '' }, 'older');
+  }
+  return steps;
+}
