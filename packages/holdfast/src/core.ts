@@ -15,6 +15,8 @@ import type { Store } from './store/port.js';
 import { Requests } from './store/requests.js';
 import { Echoes } from './waiting/echoes.js';
 import * as failures from './waiting/failures.js';
+import { GateDesk } from './waiting/gate-desk.js';
+import { GateRoom } from './waiting/gate-room.js';
 import { Returns, type Returned } from './waiting/returns.js';
 import { Room } from './waiting/room.js';
 import type { Sleeper } from './waiting/sleeper.js';
@@ -31,6 +33,8 @@ export class Core implements Grantor {
   readonly store: Store;
   readonly requests: Requests;
   readonly keeper: Keeper;
+  readonly gates: GateRoom;
+  readonly gateDesk: GateDesk;
   readonly #returns: Returns;
   readonly #echoes: Echoes;
   readonly #room: Room;
@@ -60,15 +64,23 @@ export class Core implements Grantor {
       echoes: this.#echoes,
       meta: (label) => this.#meta(label),
     });
+    this.gateDesk = new GateDesk(settings, this.requests);
+    this.gates = new GateRoom({
+      settings,
+      requests: this.requests,
+      desk: this.gateDesk,
+      wake: this.#room.wake,
+      nextId: () => ids.next(),
+    });
   }
 
   get clock(): Clock {
     return this.settings.clock;
   }
 
-  /** Acquisitions that wait for an answer or for the lock. */
+  /** Acquisitions that wait for an answer or for the lock, and all that wait at gates. */
   get waiting(): number {
-    return this.#room.size;
+    return this.#room.size + this.gates.size;
   }
 
   /** Resolves to a grip, or to `null` if there is no time to wait and the lock is not free. */
@@ -171,6 +183,8 @@ export class Core implements Grantor {
     for (const tell of this.#closers) tell();
     this.#closers.clear();
     this.#room.giveUpAll(failures.closed);
+    this.gates.close();
+    this.gateDesk.close();
     await within(clock, grace, keeper.empty());
     for (const grip of [...keeper.all()]) {
       keeper.lose(grip, 'closed');
@@ -179,9 +193,11 @@ export class Core implements Grantor {
       if (grip.left) continue;
       this.#room.givenUp.withdraw(grip, grip.terms.ttl, false);
     }
-    await within(clock, 2 * settings.requestTimeout, this.#returns.settled());
+    const settled = Promise.all([this.#returns.settled(), this.gateDesk.settled()]);
+    await within(clock, 2 * settings.requestTimeout, settled);
     this.#returns.stop();
     this.#echoes.stop();
+    this.gateDesk.stop();
     this.requests.close();
     this.keeper.close();
     // a connection that is being opened to a server that is silent closes when it gives up
@@ -235,7 +251,7 @@ function outcome(key: string, returned: Returned | undefined): ReleaseOutcome {
   }
 }
 
-async function within(clock: Clock, ms: number, promise: Promise<void>): Promise<void> {
+async function within(clock: Clock, ms: number, promise: Promise<unknown>): Promise<void> {
   if (ms === 0) return;
   let cancel = (): void => undefined;
   const limit = new Promise<void>((resolve) => {

@@ -17,7 +17,8 @@
  *   owner holds less of the key already, or the server itself refused (memory, permission, a
  *   replica). Nothing is held that was not before.
  * - `HOLDFAST_MISMATCH`: the key is in use with another capacity: as another kind of lock, or with
- *   other permits; the message says which capacity is agreed. Nothing is held.
+ *   other permits, another count or other parties; the message says which capacity is agreed.
+ *   Nothing is held.
  * - `HOLDFAST_LOST`: a lease ended before its owner released it.
  * - `HOLDFAST_NOT_HELD`: code that must run under a lock does not, see `assertLocked`.
  * - `HOLDFAST_UNREACHABLE`: the store did not answer. The caller holds nothing; should the store
@@ -25,6 +26,8 @@
  *   its expiry otherwise.
  * - `HOLDFAST_UNCERTAIN`: a release, extension or forced release was sent and not answered: it may
  *   have happened.
+ * - `HOLDFAST_BROKEN`: a barrier or a latch can open no more in this generation: a party died, gave
+ *   up or was too late, or it was reset. Nobody who waits is let through.
  * - `HOLDFAST_CLOSED`: this `Holdfast` was closed.
  */
 export type HoldfastErrorCode =
@@ -37,6 +40,7 @@ export type HoldfastErrorCode =
   | 'HOLDFAST_NOT_HELD'
   | 'HOLDFAST_UNREACHABLE'
   | 'HOLDFAST_UNCERTAIN'
+  | 'HOLDFAST_BROKEN'
   | 'HOLDFAST_CLOSED';
 
 const BRAND = Symbol.for('holdfast.error');

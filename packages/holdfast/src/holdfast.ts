@@ -6,7 +6,9 @@ import * as inspection from './inspection.js';
 import type { LockInfo } from './inspection.js';
 import { checkKey, type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
 import { AllOf } from './primitives/all-of.js';
+import { Barrier, type BarrierOptions } from './primitives/barrier.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
+import { Latch, type LatchOptions } from './primitives/latch.js';
 import { Mutex, type MutexOptions } from './primitives/mutex.js';
 import { OwnerCalls } from './primitives/owner-calls.js';
 import { Schedule, type ScheduleOptions } from './primitives/schedule.js';
@@ -114,6 +116,23 @@ export class Holdfast implements AsyncDisposable {
    */
   singleFlight(key: string, options: SingleFlightOptions = {}): SingleFlight {
     return new SingleFlight(this.#core, checkKey(key), options);
+  }
+
+  /**
+   * The count-down latch of a key. Latches and barriers have keys of their own: a lock of the same
+   * key is something else, and `inspect` and `list` do not show them.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  latch(key: string, options: LatchOptions): Latch {
+    return new Latch(this.#core, checkKey(key), options);
+  }
+
+  /**
+   * The cyclic barrier of a key. Its keys are no keys of locks, as those of latches are not.
+   * @param key non-empty, of at most 1,024 bytes
+   */
+  barrier(key: string, options: BarrierOptions): Barrier {
+    return new Barrier(this.#core, checkKey(key), options);
   }
 
   /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */

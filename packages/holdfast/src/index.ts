@@ -5,6 +5,7 @@ export type { HolderInfo, LockInfo, ParkedInfo, Party, WaiterInfo } from './insp
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
 export type { AllOf } from './primitives/all-of.js';
+export type { Barrier, BarrierOptions, Passage } from './primitives/barrier.js';
 export type { AwaitOptions, Condition } from './primitives/condition.js';
 export type {
   CampaignOptions,
@@ -14,6 +15,8 @@ export type {
   Leader,
   ObserveOptions,
 } from './primitives/election.js';
+export type { WaitOptions } from './primitives/gate-options.js';
+export type { Latch, LatchOptions } from './primitives/latch.js';
 export type { Leadership } from './primitives/leadership.js';
 export type { Mutex, MutexOptions } from './primitives/mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';

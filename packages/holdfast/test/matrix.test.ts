@@ -29,7 +29,7 @@ const SUITES = [
   'semaphore',
 ];
 /** On the newest clients only. */
-const FEW = ['election', 'flights', 'schedule'];
+const FEW = ['election', 'flights', 'gates', 'schedule'];
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
 const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
 

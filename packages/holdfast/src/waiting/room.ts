@@ -39,7 +39,7 @@ export class Room implements Hearing {
   readonly #keeper: Keeper;
   readonly givenUp: GivenUp;
   readonly #nextId: () => string;
-  readonly #wake: Wake;
+  readonly wake: Wake;
   readonly #asker: Asker;
   readonly #waiters = new Map<string, Waiter>();
   readonly lines: Lines;
@@ -53,10 +53,9 @@ export class Room implements Hearing {
     this.givenUp = new GivenUp(settings, parts.returns, parts.echoes);
     this.#nextId = () => ids.next();
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
-    const { linger } = settings;
-    this.#wake = new Wake(store, settings.clock, { name: ids.process, linger, events });
-    this.#asker = new Asker(parts, this.#wake, this);
-    this.lines = new Lines(this.#clock, this.#wake, this.#asker);
+    this.wake = new Wake(store, this.#clock, { ...settings, name: ids.process, events });
+    this.#asker = new Asker(parts, this.wake, this);
+    this.lines = new Lines(this.#clock, this.wake, this.#asker);
   }
 
   /** Acquisitions that are not settled. */
@@ -114,7 +113,7 @@ export class Room implements Hearing {
 
   /** Closes the wake channel. */
   close(): Promise<void> {
-    return this.#wake.close();
+    return this.wake.close();
   }
 
   answered(waiter: Waiter, reply: Answer, sent: Moment): void {

@@ -26,7 +26,7 @@ export class Wake {
   readonly #clock: Clock;
   readonly #name: string;
   readonly #linger: number;
-  readonly #events: WakeEvents;
+  readonly #events: WakeEvents[];
   #channel: WakeChannel | undefined;
   #up = false;
   #opening: Promise<void> | undefined;
@@ -44,12 +44,17 @@ export class Wake {
     this.#clock = clock;
     this.#name = options.name;
     this.#linger = options.linger;
-    this.#events = options.events;
+    this.#events = [options.events];
   }
 
   /** What a request names to be pushed to: empty while nothing would arrive. */
   get channel(): string {
     return this.#up && this.#channel !== undefined ? this.#channel.name : '';
+  }
+
+  /** One more who hears of everything. */
+  also(events: WakeEvents): void {
+    this.#events.push(events);
   }
 
   /** One more waits. */
@@ -79,7 +84,9 @@ export class Wake {
     this.#timer?.cancel();
     this.#opening = this.#store
       .listen(this.#name, {
-        push: (push) => this.#events.push(push),
+        push: (push) => {
+          for (const events of this.#events) events.push(push);
+        },
         up: () => this.#set(true),
         down: () => this.#set(false),
       })
@@ -109,7 +116,8 @@ export class Wake {
 
   #set(up: boolean): void {
     this.#up = up;
-    if (up && this.#channel !== undefined && !this.#closed) this.#events.up();
+    if (!up || this.#channel === undefined || this.#closed) return;
+    for (const events of this.#events) events.up();
   }
 
   #closeLater(): void {

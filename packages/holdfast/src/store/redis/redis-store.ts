@@ -49,11 +49,12 @@ export class RedisStore implements Store {
 
   /**
    * A release that the client sent again by itself finds nothing to release: then whether there was
-   * something is not known.
+   * something is not known. The same goes for an arrival whose generation is long past.
    */
   #once(reply: Reply, { op }: Command, connection: unknown): Reply {
-    const known = op !== 'release' || reply.status !== 'absent';
-    if (known || connection === this.#client.connection()) return reply;
+    const nothing = op === 'release' && reply.status === 'absent';
+    const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
+    if ((!nothing && !late) || connection === this.#client.connection()) return reply;
     throw this.#failure(new Error('the connection was replaced before the answer came'));
   }
 

@@ -1,0 +1,45 @@
+/** Why a call on a latch or a barrier failed. */
+import type { BreakReason, GateKind, GateOther } from '../engine/types.js';
+import { HoldfastError } from '../errors.js';
+
+const WHY: Record<GateKind, Record<BreakReason | '', string>> = {
+  latch: {
+    expired: 'nothing counted it down for its ttl',
+    withdrawn: 'it was given up',
+    reset: 'it was reset',
+    '': 'the store does not remember it',
+  },
+  barrier: {
+    expired: 'a party was not heard of for its ttl',
+    withdrawn: 'a party gave up waiting',
+    reset: 'it was reset',
+    '': 'the store does not remember this generation',
+  },
+};
+
+export function broken(kind: GateKind, key: string, reason: BreakReason | ''): HoldfastError {
+  const message = `Holdfast: the ${kind} "${key}" is broken: ${WHY[kind][reason]}`;
+  return new HoldfastError('HOLDFAST_BROKEN', message, { key });
+}
+
+export function otherGate(key: string, reply: GateOther): HoldfastError {
+  const what = reply.kind === 'latch' ? 'a latch with the count' : 'a barrier with parties:';
+  const message = `Holdfast: "${key}" was refused: it is in use as ${what} ${reply.count}`;
+  const option = reply.kind === 'latch' ? 'count' : 'parties';
+  return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
+}
+
+export function notOpened(key: string, wait: number): HoldfastError {
+  const message = `Holdfast: "${key}" did not open within ${wait} ms`;
+  return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
+}
+
+export function mayHaveCounted(key: string, cause: unknown): HoldfastError {
+  const message = `Holdfast: no answer from "${key}": it may have counted`;
+  return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
+}
+
+export function gateClosed(key: string): HoldfastError {
+  const message = `Holdfast: this instance was closed, "${key}" is waited for no longer`;
+  return new HoldfastError('HOLDFAST_CLOSED', message, { key });
+}

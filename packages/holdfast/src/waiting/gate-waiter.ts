@@ -1,0 +1,117 @@
+/**
+ * One call on a latch or a barrier that has not ended.
+ *
+ *     asking --closed--> waiting --opened, broken (push, poll)--> settled
+ *        \---opened, broken, counted (where that is all)--> settled
+ *     either --timeout, abort, failure, close--> settled, and its generation withdrawn from
+ *
+ * An arrival is bound to a generation before it is sent, and its id to the arrival: whatever is
+ * sent twice, or comes late, counts once or not at all (I3).
+ */
+import type { GateKind, GatePush } from '../engine/types.js';
+
+/** What a gate is asked by its kind of face. */
+export interface GateSubject {
+  readonly key: string;
+  readonly kind: GateKind;
+  readonly count: number;
+  /** Ms, see `Arrive.ttl`. */
+  readonly ttl: number;
+  readonly retention: number;
+}
+
+/** What one call wants. */
+export interface GateWish {
+  /** Arrivals that it stands for, 0 to wait only. */
+  readonly by: number;
+  /** False: it ends when it has been counted. */
+  readonly waits: boolean;
+  /** The generation that is likely to be current, 0 if none is known. */
+  readonly generation: number;
+  readonly wait: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** How a call ended well. */
+export interface GatePassage {
+  readonly generation: number;
+  /** Arrivals that were missing after its own, -1 if it did not count. */
+  readonly rank: number;
+  /** Arrivals that were missing, as far as it heard. */
+  readonly left: number;
+  /** The generation that was current then. */
+  readonly current: number;
+}
+
+export class GateWaiter {
+  readonly subject: GateSubject;
+  readonly wish: GateWish;
+  readonly promise: Promise<GatePassage>;
+  id: string;
+  generation: number;
+  rank = -1;
+  left = 0;
+  /** True if an arrival of this id was sent and not answered: it may have counted. */
+  doubtful = false;
+  /** True once an arrival was sent for this generation. */
+  sent = false;
+  /** The channel that the store knows for it. */
+  channel = '';
+  heardAt: number;
+  /** The last that was pushed about its gate while a request for it was under way. */
+  told: GatePush | undefined;
+  settled = false;
+  readonly #resolve: (passage: GatePassage) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #cleanups: (() => void)[] = [];
+
+  constructor(subject: GateSubject, wish: GateWish, id: string, now: number) {
+    this.subject = subject;
+    this.wish = wish;
+    this.id = id;
+    this.generation = wish.generation;
+    this.heardAt = now;
+    let resolve: (passage: GatePassage) => void = () => undefined;
+    let reject: (error: Error) => void = () => undefined;
+    this.promise = new Promise((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  /** True if it is to be counted, and has not been as far as is known. */
+  get arrives(): boolean {
+    return this.wish.by > 0 && this.rank < 0;
+  }
+
+  /** Means another generation from now on, with another id. */
+  bind(generation: number, id: string): void {
+    this.generation = generation;
+    this.id = id;
+    this.doubtful = false;
+    this.sent = false;
+  }
+
+  /** Done when it is settled. */
+  cleanUp(cleanUp: () => void): void {
+    this.#cleanups.push(cleanUp);
+  }
+
+  pass(current: number): void {
+    const { generation, rank, left } = this;
+    if (this.#settle()) this.#resolve({ generation, rank, left, current });
+  }
+
+  fail(error: Error): void {
+    if (this.#settle()) this.#reject(error);
+  }
+
+  #settle(): boolean {
+    if (this.settled) return false;
+    this.settled = true;
+    for (const cleanUp of this.#cleanups.splice(0)) cleanUp();
+    return true;
+  }
+}

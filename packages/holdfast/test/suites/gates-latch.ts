@@ -1,0 +1,151 @@
+/** Counting down, waiting for it, and what ends that. */
+import { getEventListeners } from 'node:events';
+import { expect, it } from 'vitest';
+import type { Holdfast } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { PUSHED } from './gates-help.js';
+import { failure, freshKey, later } from './helpers.js';
+
+function makers(backend: Backend): (count?: number) => Promise<Holdfast[]> {
+  return (count = 3) => Promise.all(Array.from({ length: count }, () => backend.make(PUSHED)));
+}
+
+export function latchCounts(backend: Backend): void {
+  const make = makers(backend);
+
+  it('opens for all who wait, in all processes, with the last count', async () => {
+    const all = await make();
+    const key = freshKey();
+    const latches = all.map((one) => one.latch(key, { count: 3 }));
+    let passed = 0;
+    const waits = latches.flatMap((latch) =>
+      [1, 2].map(() => latch.await().then(() => (passed += 1))),
+    );
+    const [one, other] = latches as [(typeof latches)[0], (typeof latches)[0]];
+    expect(await one.countDown()).toBe(2);
+    expect(await other.countDown()).toBe(1);
+    expect(await one.count()).toBe(1);
+    expect(passed).toBe(0);
+    expect(await other.countDown()).toBe(0);
+    await Promise.all(waits);
+    // who comes late passes, and counting changes nothing
+    await one.await({ wait: 0 });
+    expect(await one.countDown()).toBe(0);
+    expect(await one.count()).toBe(0);
+  });
+
+  it('counts several at once, and never below zero', async () => {
+    const [holdfast] = (await make(1)) as [Holdfast];
+    const latch = holdfast.latch(freshKey(), { count: 5 });
+    expect(await latch.count()).toBe(5);
+    expect(await latch.countDown(3)).toBe(2);
+    expect(await latch.countDown(10)).toBe(0);
+  });
+
+  it('counts each of many counts at the same time', async () => {
+    const all = await make();
+    const key = freshKey();
+    const counts = all.flatMap((one) =>
+      Array.from({ length: 20 }, () => one.latch(key, { count: 60 }).countDown()),
+    );
+    expect((await Promise.all(counts)).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 60 }, (_, index) => index),
+    );
+  });
+
+  it('stays as it is when somebody gives up waiting', async () => {
+    const [one, other] = (await make(2)) as [Holdfast, Holdfast];
+    const key = freshKey();
+    const latch = one.latch(key, { count: 1 });
+    await failure(latch.await({ wait: 0 }), 'HOLDFAST_TIMEOUT');
+    await failure(latch.await({ wait: 5 }), 'HOLDFAST_TIMEOUT');
+    const stop = new AbortController();
+    const aborted = later(latch.await({ signal: stop.signal }));
+    const waits = other.latch(key, { count: 1 }).await();
+    stop.abort(new Error('enough'));
+    expect((await failure(aborted, 'HOLDFAST_ABORTED')).cause).toEqual(new Error('enough'));
+    await failure(latch.await({ signal: stop.signal }), 'HOLDFAST_ABORTED');
+    expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+    expect(await latch.count()).toBe(1);
+    await latch.countDown();
+    await waits;
+  });
+}
+
+export function latchEnds(backend: Backend): void {
+  const make = makers(backend);
+
+  it('begins anew when it is reset: who waits is told, and nothing is carried over', async () => {
+    const [one, other] = (await make(2)) as [Holdfast, Holdfast];
+    const key = freshKey();
+    const [latch, far] = [one.latch(key, { count: 2 }), other.latch(key, { count: 2 })];
+    await far.countDown();
+    const waits = later(latch.await());
+    // its request goes out before the one that is waited for here
+    await latch.count();
+    await far.reset();
+    expect((await failure(waits, 'HOLDFAST_BROKEN')).message).toContain('reset');
+    expect(await latch.count()).toBe(2);
+    const again = latch.await();
+    expect(await far.countDown()).toBe(1);
+    expect(await latch.countDown()).toBe(0);
+    await again;
+    await latch.reset();
+    expect(await far.count()).toBe(2);
+  });
+
+  it('is broken when nothing counts it down for its ttl', async () => {
+    const [one, other] = (await make(2)) as [Holdfast, Holdfast];
+    const key = freshKey();
+    const far = other.latch(key, { count: 2 });
+    const waits = [later(far.await())];
+    await far.count();
+    const latch = one.latch(key, { count: 2, ttl: 60 });
+    // from here on the latch lasts for the ttl of whoever counted last
+    await latch.countDown();
+    waits.push(later(latch.await()));
+    for (const one of waits) await failure(one, 'HOLDFAST_BROKEN');
+    await failure(latch.await(), 'HOLDFAST_BROKEN');
+    await failure(latch.countDown(), 'HOLDFAST_BROKEN');
+    await failure(latch.count(), 'HOLDFAST_BROKEN');
+    await far.reset();
+    expect(await latch.count()).toBe(2);
+  });
+
+  it('is refused to those who count otherwise, and to a barrier', async () => {
+    const [holdfast] = (await make(1)) as [Holdfast];
+    const key = freshKey();
+    await holdfast.latch(key, { count: 2 }).countDown();
+    const other = holdfast.latch(key, { count: 3 });
+    expect((await failure(other.countDown(), 'HOLDFAST_MISMATCH')).message).toContain('count 2');
+    await failure(other.await(), 'HOLDFAST_MISMATCH');
+    await failure(holdfast.barrier(key, { parties: 2 }).await(), 'HOLDFAST_MISMATCH');
+  });
+
+  it('is no lock, and is not shown as one', async () => {
+    const [holdfast] = (await make(1)) as [Holdfast];
+    const key = freshKey();
+    const latch = holdfast.latch(key, { count: 1 });
+    const waits = latch.await();
+    await holdfast.mutex(key).run(() => latch.countDown());
+    await waits;
+    expect(await holdfast.inspect(key)).toBeNull();
+    for await (const { key: found } of holdfast.list()) expect(found).not.toBe(key);
+  });
+}
+
+export function latchCloses(backend: Backend): void {
+  const make = makers(backend);
+
+  it('ends for those of an instance that is closed', async () => {
+    const [one, other] = (await make(2)) as [Holdfast, Holdfast];
+    const key = freshKey();
+    const latch = one.latch(key, { count: 1 });
+    const waits = later(latch.await());
+    await one.close();
+    await failure(waits, 'HOLDFAST_CLOSED');
+    await failure(latch.countDown(), 'HOLDFAST_CLOSED');
+    await failure(latch.count(), 'HOLDFAST_CLOSED');
+    expect(await other.latch(key, { count: 1 }).count()).toBe(1);
+  });
+}
