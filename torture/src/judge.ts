@@ -34,6 +34,13 @@ interface Span {
   to: number;
 }
 
+/** A loss of memory: grants with a fence up to `to` may overlap with those from `from` on. */
+interface Amnesia extends Span {
+  readonly at: number;
+}
+
+/** How far fences run ahead of the server's clock at most, counted by ones after it stepped back. */
+const AHEAD = 10_000;
 /** How long a forced release that was not answered may still be carried out. */
 const LATE_FORCE_MS = 15_000;
 
@@ -41,7 +48,8 @@ class Judge {
   readonly problems = new Problems();
   readonly excused = { amnesia: 0, force: 0 };
   readonly #beliefs = new Map<string, Belief>();
-  readonly #amnesias: Span[] = [];
+  readonly #amnesias: Amnesia[] = [];
+  #highest = 0;
   readonly #forces: Span[] = [];
   readonly #forcing = new Map<string, Span>();
   readonly #pardoned = new Set<string>();
@@ -52,6 +60,7 @@ class Judge {
         const { k, a, t, fence } = event;
         const belief = { k, a, from: t, to: t, fence, refusedAt: 0, heldSince: false };
         this.#beliefs.set(a, belief);
+        this.#highest = Math.max(this.#highest, fence);
         break;
       }
       case 'hold':
@@ -64,7 +73,7 @@ class Judge {
         break;
       }
       case 'amnesia':
-        this.#amnesias.push(event as unknown as Span);
+        this.#forget(event as unknown as Span, event.t);
         break;
       case 'force':
       case 'forced':
@@ -133,6 +142,12 @@ class Judge {
     this.#forcing.set(p, span);
   }
 
+  #forget({ from, to }: Span, at: number): void {
+    // after a step backwards fences are no times: they count on from the highest one
+    const last = this.#highest > to ? this.#highest + AHEAD : to;
+    this.#amnesias.push({ from, to: last, at });
+  }
+
   #overlap(first: Belief, second: Belief): void {
     if (this.#explained(first, second)) {
       this.#pardoned.add(first.a).add(second.a);
@@ -150,7 +165,9 @@ class Judge {
     if (second.from > first.to && (older === first || second.from > first.from + OPTIONS.ttl)) {
       return false;
     }
-    if (this.#amnesias.some(({ from, to }) => older.fence <= to && newer.fence >= from)) {
+    const across = ({ from, to, at }: Amnesia): boolean =>
+      older.fence <= to && newer.fence >= from && second.from <= at + 2 * OPTIONS.ttl;
+    if (this.#amnesias.some(across)) {
       this.excused.amnesia += 1;
       return true;
     }

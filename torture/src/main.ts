@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { argv } from 'node:process';
 import { parseArgs } from 'node:util';
-import { report } from './report.js';
+import { report, type Reported } from './report.js';
 import { PLANTED } from './settings.js';
-import { type Parameters, torture } from './torture.js';
+import { type Parameters, readOutcome, torture } from './torture.js';
 
 const USAGE = `npm run torture -- [options]
 
@@ -17,10 +17,18 @@ const USAGE = `npm run torture -- [options]
   --tasks N              in each process, default 4
   --fault NAME           one that is planted and has to be found: ${PLANTED.join(', ')}
   --proxies              no network namespaces: proxies make the partitions
+  --read FOLDER          no run: judges the histories that an earlier one kept
   --keep                 keep the histories, also if all is well
 `;
 
-function read(words: string[]): { parameters: Parameters; keep: boolean } {
+interface Asked {
+  readonly parameters: Parameters;
+  readonly keep: boolean;
+  /** Histories to judge instead. */
+  readonly histories: string | undefined;
+}
+
+function read(words: string[]): Asked {
   const { values } = parseArgs({
     args: words,
     options: {
@@ -31,6 +39,7 @@ function read(words: string[]): { parameters: Parameters; keep: boolean } {
       tasks: { type: 'string', default: '4' },
       fault: { type: 'string' },
       proxies: { type: 'boolean', default: false },
+      read: { type: 'string' },
       keep: { type: 'boolean', default: false },
     },
   });
@@ -41,23 +50,31 @@ function read(words: string[]): { parameters: Parameters; keep: boolean } {
   const numbers = [values.seconds, values.seed, values.processes, values.tasks].map(Number);
   if (!numbers.every((number) => number >= 1)) throw new Error(USAGE);
   const [seconds = 0, seed = 0, processes = 0, tasks = 0] = numbers;
-  const folder = mkdtempSync(join(tmpdir(), 'holdfast-torture-'));
+  const folder = values.read ?? mkdtempSync(join(tmpdir(), 'holdfast-torture-'));
   const hosts = !values.proxies;
   const parameters = { server, seconds, seed, processes, tasks, folder, fault, hosts } as const;
-  return { parameters, keep: values.keep };
+  return { parameters, keep: values.keep, histories: values.read };
 }
 
 async function main(): Promise<void> {
-  const { parameters, keep } = read(argv.slice(2));
+  const { parameters, keep, histories } = read(argv.slice(2));
   const { server, seconds, seed, folder } = parameters;
-  console.log(`torture of ${server}, ${seconds} s, seed ${seed}`);
-  const outcome = await torture(parameters);
-  console.log(`${outcome.version}`);
+  let outcome: Reported;
+  if (histories === undefined) {
+    console.log(`torture of ${server}, ${seconds} s, seed ${seed}`);
+    const run = await torture(parameters);
+    console.log(run.version);
+    outcome = run;
+  } else {
+    outcome = readOutcome(histories);
+  }
   for (const line of report(outcome)) console.log(line);
   for (const problem of outcome.problems.list()) console.log(`  ! ${problem}`);
-  const passed = outcome.violations === 0;
-  console.log(`${passed ? 'PASS' : 'FAIL'}: ${outcome.violations} violations, seed ${seed}`);
-  if (passed && !keep) rmSync(folder, { recursive: true });
+  const violations = outcome.problems.total;
+  const passed = violations === 0;
+  const origin = histories ?? `seed ${seed}`;
+  console.log(`${passed ? 'PASS' : 'FAIL'}: ${violations} violations, ${origin}`);
+  if (passed && !keep && histories === undefined) rmSync(folder, { recursive: true });
   else console.log(`histories: ${folder}`);
   process.exitCode = passed ? 0 : 1;
 }

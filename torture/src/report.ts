@@ -1,6 +1,7 @@
 /** What a run shows: counts of everything that was done and that happened, and times to recover. */
 import type { HistoryEvent } from 'holdfast-checker';
 import { percentile } from 'holdfast-testkit';
+import { CLIENTS } from './settings.js';
 import type { Outcome } from './torture.js';
 
 /** What is judged, in the words of the judge. */
@@ -33,9 +34,12 @@ export function recoveries(events: readonly HistoryEvent[]): Map<string, number[
   return times;
 }
 
+/** What a report is made of; of an earlier run only what its histories say. */
+export type Reported = Pick<Outcome, 'events' | 'problems' | 'excused'> & Partial<Outcome>;
+
 /** The whole report, as lines. */
-export function report(outcome: Outcome): string[] {
-  const { events, skipped, means } = outcome;
+export function report(outcome: Reported): string[] {
+  const { events, skipped = [], means = {} } = outcome;
   const faults: Counts = new Map();
   const grants: Counts = new Map();
   const failures: Counts = new Map();
@@ -50,7 +54,7 @@ export function report(outcome: Outcome): string[] {
     if (event.e !== 'grant') continue;
     const process = event.p.split('.')[0] ?? '';
     count(grants, 'all');
-    count(grants, `${process}, ${outcome.clients.get(process)}`);
+    count(grants, `${process}, ${CLIENTS[Number(process.slice(1)) % 2]}`);
     count(grants, fair.get(event.a) === true ? 'fair' : 'default mode');
   }
   for (const kind of skipped) count(faults, `${kind} (drawn, not possible then)`);

@@ -42,14 +42,11 @@ export interface Outcome {
   readonly version: string;
   readonly events: readonly HistoryEvent[];
   readonly problems: Problems;
-  readonly violations: number;
   readonly excused: { readonly amnesia: number; readonly force: number };
   /** Faults that were drawn when they were not possible. */
   readonly skipped: readonly string[];
   /** What the faults of the network and the clock were made with. */
   readonly means: Readonly<Record<string, string>>;
-  /** The client of each process. */
-  readonly clients: ReadonlyMap<string, string>;
 }
 
 const SEQUENCES_OF_PROCESSES = 2;
@@ -97,23 +94,28 @@ async function look(stage: Stage): Promise<void> {
   close();
 }
 
-function outcomeOf(parameters: Parameters, stage: Stage, cast: Cast, scene: Scene): Outcome {
+/** What the histories of a folder say. */
+export function readOutcome(folder: string): Pick<Outcome, Read> {
   const events: HistoryEvent[] = [];
-  for (const file of readdirSync(parameters.folder)) {
-    if (file.endsWith('.jsonl'))
-      for (const e of readEvents(join(parameters.folder, file))) events.push(e);
+  for (const file of readdirSync(folder)) {
+    if (!file.endsWith('.jsonl')) continue;
+    for (const event of readEvents(join(folder, file))) events.push(event);
   }
   events.sort((a, b) => a.t - b.t);
-  const { problems, excused } = judge(events);
+  return { events, ...judge(events) };
+}
+
+type Read = 'events' | 'problems' | 'excused';
+
+function outcomeOf(parameters: Parameters, stage: Stage, cast: Cast, scene: Scene): Outcome {
+  const read = readOutcome(parameters.folder);
+  const { problems } = read;
   for (const problem of cast.problems) problems.add('process', problem);
   const hosts = stage.lanes.filter(({ wire }) => wire !== undefined).length;
   const proxies = stage.lanes.length - hosts;
   return {
+    ...read,
     version: `${stage.main.name} ${stage.main.version}`,
-    events,
-    problems,
-    violations: problems.total,
-    excused,
     skipped: scene.skipped,
     means: {
       partitions:
@@ -122,6 +124,5 @@ function outcomeOf(parameters: Parameters, stage: Stage, cast: Cast, scene: Scen
           : 'by proxies, without network namespaces',
       'wall clock': stage.clock === undefined ? 'left alone: no C compiler' : 'stepped by a shim',
     },
-    clients: new Map(cast.actors.map(({ index, client }) => [`p${index}`, client])),
   };
 }

@@ -26,7 +26,7 @@ function found(...events: (HistoryEvent | HistoryEvent[])[]): Record<string, num
 /** Grants with a fence up to `to` may overlap with those from `from` on. */
 const amnesia = (from: number, to: number): HistoryEvent => {
   const event = { e: 'amnesia', why: 'test', from, to } as const;
-  return at(0, event);
+  return at(-1, event);
 };
 
 describe('overlaps', () => {
@@ -46,6 +46,18 @@ describe('overlaps', () => {
     expect(found(two, amnesia(14, 16))).toEqual({ amnesia: 1 });
     expect(found(two, amnesia(5, 6))).toEqual({ overlap: 1 });
     expect(found(two, amnesia(30, 31))).toEqual({ overlap: 1 });
+  });
+
+  it('excuses them for two ttls only', () => {
+    const late = [lease('a', 10, 0, 3000), lease('b', 20, 2001, 3000)].flat();
+    expect(found(late, amnesia(14, 16))).toEqual({ overlap: 1 });
+  });
+
+  it('takes no fence for a time that counts on from before a step backwards', () => {
+    const two = [lease('a', 1_000_001, 2, 100), lease('b', 1_000_002, 50, 150)].flat();
+    expect(found(two, amnesia(14, 16))).toEqual({ overlap: 1 });
+    const before = lease('c', 1_000_000, -2, -1);
+    expect(found(before, two, amnesia(14, 16))).toEqual({ amnesia: 1 });
   });
 
   it('excuses them where the lease was ended by force', () => {
