@@ -4,8 +4,11 @@ import { percentile } from 'holdfast-testkit';
 import { CLIENTS } from './settings.js';
 import type { Outcome } from './torture.js';
 
-/** What is judged, in the words of the judge. */
-const KINDS = ['overlap', 'fence', 'refused', 'error', 'process', 'left behind'];
+/** What is judged, in the words of the judge and of the checker of histories. */
+const KINDS = [
+  ...['overlap', 'fence', 'refused', 'error', 'process', 'left behind'],
+  ...['lifecycle', 'order', 'wakeup', 'zombie', 'ghost', 'refusal'],
+];
 
 type Counts = Map<string, number>;
 

@@ -6,7 +6,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type HistoryEvent, readEvents } from 'holdfast-checker';
+import { ALL, type CheckName, type HistoryEvent, readEvents, violations } from 'holdfast-checker';
 import { Holdfast } from 'holdfast';
 import { type ServerName, until } from 'holdfast-testkit';
 import { connect } from 'holdfast-trials/support/clients';
@@ -102,8 +102,21 @@ export function readOutcome(folder: string): Pick<Outcome, Read> {
     for (const event of readEvents(join(folder, file))) events.push(event);
   }
   events.sort((a, b) => a.t - b.t);
-  return { events, ...judge(events) };
+  const judgement = judge(events);
+  for (const { check, text, excused } of violations(events, ALL)) {
+    if (!excused && CHECKED.has(check)) judgement.problems.add(check, text);
+  }
+  return { events, ...judgement };
 }
+
+/**
+ * What the checker of histories judges here. Overlaps and fences are judged by `judge.ts`, which
+ * knows by fences which lease is from before a loss of memory; a write is on record when its answer
+ * is read, which is not the order in which the resource took them.
+ */
+const CHECKED: ReadonlySet<CheckName> = new Set<CheckName>([
+  ...(['lifecycle', 'order', 'wakeup', 'zombie', 'ghost', 'refusal'] as const),
+]);
 
 type Read = 'events' | 'problems' | 'excused';
 

@@ -40,12 +40,14 @@ export class Scene {
     this.#fault(kind, 'end', of);
   }
 
-  once(kind: string): void {
-    this.#fault(kind, 'once');
+  /** `step`: by how many ms a clock was set. */
+  once(kind: string, step?: number): void {
+    this.#fault(kind, 'once', undefined, step);
   }
 
-  #fault(kind: string, phase: 'begin' | 'end' | 'once', of?: string): void {
-    const fault = { e: 'fault', kind, phase, ...(of === undefined ? {} : { of }) } as const;
+  #fault(kind: string, phase: 'begin' | 'end' | 'once', of?: string, step?: number): void {
+    const more = { ...(of === undefined ? {} : { of }), ...(step === undefined ? {} : { step }) };
+    const fault = { e: 'fault', kind, phase, ...more } as const;
     note(this.stage, fault);
   }
 

@@ -78,8 +78,9 @@ const forwards: Fault = {
     const { clock } = scene.stage;
     if (clock === undefined || clock.offset >= AHEAD_MS - 100) return false;
     const before = serverMicros(scene.stage);
-    clock.step(between(random, clock.offset + 50, AHEAD_MS));
-    scene.once(this.kind);
+    const { offset } = clock;
+    clock.step(between(random, offset + 50, AHEAD_MS));
+    scene.once(this.kind, clock.offset - offset);
     // leases end early by the server's clock, and waiters still tell it by what it was: see
     // docs/guarantees.md
     const after = serverMicros(scene.stage) + 2000 * OPTIONS.claimWindow;
@@ -93,8 +94,9 @@ const backwards: Fault = {
   async run(scene, random) {
     const { clock } = scene.stage;
     if (clock === undefined || clock.offset < 100 || scene.clockIsBehind) return false;
-    clock.step(between(random, 0, clock.offset - 50));
-    scene.once(this.kind);
+    const { offset } = clock;
+    clock.step(between(random, 0, offset - 50));
+    scene.once(this.kind, clock.offset - offset);
     return true;
   },
 };

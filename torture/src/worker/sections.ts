@@ -166,15 +166,15 @@ export class Sections {
   async #release(a: string, lease: Lease): Promise<void> {
     const { key: k } = lease;
     const t = monotonic();
-    if (lease.held) this.#note({ e: 'release', k, a }, t);
-    else this.#note({ e: 'lost', k, a }, t);
+    const { held } = lease;
+    this.#note({ e: held ? 'release' : 'lost', k, a }, t);
     let outcome: string;
     try {
       outcome = await lease.release();
     } catch (error) {
       outcome = codeOf(error);
     }
-    this.#note({ e: 'released', k, a, outcome });
+    if (held) this.#note({ e: 'released', k, a, outcome });
     if (outcome !== 'lost' || this.#given.fault !== 'release-without-compare') return;
     // what a release does that does not look whose lock it is
     this.#bare ??= new Redis(this.#given.url);
