@@ -39,7 +39,7 @@ interface Amnesia extends Span {
   readonly at: number;
 }
 
-/** How far fences run ahead of the server's clock at most, counted by ones after it stepped back. */
+/** How far fences, which count by ones after a step backwards, run ahead of the highest one. */
 const AHEAD = 10_000;
 /** How long a forced release that was not answered may still be carried out. */
 const LATE_FORCE_MS = 15_000;
