@@ -11,8 +11,8 @@
  *   npm run sim -- --plan FILE [--trace]       runs such a case
  *
  * `HOLDFAST_DIST=DIR` runs another compiled copy of the library (one with a planted fault):
- * `HOLDFAST_DIST=DIR node sim/dist/main.js --seeds 200` needs nothing else of this repository but
- * `sim/dist`. The exit code is 1 if something was violated, the last line says what.
+ * `HOLDFAST_DIST=DIR node sim/dist/main.js --seeds 200`, which does not build anything. The exit
+ * code is 1 if something was violated, the last line says what.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';

@@ -111,5 +111,5 @@ async function close(world: World): Promise<void> {
   await scheduler.runUntil(scheduler.now + CLOSE_MS, () => open === 0);
   if (open > 0) world.report('stuck', '', `${open} do not close`);
   await scheduler.runUntil(scheduler.now + CLOSE_MS, () => false);
-  for (const client of clients) world.leftovers(client);
+  for (const client of clients) world.leftovers(client, Number.POSITIVE_INFINITY);
 }

@@ -27,11 +27,16 @@ function simulate(args: readonly string[], dist?: string): Promise<Ended> {
   });
 }
 
-/** A change of one line of the compiled library, and where it shows. */
-interface Fault {
+/** A change of one line of the compiled library. */
+interface Edit {
   readonly file: string;
   readonly from: string;
   readonly to: string;
+}
+
+interface Fault extends Edit {
+  /** What would hide the fault, taken away as well. */
+  readonly and?: Edit;
   /** A case, or arguments. */
   readonly shown: string | readonly string[];
   /** The violation that it must be found as. */
@@ -52,6 +57,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     file: 'waiting/waiter.js',
     from: 'Math.abs(since) * DRIFT',
     to: '0',
+    and: { file: 'waiting/room.js', from: ' && !stale', to: '' },
     shown: 'drift-while-waiting.json',
     as: /belief/,
   },
@@ -114,17 +120,16 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 };
 
 /** A copy of the compiled library with a fault. */
-function planted(name: string, { file, from, to }: Fault): string {
+function planted(name: string, fault: Fault): string {
   const dist = join(root, '.cache/sim', name.replaceAll(' ', '-'));
   rmSync(dist, { recursive: true, force: true });
   cpSync(join(root, 'packages/holdfast/dist'), dist, { recursive: true });
-  const path = join(dist, file);
-  const text = readFileSync(path, 'utf8');
-  expect(text.split(from), `${file}: ${from}`).toHaveLength(2);
-  writeFileSync(
-    path,
-    text.replace(from, () => to),
-  );
+  for (const { file, from, to } of fault.and === undefined ? [fault] : [fault, fault.and]) {
+    const path = join(dist, file);
+    const text = readFileSync(path, 'utf8');
+    expect(text.split(from), `${file}: ${from}`).toHaveLength(2);
+    writeFileSync(path, text.split(from).join(to));
+  }
   return dist;
 }
 

@@ -10,7 +10,8 @@
  * - I6: what is over in its process holds and waits for nothing, soon after;
  * - I7: nobody believes in a lease that the store has ended.
  *
- * Not promised, and so excused: a belief in a lease that was forced away, or that the store forgot.
+ * Not promised, and so excused: a belief in a lease that was forced away, or that the store forgot,
+ * and a lease that is over where the store forgot its release.
  */
 import type { Resource } from '../../../packages/holdfast/dist/engine/resource.js';
 import type { Acquire, Command } from '../../../packages/holdfast/dist/engine/types.js';
@@ -120,6 +121,8 @@ export class Watch {
       used += holder.weight;
       ends = Math.min(ends, holder.expires);
       if (!key.granted.has(holder.id)) this.#fence(key, holder.id, holder.fence);
+      // a replica that missed the release has the lease still, until it ends
+      if (holder.fence <= key.excused) continue;
       if (holder.holds.size === 0) this.#lingers(key, holder.id, 'holds');
       for (const id of holder.holds) this.#lingers(key, id, 'holds');
     }

@@ -110,10 +110,11 @@ export class Mishaps {
     client.closing = true;
     client.process.deliver('task', () => {
       void client.holdfast.close().then(() => {
+        const { nextTimer } = client.process;
         // what was under way at the end has a deadline of its own
         client.process.later(1.05 * client.plan.options.requestTimeout + 50, () => {
-          // what its tasks release afterwards has one too
-          if (!this.#world.busy(client)) this.#world.leftovers(client);
+          // what is given back afterwards has one too
+          this.#world.leftovers(client, nextTimer);
           this.#world.kill(client, 1);
           if (scheduler.now < plan.calm) this.#world.start(client.plan);
         });

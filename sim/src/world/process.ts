@@ -27,8 +27,10 @@ export class Process implements Clock {
   readonly name: string;
   readonly machine: Machine;
   alive = true;
-  /** Timers that are set. */
-  timers = 0;
+  /** Timers of the library that are set, by their numbers. */
+  readonly timers: Set<number> = new Set();
+  /** The number of the next timer. */
+  nextTimer = 1;
   /** Nothing of the world outside was wrong for it since. */
   undisturbedSince = 0;
   /** When its connection was made; infinite while there is none. */
@@ -70,12 +72,10 @@ export class Process implements Clock {
 
   /** A timer of the library. */
   after(ms: number, callback: () => void): Timer {
-    this.timers += 1;
-    let counted = true;
-    const end = (): void => {
-      if (counted) this.timers -= 1;
-      counted = false;
-    };
+    const number = this.nextTimer;
+    this.nextTimer += 1;
+    this.timers.add(number);
+    const end = (): void => void this.timers.delete(number);
     const timer = this.later(ms, () => {
       end();
       callback();

@@ -129,18 +129,10 @@ export class World {
     this.watch.over(attempt);
   }
 
-  /** It has acquisitions that are not over. */
-  busy(client: Client): boolean {
-    for (const attempt of this.attempts.values()) {
-      const recent = attempt.overAt > this.scheduler.now - client.plan.options.requestTimeout - 50;
-      if (attempt.client === client && recent) return true;
-    }
-    return false;
-  }
-
   /** A client that was closed has nothing left. */
-  leftovers({ name, process, store }: Client): void {
-    if (process.timers > 0) this.report('timer', '', `${name} left ${process.timers}`);
+  leftovers({ name, process, store }: Client, nextTimer: number): void {
+    const left = [...process.timers].filter((number) => number < nextTimer);
+    if (left.length > 0) this.report('timer', '', `${name} left ${left.length}`);
     if (store.subscriptions.size > 0) this.report('listener', '', `${name} still listens`);
   }
 
