@@ -62,6 +62,7 @@ const SHARE = [
 /** @type {Setting[]} */
 const FULL = [
   { model: 'handoff', name: 'in every state, three faults', defines: ['FAULTS=3'] },
+  { model: 'handoff', name: 'every run ends, two faults', defines: ['FAULTS=2'], cycles: true },
   planted('handoff', 'PASSED_TOO_LATE', ['FAULTS=3']),
   { model: 'lease', name: 'belief ends first', defines: ['TTL=6', 'DRIFT=7'] },
 ];

@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { clientImports, clientNames, clocks, consoles, testFlags } from './tidy/code-rules.js';
 import { layering } from './tidy/layers.js';
 import type { SourceFile } from './tidy/syntax.js';
-import { lockedHosts, longLua, machinePaths, wideLines } from './tidy/text-rules.js';
+import { deadLinks, lockedHosts, longLua, machinePaths, wideLines } from './tidy/text-rules.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const SRC = 'packages/holdfast/src/';
@@ -84,6 +84,19 @@ const rules: Rule[] = [
     files: files.filter(({ path }) => path === 'package-lock.json'),
     bad: [['package-lock.json', '"resolved": "https://registry.example/a.tgz"']],
     good: [['package-lock.json', '"resolved": "packages/holdfast"']],
+  },
+  {
+    name: 'links between documents lead to files that exist',
+    rule: (file) => deadLinks(file, new Set(paths)),
+    files: files.filter(({ path }) => path.endsWith('.md')),
+    bad: [
+      ['docs/a.md', '[the test](../packages/none.test.ts)'],
+      ['a.md', '[here](docs/none.md#part) and [there](README.md)'],
+    ],
+    good: [
+      ['docs/a.md', '[up](../README.md#use), [the sources](../packages/holdfast/src/)'],
+      ['a.md', '[far](https://example.org/x.md), [below](#use), `[no](link.md)`'],
+    ],
   },
   {
     name: 'only clock.ts names a clock',

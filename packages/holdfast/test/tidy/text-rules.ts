@@ -1,4 +1,5 @@
 /** Rules about the text of files, whatever is written in them. */
+import { posix } from 'node:path';
 import type { SourceFile } from './syntax.js';
 
 const MAX_WIDTH = 100;
@@ -40,4 +41,15 @@ export function machinePaths(file: SourceFile): string[] {
 export function lockedHosts(file: SourceFile): string[] {
   const found = file.text.match(/"resolved": "https?:[^"]*"/);
   return found === null ? [] : [`${file.path}: ${found[0]}`];
+}
+
+/** Relative links of a document lead to what the repository has: files, or folders of them. */
+export function deadLinks(file: SourceFile, paths: ReadonlySet<string>): string[] {
+  const text = file.text.replace(/`[^`\n]*`/g, '').replace(/^```[^]*?^```/gm, '');
+  return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)\s]*)?\)/g)].flatMap(([, link = '']) => {
+    if (/^[a-z]+:/.test(link)) return [];
+    const to = posix.join(posix.dirname(file.path), link).replace(/\/$/, '');
+    const there = paths.has(to) || [...paths].some((path) => path.startsWith(`${to}/`));
+    return there ? [] : [`${file.path}: ${link}`];
+  });
 }
