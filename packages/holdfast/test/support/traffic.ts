@@ -240,7 +240,7 @@ export function commandOf(
     case 'force':
       return { ...command, id: at(one.id) };
     case 'park':
-      return { ...command, id: at(one.id), as: at(one.to) };
+      return { ...command, id: at(one.id), as: parkedAs(one.to, at(one.id), resource) };
     case 'signal':
       return { ...command, id: at(one.id) };
     case 'poll':
@@ -259,9 +259,22 @@ function ownerOf(id: string): string {
   return number > POOL / 2 ? `o${number % 2}` : '';
 }
 
+/** Who is parked keeps the owner of the lease that was given up for it. */
+function parkedAs(to: Pointer, id: string, resource: Resource | undefined): string {
+  const as = idOf(to, resource);
+  if (ownerOf(as) === ownerOf(id)) return as;
+  const pool = poolFrom(to.pick).filter((one) => ownerOf(one) === ownerOf(id));
+  const fresh = resource && candidatesFor('newcomer', resource, pool)[0];
+  return fresh ?? (pool[0] as string);
+}
+
+function poolFrom(pick: number): string[] {
+  return Array.from({ length: POOL }, (_, index) => `a${((index + pick) % POOL) + 1}`);
+}
+
 function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {
   if (who === 'nobody') return '';
-  const pool = Array.from({ length: POOL }, (_, index) => `a${((index + pick) % POOL) + 1}`);
+  const pool = poolFrom(pick);
   const candidates = resource === undefined ? [] : candidatesFor(who, resource, pool);
   return candidates[pick % candidates.length] ?? (pool[0] as string);
 }
