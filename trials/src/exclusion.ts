@@ -1,11 +1,13 @@
 /**
- * Many processes want few locks, hold them for very different times, and give up now and then. Two
+ * Many processes want few locks, hold them for very different times, and give up now and then. Of a
+ * read-write lock or a semaphore they want more or less, and exclusion goes by weight. Two
  * checks look on that know nothing of the lock and of each other: a resource that refuses stale
  * fences, and the merged record of who believed when to hold.
  */
 import { percentile, type Server, startServer, type Worker } from 'holdfast-testkit';
-import { describe, type Interval, overlaps, type Pair, regressions } from './support/overlaps.js';
+import { describe, type Pair } from './support/overlaps.js';
 import { Problems } from './support/problems.js';
+import { excesses, outOfOrder, type Weighed } from './support/weights.js';
 import { startWorker } from './support/workers.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 import type { Given, Told } from './workers/exclusion.js';
@@ -38,17 +40,17 @@ async function run(parameters: Parameters): Promise<Verdict> {
 }
 
 function givenTo(index: number, server: Server, parameters: Parameters): Given {
-  const { client, seed, seconds, tasks, fault } = parameters;
+  const { client, seed, seconds, tasks, fault, primitive } = parameters;
   const keys = Object.entries(KEYS).map(([key, fair]) =>
     fair === undefined ? { key } : { key, fair },
   );
   const url = server.url;
-  return { index, url, client, seed: seed * 1000 + index, seconds, tasks, keys, fault };
+  return { index, url, client, seed: seed * 1000 + index, seconds, tasks, keys, fault, primitive };
 }
 
 function judge(all: readonly (Told & { code: number | null })[]): Verdict {
   const problems = new Problems();
-  const intervals: Interval[] = [];
+  const intervals: Weighed[] = [];
   const waits: Record<string, number[]> = {};
   const sum: Told['counts'] = {};
   for (const [index, { sections, stale, errors, counts, code }] of all.entries()) {
@@ -57,16 +59,17 @@ function judge(all: readonly (Told & { code: number | null })[]): Verdict {
     for (const error of errors) problems.add('error', error);
     for (const what of stale) problems.add('fence', what);
     for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count;
-    for (const [key, task, from, to, fence, wait] of sections) {
-      intervals.push({ key, who: `worker ${index} task ${task}`, from, to, fence });
+    for (const [key, task, from, to, fence, wait, weight, capacity] of sections) {
+      const who = `worker ${index} task ${task}`;
+      intervals.push({ key, who, from, to, fence, weight, capacity });
       (waits[key] ??= []).push(wait);
     }
   }
   const note = (kind: string, pairs: readonly Pair[]): void => {
     for (const pair of pairs) problems.add(kind, describe(pair));
   };
-  note('overlap', overlaps(intervals));
-  note('fence', regressions(intervals));
+  note('overlap', excesses(intervals));
+  note('fence', outOfOrder(intervals));
   const shares = all.map(({ sections }) => sections.length);
   const figures: Record<string, number> = {
     acquisitions: intervals.length,
@@ -87,9 +90,9 @@ function judge(all: readonly (Told & { code: number | null })[]): Verdict {
 
 export const trial: Trial = {
   name: 'exclusion',
-  claim: 'never do two hold one lock at once, and fences only grow',
+  claim: 'never is more held of a lock than there is, and fences only grow',
   full: { seconds: 60, processes: 8, tasks: 8 },
   share: { seconds: 2, processes: 3, tasks: 4 },
-  faults: ['release-without-compare', 'no-renewal'],
+  faults: ['release-without-compare', 'no-renewal', 'asks-for-less'],
   run,
 };

@@ -74,11 +74,11 @@ async function connections(server: Server): Promise<number> {
 }
 
 async function run(parameters: Parameters): Promise<Verdict> {
-  const { client, seed, trials, tasks, others, fault } = parameters;
+  const { client, seed, trials, tasks, others, fault, primitive } = parameters;
   const problems = new Problems();
   await using server = await startServer({ server: parameters.server });
   const keys = Array.from({ length: others }, (_, index) => `key ${index}`);
-  const all: Given = { url: server.url, client, seed, trials, tasks, keys, fault };
+  const all: Given = { url: server.url, client, seed, trials, tasks, keys, fault, primitive };
   await using worker = await startWorker('leaks', all);
   const connected = await connections(server);
   const beside = new Beside(server, problems, all);

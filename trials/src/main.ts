@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import type { ServerName } from 'holdfast-testkit';
 import { trials } from './registry.js';
 import { CLIENTS, type ClientName } from './support/clients.js';
+import { PRIMITIVES, type Primitive } from './support/locks.js';
 import { table, verdictLine } from './support/table.js';
 import { type Parameters, parameters, type Size, type Trial } from './trial.js';
 
@@ -14,6 +15,8 @@ const USAGE = `npm run trials -- NAME [options]
 
   --server ${SERVERS.join('|')}      default ${SERVERS[0]}
   --client ${CLIENTS.join('|')}      default ${CLIENTS[0]}
+  --primitive ${PRIMITIVES.join('|')}
+                              in exclusion, lost-replies, takeover and leaks; default mutex
   --fault NAME                a fault to plant: the trial has to find it
   --seed N                    default: another one each time
   --share                     the size that the test suite runs
@@ -30,6 +33,7 @@ function read(words: string[]): { trial: Trial; parameters: Parameters } | undef
       server: { type: 'string', default: SERVERS[0] as string },
       client: { type: 'string', default: CLIENTS[0] },
       fault: { type: 'string' },
+      primitive: { type: 'string', default: PRIMITIVES[0] },
       seed: { type: 'string' },
       share: { type: 'boolean', default: false },
       ...Object.fromEntries(SIZES.map((size) => [size, { type: 'string' as const }])),
@@ -51,8 +55,9 @@ function read(words: string[]): { trial: Trial; parameters: Parameters } | undef
   const seed = values.seed === undefined ? Date.now() % 1e6 : numberOf('seed', values.seed);
   const server = oneOf('server', SERVERS, values.server);
   const client: ClientName = oneOf('client', CLIENTS, values.client);
+  const primitive: Primitive = oneOf('primitive', PRIMITIVES, values.primitive);
   const size = { ...(values.share ? trial.share : trial.full), ...given };
-  return { trial, parameters: parameters(size, { server, client, seed, fault }) };
+  return { trial, parameters: parameters(size, { server, client, seed, fault, primitive }) };
 }
 
 function numberOf(name: string, text: unknown): number {
@@ -75,9 +80,9 @@ function list(): void {
 }
 
 async function run(trial: Trial, given: Parameters): Promise<boolean> {
-  const { server, client, seed, fault } = given;
+  const { server, client, seed, fault, primitive } = given;
   const planted = fault === undefined ? '' : `, planted fault ${fault}`;
-  console.log(`${trial.name}: ${server}, ${client}, seed ${seed}${planted}`);
+  console.log(`${trial.name}: ${primitive}, ${server}, ${client}, seed ${seed}${planted}`);
   const started = performance.now();
   const verdict = await trial.run(given);
   const duration = `${((performance.now() - started) / 1000).toFixed(1)} s`;

@@ -44,12 +44,12 @@ interface Delays {
 }
 
 async function run(parameters: Parameters): Promise<Verdict> {
-  const { client, fault, seed, others } = parameters;
+  const { client, fault, seed, others, primitive } = parameters;
   await using server = await startServer({ server: parameters.server });
   const direct = await connect(client, server.url);
   const observer = new Holdfast(direct.client);
   const options = { ttl: TTL, claimWindow: CLAIM_WINDOW };
-  const given = { url: server.url, client, options, fault, beats: true };
+  const given = { url: server.url, client, options, fault, primitive, beats: true };
   const waiters = await Promise.all(Array.from({ length: WAITERS }, () => Contender.start(given)));
   const expiries = new Expiries(observer);
   const problems = new Problems();
@@ -91,8 +91,8 @@ async function killAll(scene: Scene, phase: string): Promise<Delays> {
   return delays;
 }
 
-function start({ parameters: { client }, server: { url } }: Scene): Promise<Contender> {
-  return Contender.start({ url, client, options: { ttl: TTL }, fault: undefined });
+function start({ parameters: { client, primitive }, server: { url } }: Scene): Promise<Contender> {
+  return Contender.start({ url, client, primitive, options: { ttl: TTL }, fault: undefined });
 }
 
 /** One kill, and who comes after. */

@@ -1,6 +1,7 @@
 /** What a trial is: one claim of the README, put to the test at the size that it is made for. */
 import type { ServerName } from 'holdfast-testkit';
 import type { ClientName } from './support/clients.js';
+import type { Primitive } from './support/locks.js';
 
 /** How big a trial is. Each trial uses what means something to it. */
 export interface Size {
@@ -19,6 +20,8 @@ export interface Size {
 export interface Parameters extends Size {
   readonly server: ServerName;
   readonly client: ClientName;
+  /** Which lock it is about, where the trial leaves the choice. */
+  readonly primitive: Primitive;
   /** Where everything random begins. */
   readonly seed: number;
   /** The fault that is planted on purpose; the trial must find it. */
@@ -52,7 +55,7 @@ export function parameters(
   size: Partial<Size>,
   given: Partial<Parameters> & Pick<Parameters, 'server' | 'client'>,
 ): Parameters {
-  return { seed: 1, fault: undefined, ...NOTHING, ...size, ...given };
+  return { seed: 1, fault: undefined, primitive: 'mutex', ...NOTHING, ...size, ...given };
 }
 
 /** The verdict that follows from what was found. */

@@ -34,11 +34,11 @@ function forMs(ms: number): () => boolean {
 
 /** The subject may get the lock or not; if not, nothing of it is left for the rival to wait for. */
 async function acquire(scene: Scene, after: AfterDrop, index: number): Promise<void> {
-  const { rival, figures } = scene.stage;
-  const mutex = scene.subject.mutex(scene.key, FAIR);
+  const { figures } = scene.stage;
+  const mutex = scene.lock(FAIR);
   // the lost reply may have granted, or have said what place in the queue there is
   const contended = index % 3 === 2;
-  const first = contended ? await rival.mutex(scene.key, FAIR).acquire() : undefined;
+  const first = contended ? await scene.rivals(FAIR).acquire() : undefined;
   const rule = lose(scene, 'acquire', after);
   const asked = index % 3 === 0 ? mutex.tryAcquire() : mutex.acquire({ wait: 600 });
   const answer = asked.catch(expected);
@@ -62,7 +62,7 @@ async function acquire(scene: Scene, after: AfterDrop, index: number): Promise<v
 /** The subject keeps the lease by another renewal, or believes in it no longer than the server. */
 async function renew(scene: Scene, after: AfterDrop, index: number): Promise<void> {
   const { figures } = scene.stage;
-  const lease = await scene.subject.mutex(scene.key, FAIR).acquire({ ttl: SHORT_TTL }).catch(setUp);
+  const lease = await scene.lock(FAIR).acquire({ ttl: SHORT_TTL }).catch(setUp);
   const wanted = wants(scene);
   const rule = lose(scene, 'renew', after);
   await scene.hold('subject', lease, forMs(1.5 * SHORT_TTL));
@@ -76,7 +76,7 @@ async function renew(scene: Scene, after: AfterDrop, index: number): Promise<voi
 
 /** Who wants the lock from now on; that it may fail is seen when it is awaited. */
 function wants(scene: Scene): Promise<Lease> {
-  const wanted = scene.stage.rival.mutex(scene.key, FAIR).acquire();
+  const wanted = scene.rivals(FAIR).acquire();
   wanted.catch(() => undefined);
   return wanted;
 }
@@ -84,7 +84,7 @@ function wants(scene: Scene): Promise<Lease> {
 /** The rival gets the lock at once, and keeps it while the subject tries to release again. */
 async function release(scene: Scene, after: AfterDrop): Promise<void> {
   const { figures } = scene.stage;
-  const lease = await scene.subject.mutex(scene.key, FAIR).acquire().catch(setUp);
+  const lease = await scene.lock(FAIR).acquire().catch(setUp);
   const wanted = wants(scene);
   const rule = lose(scene, 'release', after);
   await scene.hold('subject', lease, forMs(HOLD_MS));
@@ -104,7 +104,7 @@ async function release(scene: Scene, after: AfterDrop): Promise<void> {
 
 /** The subject's own waiter holds before the store was asked, and the rival comes after it. */
 async function pass(scene: Scene, after: AfterDrop): Promise<void> {
-  const mutex = scene.subject.mutex(scene.key);
+  const mutex = scene.lock();
   const lease = await mutex.acquire().catch(setUp);
   const inherits = mutex.acquire();
   inherits.catch(() => undefined);

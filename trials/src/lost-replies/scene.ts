@@ -3,10 +3,11 @@
  * connection of its own, and those who look on.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Holdfast, isHoldfastError, type Lease } from 'holdfast';
+import { Holdfast, isHoldfastError, type Lease, type LockOptions } from 'holdfast';
 import { type Proxy, until } from 'holdfast-testkit';
 import type { Redis } from 'ioredis';
 import { type ClientName, connect } from '../support/clients.js';
+import { type Lock, lockOf, type Primitive } from '../support/locks.js';
 import { type Interval, monotonic } from '../support/overlaps.js';
 import type { Problems } from '../support/problems.js';
 import type { Resource } from '../support/resource.js';
@@ -29,6 +30,7 @@ export interface Stage {
   readonly resource: Resource;
   readonly bare: Redis;
   readonly fault: Fault | undefined;
+  readonly primitive: Primitive;
   readonly problems: Problems;
   readonly intervals: Interval[];
   readonly figures: Figures;
@@ -120,6 +122,16 @@ export class Scene {
       written = await resource.write(key, fence);
     }
     intervals.push({ key, who: `${this.name}: ${who}`, from, to, fence });
+  }
+
+  /** All of the lock, for the subject. */
+  lock(options: LockOptions = {}): Lock {
+    return lockOf(this.stage.primitive, this.subject, this.key, options);
+  }
+
+  /** The same, for the rival. */
+  rivals(options: LockOptions = {}): Lock {
+    return lockOf(this.stage.primitive, this.stage.rival, this.key, options);
   }
 
   /** The rival gets the lock, although nothing that is left of the subject expires so soon. */

@@ -5,6 +5,7 @@
 import { type HoldfastOptions, isHoldfastError, type Lease, type LockOptions } from 'holdfast';
 import { type ClientName, connect } from '../support/clients.js';
 import { startBeats } from '../support/beats.js';
+import { lockOf, type Primitive } from '../support/locks.js';
 import { monotonic } from '../support/overlaps.js';
 import { given, say } from '../support/workers.js';
 import { broken } from './broken.js';
@@ -15,6 +16,7 @@ export interface Given {
   readonly client: ClientName;
   readonly options: HoldfastOptions;
   readonly fault: string | undefined;
+  readonly primitive?: Primitive;
   /** True if it shall say how the machine treats it. */
   readonly beats?: boolean;
 }
@@ -62,7 +64,7 @@ type Told =
 /** How often leases are asked what they promise. */
 const SAMPLE_MS = 10;
 
-const { url, client: name, options, fault, beats: wanted } = given<Given>();
+const { url, client: name, options, fault, beats: wanted, primitive = 'mutex' } = given<Given>();
 const { client } = await connect(name, url);
 const holdfast = broken(client, options, fault);
 const beats = wanted === true ? startBeats() : (): readonly number[] => [];
@@ -77,7 +79,7 @@ function tell(event: Unsent<Event>): void {
 
 async function want({ key, lock, hold, deaf }: Want): Promise<void> {
   try {
-    const lease = await holdfast.mutex(key).acquire(lock);
+    const lease = await lockOf(primitive, holdfast, key).acquire(lock);
     const from = monotonic();
     const { id, fence, held } = lease;
     const promised = promisedBy(lease);

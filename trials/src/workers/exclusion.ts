@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, isHoldfastError, type Lease } from 'holdfast';
 import { Redis } from 'ioredis';
 import { type ClientName, connect } from '../support/clients.js';
+import { lockOf, type Primitive, type Share, some } from '../support/locks.js';
 import { monotonic } from '../support/overlaps.js';
 import { between, pick, type Random, randomFrom } from '../support/random.js';
 import { Resource } from '../support/resource.js';
@@ -18,10 +19,14 @@ export interface Given {
   /** `fair` left out: sometimes so, sometimes so. */
   readonly keys: readonly { readonly key: string; readonly fair?: boolean }[];
   readonly fault: string | undefined;
+  readonly primitive: Primitive;
 }
 
-/** Key, task, when it went in and out, fence, how long it had waited. */
-export type Section = readonly [string, number, number, number, number, number];
+/** Key, task, when it went in and out, fence, how long it had waited, weight, capacity. */
+export type Section = readonly [
+  ...[key: string, task: number, from: number, to: number],
+  ...[fence: number, wait: number, weight: number, capacity: number],
+];
 
 export interface Told {
   readonly sections: readonly Section[];
@@ -61,9 +66,10 @@ class Tasks {
       const { key, fair = random() < 0.5 } = pick(random, this.#given.keys);
       const asked = monotonic();
       try {
-        const lease = await this.#acquire(random, key, fair);
+        const share = some(this.#given.primitive, random);
+        const lease = await this.#acquire(random, key, fair, share);
         if (lease === null) continue;
-        await this.#section(random, task, lease, asked);
+        await this.#section(random, task, lease, asked, share);
       } catch (error) {
         this.#failed(error);
       }
@@ -71,9 +77,13 @@ class Tasks {
   }
 
   /** Some give up: by a limit, by a signal, by not waiting at all. */
-  async #acquire(random: Random, key: string, fair: boolean): Promise<Lease | null> {
-    const renew = this.#given.fault === undefined;
-    const mutex = this.#holdfast.mutex(key, { fair, renew });
+  async #acquire(random: Random, key: string, fair: boolean, share: Share): Promise<Lease | null> {
+    const { fault, primitive } = this.#given;
+    const renew = fault === undefined || fault === 'asks-for-less';
+    // the planted fault believes in more than it has
+    const asked = fault === 'asks-for-less' ? { ...share, weight: 1 } : share;
+    const alone = fault === 'asks-for-less' && primitive === 'mutex' ? `${key} ${random()}` : key;
+    const mutex = lockOf(primitive, this.#holdfast, alone, { fair, renew }, asked);
     const way = random();
     if (way < 0.05) return mutex.tryAcquire();
     if (way < 0.1) return mutex.acquire({ wait: between(random, 1, 50) });
@@ -87,7 +97,17 @@ class Tasks {
     }
   }
 
-  async #section(random: Random, task: number, lease: Lease, asked: number): Promise<void> {
+  async #section(
+    random: Random,
+    task: number,
+    lease: Lease,
+    asked: number,
+    { weight, capacity }: Share,
+  ): Promise<void> {
+    // a lock that a planted fault has made its own is still taken for the one it should be
+    const key = lease.key.replace(/ .*/, '');
+    // whoever may be inside together with others of its kind has nothing to write
+    const writes = 2 * weight > capacity;
     const from = monotonic();
     let to = from;
     let count = 0;
@@ -101,24 +121,24 @@ class Tasks {
     if (believes()) {
       const end = from + this.#holdTime(random);
       do {
-        const done = await this.#write(lease, count);
+        const done = writes ? await this.#write(lease, key, count) : true;
         count += 1;
         if (!believes()) break;
-        if (!done) this.#note(lease, count);
+        if (!done) this.#note(lease, key, count);
         const left = end - monotonic();
         if (left > 0) await sleep(Math.min(left, SLICE_MS));
       } while (believes() && monotonic() < end);
-      this.sections.push([lease.key, task, from, to, lease.fence, from - asked]);
+      const { fence } = lease;
+      this.sections.push([key, task, from, to, fence, from - asked, weight, capacity]);
     }
     await this.#release(lease);
   }
 
-  #write(lease: Lease, count: number): Promise<boolean> {
-    const { key, fence } = lease;
+  #write({ fence }: Lease, key: string, count: number): Promise<boolean> {
     return count === 0 ? this.#resource.enter(key, fence) : this.#resource.write(key, fence);
   }
 
-  #note({ key, fence }: Lease, count: number): void {
+  #note({ fence }: Lease, key: string, count: number): void {
     if (this.stale.length < REPORTED_MAX) {
       this.stale.push(`key ${key}: write ${count} with fence ${fence} came too late`);
     }

@@ -3,13 +3,14 @@
  * at what is left of them here.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Holdfast, isHoldfastError, type Lease } from 'holdfast';
+import { Holdfast, isHoldfastError, type Lease, type LockOptions } from 'holdfast';
 import { until } from 'holdfast-testkit';
 import { CountingClock } from '../leaks/clock.js';
 import { Remains, type Snapshot } from '../leaks/remains.js';
 import { OPTIONS } from '../leaks/settings.js';
 import { plant } from '../lost-replies/faults.js';
 import { type ClientName, connect } from '../support/clients.js';
+import { type Lock, lockOf, type Primitive, some } from '../support/locks.js';
 import { between, pick, type Random, randomFrom } from '../support/random.js';
 import { given, say, told } from '../support/workers.js';
 
@@ -22,6 +23,7 @@ export interface Given {
   readonly tasks: number;
   readonly keys: readonly string[];
   readonly fault: string | undefined;
+  readonly primitive: Primitive;
 }
 
 export interface Told {
@@ -36,6 +38,7 @@ export interface Told {
 const EARLY = 0.2;
 
 const all = given<Given>();
+const own = all.primitive;
 /** A planted fault is found sooner than it would be excused. */
 const patience = all.fault === undefined ? 15_000 : 2000;
 const counts: Record<string, number> = {};
@@ -50,6 +53,11 @@ const remains = new Remains(clock, service.signal, client);
 if (all.fault === 'no-withdrawal') plant(client, 'no-withdrawal', () => Promise.resolve());
 if (all.fault === 'keeps-listeners') service.signal.removeEventListener = () => undefined;
 
+/** Some of the lock of a key. */
+function lockFor(random: Random, key: string, options: LockOptions = {}): Lock {
+  return lockOf(own, holdfast, key, options, some(own, random));
+}
+
 function count(name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
@@ -57,7 +65,8 @@ function count(name: string): void {
 /** One acquisition of one of the many kinds, and its end. */
 async function once(random: Random, key: string): Promise<void> {
   count('acquisitions');
-  const mutex = holdfast.mutex(key, { fair: random() < 0.3, reentrant: random() < 0.1 });
+  const options = { fair: random() < 0.3, reentrant: random() < 0.1 };
+  const mutex = own === 'mutex' ? holdfast.mutex(key, options) : lockFor(random, key);
   const way = random();
   if (way < 0.1) return end(random, await mutex.tryAcquire());
   if (way < 0.2) return end(random, await mutex.acquire({ wait: between(random, 1, 10) }));
@@ -72,7 +81,7 @@ async function aborted(random: Random, key: string): Promise<void> {
   const timer = setTimeout(() => soon.abort(), between(random, 0, 10));
   try {
     const signal = AbortSignal.any([service.signal, soon.signal]);
-    await end(random, await holdfast.mutex(key).acquire({ signal }));
+    await end(random, await lockFor(random, key).acquire({ signal }));
   } finally {
     clearTimeout(timer);
   }
@@ -81,7 +90,7 @@ async function aborted(random: Random, key: string): Promise<void> {
 /** An owner that enters again. */
 async function twice(random: Random, key: string): Promise<void> {
   const owner = `owner ${Math.floor(random() * 1e9)}`;
-  const mutex = holdfast.mutex(key, { owner, onExpiring: () => count('warnings') });
+  const mutex = lockFor(random, key, { owner, onExpiring: () => count('warnings') });
   const outer = await mutex.acquire();
   const inner = await mutex.acquire();
   await end(random, inner);

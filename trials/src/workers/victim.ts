@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
 import { OPTIONS } from '../leaks/settings.js';
 import { connect } from '../support/clients.js';
+import { lockOf, some } from '../support/locks.js';
 import { between, pick, randomFrom } from '../support/random.js';
 import { given, say } from '../support/workers.js';
 import type { Given } from './leaks.js';
@@ -16,7 +17,9 @@ const holdfast = new Holdfast(client, OPTIONS);
 async function task(index: number): Promise<never> {
   const random = randomFrom(all.seed * 1000 + index);
   for (;;) {
-    const lease = await holdfast.mutex(pick(random, all.keys)).acquire();
+    const share = some(all.primitive, random);
+    const lock = lockOf(all.primitive, holdfast, pick(random, all.keys), {}, share);
+    const lease = await lock.acquire();
     await sleep(between(random, 0, 20));
     await lease.release();
   }

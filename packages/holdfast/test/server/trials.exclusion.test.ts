@@ -5,4 +5,5 @@ import { shareOf } from '../support/trials.js';
 shareOf(trial, {
   'release-without-compare': ['overlap', 'fence'],
   'no-renewal': ['overlap', 'fence'],
+  'asks-for-less': ['overlap'],
 });
