@@ -1,0 +1,112 @@
+/** Parties that die or stand still, replies and messages that are lost. */
+import { type Server, spawnWorker, startProxy, until, type Worker } from 'holdfast-testkit';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Barrier, Holdfast, HoldfastOptions } from '../../src/index.js';
+import {
+  type ClientName,
+  Made,
+  openClient,
+  PROTOCOLS,
+  SERVERS,
+  serverOf,
+  stopServersAfterwards,
+} from '../support/backends.js';
+import { waiting } from '../suites/gates-help.js';
+import { freshKey, later } from '../suites/helpers.js';
+
+const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];
+const SLOW = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+
+describe.each(SERVERS)('on %s', (name) => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await serverOf(name);
+  });
+
+  describe.each(CLIENTS)('with %s', (client) => {
+    const made = new Made();
+    const make = (options: HoldfastOptions, port = server.port): Promise<Holdfast> =>
+      made.on(openClient(client, { host: server.host, port }), options);
+    const party = (key: string): Worker => {
+      const [protocol] = PROTOCOLS[client];
+      const setting = JSON.stringify({ client, port: server.port, protocol, key });
+      const program = new URL('../children/meets.mjs', import.meta.url);
+      return spawnWorker(program, { args: [setting] });
+    };
+    const barrierOf = async (key: string): Promise<Barrier> => {
+      const holdfast = await make({ ttl: 60_000, claimWindow: 100 });
+      return holdfast.barrier(key, { parties: 2 });
+    };
+    afterEach(() => made.close());
+
+    it('a party that is killed while it waits breaks the barrier within its ttl', async () => {
+      const key = freshKey();
+      const barrier = await barrierOf(key);
+      await using worker = party(key);
+      await waiting(barrier, 1);
+      worker.kill('SIGKILL');
+      await worker.exited;
+      // whoever looks finds that the arrival has ended
+      await until(async () => (await barrier.waiting()) === 0, { what: 'it broke' });
+      const met = [later(barrier.await()), later(barrier.await())];
+      expect((await Promise.all(met)).map(({ index }) => index)).toEqual([0, 1]);
+    });
+
+    it('of a party that stands still the others are told, and it is told so itself', async () => {
+      const key = freshKey();
+      const barrier = await barrierOf(key);
+      await using worker = party(key);
+      await waiting(barrier, 1);
+      worker.kill('SIGSTOP');
+      await until(async () => (await barrier.waiting()) === 0, { what: 'it broke' });
+      worker.kill('SIGCONT');
+      expect(await worker.next('failed')).toMatchObject({ code: 'HOLDFAST_BROKEN' });
+    });
+
+    it('of a party that stands still for less nobody notices', async () => {
+      const key = freshKey();
+      const barrier = await barrierOf(key);
+      await using worker = party(key);
+      await waiting(barrier, 1);
+      await barrier.await();
+      expect(await worker.next('passed')).toMatchObject({ index: 0 });
+    });
+
+    it('a count whose reply is lost counts once', async () => {
+      await using proxy = await startProxy(server);
+      const holdfast = await make(SLOW, proxy.port);
+      const key = freshKey();
+      const latch = holdfast.latch(key, { count: 3 });
+      await latch.await({ wait: 0 }).catch(() => undefined);
+      const lost = proxy.dropReply((words) => words.includes('1') && words.includes(key));
+      await latch.countDown();
+      await lost.applied();
+      expect(await latch.count()).toBe(2);
+      // a call more is a count more: this would be seen
+      await latch.countDown();
+      expect(await latch.count()).toBe(1);
+    });
+
+    it('who is not told that it opened finds out', async () => {
+      await using proxy = await startProxy(server);
+      const holdfast = await make({ ttl: 60_000, claimWindow: 50 }, proxy.port);
+      const far = await make(SLOW);
+      const key = freshKey();
+      const lost = proxy.dropPush((words) => words.some((word) => word.includes(key)));
+      const latch = holdfast.latch(key, { count: 1 });
+      const waits = latch.await();
+      await until(async () => (await subscribers(server, key)) > 0, { what: 'it waits' });
+      await far.latch(key, { count: 1 }).countDown();
+      await waits;
+      expect(lost.hits).toBe(1);
+    });
+  });
+});
+
+/** How many channels a gate would tell. */
+async function subscribers(server: Server, key: string): Promise<number> {
+  const fields = (await server.command('HKEYS', `holdfast:{${key}}:g`)) as string[];
+  return fields.filter((field) => field.startsWith('c:')).length;
+}
+
+stopServersAfterwards();
