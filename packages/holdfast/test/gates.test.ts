@@ -1,4 +1,4 @@
-/** Latches and barriers on a clock that goes when it is told to: bounds, lost answers, bad input. */
+/** Latches and barriers on a clock that goes when it is told to: bounds, lost answers, input. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type HoldfastOptions } from '../src/index.js';
 import { failure, later } from './suites/helpers.js';
