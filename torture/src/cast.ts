@@ -5,8 +5,8 @@ import { CLIENTS, type ClientName, type Given } from './settings.js';
 import { type Lane, note, type Stage } from './stage.js';
 
 /** Longest time to come back to work after the last fault, and then to an end. */
-const RECOVERY_MS = 20_000;
-const FINISH_MS = 40_000;
+const RECOVERY_MS = 60_000;
+const FINISH_MS = 60_000;
 
 /** One of the processes, over the generations. */
 export class Actor {
@@ -38,7 +38,7 @@ export class Actor {
     const file = new URL('../dist/worker/main.js', import.meta.url);
     this.worker = spawnWorker(file, { args: [JSON.stringify(given)], prefix });
     cast.names.set(this.name, this);
-    await this.worker.next('ready', { within: 30_000 });
+    await this.worker.next('ready', { within: 60_000 });
   }
 }
 

@@ -49,6 +49,8 @@ export interface Outcome {
   readonly means: Readonly<Record<string, string>>;
 }
 
+/** What a busy machine may add to a bound of the checker's. */
+const SLACK_MS = 30_000;
 const SEQUENCES_OF_PROCESSES = 2;
 
 export async function torture(parameters: Parameters): Promise<Outcome> {
@@ -56,7 +58,7 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
   const stage = await makeStage(server, processes, folder, parameters.hosts ?? true);
   const cast = new Cast(stage, { seed, tasks, fault });
   try {
-    note(stage, { e: 'begin', ...OPTIONS, seed });
+    note(stage, { e: 'begin', ...OPTIONS, seed, slack: SLACK_MS });
     await cast.start();
     const scene = new Scene(stage, cast, seconds * 1000);
     const faults = processFaults(stage.lanes.some(({ wire }) => wire !== undefined));
@@ -85,7 +87,7 @@ async function look(stage: Stage): Promise<void> {
   const holdfast = new Holdfast(client, OPTIONS);
   for (const k of Object.keys(KEYS)) {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
-    await until(free, { within: 10_000, every: 50 }).catch(() => undefined);
+    await until(free, { within: 30_000, every: 50 }).catch(() => undefined);
     const info = await holdfast.inspect(k);
     const holders = (info?.holders ?? []).map(({ id, fence }) => ({ id, fence, weight: 1 }));
     note(stage, { e: 'seen', k, holders, waiters: (info?.waiters ?? []).map(({ id }) => id) });

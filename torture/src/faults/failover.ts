@@ -8,7 +8,7 @@ import { between, type Random } from 'holdfast-trials/support/random';
 import { serverMicros } from '../stage.js';
 import type { Fault, Scene } from './fault.js';
 
-const PATIENCE = { within: 10_000, every: 10 };
+const PATIENCE = { within: 30_000, every: 10 };
 
 async function info(server: Server): Promise<string> {
   return String(await server.command('INFO', 'replication'));
@@ -37,7 +37,7 @@ async function handOver(from: Server, to: Server): Promise<void> {
       }
       return false;
     },
-    { ...PATIENCE, within: 20_000, what: 'the fail-over' },
+    { ...PATIENCE, within: 60_000, what: 'the fail-over' },
   );
 }
 

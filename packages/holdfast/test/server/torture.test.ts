@@ -24,14 +24,14 @@ function run(about: About): Promise<Outcome> {
 it.each(['redis', 'valkey'] as const)(
   'never do two hold one lock on %s, whatever happens',
   async (server) => {
-    const { events, problems } = await run({ server, seconds: 6, processes: 6 });
+    const { events, problems } = await run({ server, seconds: 5, processes: 6 });
     expect(problems.list()).toEqual([]);
     const kinds = new Set(events.map((event) => (event.e === 'fault' ? event.kind : undefined)));
     expect(kinds.size).toBeGreaterThan(5);
     // each process held something after the faults, so at least that many did
     expect(events.filter(({ e }) => e === 'grant').length).toBeGreaterThan(6);
   },
-  120_000,
+  300_000,
 );
 
 it('would notice two that hold one lock', async () => {
@@ -43,4 +43,4 @@ it('would notice two that hold one lock', async () => {
   });
   expect(problems.count('overlap')).toBeGreaterThan(0);
   expect(problems.count('refused')).toBeGreaterThan(0);
-}, 120_000);
+}, 300_000);
