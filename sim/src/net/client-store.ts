@@ -126,17 +126,22 @@ export class ClientStore implements Store {
     const connection = this.#connection as Connection;
     const { server, process, habits } = this.#parts;
     pending.sent = true;
+    const { op } = pending.command;
     const send = (): void => {
       this.#parts.trace?.(() => `${process.name} -> ${show(pending.command)}`);
-      // whoever sends an acquisition twice notices that its answer is late: no network does it
-      connection.send(() => {
-        const answer = server.execute(pending.command);
-        this.#parts.trace?.(() => `  ${shortly(pending.command)} = ${showAnswer(answer)}`);
-        connection.reply(server.scheduler.now, () => this.#answered(pending.number, answer));
-      }, pending.command.op === 'acquire');
+      // Whoever sends an acquisition twice notices that its answer is late: no network does it. And
+      // a copy of a forced release, which has no id, ends what was granted meanwhile.
+      connection.send(
+        () => {
+          const answer = server.execute(pending.command);
+          this.#parts.trace?.(() => `  ${shortly(pending.command)} = ${showAnswer(answer)}`);
+          connection.reply(server.scheduler.now, () => this.#answered(pending.number, answer));
+        },
+        op === 'acquire' || op === 'force',
+      );
     };
     send();
-    if (habits.repeats === undefined) return;
+    if (habits.repeats === undefined || op === 'force') return;
     process.later(habits.repeats, () => {
       if (this.#pending.has(pending.number) && connection.clientOpen) send();
     });

@@ -44,7 +44,7 @@ export interface TaskPlan {
   readonly how: 'acquire' | 'try' | 'run' | 'reenter' | 'force';
   readonly weight: number;
   readonly capacity: number;
-  readonly face: 'mutex';
+  readonly face: 'mutex' | 'read' | 'write' | 'permits';
   readonly ttl: number;
   readonly renew: boolean;
   readonly maxHold: number | undefined;

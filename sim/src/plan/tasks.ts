@@ -15,6 +15,9 @@ interface Mix {
   readonly hold: number;
 }
 
+/** What a writer takes of a read-write lock: all there is. */
+const WRITER = 2 ** 30;
+
 export function tasksOf(scene: Scene): TaskPlan[] {
   const random = scene.random.fork('tasks');
   const mix: Mix = {
@@ -35,7 +38,8 @@ export function tasksOf(scene: Scene): TaskPlan[] {
     const width = scene.ttl * random.pick([0.001, 0.1, 2]);
     for (let index = 0; index < size; index++) {
       const at = from + random.next() * width;
-      tasks.push(task(random.fork(tasks.length), scene, mix, `a${tasks.length}`, at));
+      const one = task(random.fork(tasks.length), scene, mix, `a${tasks.length}`, at);
+      tasks.push(faced(random.fork(`face/${tasks.length}`), scene, one));
     }
   }
   return tasks;
@@ -62,6 +66,22 @@ function task(random: Random, scene: Scene, mix: Mix, name: string, at: number):
     abort: random.chance(mix.aborted) ? usual * random.spread(0.001, 5) : undefined,
     steps: stepsOf(random, hold, usual),
   };
+}
+
+/** Some keys are not mutexes. What is not alone writes to no fenced resource. */
+function faced(random: Random, scene: Scene, task: TaskPlan): TaskPlan {
+  const kind = scene.random.fork(`kind/${task.key}`);
+  const luck = kind.next();
+  if (luck < 0.6) return task;
+  const how = task.how === 'reenter' ? 'run' : task.how;
+  const steps = task.steps.filter((step) => step.do !== 'use');
+  const other = { ...task, how, steps, owner: undefined };
+  if (luck < 0.8) {
+    const capacity = kind.whole(2, 5);
+    return { ...other, face: 'permits', capacity, weight: random.whole(1, capacity) };
+  }
+  const face = random.pick(['read', 'read', 'write'] as const);
+  return { ...other, face, capacity: WRITER, weight: face === 'read' ? 1 : WRITER };
 }
 
 function stepsOf(random: Random, hold: number, ttl: number): Step[] {

@@ -8,6 +8,7 @@ import type { Step, TaskPlan } from '../plan/plan.js';
 import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
 import { Attempt } from './attempt.js';
+import { lockOf } from './locks.js';
 
 export function perform(world: World, client: Client, task: TaskPlan): void {
   const attempt = new Attempt(task, client);
@@ -61,11 +62,11 @@ class Performer {
   }
 
   async #take(): Promise<void> {
-    const mutex = this.#client.holdfast.mutex(this.#task.key);
+    const lock = lockOf(this.#client.holdfast, this.#task);
     const options = this.#options();
     const lease = await (this.#task.how === 'try'
-      ? mutex.tryAcquire(options)
-      : mutex.acquire(options));
+      ? lock.tryAcquire(options)
+      : lock.acquire(options));
     if (lease === null) {
       this.#note({ e: 'fail', ...this.#about, code: null });
       return;
@@ -77,13 +78,14 @@ class Performer {
 
   async #run(): Promise<void> {
     const reentrant = this.#task.how === 'reenter';
-    const mutex = this.#client.holdfast.mutex(this.#task.key, { reentrant });
+    const lock = lockOf(this.#client.holdfast, this.#task);
     let outcome = 'freed';
     try {
-      await mutex.run(async (lease) => {
+      await lock.run(async (given) => {
+        const lease = given as Lease;
         await this.#work(lease);
         // a reentrant run inside asks nobody, and a lost one would wait for itself
-        if (reentrant && lease.held) await mutex.run(() => this.#client.process.turn());
+        if (reentrant && lease.held) await lock.run(() => this.#client.process.turn());
         this.#note({ e: 'release', ...this.#about });
       }, this.#options());
     } catch (error) {
