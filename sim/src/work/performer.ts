@@ -40,10 +40,11 @@ class Performer {
     this.#note({ e: 'force', k });
     try {
       await this.#client.holdfast.forceRelease(k);
+      // without an answer it may still happen
+      this.#note({ e: 'forced', k });
     } catch (error) {
       this.#expect(error, ['HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED', 'HOLDFAST_UNREACHABLE']);
     }
-    this.#note({ e: 'forced', k });
   }
 
   async acquire(): Promise<void> {
