@@ -83,7 +83,7 @@ const lossy: Fault = {
     const from = serverMicros(stage);
     await main.kill();
     standby.resume();
-    scene.forget(this.kind, from, serverMicros(stage));
+    scene.lose(this.kind, from, serverMicros(stage));
     await standby.command('REPLICAOF', 'NO', 'ONE');
     await main.restart({ args: ['--replicaof', standby.host, `${standby.port}`] });
     await lead(scene, standby, random);

@@ -12,6 +12,8 @@ export class Scene {
   readonly skipped: string[] = [];
   /** Until when, on the servers' clock, what was forgotten could be given out again. */
   latest = 0;
+  /** When the store last lost its memory, on the servers' clock: it must not show that again. */
+  lostAt = 0;
 
   /** When the last fault ends, of `performance.now()`. */
   readonly #end: number;
@@ -55,6 +57,12 @@ export class Scene {
    * The store has lost its memory: what it granted before `to` may be granted again by what it is
    * after `from`. Both are fences, which are times of the server.
    */
+  lose(why: string, from: number, to: number): void {
+    this.lostAt = to;
+    this.forget(why, from, to);
+  }
+
+  /** The same for a clock that was set: what was granted before ends early. */
   forget(why: string, from: number, to: number): void {
     const amnesia = { e: 'amnesia', why, from, to } as const;
     note(this.stage, amnesia);

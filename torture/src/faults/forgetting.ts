@@ -18,7 +18,7 @@ const emptied: Fault = {
     const from = serverMicros(stage);
     await stage.main.kill();
     rmSync(logFolder(stage.main), { recursive: true, force: true });
-    scene.forget(this.kind, from, serverMicros(stage));
+    scene.lose(this.kind, from, serverMicros(stage));
     await stage.main.restart();
     await fill(stage.main);
     scene.end(this.kind);
@@ -55,7 +55,7 @@ const rewound: Fault = {
     rmSync(folder, { recursive: true });
     cpSync(copy, folder, { recursive: true });
     rmSync(copy, { recursive: true });
-    scene.forget(this.kind, from, serverMicros(stage));
+    scene.lose(this.kind, from, serverMicros(stage));
     await stage.main.restart();
     scene.end(this.kind);
     return true;
@@ -69,7 +69,7 @@ const flushed: Fault = {
     const from = serverMicros(scene.stage);
     await scene.stage.main.command('FLUSHALL');
     scene.once(this.kind);
-    scene.forget(this.kind, from, serverMicros(scene.stage) + 1000);
+    scene.lose(this.kind, from, serverMicros(scene.stage) + 1000);
     await fill(scene.stage.main);
     return true;
   },

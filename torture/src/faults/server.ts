@@ -95,7 +95,9 @@ const backwards: Fault = {
     const { clock } = scene.stage;
     if (clock === undefined || clock.offset < 100 || scene.clockIsBehind) return false;
     const { offset } = clock;
-    clock.step(between(random, 0, offset - 50));
+    const lowest = Math.max(0, scene.lostAt / 1000 - Date.now() + 10);
+    if (lowest > offset - 50) return false;
+    clock.step(between(random, lowest, offset - 50));
     scene.once(this.kind, clock.offset - offset);
     return true;
   },
