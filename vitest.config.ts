@@ -26,6 +26,7 @@ export default defineConfig({
           include: [
             'packages/holdfast/test/**/*.test.ts',
             'checker/test/**/*.test.ts',
+            'mutants/test/**/*.test.ts',
             'sim/test/**/*.test.ts',
           ],
           exclude: ['packages/holdfast/test/server/**'],

@@ -128,6 +128,10 @@ export class Server {
     }
   }
 
+  listens(channel: string): boolean {
+    return !this.listeners(channel)[Symbol.iterator]().next().done;
+  }
+
   /** Does nothing for a while. */
   stop(ms: number): void {
     this.busyUntil = Math.max(this.busyUntil, this.scheduler.now + ms);

@@ -64,6 +64,8 @@ function crew(
   const claimWindow = Math.round(Math.max(100, Math.min(1000, ttl / random.between(1, 8))));
   const retention = Math.max(60_000, 4 * ttl);
   const requestTimeout = Math.round(random.spread(Math.max(50, claimWindow / 4), 2000));
+  // all have the same bound, or what the longest allows would hide what another may not
+  const localHandOffs = random.pick([0, 1, 8, 8]);
   const unreachableAfter = Math.round(5 * requestTimeout * random.between(1, 3));
   // a client that sends again has connected again before: that takes it some time
   const repeats = profile === 'loose' ? 60 + 4 * latency + random.spread(1, 500) : 0;
@@ -77,7 +79,7 @@ function crew(
     },
     options: {
       ...{ ttl, claimWindow, requestTimeout, unreachableAfter, retention },
-      localHandOffs: random.pick([0, 1, 8, 8]),
+      localHandOffs,
       maxQueue: random.pick([3, 10_000, 10_000]),
       linger: random.pick([0, 1000, 30_000]),
       grace: random.pick([0, 1000, 10_000]),

@@ -18,6 +18,9 @@ import type { Acquire, Command } from '../../../packages/holdfast/dist/engine/ty
 import type { Attempt } from '../work/attempt.js';
 import type { World } from '../world/world.js';
 
+/** A queue of so few is served as a whole by one command. */
+const QUEUE_SMALL = 20;
+
 interface Key {
   readonly name: string;
   /** Acquisitions here that were granted and are not over. */
@@ -52,7 +55,33 @@ export class Watch {
     if (command.op === 'acquire') this.#identify(command);
     const key = this.#key(command.key);
     key.commands += 1;
+    this.#served(key, command);
     this.#look(key);
+  }
+
+  /**
+   * No command leaves free what the head of the queue could have (I5), and none gives a lease to
+   * somebody who cannot be told: polling heals both, so that they would only be slow.
+   */
+  #served(key: Key, command: Command): void {
+    const resource = this.#resource(key);
+    if (resource === undefined || command.op === 'inspect') return;
+    const head = resource.waiters.get(resource.queue.at(0) ?? '');
+    if (head !== undefined && resource.fits(head.weight) && resource.queue.size < QUEUE_SMALL) {
+      this.#world.report('unserved', key.name, `a ${command.op} leaves it free, and some wait`);
+    }
+    const holders = [...resource.holders.values()];
+    const weight = holders.reduce((sum, holder) => sum + holder.weight, 0);
+    if (weight !== resource.used) {
+      this.#world.report('weights', key.name, `${resource.used} in use, ${weight} held`);
+    }
+    const asker = 'id' in command ? command.id : '';
+    for (const { id, channel, since } of holders) {
+      const isNew = since === this.#world.server.now() && !key.granted.has(id);
+      const isTold = id === asker || channel === '' || 'to' in command;
+      if (!isNew || isTold || this.#world.server.listens(channel)) continue;
+      this.#world.report('deaf', key.name, `granted to ${id}, which nobody can tell`);
+    }
   }
 
   /** The store is about to forget. */

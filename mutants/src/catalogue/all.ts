@@ -1,0 +1,7 @@
+/** All mutants. */
+import type { Mutant } from '../mutant.js';
+import { LEASE } from './lease.js';
+import { STORE } from './store.js';
+import { WAITING } from './waiting.js';
+
+export const MUTANTS: readonly Mutant[] = [...STORE, ...LEASE, ...WAITING];

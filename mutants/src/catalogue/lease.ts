@@ -1,0 +1,117 @@
+/** Mistakes in for how long a lease is believed in. */
+import type { Edit, Mutant } from '../mutant.js';
+
+const keeper = (find: string, replace: string): Edit => ({
+  file: 'lease/keeper.js',
+  find,
+  replace,
+});
+const grip = (find: string, replace: string): Edit => ({ file: 'lease/grip.js', find, replace });
+const room = (find: string, replace: string): Edit => ({ file: 'waiting/room.js', find, replace });
+
+export const LEASE: readonly Mutant[] = [
+  {
+    name: 'renewal counted from its answer',
+    mistake: 'a renewed lease runs from when the answer came (DistributedLock, `LeaseMonitor`)',
+    edits: [
+      keeper(
+        'const sent = this.#sleep.moment();\n            const length',
+        'let sent = this.#sleep.moment();\n            const length',
+      ),
+      keeper(
+        "if (reply.status === 'absent' ||",
+        "sent = this.#sleep.moment();\n            if (reply.status === 'absent' ||",
+      ),
+    ],
+  },
+  {
+    name: 'time spent is not counted',
+    mistake:
+      'a granted lease runs from when the answer came (a Redlock that forgets the elapsed time)',
+    edits: [room('const sentAt = this.#sleep.told(sent);', 'const sentAt = this.#clock.now();')],
+  },
+  {
+    name: 'push counted from its receipt',
+    mistake: 'a pushed lease runs from when the push came (redis-rwlock hands over ended leases)',
+    edits: [room('Math.min(waiter.localTime(this.#sleep, push.now), now)', 'now')],
+  },
+  {
+    name: 'no margin for drift',
+    mistake: 'two clocks are taken to run at the same speed',
+    edits: [
+      grip('export function drift(lease) {', 'export function drift(lease) {\n    return 0;'),
+    ],
+  },
+  {
+    name: 'wall clock',
+    mistake: 'leases are counted on a clock that is set (`Date.now()` in every library but few)',
+    edits: [
+      {
+        file: 'options.js',
+        find: 'clock: checkClock(options.clock),',
+        replace:
+          'clock: ((c) => ({ now: () => c.wall(), wall: () => c.wall(), ' +
+          'after: (ms, f, u) => c.after(ms, f, u) }))(checkClock(options.clock)),',
+      },
+    ],
+    rare: true,
+  },
+  {
+    name: 'sleep is not noticed',
+    mistake: 'a monotonic clock that stood still while the machine slept is trusted',
+    edits: [{ file: 'lease/sleep.js', find: 'apart - this.#apart > SLEEP_MS', replace: 'false' }],
+  },
+  {
+    name: 'no answer taken for renewed',
+    mistake: 'an error at renewal is swallowed, and the lease is believed in further',
+    edits: [
+      keeper(
+        [
+          'catch {',
+          '            this.#retrySoon(grip);',
+          '        }',
+          '        grip.renewing = false;',
+          '        if (grip.state ===',
+        ].join('\n'),
+        [
+          'catch {',
+          '            grip.validUntil += grip.terms.ttl / 3;',
+          '            this.#retrySoon(grip);',
+          '        }',
+          '        grip.renewing = false;',
+          '        if (grip.state ===',
+        ].join('\n'),
+      ),
+    ],
+  },
+  {
+    name: 'expiry is not enforced',
+    mistake: 'the holder is not told that its lease has ended (most libraries: there is no signal)',
+    edits: [
+      keeper(
+        'lose(grip, reason) {',
+        `lose(grip, reason) {
+        if (reason === 'expired') {
+            grip.validUntil += 1000;
+            return this.#plan(grip);
+        }`,
+      ),
+    ],
+  },
+  {
+    name: 'renewal outlives the release',
+    mistake: 'the keeper goes on with what was released (a watchdog that is not cancelled)',
+    edits: [
+      {
+        file: 'core.js',
+        find: "grip.state = 'released';\n        keeper.remove(grip);",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a pass repeats the fence',
+    mistake: 'whoever gets the lock inside the process has the same fence as the one before',
+    edits: [room('fence: fence + 1, passes: passes - 1', 'fence, passes: passes - 1')],
+  },
+];

@@ -1,0 +1,18 @@
+/** A mistake that can be planted into the compiled library. */
+
+/** One replacement of text; `find` is there exactly once. */
+export interface Edit {
+  /** Below `packages/holdfast/dist`. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export interface Mutant {
+  readonly name: string;
+  /** What goes wrong, and who has made this mistake. */
+  readonly mistake: string;
+  readonly edits: readonly Edit[];
+  /** Needs more seeds than the share that runs with the tests has. */
+  readonly rare?: true;
+}
