@@ -15,17 +15,28 @@ import type { Returns } from './returns.js';
 
 /** When to try again, in ms after the try before. */
 const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
+/** One timer looks after them all, this often while there are any. */
+const EVERY_MS = 500;
 /** Acquisitions that are followed at once; the oldest one is left alone for a further one. */
 const FOLLOWED_MAX = 1000;
 /** What a client takes at least to connect again and send again. */
 const RECONNECT_MS = 40;
+
+/** An acquisition that is over. */
+interface Followed {
+  readonly key: string;
+  tries: number;
+  /** When the next try is due. */
+  at: number;
+}
 
 export class Echoes {
   readonly #requests: Requests;
   readonly #clock: Clock;
   readonly #retention: number;
   readonly #returns: Returns;
-  readonly #followed = new Map<string, Timer>();
+  readonly #followed = new Map<string, Followed>();
+  #timer: Timer | undefined;
   #fastest = 0;
   #stopped = false;
 
@@ -47,34 +58,41 @@ export class Echoes {
   follow(key: string, id: string): void {
     if (this.#stopped || this.#followed.has(id)) return;
     const [oldest] = this.#followed.keys();
-    if (this.#followed.size >= FOLLOWED_MAX && oldest !== undefined) this.#forget(oldest);
-    this.#tryLater(key, id, 0);
+    if (this.#followed.size >= FOLLOWED_MAX && oldest !== undefined) this.#followed.delete(oldest);
+    this.#followed.set(id, { key, tries: 0, at: this.#clock.now() + (TRIES_MS[0] as number) });
+    this.#plan();
   }
 
   /** Tries no further, and leaves no timer. */
   stop(): void {
     this.#stopped = true;
-    for (const id of [...this.#followed.keys()]) this.#forget(id);
+    this.#followed.clear();
+    this.#timer?.cancel();
   }
 
-  #tryLater(key: string, id: string, tries: number): void {
-    const pause = TRIES_MS[tries];
-    if (pause === undefined) {
-      this.#followed.delete(id);
-      return;
+  #plan(): void {
+    if (this.#timer !== undefined || this.#followed.size === 0) return;
+    this.#timer = this.#clock.after(EVERY_MS, () => this.#look(), true);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    for (const [id, one] of this.#followed) {
+      if (one.at > now) continue;
+      one.tries += 1;
+      const pause = TRIES_MS[one.tries];
+      if (pause === undefined) this.#followed.delete(id);
+      else one.at = now + pause;
+      this.#giveBack(one.key, id);
     }
-    const next = (): void => {
-      this.#tryLater(key, id, tries + 1);
-      if (this.#returns.has(id)) return;
-      const command = { op: 'release', key, id, to: '', retention: this.#retention } as const;
-      // the next try is the remedy for this one's failure
-      this.#requests.send(command).catch(() => undefined);
-    };
-    this.#followed.set(id, this.#clock.after(pause, next, true));
+    this.#plan();
   }
 
-  #forget(id: string): void {
-    this.#followed.get(id)?.cancel();
-    this.#followed.delete(id);
+  #giveBack(key: string, id: string): void {
+    if (this.#returns.has(id)) return;
+    const command = { op: 'release', key, id, to: '', retention: this.#retention } as const;
+    // the next try is the remedy for this one's failure
+    this.#requests.send(command).catch(() => undefined);
   }
 }
