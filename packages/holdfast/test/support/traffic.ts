@@ -261,20 +261,18 @@ function ownerOf(id: string): string {
 
 /** Who is parked keeps the owner of the lease that was given up for it. */
 function parkedAs(to: Pointer, id: string, resource: Resource | undefined): string {
+  const alike = (one: string): boolean => ownerOf(one) === ownerOf(id);
   const as = idOf(to, resource);
-  if (ownerOf(as) === ownerOf(id)) return as;
-  const pool = poolFrom(to.pick).filter((one) => ownerOf(one) === ownerOf(id));
-  const fresh = resource && candidatesFor('newcomer', resource, pool)[0];
-  return fresh ?? (pool[0] as string);
+  return alike(as) ? as : idOf(NEWCOMER, resource, poolFrom(to.pick).filter(alike));
 }
 
 function poolFrom(pick: number): string[] {
   return Array.from({ length: POOL }, (_, index) => `a${((index + pick) % POOL) + 1}`);
 }
 
-function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {
+function idOf(to: Pointer, resource: Resource | undefined, pool = poolFrom(to.pick)): string {
+  const { who, pick } = to;
   if (who === 'nobody') return '';
-  const pool = poolFrom(pick);
   const candidates = resource === undefined ? [] : candidatesFor(who, resource, pool);
   return candidates[pick % candidates.length] ?? (pool[0] as string);
 }
