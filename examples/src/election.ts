@@ -4,13 +4,17 @@
  *     node examples/dist/election.js redis://127.0.0.1:6379
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { argv, pid } from 'node:process';
+import { argv, exit, pid } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Holdfast } from 'holdfast';
 import { Redis } from 'ioredis';
 
-const [, , url = 'redis://127.0.0.1:6379', role] = argv;
+const [, , url, role] = argv;
+if (url === undefined) {
+  console.error('two processes need a server: node examples/dist/election.js redis://HOST:PORT');
+  exit(2);
+}
 const redis = new Redis(url);
 const holdfast = new Holdfast(redis, { ttl: 1000, closeOnSignals: ['SIGTERM'] });
 const election = holdfast.election('example:leader');
@@ -24,8 +28,8 @@ async function candidate(): Promise<void> {
   redis.disconnect();
 }
 
-async function show(): Promise<void> {
-  const start = (): ChildProcess => fork(fileURLToPath(import.meta.url), [url, 'candidate']);
+async function show(server: string): Promise<void> {
+  const start = (): ChildProcess => fork(fileURLToPath(import.meta.url), [server, 'candidate']);
   const children = [start(), start()];
   const terms: number[] = [];
   for await (const leader of election.observe({ every: 50 })) {
@@ -43,4 +47,4 @@ async function show(): Promise<void> {
   redis.disconnect();
 }
 
-await (role === 'candidate' ? candidate() : show());
+await (role === 'candidate' ? candidate() : show(url));
