@@ -70,3 +70,21 @@ it('a grant heard after the machine slept counts from nothing known', () => {
   clock.sleep(2000);
   expect(waiter.localTime(sleep, 5_003_000)).toBe(Number.NEGATIVE_INFINITY);
 });
+
+it('a channel that a request names stays open until it is answered', async () => {
+  const clock = new VirtualClock();
+  const store = new SlowStore(clock);
+  const events = { push: () => undefined, up: () => undefined };
+  const wake = new Wake(store, clock, { name: 'w', linger: 10, events });
+  wake.enter();
+  await clock.advance(1);
+  store.admit();
+  await clock.advance(1);
+  wake.named(1);
+  wake.leave();
+  await clock.advance(1000);
+  expect(store.open).toBe(1);
+  wake.named(-1);
+  await clock.advance(1000);
+  expect(store.open).toBe(0);
+});

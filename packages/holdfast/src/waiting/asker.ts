@@ -67,6 +67,8 @@ export class Asker {
       if (waiter instanceof Sleeper) waiter.told(reply);
       this.#hearing.late(waiter, reply.status);
     };
+    const names = command.channel !== '';
+    if (names) this.#wake.named(1);
     let reply: Answer;
     try {
       reply = await this.#parts.requests.send(command, late);
@@ -76,6 +78,8 @@ export class Asker {
       if (waiter.settled) waiter.unanswered();
       else this.#hearing.failed(waiter, error);
       return;
+    } finally {
+      if (names) this.#wake.named(-1);
     }
     waiter.asking = false;
     if (this.#parts.echoes.possible(this.#clock.now() - sent.at)) waiter.echoes = true;

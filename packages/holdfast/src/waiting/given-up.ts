@@ -30,14 +30,20 @@ export class GivenUp {
 
   /**
    * Tells the store that an acquisition wants nothing any more.
+   * @param lasts how long there may be something of it, in ms
    * @param echoes whether a request for it may still arrive
    */
-  withdraw(what: Abandoned, ttl: number, echoes: boolean): void {
+  withdraw(what: Abandoned, lasts: number, echoes: boolean): void {
     if (echoes) this.follow(what);
     else this.#remember(what);
     const { clock, requestTimeout, retention } = this.#settings;
-    const until = clock.now() + ttl + requestTimeout;
+    const until = clock.now() + lasts + requestTimeout;
     void this.#returns.giveBack({ id: what.id, command: withdrawal(what, retention), until });
+  }
+
+  /** The same for one who waits: a place in the queue lasts for as long as the record may. */
+  leaveQueue(what: Abandoned, ttl: number, echoes: boolean): void {
+    this.withdraw(what, Math.max(ttl, this.#settings.retention), echoes);
   }
 
   #remember(what: Abandoned): void {

@@ -193,7 +193,7 @@ export class Room implements Hearing {
   }
 
   #withdraw({ id, origin, wanted }: Waiter, echoes: boolean): void {
-    this.givenUp.withdraw({ key: wanted.key, id, origin }, wanted.terms.ttl, echoes);
+    this.givenUp.leaveQueue({ key: wanted.key, id, origin }, wanted.terms.ttl, echoes);
   }
 
   /** Leaves with nothing; what was asked may arrive once more. */

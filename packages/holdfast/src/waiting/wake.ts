@@ -33,6 +33,7 @@ export class Wake {
   #timer: Timer | undefined;
   #failures = 0;
   #waiters = 0;
+  #naming = 0;
   #closed = false;
 
   constructor(
@@ -55,6 +56,11 @@ export class Wake {
   /** One more who hears of everything. */
   also(events: WakeEvents): void {
     this.#events.push(events);
+  }
+
+  /** Requests that name the channel are under way: one more, or one fewer (-1). */
+  named(more: 1 | -1): void {
+    this.#naming += more;
   }
 
   /** One more waits. */
@@ -122,7 +128,13 @@ export class Wake {
 
   #closeLater(): void {
     this.#timer?.cancel();
-    this.#timer = this.#clock.after(this.#linger, () => void this.#shut(), true);
+    this.#timer = this.#clock.after(this.#linger, () => this.#lingered(), true);
+  }
+
+  /** Whoever is being put into the queue with this channel would be taken for dead without it. */
+  #lingered(): void {
+    if (this.#naming === 0) void this.#shut();
+    else this.#timer = this.#clock.after(RETRY_MS_MIN, () => this.#lingered(), true);
   }
 
   async #shut(): Promise<void> {
