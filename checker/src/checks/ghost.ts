@@ -9,7 +9,7 @@
  * an ask ended, its withdrawal was answered at once: it explains nothing after `requestTimeout` and
  * `slack`. A store that lost its memory may remember what had ended before.
  */
-import { type Attempt, endedLive } from '../attempts.js';
+import type { Attempt } from '../attempts.js';
 import type { Seen, Stamp } from '../format.js';
 import type { Check, Context, Observer } from '../judge.js';
 import { Recent } from '../recent.js';
@@ -84,10 +84,12 @@ class Ghosts implements Observer {
     this.#report(t, what, ended.slice(-4));
   }
 
-  #mayHold({ state, outcome, endT }: Attempt, t: number): boolean {
+  #mayHold({ ask, state, outcome, endT }: Attempt, t: number): boolean {
     const { amnesiaT } = this.#context;
     if (state === 'held' || state === 'releasing' || endT <= amnesiaT) return true;
-    if (state === 'released' && endedLive(outcome)) return false;
+    // the lease is its owner's, and other holds of it may go on
+    if (state === 'released' && ask.owner !== undefined) return true;
+    if (state === 'released' && outcome === 'freed') return false;
     return t - endT < this.#context.begin.grace;
   }
 

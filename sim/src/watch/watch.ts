@@ -39,6 +39,7 @@ export class Watch {
   readonly #keys = new Map<string, Key>();
   /** The id of an acquisition → its attempt. */
   readonly #attempts = new Map<string, string>();
+  #amnesiaAt = Number.NEGATIVE_INFINITY;
   /** How long something that is free may stay so, and something that is over may linger. */
   readonly #patience: { readonly free: number; readonly over: number };
 
@@ -86,6 +87,7 @@ export class Watch {
 
   /** The store is about to forget. */
   amnesia(): void {
+    this.#amnesiaAt = this.#world.scheduler.now;
     for (const key of this.#keys.values()) this.#excuse(key);
   }
 
@@ -202,6 +204,8 @@ export class Watch {
     const attempt = this.attempt(id);
     const now = this.#world.scheduler.now;
     if (attempt === undefined || attempt.abandoned || !attempt.client.process.alive) return;
+    // a store that has lost its memory may know it from before its end
+    if (attempt.overAt <= this.#amnesiaAt) return;
     const since = Math.max(attempt.overAt, attempt.client.clearSince);
     if (now - since <= this.#patience.over) return;
     this.#world.report('ghost', key.name, `${attempt.name} (${id}) is over and ${what}`);

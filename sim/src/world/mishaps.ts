@@ -69,6 +69,8 @@ export class Mishaps {
         machines.get(fault.machine)?.sleep(scheduler.now, fault.ms);
         return this.#disturb(fault.machine, fault.ms);
       case 'set-clock':
+        // Who sets the clock back meanwhile hides the sleep: nothing is left to tell it by.
+        if ((machines.get(fault.machine)?.asleepUntil ?? 0) > scheduler.now) return undefined;
         (machines.get(fault.machine) ?? server.machine).stepWall(fault.step);
         return undefined;
       case 'drift':
@@ -177,14 +179,10 @@ export class Mishaps {
   }
 
   #disturb(machine: string, ms: number): void {
-    for (const { process } of this.#world.clients.values()) {
-      if (process.machine.name === machine) process.disturb(this.#world.scheduler.now + ms);
-    }
+    this.#world.disturb(machine, this.#world.scheduler.now + ms);
   }
 
   #disturbAll(ms: number): void {
-    for (const { process } of this.#world.clients.values()) {
-      process.disturb(this.#world.scheduler.now + ms);
-    }
+    for (const machine of this.#world.machines.keys()) this.#disturb(machine, ms);
   }
 }

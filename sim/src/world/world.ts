@@ -46,6 +46,7 @@ export class World {
   readonly #library: Library;
   readonly #random: Random;
   readonly #trace: Trace | undefined;
+  readonly #disturbances = new Map<string, number>();
   readonly #lives = new Map<string, number>();
   readonly #fences = new Map<string, number>();
 
@@ -98,10 +99,18 @@ export class World {
     const machine = this.machines.get(plan.machine) as Machine;
     const paths = this.paths.get(plan.machine) as { up: Path; down: Path };
     const own = { library: this.#library, random: this.#random, trace: this.#trace };
-    this.clients.set(
-      plan.name,
-      new Client(plan, life, { scheduler, server, machine, paths, ...own }),
-    );
+    const client = new Client(plan, life, { scheduler, server, machine, paths, ...own });
+    // it may begin in the middle of what is wrong
+    client.process.disturb(this.#disturbances.get(plan.machine) ?? 0);
+    this.clients.set(plan.name, client);
+  }
+
+  /** Something is wrong, until a time, for all processes of a machine. */
+  disturb(machine: string, until: number): void {
+    this.#disturbances.set(machine, Math.max(this.#disturbances.get(machine) ?? 0, until));
+    for (const { process } of this.clients.values()) {
+      if (process.machine.name === machine) process.disturb(until);
+    }
   }
 
   /** Ends a life without warning. */
