@@ -108,7 +108,9 @@ async function close(world: World): Promise<void> {
     });
   }
   await scheduler.settle();
-  await scheduler.runUntil(scheduler.now + CLOSE_MS, () => open === 0);
+  // who stands still closes when it goes on
+  const latest = Math.max(scheduler.now, ...clients.map(({ process }) => process.freeAt));
+  await scheduler.runUntil(latest + CLOSE_MS, () => open === 0);
   if (open > 0) world.report('stuck', '', `${open} do not close`);
   await scheduler.runUntil(scheduler.now + CLOSE_MS, () => false);
   for (const client of clients) world.leftovers(client, Number.POSITIVE_INFINITY);

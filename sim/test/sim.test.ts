@@ -82,6 +82,20 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'close-between-tries.json',
     as: /timer/,
   },
+  'withdraws a waiter for no longer than a lease': {
+    file: 'waiting/given-up.js',
+    from: 'Math.max(ttl, this.#settings.retention)',
+    to: 'ttl',
+    shown: 'withdrawal-given-up.json',
+    as: /ghost/,
+  },
+  'closes a channel that a request names': {
+    file: 'waiting/wake.js',
+    from: 'if (this.#naming === 0)',
+    to: 'if (true)',
+    shown: 'channel-closed-while-named.json',
+    as: /order/,
+  },
   'counts fences instead of taking them from the time': {
     file: 'engine/resource.js',
     from: 'const fence = Math.max(this.fence + 1, now)',

@@ -21,6 +21,8 @@ const EVERY_MS = 500;
 const FOLLOWED_MAX = 1000;
 /** What a client takes at least to connect again and send again. */
 const RECONNECT_MS = 40;
+/** Answers after which the fastest of them tells how far the server is. */
+const ANSWERS_MIN = 10;
 
 /** An acquisition that is over. */
 interface Followed {
@@ -37,7 +39,8 @@ export class Echoes {
   readonly #returns: Returns;
   readonly #followed = new Map<string, Followed>();
   #timer: Timer | undefined;
-  #fastest = 0;
+  #fastest = Number.POSITIVE_INFINITY;
+  #answers = 0;
   #stopped = false;
 
   constructor(requests: Requests, clock: Clock, retention: number, returns: Returns) {
@@ -49,9 +52,10 @@ export class Echoes {
 
   /** True if an answer took so long that what it answers may have been sent twice. */
   possible(took: number): boolean {
-    const slow = took > this.#fastest + RECONNECT_MS;
-    this.#fastest = this.#fastest === 0 ? took : Math.min(this.#fastest, took);
-    return slow;
+    const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
+    this.#answers += 1;
+    this.#fastest = Math.min(this.#fastest, took);
+    return took > usual + RECONNECT_MS;
   }
 
   /** Gives back for a while whatever comes of an acquisition that is over. */
