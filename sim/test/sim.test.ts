@@ -124,6 +124,25 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: few(1),
     as: /idle|stuck/,
   },
+  'wakes nobody with a signal': {
+    file: 'engine/wake.js',
+    from: 'looked < SIGNAL_LIMIT',
+    to: 'looked < 0',
+    and: {
+      file: 'engine/condition.js',
+      from: 'left: resource.parking.count(condition)',
+      to: 'left: 0',
+    },
+    shown: few(1),
+    as: /unwoken|stuck stock/,
+  },
+  'counts a late copy of an arrival': {
+    file: 'engine/gates.js',
+    from: 'if (!gate.arrivals.has(id))',
+    to: 'if (true)',
+    shown: few(1),
+    as: /barrier|latch/,
+  },
   'lets one too many in': {
     file: 'engine/resource.js',
     from: 'this.used + weight <= this.capacity',

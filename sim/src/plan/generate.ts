@@ -5,11 +5,15 @@
 import { Random } from '../base/random.js';
 import type { Weather } from '../net/path.js';
 import { faultsOf } from './faults.js';
+import { meetingsOf, settlingOf } from './meetings.js';
 import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
 import { tasksOf } from './tasks.js';
 
 /** Clocks are wrong by up to this much; two of them by less than the library's margin of 1 %. */
 const DRIFT = 0.0045;
+
+/** After the faults, and ten leases: what was signalled has woken somebody by then. */
+const SETTLED_MS = 60_000;
 
 /** What the rest of a plan is made with. */
 export interface Scene {
@@ -40,10 +44,12 @@ export function planOf(seed: number): Plan {
   const { machines, processes } = crew(random.fork('crew'), ttl, profile, weather.latency);
   const keys = Array.from({ length: random.whole(1, 4) }, (_, index) => `k${index}`);
   const scene = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
-  const tasks = tasksOf(scene);
   const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
   const over = faults.map((fault) => fault.at + ('ms' in fault ? fault.ms : 0));
   const calm = Math.max(scene.busy, ...over) + 1;
+  const meetings = meetingsOf(scene);
+  const settling = settlingOf(meetings, processes, calm + 10 * ttl + SETTLED_MS);
+  const tasks = [...tasksOf(scene), ...meetings, ...settling];
   const slowest = Math.max(...tasks.map(({ ttl: own, maxHold }) => Math.max(own, maxHold ?? 0)));
   return {
     ...{ seed, profile, weather, machines, processes, tasks, faults, calm },

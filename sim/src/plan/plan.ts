@@ -36,6 +36,12 @@ export type Step =
   | { readonly do: 'work'; readonly ms: number }
   | { readonly do: 'extend' | 'ensure'; readonly ms: number };
 
+/** Locks; what is done about a stock with a condition; and gates. */
+export type Face =
+  | ('mutex' | 'read' | 'write' | 'permits')
+  | ('consume' | 'produce' | 'settle')
+  | ('latch' | 'count' | 'barrier');
+
 export interface TaskPlan {
   readonly name: string;
   readonly process: string;
@@ -44,7 +50,7 @@ export interface TaskPlan {
   readonly how: 'acquire' | 'try' | 'run' | 'reenter' | 'force';
   readonly weight: number;
   readonly capacity: number;
-  readonly face: 'mutex' | 'read' | 'write' | 'permits';
+  readonly face: Face;
   readonly ttl: number;
   readonly renew: boolean;
   readonly maxHold: number | undefined;

@@ -14,7 +14,7 @@
  * and a lease that is over where the store forgot its release.
  */
 import type { Resource } from '../../../packages/holdfast/dist/engine/resource.js';
-import type { Acquire, Command } from '../../../packages/holdfast/dist/engine/types.js';
+import type { Acquire, Command, Park } from '../../../packages/holdfast/dist/engine/types.js';
 import type { Attempt } from '../work/attempt.js';
 import type { World } from '../world/world.js';
 
@@ -53,7 +53,7 @@ export class Watch {
   }
 
   after(command: Command): void {
-    if (command.op === 'acquire') this.#identify(command);
+    if (command.op === 'acquire' || command.op === 'park') this.#identify(command);
     const key = this.#key(command.key);
     key.commands += 1;
     this.#served(key, command);
@@ -76,7 +76,8 @@ export class Watch {
     if (weight !== resource.used) {
       this.#world.report('weights', key.name, `${resource.used} in use, ${weight} held`);
     }
-    const asker = 'id' in command ? command.id : '';
+    const own = 'id' in command ? command.id : '';
+    const asker = command.op === 'park' ? command.as : own;
     for (const { id, channel, since } of holders) {
       const isNew = since === this.#world.server.now() && !key.granted.has(id);
       const isTold = id === asker || channel === '' || 'to' in command;
@@ -107,7 +108,9 @@ export class Watch {
   last(): void {
     for (const key of this.#keys.values()) {
       this.#look(key);
-      for (const id of this.#resource(key)?.waiters.keys() ?? []) this.#lingers(key, id, 'waits');
+      const { waiters, parking } = this.#resource(key) ?? {};
+      for (const id of waiters?.keys() ?? []) this.#lingers(key, id, 'waits');
+      for (const { id } of parking?.all() ?? []) this.#lingers(key, id, 'is parked');
     }
   }
 
@@ -129,10 +132,11 @@ export class Watch {
     key.excused = Math.max(key.excused, key.lastFence, this.#resource(key)?.fence ?? 0);
   }
 
-  #identify(command: Acquire): void {
-    if (this.#attempts.has(command.id)) return;
+  #identify(command: Acquire | Park): void {
+    const id = command.op === 'park' ? command.as : command.id;
+    if (this.#attempts.has(id)) return;
     const { label } = JSON.parse(command.meta) as { label?: string };
-    this.#attempts.set(command.id, label ?? '');
+    this.#attempts.set(id, label ?? '');
   }
 
   #look(key: Key): void {

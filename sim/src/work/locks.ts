@@ -17,6 +17,13 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
       return holdfast.rwLock(key).read;
     case 'write':
       return holdfast.rwLock(key).write;
+    case 'consume':
+    case 'produce':
+    case 'settle':
+    case 'latch':
+    case 'count':
+    case 'barrier':
+      return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });
       return {

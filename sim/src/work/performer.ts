@@ -9,6 +9,7 @@ import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
 import { Attempt } from './attempt.js';
 import { lockOf } from './locks.js';
+import { meet, meets } from './meeting.js';
 
 export function perform(world: World, client: Client, task: TaskPlan): void {
   const attempt = new Attempt(task, client);
@@ -19,6 +20,10 @@ export function perform(world: World, client: Client, task: TaskPlan): void {
   }
   world.attempts.set(task.name, attempt);
   world.open += 1;
+  if (meets(task)) {
+    void meet(world, attempt);
+    return;
+  }
   void performer.acquire();
 }
 

@@ -11,6 +11,7 @@ import type { MachinePlan, Plan, ProcessPlan } from '../plan/plan.js';
 import { Watch } from '../watch/watch.js';
 import type { Attempt } from '../work/attempt.js';
 import { History } from '../work/history.js';
+import { Meetings } from '../work/meetings.js';
 import { perform } from '../work/performer.js';
 import { Client } from './client.js';
 import { Machine } from './machine.js';
@@ -37,6 +38,7 @@ export class World {
   readonly attempts: Map<string, Attempt> = new Map();
   readonly history: History;
   readonly watch: Watch;
+  readonly meetings: Meetings = new Meetings();
   readonly violations: Violation[] = [];
   /** Attempts of living processes that are not over. */
   open = 0;
@@ -171,6 +173,8 @@ export class World {
   #queued({ id, key: k }: Acquire, ticket: number): void {
     const attempt = this.watch.attempt(id);
     if (attempt === undefined || attempt.over || attempt.ticket === ticket) return;
+    // after a wait at a condition, the history knows it by another name
+    if (attempt.task.face === 'consume' && attempt.lease !== undefined) return;
     attempt.ticket = ticket;
     const what = { e: 'queued', k, a: attempt.name, ticket } as const;
     this.history.note(this.scheduler.now, attempt.client.name, what);
