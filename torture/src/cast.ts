@@ -4,10 +4,6 @@ import type { Random } from 'holdfast-trials/support/random';
 import { CLIENTS, type ClientName, type Given } from './settings.js';
 import { type Lane, note, type Stage } from './stage.js';
 
-/** Longest time to come back to work after the last fault, and then to an end. */
-const RECOVERY_MS = 60_000;
-const FINISH_MS = 60_000;
-
 /** One of the processes, over the generations. */
 export class Actor {
   readonly index: number;
@@ -42,6 +38,14 @@ export class Actor {
   }
 }
 
+interface About {
+  readonly seed: number;
+  readonly tasks: number;
+  readonly fault: string | undefined;
+  /** Longest time in ms to come back to work after the last fault, and then to an end. */
+  readonly patience: number;
+}
+
 /** All of them. */
 export class Cast {
   readonly actors: readonly Actor[];
@@ -53,12 +57,14 @@ export class Cast {
   readonly seed: number;
   readonly tasks: number;
   readonly fault: string | undefined;
+  readonly #patience: number;
 
-  constructor(stage: Stage, about: { seed: number; tasks: number; fault: string | undefined }) {
+  constructor(stage: Stage, about: About) {
     this.stage = stage;
     this.seed = about.seed;
     this.tasks = about.tasks;
     this.fault = about.fault;
+    this.#patience = about.patience;
     this.actors = stage.lanes.map((lane, index) => new Actor(index, lane));
   }
 
@@ -83,7 +89,7 @@ export class Cast {
     const recovered = async ({ worker, name }: Actor): Promise<void> => {
       try {
         await worker.send({ type: 'calm' });
-        await worker.next('recovered', { within: RECOVERY_MS });
+        await worker.next('recovered', { within: this.#patience });
       } catch (error) {
         this.problems.push(`${name} did not recover: ${String(error)}`);
       }
@@ -96,7 +102,7 @@ export class Cast {
     const end = async ({ worker, name }: Actor): Promise<void> => {
       try {
         await worker.send({ type: 'finish' });
-        await worker.next('finished', { within: FINISH_MS });
+        await worker.next('finished', { within: this.#patience });
         const { code } = await worker.exited;
         if (code !== 0) this.problems.push(`${name} ended with ${code}`);
       } catch (error) {

@@ -10,6 +10,7 @@ import { ALL, type CheckName, type HistoryEvent, readEvents, violations } from '
 import { Holdfast } from 'holdfast';
 import { type ServerName, until } from 'holdfast-testkit';
 import { connect } from 'holdfast-trials/support/clients';
+import { monotonic } from 'holdfast-trials/support/overlaps';
 import type { Problems } from 'holdfast-trials/support/problems';
 import { Cast } from './cast.js';
 import { failovers } from './faults/failover.js';
@@ -36,6 +37,8 @@ export interface Parameters {
   readonly hosts?: boolean;
   /** A fault that is planted in the processes; the run has to find it. */
   readonly fault?: (typeof PLANTED)[number] | undefined;
+  /** Faults end as soon as something is violated, and who hangs is not waited for long. */
+  readonly hunt?: boolean;
 }
 
 export interface Outcome {
@@ -45,6 +48,8 @@ export interface Outcome {
   readonly excused: { readonly amnesia: number; readonly force: number };
   /** Faults that were drawn when they were not possible. */
   readonly skipped: readonly string[];
+  /** Of a hunt: after how many seconds something was found while faults happened. */
+  readonly foundAfter: number | undefined;
   /** What the faults of the network and the clock were made with. */
   readonly means: Readonly<Record<string, string>>;
 }
@@ -52,11 +57,19 @@ export interface Outcome {
 /** What a busy machine may add to a bound of the checker's. */
 const SLACK_MS = 30_000;
 const SEQUENCES_OF_PROCESSES = 2;
+const LOOK_EVERY_MS = 1000;
+const SETTLED_MS = 2000;
+const PATIENCE_MS = { run: 60_000, hunt: 20_000 } as const;
 
 export async function torture(parameters: Parameters): Promise<Outcome> {
-  const { server, seconds, seed, processes, tasks, folder, fault } = parameters;
+  const { server, seconds, seed, processes, tasks, folder, fault, hunt = false } = parameters;
   const stage = await makeStage(server, processes, folder, parameters.hosts ?? true);
-  const cast = new Cast(stage, { seed, tasks, fault });
+  const cast = new Cast(stage, {
+    seed,
+    tasks,
+    fault,
+    patience: PATIENCE_MS[hunt ? 'hunt' : 'run'],
+  });
   try {
     note(stage, { e: 'begin', ...OPTIONS, seed, slack: SLACK_MS });
     await cast.start();
@@ -67,43 +80,67 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
     for (let index = 1; index <= SEQUENCES_OF_PROCESSES; index++) {
       sequences.push(sequence(scene, faults, seed + index * 7919));
     }
+    const found = hunt ? lookOut(scene, folder) : undefined;
     await Promise.all(sequences);
+    const foundAfter = await found;
     note(stage, { e: 'calm' });
     await cast.recover();
     await cast.finish();
     await look(stage);
     note(stage, { e: 'end' });
     await cast.close();
-    return outcomeOf(parameters, stage, cast, scene);
+    return { ...outcomeOf(parameters, stage, cast, scene), foundAfter };
   } finally {
     await cast.close();
     await stage.close();
   }
 }
 
+/**
+ * Ends the faults when the judge finds something. It looks at what happened a while ago: a loss of
+ * memory that excuses an overlap is put on record after it.
+ */
+async function lookOut(scene: Scene, folder: string): Promise<number | undefined> {
+  const from = monotonic();
+  while (!scene.over) {
+    await scene.sleep(LOOK_EVERY_MS);
+    const till = monotonic() - SETTLED_MS;
+    const known = eventsIn(folder).filter(({ t, e }) => t < till || e === 'amnesia');
+    if (judge(known).problems.total === 0) continue;
+    scene.stop();
+    return (till - from) / 1000;
+  }
+  return undefined;
+}
+
 /** What is left in the store when all are done; those who were killed may hold for one ttl. */
 async function look(stage: Stage): Promise<void> {
   const { client, close } = await connect('ioredis-6', stage.main.url);
   const holdfast = new Holdfast(client, OPTIONS);
-  for (const k of Object.keys(KEYS)) {
+  const lookAt = async (k: string): Promise<void> => {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
     await until(free, { within: 30_000, every: 50 }).catch(() => undefined);
     const info = await holdfast.inspect(k);
     const holders = (info?.holders ?? []).map(({ id, fence }) => ({ id, fence, weight: 1 }));
     note(stage, { e: 'seen', k, holders, waiters: (info?.waiters ?? []).map(({ id }) => id) });
-  }
+  };
+  await Promise.all(Object.keys(KEYS).map(lookAt));
   await holdfast.close();
   close();
 }
 
-/** What the histories of a folder say. */
-export function readOutcome(folder: string): Pick<Outcome, Read> {
+function eventsIn(folder: string): HistoryEvent[] {
   const events: HistoryEvent[] = [];
   for (const file of readdirSync(folder)) {
     if (!file.endsWith('.jsonl')) continue;
     for (const event of readEvents(join(folder, file))) events.push(event);
   }
-  events.sort((a, b) => a.t - b.t);
+  return events.sort((a, b) => a.t - b.t);
+}
+
+/** What the histories of a folder say. */
+export function readOutcome(folder: string): Pick<Outcome, Read> {
+  const events = eventsIn(folder);
   const judgement = judge(events);
   for (const { check, text, excused } of violations(events, ALL)) {
     if (!excused && CHECKED.has(check)) judgement.problems.add(check, text);
@@ -122,7 +159,12 @@ const CHECKED: ReadonlySet<CheckName> = new Set<CheckName>([
 
 type Read = 'events' | 'problems' | 'excused';
 
-function outcomeOf(parameters: Parameters, stage: Stage, cast: Cast, scene: Scene): Outcome {
+function outcomeOf(
+  parameters: Parameters,
+  stage: Stage,
+  cast: Cast,
+  scene: Scene,
+): Omit<Outcome, 'foundAfter'> {
   const read = readOutcome(parameters.folder);
   const { problems } = read;
   for (const problem of cast.problems) problems.add('process', problem);

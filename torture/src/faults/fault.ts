@@ -16,7 +16,7 @@ export class Scene {
   lostAt = 0;
 
   /** When the last fault ends, of `performance.now()`. */
-  readonly #end: number;
+  #end: number;
 
   constructor(stage: Stage, cast: Cast, ms: number) {
     this.stage = stage;
@@ -26,6 +26,11 @@ export class Scene {
 
   get over(): boolean {
     return performance.now() >= this.#end;
+  }
+
+  /** No more faults from here on. */
+  stop(): void {
+    this.#end = Math.min(this.#end, performance.now());
   }
 
   /** What a fault does most of the time; the end of the run cuts it short. */

@@ -1,14 +1,15 @@
 /** A process of the torture: locks until it is told to finish, or is killed. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Holdfast } from 'holdfast';
 import { between, randomFrom } from 'holdfast-trials/support/random';
 import { Resource } from 'holdfast-trials/support/resource';
 import { given, say, told } from 'holdfast-trials/support/workers';
 import { type Given, historyOf, OPTIONS } from '../settings.js';
 import { connect } from './connect.js';
+import { loadLibrary } from './library.js';
 import { Sections } from './sections.js';
 
 const all = given<Given>();
+const { Holdfast } = await loadLibrary();
 
 /** Now and then an instance is closed, with whatever it holds and waits for, and followed. */
 async function replace(sections: Sections, client: object): Promise<void> {

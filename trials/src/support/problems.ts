@@ -23,6 +23,11 @@ export class Problems {
     return [...this.#kinds.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
+  /** The kinds that there were. */
+  get kinds(): string[] {
+    return [...this.#kinds.keys()];
+  }
+
   /** One line for each that is shown, the kind first. */
   list(): string[] {
     return [...this.#kinds].flatMap(([kind, { count, shown }]) =>
