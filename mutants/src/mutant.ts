@@ -1,11 +1,13 @@
 /** A mistake that can be planted into the compiled library. */
 
-/** One replacement of text; `find` is there exactly once. */
+/** One replacement of text; `find` is there exactly once, unless `every`. */
 export interface Edit {
   /** Below `packages/holdfast/dist`. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+  /** In each place: scripts have what they share in common. */
+  readonly every?: true;
 }
 
 export interface Mutant {

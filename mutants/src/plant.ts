@@ -1,4 +1,5 @@
 /** Makes a copy of the compiled library with a mistake in it. */
+import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +7,9 @@ import { fileURLToPath } from 'node:url';
 import type { Edit, Mutant } from './mutant.js';
 
 const DIST: string = fileURLToPath(new URL('../../packages/holdfast/dist', import.meta.url));
+
+/** Below `dist`: the texts of the scripts, each with the name that the server gives it. */
+export const SCRIPTS = 'store/redis/generated/scripts.js';
 
 /** Runs something with the folder of a mutated copy, which is gone afterwards. */
 export async function withMutant<Result>(
@@ -18,22 +22,33 @@ export async function withMutant<Result>(
     const dist = join(folder, 'dist');
     cpSync(DIST, dist, { recursive: true, filter: (path) => !path.endsWith('.map') });
     for (const edit of mutant?.edits ?? []) plant(dist, mutant?.name ?? '', edit);
+    nameScripts(join(dist, SCRIPTS));
     return await work(dist);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function plant(folder: string, name: string, { file, find, replace }: Edit): void {
+function plant(folder: string, name: string, { file, find, replace, every }: Edit): void {
   const path = join(folder, file);
   const text = readFileSync(path, 'utf8');
   const matches = text.split(find).length - 1;
-  if (matches !== 1) {
+  if (every ? matches === 0 : matches !== 1) {
     const where = `${file} has ${matches} places like ${JSON.stringify(find)}`;
     throw new Error(`the mutant "${name}" fits the library no more: ${where}`);
   }
   writeFileSync(
     path,
-    text.replace(find, () => replace),
+    text.replaceAll(find, () => replace),
   );
+}
+
+/** A script is called by the hash of its text, which an edit changes. */
+function nameScripts(path: string): void {
+  const each = /(sha: ')[0-9a-f]{40}('[^`]*source: `)([^`]*)`/g;
+  const named = (_: string, before: string, between: string, source: string): string => {
+    const sha = createHash('sha1').update(source).digest('hex');
+    return `${before}${sha}${between}${source}\``;
+  };
+  writeFileSync(path, readFileSync(path, 'utf8').replace(each, named));
 }

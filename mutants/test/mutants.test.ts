@@ -2,10 +2,14 @@
  * A share of the catalogue: every mistake that is found quickly is found, and the library as it is
  * passes the same seeds. It runs what was compiled; `npm run mutants` runs all of it.
  */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from '../src/catalogue/all.js';
+import { BEYOND, TORTURED } from '../src/catalogue/torture.js';
 import { hunt } from '../src/hunt.js';
-import { withMutant } from '../src/plant.js';
+import { SCRIPTS, withMutant } from '../src/plant.js';
 
 const SEEDS = { from: 1, seeds: 60, limit: 20_000 };
 const LIMIT_MS = 120_000;
@@ -33,11 +37,40 @@ describe('the simulator finds', () => {
   );
 });
 
-it('every mutant fits the library, and the names are different', async () => {
-  for (const mutant of MUTANTS) await withMutant(mutant, () => Promise.resolve());
-  expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
-  expect(MUTANTS.length).toBeGreaterThanOrEqual(15);
-});
+it(
+  'every mutant fits the library, and the names are different',
+  async () => {
+    for (const mutant of MUTANTS) await withMutant(mutant, () => Promise.resolve());
+    expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
+    expect(MUTANTS.length).toBeGreaterThanOrEqual(15);
+  },
+  LIMIT_MS,
+);
+
+it(
+  'every mutant of the torture fits, and its scripts are called by their own hashes',
+  async () => {
+    const each = /name: '(\w+)',\s*sha: '([^']+)'[^`]*source: `([^`]*)`/g;
+    const names = new Set<string | undefined>();
+    for (const mutant of [undefined, ...TORTURED]) {
+      await withMutant(mutant, (folder) => {
+        const scripts = [...readFileSync(join(folder, SCRIPTS), 'utf8').matchAll(each)];
+        expect(scripts.length).toBeGreaterThan(5);
+        for (const [, name, sha, source = ''] of scripts) {
+          expect(sha, name).toBe(createHash('sha1').update(source).digest('hex'));
+          if (mutant === undefined) names.add(sha);
+        }
+        const changed = scripts.some(([, , sha]) => !names.has(sha));
+        const meant = mutant?.edits.some(({ file }) => file === SCRIPTS) ?? false;
+        expect(changed, mutant?.name).toBe(meant);
+        return Promise.resolve();
+      });
+    }
+    const all = [...TORTURED.map(({ name }) => name), ...Object.keys(BEYOND)];
+    expect(all.sort()).toEqual(MUTANTS.map(({ name }) => name).sort());
+  },
+  LIMIT_MS,
+);
 
 it('a mutant that fits no more says so', async () => {
   const edits = [{ file: 'index.js', find: 'no such text', replace: '' }];
