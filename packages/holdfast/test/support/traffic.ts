@@ -43,7 +43,6 @@ export const KEYS: readonly string[] = Object.keys(CAPACITY);
 const RETENTION = 86_400_000;
 /** Ids of each key, before new ones are made. */
 const POOL = 12;
-
 const NEWCOMER: Pointer = { who: 'newcomer', pick: 0 };
 
 type Weighted = readonly (readonly [weight: number, who: Pointer['who']])[];
@@ -211,10 +210,9 @@ export function commandOf(
   const { command } = one;
   if (one.literal === true) return command;
   const at = (to: Pointer): string => idOf(to, resource);
-  const notParked = (to: Pointer): string => {
-    const id = at(to);
-    return resource?.parking.get(id) === undefined ? id : idOf(NEWCOMER, resource);
-  };
+  const parked = (id: string): boolean => resource?.parking.get(id) !== undefined;
+  const notParked = (to: Pointer): string =>
+    [at(to), ...poolFrom(to.pick)].find((id) => !parked(id)) as string;
   switch (command.op) {
     case 'acquire': {
       const who = notParked(one.id);
@@ -259,20 +257,22 @@ function ownerOf(id: string): string {
   return number > POOL / 2 ? `o${number % 2}` : '';
 }
 
-/** Who is parked keeps the owner of the lease that was given up for it. */
+/** Who is parked keeps the owner of its lease; who has left an owner's lease does not return. */
 function parkedAs(to: Pointer, id: string, resource: Resource | undefined): string {
-  const alike = (one: string): boolean => ownerOf(one) === ownerOf(id);
+  const spent = (one: string): boolean => resource?.holders.get(one)?.holds.has(one) === false;
+  const fit = (one: string): boolean =>
+    ownerOf(one) === ownerOf(id) && (ownerOf(one) === '' || !spent(one));
   const as = idOf(to, resource);
-  return alike(as) ? as : idOf(NEWCOMER, resource, poolFrom(to.pick).filter(alike));
+  return fit(as) ? as : (poolFrom(to.pick).find(fit) ?? id);
 }
 
 function poolFrom(pick: number): string[] {
   return Array.from({ length: POOL }, (_, index) => `a${((index + pick) % POOL) + 1}`);
 }
 
-function idOf(to: Pointer, resource: Resource | undefined, pool = poolFrom(to.pick)): string {
-  const { who, pick } = to;
+function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {
   if (who === 'nobody') return '';
+  const pool = poolFrom(pick);
   const candidates = resource === undefined ? [] : candidatesFor(who, resource, pool);
   return candidates[pick % candidates.length] ?? (pool[0] as string);
 }
