@@ -47,6 +47,8 @@ export interface Ask {
   readonly wait?: number;
   /** Acquisitions of one owner share a lease, and its fence. */
   readonly owner?: string;
+  /** It came back from a condition: since when it was in the queue is not known. */
+  readonly back?: boolean;
 }
 
 /** The store has put the attempt into its queue, with this ticket. */
@@ -206,6 +208,7 @@ const TIME = ['a finite number', isTime] as const;
 const POSITIVE = ['a whole number from 1', isPositive] as const;
 const FLAG = ['true or false', isFlag] as const;
 const MAYBE_TEXT = ['left out or a non-empty string', isOptional(isText)] as const;
+const MAYBE_FLAG = ['left out, true or false', isOptional(isFlag)] as const;
 const MAYBE_TIME = ['left out or a finite number', isOptional(isTime)] as const;
 
 const STAMP: Fields = { t: TIME, p: TEXT };
@@ -219,12 +222,12 @@ const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
   },
   ask: {
     ...{ ...ATTEMPT, weight: POSITIVE, capacity: POSITIVE, fair: FLAG },
-    ...{ wait: MAYBE_TIME, owner: MAYBE_TEXT },
+    ...{ wait: MAYBE_TIME, owner: MAYBE_TEXT, back: MAYBE_FLAG },
   },
   queued: { ...ATTEMPT, ticket: POSITIVE },
   grant: {
     ...{ ...ATTEMPT, id: TEXT, fence: POSITIVE },
-    held: ['left out, true or false', isOptional(isFlag)],
+    held: MAYBE_FLAG,
   },
   fail: { ...ATTEMPT, code: ['null or a string', (value) => value === null || isText(value)] },
   hold: ATTEMPT,

@@ -14,9 +14,9 @@
  * Excused where the attempt may have lost its turn, and got its place back: a fault or a forced
  * release came during the wait, its process stood still for a good part of a claim window, or
  * messages take as long as that. A fault is felt for a request's time,
- * a claim window and `slack` longer. A hold that joins its owner's lease overtakes nobody.
- * Attempts that gave up are not
- * judged: whether they were granted is not known.
+ * a claim window and `slack` longer. A hold that joins its owner's lease overtakes nobody, nor does
+ * who came back from a condition. Attempts that gave up are not judged: whether they were granted
+ * is not known.
  */
 import type { Attempt } from '../attempts.js';
 import type { Check, Context, Observer } from '../judge.js';
@@ -149,6 +149,6 @@ class Order implements Observer {
 }
 
 function overtakes({ ask, askAt, ticket }: Attempt, waiting: Waiting): boolean {
-  if (ask.owner !== undefined) return false;
+  if (ask.owner !== undefined || ask.back === true) return false;
   return ticket === 0 ? askAt > waiting.queuedAt : ticket > waiting.ticket;
 }

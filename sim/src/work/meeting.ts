@@ -179,7 +179,7 @@ class Meeting {
       this.#note({ e: 'released', ...this.#about, outcome });
       this.#rename();
       if (lease.held && lease.id !== id) {
-        this.#ask();
+        this.#ask({ back: true });
         this.#granted(lease);
       }
     }
@@ -230,9 +230,9 @@ class Meeting {
     if (lease.held) this.#world.report('zombie', this.#task.key, `${this.#name} still holds`);
   }
 
-  #ask(): void {
+  #ask(more: { back?: boolean } = {}): void {
     const { fair } = this.#task;
-    this.#note({ e: 'ask', ...this.#about, weight: 1, capacity: 1, fair });
+    this.#note({ e: 'ask', ...this.#about, weight: 1, capacity: 1, fair, ...more });
   }
 
   #granted(lease: Lease): void {
