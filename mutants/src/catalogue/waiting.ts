@@ -35,7 +35,7 @@ export const WAITING: readonly Mutant[] = [
     mistake: 'a grant that comes after its request was given up is not given back',
     edits: [
       room('this.#withdraw(waiter, true);', ''),
-      room('this.givenUp.withdraw(what, this.#settings.claimWindow, false);', ''),
+      room('this.givenUp.withdraw(what, left, false);', ''),
     ],
     rare: true,
   },

@@ -20,8 +20,8 @@ export interface HoldfastOptions {
   readonly renew?: boolean;
   /**
    * Length that a lease granted to a waiter starts with, if shorter than `ttl`; renewal extends it.
-   * It is what a frozen waiter costs the queue, and how often waiters look after their queue. 20 to
-   * 60,000; default 1,000.
+   * It is what a frozen waiter costs the queue, and how often waiters look after their queue. A
+   * lease with `renew: false` starts with its whole `ttl`. 20 to 60,000; default 1,000.
    */
   readonly claimWindow?: number;
   /**

@@ -34,7 +34,10 @@ export interface Acquire {
   readonly capacity: number;
   /** Length of the lease in ms. */
   readonly ttl: number;
-  /** Length in ms that a lease granted by push starts with, if that is shorter than `ttl`. */
+  /**
+   * Length in ms that a lease granted by push starts with, if that is shorter than `ttl`. It is the
+   * ttl of a lease that its holder does not renew.
+   */
   readonly claim: number;
   /** True if this acquisition waits in strict order: while it does, nobody is given passes. */
   readonly fair: boolean;

@@ -147,8 +147,8 @@ export class Asker {
       weight,
       capacity,
       ttl: terms.ttl,
-      // what nobody here renews has to be granted whole
-      claim: wanted.stays === true ? terms.ttl : Math.min(settings.claimWindow, terms.ttl),
+      // a lease that is not renewed has its whole ttl from the start
+      claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,
       fair: terms.fair,
       passes: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,
       channel: this.#wake.channel,

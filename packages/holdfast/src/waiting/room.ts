@@ -234,7 +234,7 @@ export class Room implements Hearing {
     }
     const waiter = this.#waiters.get(push.id);
     if (waiter === undefined) {
-      this.#refuse(push.id);
+      this.#refuse(push.id, push.left / 1000);
       return;
     }
     const now = this.#clock.now();
@@ -251,10 +251,10 @@ export class Room implements Hearing {
   }
 
   /** A grant finds nobody: its acquisition was given up, unless it was granted here already. */
-  #refuse(id: string): void {
+  #refuse(id: string, left: number): void {
     const what = this.givenUp.find(id);
     if (what === undefined || this.#keeper.find(id) !== undefined) return;
-    this.givenUp.withdraw(what, this.#settings.claimWindow, false);
+    this.givenUp.withdraw(what, left, false);
   }
 
   /** Pushes may have been lost, and the store should know the channel. */

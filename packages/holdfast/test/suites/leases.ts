@@ -5,9 +5,11 @@ import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, unused } from './helpers.js';
 import { leaseFences } from './leases-fences.js';
+import { fixedLeases } from './leases-fixed.js';
 
 export function leaseSuite(backend: Backend): void {
   describe('renewal', () => renewal(backend));
+  describe('without renewal', () => fixedLeases(backend));
   describe('extension', () => extension(backend));
   describe('warning', () => warning(backend));
   describe('end', () => ending(backend));
