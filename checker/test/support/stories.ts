@@ -82,6 +82,21 @@ export const GOOD: readonly Case[] = [
     name: 'a wait that ended a little late',
     story: `0 p1 ask a wait=50${turn('p2', 'b', 1, 1)}\n90 p1 fail a HOLDFAST_TIMEOUT`,
   },
+  {
+    name: 'a write noted 1.8 ms after one with a greater fence, while both were on their way',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 3, 2)}
+      5 p2 use b 2 sent=4.5\n6.8 p1 use a 1 sent=1.5`,
+  },
+  {
+    name: 'a write noted after one with a greater fence, which the resource took later',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 3, 2)}
+      5 p2 use b 2 sent=4.5 at=2\n6.8 p1 use a 1 sent=1.5 at=1`,
+  },
+  {
+    name: 'a write noted after one with a greater fence, without the moment of its sending',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 3, 2)}
+      5 p2 use b 2\n6.8 p1 use a 1`,
+  },
 ].map((each) => ({ ...each, finds: each.name.startsWith('a fair') ? ['order (excused)'] : [] }));
 
 export const BAD: readonly Case[] = [
@@ -144,9 +159,27 @@ export const BAD: readonly Case[] = [
     finds: ['fence'],
   },
   {
-    name: 'a late writer that is let in',
+    name: 'a late write that is accepted',
     story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 10, 2)}
-      12 p2 use b 2\n20 p1 use a 1`,
+      12 p2 use b 2 sent=11\n20 p1 use a 1 sent=13`,
+    finds: ['use'],
+  },
+  {
+    name: 'a late write that is accepted, after the last of three',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 10, 2)}
+      12 p2 use b 2 sent=11\n14 p2 use b 2 sent=13\n15 p2 use b 2 sent=14\n20 p1 use a 1 sent=13`,
+    finds: ['use'],
+  },
+  {
+    name: 'a smaller fence at a later place in the order of the resource, answered first',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 10, 2)}
+      12 p1 use a 1 sent=2 at=8\n13 p2 use b 2 sent=11 at=7`,
+    finds: ['use'],
+  },
+  {
+    name: 'a smaller fence at a later place in the order of the resource, answered last',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 lost a${turn('p2', 'b', 10, 2)}
+      12 p2 use b 2 sent=11 at=7\n13 p1 use a 1 sent=2 at=8`,
     finds: ['use'],
   },
   {

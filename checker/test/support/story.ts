@@ -44,7 +44,7 @@ function fields(e: string, [first = '', second, ...rest]: string[]): object {
     case 'released':
       return { ...about, outcome: second };
     case 'use':
-      return { ...about, fence: Number(second), accepted: rest[0] !== 'refused' };
+      return { ...about, fence: Number(second), accepted: true, ...options(rest) };
     case 'hold':
     case 'release':
     case 'lost':

@@ -50,6 +50,8 @@ export class World {
   readonly #trace: Trace | undefined;
   readonly #disturbances = new Map<string, number>();
   readonly #lives = new Map<string, number>();
+  /** Writes that the resource has taken or refused. */
+  #writes = 0;
   readonly #fences = new Map<string, number>();
 
   constructor(plan: Plan, library: Library, print: ((line: string) => void) | undefined) {
@@ -153,8 +155,10 @@ export class World {
     this.scheduler.at(client.process.time + late, () => {
       const accepted = fence >= (this.#fences.get(task.key) ?? 0);
       if (accepted) this.#fences.set(task.key, fence);
-      const what = { e: 'use', k: task.key, a: task.name, fence, accepted } as const;
-      this.history.note(this.scheduler.now, client.name, what);
+      const sent = this.scheduler.now;
+      this.#writes += 1;
+      const about = { k: task.key, a: task.name, fence, accepted };
+      this.history.note(sent, client.name, { e: 'use', ...about, sent, at: this.#writes });
     });
     return Promise.resolve();
   }
