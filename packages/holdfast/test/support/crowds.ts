@@ -49,6 +49,18 @@ const all = { weight: 2000, owner: '' };
 
 export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
   [
+    'a resize that lets a waiter of the same owner join the lease',
+    [
+      literally(asking('long', { weight: 1000, ttl: 5000 })),
+      literally(asking('short', { weight: 1000, ttl: 10 })),
+      literally(asking('own', { owner: 'o' })),
+      literally(asking('ahead', { weight: 1000 })),
+      literally(asking('joins', { owner: 'o' })),
+      literally(release('long')),
+      literally({ op: 'resize', key, id: 'own', weight: 1, fence: 0, retention }, 10_000),
+    ],
+  ],
+  [
     'more leases that expire at once than one command removes',
     [
       ...many(() => ({})),

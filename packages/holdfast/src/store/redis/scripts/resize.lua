@@ -35,4 +35,6 @@ local status = held and weigh(held) or 'absent'
 serve('')
 flush()
 if not held then return { status, now, 0, 0 } end
+-- read again: a waiter of the same owner may have joined and extended the lease
+held = lease_of(id)
 return { status, now, held.fence, held.expires - now }
