@@ -9,6 +9,8 @@ export interface Exploration {
   readonly minutes: number;
   /** Failed seeds after which it is enough. */
   readonly failures: number;
+  /** Kinds of violations that are not looked for. */
+  readonly ignores: readonly string[];
 }
 
 export async function explore(library: Library, how: Exploration): Promise<boolean> {
@@ -22,7 +24,7 @@ export async function explore(library: Library, how: Exploration): Promise<boole
   let [seeds, grants, time, events, failures] = [0, 0, 0, 0, 0];
   while (seeds < how.seeds && minutes() < how.minutes && failures < how.failures) {
     const seed = how.from + seeds;
-    const plan = planOf(seed);
+    const plan = { ...planOf(seed), ignores: how.ignores };
     const result = await run(plan, library);
     seeds += 1;
     grants += result.grants;

@@ -4,6 +4,7 @@
  *   npm run sim -- --seeds 1000 [--from 1]     explores that many seeds, from the first one
  *   npm run sim -- --minutes 1                 explores for as long
  *   npm run sim -- --seeds 1000 --failures 1   stops at the first violation
+ *   npm run sim -- --ignore short,long         does not look for violations of these kinds
  *   npm run sim -- --seed 17 [--trace]         runs one, and prints what happens in it
  *   npm run sim -- --seed 17 --reduce          cuts it down to what still fails, and prints that
  *   npm run sim -- --seed 17 --history FILE    writes its history for the checker
@@ -19,7 +20,7 @@ import { parseArgs } from 'node:util';
 import { explore } from './explore.js';
 import { type Library, loadLibrary } from './library.js';
 import { planOf } from './plan/generate.js';
-import type { Plan } from './plan/plan.js';
+import { AWAITED, type Plan } from './plan/plan.js';
 import { reduce } from './reduce.js';
 import { run } from './run.js';
 
@@ -74,6 +75,7 @@ async function main(): Promise<void> {
       history: { type: 'string' },
       save: { type: 'string' },
       plan: { type: 'string' },
+      ignore: { type: 'string', default: AWAITED.join() },
     },
   });
   const library = await loadLibrary();
@@ -81,15 +83,17 @@ async function main(): Promise<void> {
   let plan: Plan | undefined;
   if (values.plan !== undefined) plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
   else if (values.seed !== undefined) plan = planOf(Number(values.seed));
+  const ignores = values.ignore.split(',');
   const ok =
     plan === undefined
       ? await explore(library, {
           from: Number(values.from),
           seeds: values.minutes === undefined ? Number(values.seeds ?? 100) : Infinity,
           failures: Number(values.failures),
+          ignores,
           minutes: values.minutes === undefined ? Infinity : Number(values.minutes),
         })
-      : await one(library, plan, { trace, reduce: reduces, history, save });
+      : await one(library, { ...plan, ignores }, { trace, reduce: reduces, history, save });
   process.exitCode = ok ? 0 : 1;
 }
 

@@ -72,7 +72,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     file: 'waiting/echoes.js',
     from: 'if (this.#stopped || ',
     to: 'if (true || ',
-    shown: 'late-copy.json',
+    shown: few(1),
     as: /ghost/,
   },
   'leaves the pause between two tries when it is closed': {

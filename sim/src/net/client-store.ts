@@ -60,6 +60,8 @@ export class ClientStore implements Store {
   #connections = 0;
   #numbers = 0;
   #attempt = 0;
+  /** When the last command of a key was answered, by a reply. */
+  readonly #answeredAt = new Map<string, number>();
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
@@ -70,6 +72,11 @@ export class ClientStore implements Store {
   get connections(): Connection[] {
     const own = this.#connection === undefined ? [] : [this.#connection];
     return [...own, ...[...this.subscriptions].flatMap((one) => one.connection ?? [])];
+  }
+
+  /** When the server last answered a command of a key here; a refusal is no answer. */
+  answeredAt(key: string): number {
+    return this.#answeredAt.get(key) ?? Number.NEGATIVE_INFINITY;
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
@@ -153,8 +160,10 @@ export class ClientStore implements Store {
     this.#pending.delete(number);
     const { process, trace } = this.#parts;
     trace?.(() => `${process.name} <- ${shortly(pending.command)}: ${statusOf(answer)}`);
-    if ('reply' in answer) pending.resolve(answer.reply);
-    else pending.reject(new this.#parts.library.StoreFailure(answer.error, true, undefined));
+    if ('reply' in answer) {
+      this.#answeredAt.set(pending.command.key, process.time);
+      pending.resolve(answer.reply);
+    } else pending.reject(new this.#parts.library.StoreFailure(answer.error, true, undefined));
   }
 
   #connect(): void {

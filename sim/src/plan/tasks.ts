@@ -65,6 +65,7 @@ function task(random: Random, scene: Scene, mix: Mix, name: string, at: number):
     wait: limited ? Math.round(usual * random.spread(0.01, 10)) : undefined,
     abort: random.chance(mix.aborted) ? usual * random.spread(0.001, 5) : undefined,
     steps: stepsOf(random, hold, usual),
+    enters: how === 'reenter',
   };
 }
 

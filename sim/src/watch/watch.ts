@@ -21,6 +21,9 @@ import type { World } from '../world/world.js';
 /** A queue of so few is served as a whole by one command. */
 const QUEUE_SMALL = 20;
 
+/** What the label of a run inside another run of the same lock ends with. */
+export const INNER = '/inner';
+
 interface Key {
   readonly name: string;
   /** Acquisitions here that were granted and are not over. */
@@ -218,6 +221,13 @@ export class Watch {
   /** Whose acquisition this is. */
   attempt(id: string): Attempt | undefined {
     return this.#world.attempts.get(this.#attempts.get(id) ?? '');
+  }
+
+  /** Whose reentrant run the acquisition is inside of. */
+  outerOf(id: string): Attempt | undefined {
+    const label = this.#attempts.get(id) ?? '';
+    if (!label.endsWith(INNER)) return undefined;
+    return this.#world.attempts.get(label.slice(0, -INNER.length));
   }
 
   /** Nothing was in the way of its process for as long as something may be free. */

@@ -14,6 +14,8 @@ export class Attempt {
   lease: Lease | undefined;
   /** When it wanted nothing any more. */
   overAt: number = Number.POSITIVE_INFINITY;
+  /** When it was asked for. */
+  readonly askedAt: number;
   lost = false;
   /** Its place in the store's queue, as it was last told. */
   ticket = 0;
@@ -23,6 +25,7 @@ export class Attempt {
   constructor(task: TaskPlan, client: Client) {
     this.task = task;
     this.client = client;
+    this.askedAt = client.process.time;
   }
 
   get name(): string {

@@ -5,11 +5,18 @@
 import type { Happening } from 'holdfast-checker';
 import type { AcquireOptions, Lease } from '../../../packages/holdfast/dist/index.js';
 import type { Step, TaskPlan } from '../plan/plan.js';
+import { INNER } from '../watch/watch.js';
 import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
 import { Attempt } from './attempt.js';
-import { lockOf } from './locks.js';
+import { type Lock, lockOf } from './locks.js';
 import { meet, meets } from './meeting.js';
+
+/** How an acquisition may end that gets nothing. */
+const REFUSALS: readonly string[] = [
+  ...['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED'],
+  ...['HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'],
+];
 
 export function perform(world: World, client: Client, task: TaskPlan): void {
   const attempt = new Attempt(task, client);
@@ -75,6 +82,7 @@ class Performer {
       : lock.acquire(options));
     if (lease === null) {
       this.#note({ e: 'fail', ...this.#about, code: null });
+      this.#blames('null');
       return;
     }
     await this.#work(lease);
@@ -89,9 +97,8 @@ class Performer {
     try {
       await lock.run(async (given) => {
         const lease = given as Lease;
-        await this.#work(lease);
-        // a reentrant run inside asks nobody, and a lost one would wait for itself
-        if (reentrant && lease.held) await lock.run(() => this.#client.process.turn());
+        await this.#work(lease, reentrant && this.#task.enters ? lock : undefined);
+        if (reentrant && !this.#task.enters && lease.held) await this.#enter(lock, lease);
         this.#note({ e: 'release', ...this.#about });
       }, this.#options());
     } catch (error) {
@@ -100,6 +107,19 @@ class Performer {
       outcome = 'lost';
     }
     this.#note({ e: 'released', ...this.#about, outcome });
+  }
+
+  /** A run inside needs no answer of the store: also when its machine's clock was just set. */
+  async #enter(lock: Lock, lease: Lease): Promise<void> {
+    if (lease.signal.aborted) return;
+    // such a run would wait for its own outer lease
+    if (this.#world.plan.ignores?.includes('deadlock') && !lease.held) return;
+    const label = `${this.#task.name}${INNER}`;
+    try {
+      await lock.run(() => this.#client.process.turn(), { label });
+    } catch (error) {
+      this.#expect(error, ['HOLDFAST_LOST', ...REFUSALS]);
+    }
   }
 
   #options(): AcquireOptions {
@@ -118,7 +138,7 @@ class Performer {
     };
   }
 
-  async #work(lease: Lease): Promise<void> {
+  async #work(lease: Lease, lock?: Lock): Promise<void> {
     const { key, steps } = this.#task;
     this.#attempt.lease = lease;
     const { id, fence, held } = lease;
@@ -128,6 +148,7 @@ class Performer {
     if (lease.signal.aborted) this.#lose();
     for (const step of steps) {
       await this.#step(lease, step);
+      if (lock !== undefined) await this.#enter(lock, lease);
       if (!this.#holds(lease)) break;
     }
     this.#world.watch.visit(key);
@@ -149,7 +170,9 @@ class Performer {
         try {
           await lease[step.do](step.ms);
         } catch (error) {
-          this.#expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN', 'HOLDFAST_BAD_OPTION']);
+          const codes = ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN', 'HOLDFAST_BAD_OPTION'];
+          const code = this.#expect(error, codes);
+          if (code === 'HOLDFAST_LOST' && !lease.signal.aborted) this.#unlost(error);
         }
     }
   }
@@ -157,8 +180,23 @@ class Performer {
   #holds(lease: Lease): boolean {
     const { held } = lease;
     if (held) this.#note({ e: 'hold', ...this.#about });
-    else this.#lose();
-    return held;
+    else if (lease.signal.aborted) this.#lose();
+    else this.#doubt(lease);
+    return !lease.signal.aborted;
+  }
+
+  /** A lease whose signal has not aborted is not said to be lost. */
+  #doubt(lease: Lease): void {
+    try {
+      lease.assertHeld();
+    } catch (error) {
+      if (!lease.signal.aborted) this.#unlost(error);
+    }
+  }
+
+  #unlost(error: unknown): void {
+    const text = `${this.#task.name} has not lost its lease, and is told: ${String(error)}`;
+    this.#world.report('unlost', this.#task.key, text);
   }
 
   #lose(): void {
@@ -188,11 +226,16 @@ class Performer {
   }
 
   #fail(error: unknown): void {
-    const code = this.#expect(error, [
-      ...['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED'],
-      ...['HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'],
-    ]);
+    const code = this.#expect(error, REFUSALS);
     this.#note({ e: 'fail', ...this.#about, code });
+    if (code === 'HOLDFAST_TIMEOUT') this.#blames(code);
+  }
+
+  /** That another has the lock is said only if the store has said so. */
+  #blames(what: string): void {
+    const { key, name } = this.#task;
+    if (this.#client.store.answeredAt(key) >= this.#attempt.askedAt) return;
+    this.#world.report('blames', key, `${name} ended with ${what}, and the store did not answer`);
   }
 
   #over(): void {

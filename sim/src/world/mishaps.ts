@@ -156,13 +156,14 @@ export class Mishaps {
   }
 
   #restart(fault: FaultPlan & { kind: 'restart' }): void {
-    const { scheduler, server, watch, history } = this.#world;
+    const { scheduler, server, watch, promises, history } = this.#world;
     if (!server.up) return;
     server.crash(1000);
     this.#disturbAll(fault.ms + AFTERMATH_MS);
     scheduler.after(fault.ms, () => {
       if (fault.memory !== 'keeps') {
         watch.amnesia();
+        promises.amnesia();
         history.note(scheduler.now, '-', { e: 'amnesia' });
       }
       server.start(fault.memory, fault.ms + fault.lag);

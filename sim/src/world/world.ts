@@ -8,6 +8,7 @@ import type { Library } from '../library.js';
 import { Path } from '../net/path.js';
 import { Server } from '../net/server.js';
 import type { MachinePlan, Plan, ProcessPlan } from '../plan/plan.js';
+import { Promises } from '../watch/promises.js';
 import { Watch } from '../watch/watch.js';
 import type { Attempt } from '../work/attempt.js';
 import { History } from '../work/history.js';
@@ -38,6 +39,7 @@ export class World {
   readonly attempts: Map<string, Attempt> = new Map();
   readonly history: History;
   readonly watch: Watch;
+  readonly promises: Promises = new Promises(this);
   readonly meetings: Meetings = new Meetings();
   readonly violations: Violation[] = [];
   /** Attempts of living processes that are not over. */
@@ -68,9 +70,13 @@ export class World {
     this.server = new Server(library, scheduler, machineOf(plan.server), {
       random: this.#random.fork('server'),
       events: {
-        before: (command) => this.watch.before(command),
+        before: (command) => {
+          this.watch.before(command);
+          this.promises.before(command);
+        },
         after: (command, reply) => {
           this.watch.after(command);
+          this.promises.after(command, reply);
           if (command.op === 'acquire' && reply.status === 'queued') {
             this.#queued(command, reply.ticket);
           }
@@ -164,6 +170,7 @@ export class World {
   }
 
   report(kind: string, key: string, text: string, t: number = this.scheduler.now): void {
+    if (this.plan.ignores?.includes(kind)) return;
     const violation = { kind, t, key, text };
     this.violations.push(violation);
     this.#trace?.(() => `!! ${kind} ${key}: ${text}`);

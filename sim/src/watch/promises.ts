@@ -1,0 +1,154 @@
+/**
+ * What the store owes to one acquisition, asserted after each command:
+ *
+ * - `short`: a lease that is not renewed is granted with its whole length;
+ * - `long`: no lease is longer than its own acquisition asked for, whichever lease was there
+ *   before; so the next process waits for a dead holder no longer than that holder's own ttl;
+ * - `deadlock`: a reentrant run inside another never asks for the lock that its outer run holds;
+ * - `capacity`: a capacity that was agreed stays, and no acquisition from before brings the old one
+ *   back;
+ * - `chatty`: a waiter that is in the queue is not asked for again and again by itself.
+ */
+import type { Resource } from '../../../packages/holdfast/dist/engine/resource.js';
+import type { Acquire, Command, Reply } from '../../../packages/holdfast/dist/engine/types.js';
+import type { TaskPlan } from '../plan/plan.js';
+import type { World } from '../world/world.js';
+
+/** The library asks for a little more than `ensure` and `extend` were told. */
+const ENSURED = 1.02;
+const ENSURED_MS = 12;
+/** Part of its length that a lease may miss: what lies between the two clocks' readings. */
+const WHOLE = 0.999;
+/** In so many claim windows a queued acquisition is asked for at most so often by itself. */
+const WINDOWS = 10;
+const REPEATS_MAX = 6;
+
+interface Key {
+  /** Acquisitions that were seen to be granted. */
+  readonly granted: Set<string>;
+  /** The capacity that was agreed last, and how many commands came before. */
+  agreed: { readonly capacity: number; readonly at: number } | undefined;
+  commands: number;
+}
+
+interface Asked {
+  /** How many commands of its key came before its first. */
+  readonly first: number;
+  channel: string;
+  /** When it was asked for again, though it was in the queue. */
+  repeats: number[];
+}
+
+export class Promises {
+  readonly #world: World;
+  readonly #keys = new Map<string, Key>();
+  readonly #asked = new Map<string, Asked>();
+  #waits = false;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  before(command: Command): void {
+    if (command.op !== 'acquire') return;
+    const resource = this.#resource(command.key);
+    this.#waits = resource?.waiters.has(command.id) === true;
+  }
+
+  after(command: Command, reply: Reply): void {
+    const resource = this.#resource(command.key);
+    if (resource === undefined || command.op === 'inspect') return;
+    const key = this.#key(command.key);
+    key.commands += 1;
+    if (command.op === 'acquire') {
+      this.#deadlock(command, reply);
+      this.#repeated(command, key);
+    }
+    for (const { id, since, expires } of resource.holders.values()) {
+      if (key.granted.has(id)) continue;
+      key.granted.add(id);
+      if (since === this.#world.server.now()) this.#length(id, (expires - since) / 1000);
+    }
+    if (command.op === 'capacity' && reply.status === 'changed') {
+      key.agreed = { capacity: command.capacity, at: key.commands };
+    }
+    this.#capacity(command, resource, key);
+  }
+
+  /** A store that forgets has nothing to keep. */
+  amnesia(): void {
+    for (const key of this.#keys.values()) key.agreed = undefined;
+  }
+
+  #resource(key: string): Resource | undefined {
+    return this.#world.server.engine.resource(key);
+  }
+
+  #key(name: string): Key {
+    let key = this.#keys.get(name);
+    if (key === undefined) {
+      key = { granted: new Set(), agreed: undefined, commands: 0 };
+      this.#keys.set(name, key);
+    }
+    return key;
+  }
+
+  #length(id: string, ms: number): void {
+    const attempt = this.#world.watch.attempt(id);
+    if (attempt === undefined) return;
+    const { name, task } = attempt;
+    const { ttl, renew } = task;
+    if (!renew && ms < ttl * WHOLE) {
+      this.#world.report('short', task.key, `${name} is not renewed, and got ${ms} of ${ttl} ms`);
+    }
+    if (ms > longest(task)) {
+      this.#world.report('long', task.key, `${name} asked for ${ttl} ms, and got ${ms}`);
+    }
+  }
+
+  #deadlock({ id, key }: Acquire, reply: Reply): void {
+    const outer = this.#world.watch.outerOf(id);
+    const lease = outer?.lease;
+    if (lease === undefined || reply.status !== 'queued') return;
+    if (this.#resource(key)?.leaseOf(lease.id, this.#world.server.now()) === undefined) return;
+    this.#world.report('deadlock', key, `${outer?.name} waits for the lock that it holds`);
+  }
+
+  #repeated(command: Acquire, key: Key): void {
+    const { id, channel } = command;
+    const asked = this.#asked.get(id) ?? { first: key.commands, channel, repeats: [] };
+    this.#asked.set(id, asked);
+    if (!this.#waits || asked.channel !== channel) asked.repeats = [];
+    asked.channel = channel;
+    if (!this.#waits) return;
+    const { now } = this.#world.scheduler;
+    const attempt = this.#world.watch.attempt(id);
+    if (attempt === undefined || this.#world.plan.weather.loose) return;
+    const { claimWindow } = attempt.client.plan.options;
+    const from = Math.max(attempt.client.clearSince, now - WINDOWS * claimWindow);
+    asked.repeats = [...asked.repeats.filter((at) => at > from), now];
+    if (asked.repeats.length <= REPEATS_MAX) return;
+    const text = `${attempt.name} is asked for again ${asked.repeats.length} times`;
+    this.#world.report('chatty', command.key, text);
+  }
+
+  #capacity(command: Command, resource: Resource, key: Key): void {
+    const { agreed } = key;
+    if (agreed === undefined || resource.capacity === agreed.capacity) return;
+    key.agreed = undefined;
+    const id = command.op === 'acquire' ? command.id : '';
+    const isNew = (this.#asked.get(id)?.first ?? 0) > agreed.at;
+    if (isNew) return;
+    const text = `${agreed.capacity} was agreed, and a ${command.op} makes it`;
+    this.#world.report('capacity', command.key, `${text} ${resource.capacity}`);
+  }
+}
+
+/** The longest lease that a task may have. */
+function longest({ ttl, steps }: TaskPlan): number {
+  const asked = steps.map((step) => {
+    const isAsking = step.do === 'ensure' || step.do === 'extend';
+    return isAsking ? step.ms * ENSURED + ENSURED_MS : 0;
+  });
+  return Math.max(ttl, ...asked) + 1;
+}
