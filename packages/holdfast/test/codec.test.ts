@@ -15,6 +15,7 @@ const commands: readonly Command[] = [
   {
     ...{ op: 'park', key: 'k', id: 'a', as: 'b', condition: 'c', want: 'signal', ttl: 10 },
     ...{ claim: 5, fair: true, passes: 3, channel: 'x', maxParked: 7, retention: 1000, meta: 'é' },
+    token: 't',
   },
   { op: 'signal', key: 'k', id: 'a', condition: 'c', count: 0, seq: 3, retention: 1000 },
   { op: 'resize', key: 'k', id: 'a', weight: 1, fence: 7, retention: 1000 },
@@ -135,16 +136,28 @@ describe('an answer becomes a reply', () => {
 
 describe('what was published', () => {
   it('is a grant, or the end of a lease', () => {
-    expect(decodePush('g id 2 3 4 5 6')).toEqual({
-      ...{ kind: 'grant', id: 'id', fence: 2, now: 3, left: 4, passes: 5, holds: 6 },
+    expect(decodePush('g id 2 3 4 5 6 t')).toEqual({
+      ...{ kind: 'grant', id: 'id', fence: 2, now: 3, left: 4, passes: 5, holds: 6, token: 't' },
     });
+    expect(decodePush('g id 2 3 4 5 6 ')).toMatchObject({ token: '' });
     expect(decodePush('r id')).toEqual({ kind: 'revoke', id: 'id' });
   });
 
-  it.each(['', 'hello', 'g', 'g id', 'g id 1 2 3', 'x id 1 2 3 4 5'])(
-    'or is not ours: %j',
-    (text) => {
-      expect(decodePush(text)).toBeUndefined();
-    },
-  );
+  it('is how a generation of a gate ended', () => {
+    expect(decodePush('o 1 2  t a key')).toEqual({
+      ...{ kind: 'gate', key: 'a key', generation: 1, current: 2, fate: 'open', reason: '' },
+      token: 't',
+    });
+    expect(decodePush('b 1 2 reset t k\0')).toMatchObject({ reason: 'reset', key: 'k\0' });
+  });
+
+  it.each([
+    ...['', 'hello', 'g', 'g id', 'g id 1 2 3', 'x id 1 2 3 4 5', 'g  2 3 4 5 6 t', 'r ', 'r id x'],
+    ...['g id 2 3 4 5 6', 'g id 2 3 4 5 6 t u', 'g id -2 3 4 5 6 t', 'g id 2.5 3 4 5 6 t'],
+    ...['g id 1e9 3 4 5 6 t', 'g id  3 4 5 6 t', 'g id 2 3 Infinity 5 6 t', 's id 1'],
+    ...['g id 9007199254740993 3 4 5 6 t', 'g id 2 3 4 5 NaN t', 'g id 0x2 3 4 5 6 t'],
+    ...['o 1 2 reset t k', 'b 1 2  t k', 'b 1 2 odd t k', 'o 1 2  k', 'o 9007199254740993 1  t k'],
+  ])('or is not ours: %j', (text) => {
+    expect(decodePush(text)).toBeUndefined();
+  });
 });

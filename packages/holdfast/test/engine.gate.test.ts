@@ -31,9 +31,9 @@ function gate(kind: GateKind, count: number, ttl = 1000) {
   const base = { key: 'k', kind, count, ttl, retention };
   return {
     arrive: (id: string, generation: number, by = 1, channel = `to ${id}`) =>
-      apply({ ...base, op: 'arrive', id, generation, by, channel }),
+      apply({ ...base, op: 'arrive', id, generation, by, channel, token: id }),
     watch: (generation = 0, ids: string[] = [], channel = '') =>
-      apply({ ...base, op: 'watch', generation, ids, channel }),
+      apply({ ...base, op: 'watch', generation, ids, channel, token: '' }),
     turn: (generation: number, reason: 'withdrawn' | 'reset' = 'reset') =>
       apply({ ...base, op: 'turn', generation, reason }),
   };

@@ -35,13 +35,18 @@ export class Client {
     const random = parts.random.fork(this.name);
     const process = new Process(this.name, machine, scheduler, random.fork('timers'));
     const chance = random.fork('chance');
+    const secret = random.fork('secret');
     const own = { random: random.fork('store'), habits: plan.habits };
     this.process = process;
     this.store = new ClientStore({ library, process, server, paths, trace, ...own });
     this.holdfast = new library.Holdfast(this.store, {
       ...plan.options,
       clock: process,
-      chance: { id: () => this.name.replace('.', '-'), fraction: () => chance.next() },
+      chance: {
+        id: () => this.name.replace('.', '-'),
+        fraction: () => chance.next(),
+        secret: () => secret.next().toString(36),
+      },
     });
   }
 

@@ -30,10 +30,11 @@ export function park(
 
 /** Parks, unless it did before; and out again, if it wants the permits. */
 function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply | undefined {
-  const { id, as, want, channel, retention } = wanted;
+  const { id, as, want, channel, token, retention } = wanted;
   const known = resource.parking.get(as) ?? resource.waiters.get(as);
   if (known !== undefined) {
     known.channel = channel;
+    known.token = token;
     resource.parking.hear(as, now, retention);
   } else if (resource.leaseOf(as, now) === undefined) {
     const holder = resource.leaseOf(id, now);
@@ -47,8 +48,8 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const { owner, weight } = holder;
     const { condition, ttl, claim, fair, passes, meta } = wanted;
     resource.leave(holder, id);
-    const asked = { id: as, condition, owner, weight, ttl, claim, fair, passes, channel, meta };
-    resource.park(asked, now, retention);
+    const asked = { id: as, condition, owner, weight, ttl, claim, fair, passes, meta };
+    resource.park({ ...asked, channel, token }, now, retention);
   }
   if (want === 'signal') return undefined;
   const parked = resource.parking.remove(as);

@@ -148,6 +148,7 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
   const known = resource.waiters.get(wanted.id);
   if (known !== undefined) {
     known.channel = wanted.channel;
+    known.token = wanted.token;
   } else if (free()) {
     return granted(resource.grant(wanted, now, wanted.ttl), now);
   } else if (!wanted.queue) {

@@ -34,6 +34,8 @@ export interface Arrive {
   readonly ttl: number;
   /** Where to tell how the generation ended, or `''`. */
   readonly channel: string;
+  /** A secret that the push to the channel repeats, or `''`: see `Acquire.token`. */
+  readonly token: string;
   /** Ms for which a gate is remembered after it has ended. */
   readonly retention: number;
 }
@@ -51,6 +53,8 @@ export interface Watch {
   readonly ids: readonly string[];
   readonly ttl: number;
   readonly channel: string;
+  /** See `Arrive.token`. */
+  readonly token: string;
   readonly retention: number;
 }
 
@@ -113,6 +117,8 @@ export interface GatePush {
   readonly reason: BreakReason | '';
   /** The generation that is current from now on. */
   readonly current: number;
+  /** See `Arrive.token`. */
+  readonly token: string;
 }
 
 export function isGateCommand(command: { readonly op: string }): command is GateCommand {

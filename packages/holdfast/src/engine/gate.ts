@@ -48,8 +48,8 @@ export class Gate {
   past: Map<string, number> = new Map();
   /** Of a barrier: arrivals by expiry. */
   expiries: Ranked = new Ranked();
-  /** Who waits for the current generation. */
-  readonly channels: Set<string> = new Set();
+  /** The channels that wait for the current generation, each with its token. */
+  readonly channels: Map<string, string> = new Map();
 
   constructor(key: string, kind: GateKind, count: number, now: Micros) {
     this.key = key;
@@ -127,8 +127,9 @@ export class Gate {
     this.#next(outside, count);
   }
 
-  listen(channel: string): void {
-    if (channel !== '' && this.channels.size < CHANNEL_LIMIT) this.channels.add(channel);
+  listen({ channel, token }: { readonly channel: string; readonly token: string }): void {
+    if (channel === '' || this.channels.size >= CHANNEL_LIMIT) return;
+    this.channels.set(channel, token);
   }
 
   #next(outside: Outside, count: number): void {
@@ -155,8 +156,11 @@ export class Gate {
     const { key, generation: current } = this;
     const fate = this.fate(generation) === 'broken' ? 'broken' : 'open';
     const reason = this.reasonOf(generation);
-    const push: GatePush = { kind: 'gate', key, generation, fate, reason, current };
-    for (const channel of [...this.channels].sort()) pushes.push({ channel, push });
+    for (const channel of [...this.channels.keys()].sort()) {
+      const token = this.channels.get(channel) as string;
+      const push: GatePush = { kind: 'gate', key, generation, fate, reason, current, token };
+      pushes.push({ channel, push });
+    }
     this.channels.clear();
   }
 }

@@ -60,7 +60,7 @@ function arrive(gate: Gate, command: G.Arrive, outside: Outside): G.GateReply {
       gate.retention = command.retention;
       gate.arrive(outside, id, command.by, command.ttl);
     }
-    if (gate.fate(generation) === 'closed') gate.listen(command.channel);
+    if (gate.fate(generation) === 'closed') gate.listen(command);
   }
   return status(gate, now, generation, id);
 }
@@ -74,7 +74,7 @@ function watch(gate: Gate, command: G.Watch, now: Micros): G.GateReply {
     for (const id of command.ids) {
       if (gate.expiries.score(id) !== undefined) gate.extend(id, now + command.ttl * 1000);
     }
-    gate.listen(command.channel);
+    gate.listen(command);
   }
   return status(gate, now, generation, '');
 }

@@ -28,6 +28,8 @@ export interface Parked {
   /** When it is dropped, should nobody ask about it until then. */
   until: Micros;
   channel: string;
+  /** See `Acquire.token`. */
+  token: string;
 }
 
 export class Parking {

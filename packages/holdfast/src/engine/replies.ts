@@ -235,6 +235,8 @@ export type Push =
       readonly left: Micros;
       readonly passes: number;
       readonly holds: number;
+      /** See `Acquire.token`. */
+      readonly token: string;
     }
   | {
       /** `revoke`: the lease of `id` was ended by force. `signal`: it was parked, and now waits. */

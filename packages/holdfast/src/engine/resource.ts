@@ -59,6 +59,8 @@ export interface Waiter {
   /** The condition whose signal brought it, or `''`. */
   readonly signalled: string;
   channel: string;
+  /** See `Acquire.token`. */
+  token: string;
 }
 
 export class Resource {
@@ -226,8 +228,8 @@ export class Resource {
   enqueue(wanted: Acquire | (Parked & { ticket: 0 }), now: Micros, signalled = ''): void {
     const ticket = wanted.ticket === 0 ? Math.max(this.lastTicket + 1, now) : wanted.ticket;
     this.lastTicket = Math.max(this.lastTicket, ticket);
-    const { id, owner, weight, ttl, claim, fair, passes, channel, meta } = wanted;
-    const asked = { id, owner, weight, ttl, claim, fair, passes, channel, meta };
+    const { id, owner, weight, ttl, claim, fair, passes, channel, token, meta } = wanted;
+    const asked = { id, owner, weight, ttl, claim, fair, passes, channel, token, meta };
     this.waiters.set(id, { ...asked, ticket, signalled });
     this.queue.set(id, ticket);
     if (fair) this.fairWaiting += 1;

@@ -90,8 +90,7 @@ function deliver(
   const { fence, passes } = holder;
   const left = holder.expires - now;
   const holds = Math.max(1, holder.holds.size);
-  pushes.push({
-    channel: waiter.channel,
-    push: { kind: 'grant', id: waiter.id, fence, now, left, passes, holds },
-  });
+  const { id, token, channel } = waiter;
+  const push = { kind: 'grant', id, fence, now, left, passes, holds, token } as const;
+  pushes.push({ channel, push });
 }

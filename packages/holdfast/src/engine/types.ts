@@ -46,8 +46,13 @@ export interface Acquire {
    * mode.
    */
   readonly passes: number;
-  /** Where to push the grant, or `''`: granted in turn all the same, and found by polling. */
+  /** Where to push the grant, or `''`: the grant is then found by polling. */
   readonly channel: string;
+  /**
+   * A secret that the push of the grant repeats, or `''` without a channel: a message without it is
+   * not from the store.
+   */
+  readonly token: string;
   /** False to be refused instead of queued. */
   readonly queue: boolean;
   /** The ticket of an earlier answer, to get that place back; 0 for a new one. */
@@ -137,6 +142,8 @@ export interface Park {
   readonly fair: boolean;
   readonly passes: number;
   readonly channel: string;
+  /** See `Acquire.token`. */
+  readonly token: string;
   /** Most that may be parked. */
   readonly maxParked: number;
   /** Also how long a parked waiter is kept that nobody asks about, in ms. */

@@ -63,6 +63,7 @@ export class Asker {
     const sent = this.#parts.sleep.moment();
     const command = waiter.request(this.#command(waiter));
     waiter.channel = command.channel;
+    waiter.bounds = { ...command, owner: waiter.wanted.terms.owner };
     const late = (reply: Answer): void => {
       if (waiter instanceof Sleeper) waiter.told(reply);
       this.#hearing.late(waiter, reply.status);
@@ -139,6 +140,8 @@ export class Asker {
     const { id, ticket, wanted } = waiter;
     const { key, weight, capacity, terms } = wanted;
     const { settings } = this.#parts;
+    const { channel } = this.#wake;
+    if (channel !== '' && waiter.token === '') waiter.token = settings.chance.secret();
     return {
       op: 'acquire',
       key,
@@ -151,7 +154,8 @@ export class Asker {
       claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,
       fair: terms.fair,
       passes: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,
-      channel: this.#wake.channel,
+      channel,
+      token: waiter.token,
       queue: terms.wait > 0,
       ticket,
       maxQueue: settings.maxQueue,

@@ -25,7 +25,10 @@ export class GateDesk {
   /** How the current generation stands; its fate is `unknown` if there is no gate. */
   look({ key, kind, ttl, retention }: GateSubject): Promise<GateStatus> {
     const gate = { key, kind, count: 0, generation: 0, ttl, retention };
-    return this.#ask({ op: 'watch', ...gate, ids: [], channel: '' }, failures.unreachable);
+    return this.#ask(
+      { op: 'watch', ...gate, ids: [], channel: '', token: '' },
+      failures.unreachable,
+    );
   }
 
   /** Ends a generation, if it is the current one. */

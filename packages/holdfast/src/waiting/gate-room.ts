@@ -21,6 +21,7 @@ import type { GateDesk } from './gate-desk.js';
 import { GateLine } from './gate-line.js';
 import { type GatePassage, type GateSubject, GateWaiter, type GateWish } from './gate-waiter.js';
 import { insist, type Insistence } from './insist.js';
+import { sameToken } from './pushes.js';
 import type { Wake } from './wake.js';
 
 /** Most arrivals that one poll keeps alive. */
@@ -42,6 +43,8 @@ export class GateRoom {
   /** Those of whom a request is under way, by key: a push may overtake its answer. */
   readonly #asking = new Map<string, Set<GateWaiter>>();
   readonly #lines = new Map<string, GateLine>();
+  /** The secret that pushes to this process repeat, see `pushes.ts`. */
+  #token = '';
   #closed = false;
 
   constructor(parts: GateParts) {
@@ -120,10 +123,17 @@ export class GateRoom {
     const channel = waiter.wish.waits ? this.#parts.wake.channel : '';
     waiter.channel = channel;
     if (!waiter.arrives || generation === 0) {
-      return { op: 'watch', ...subject, generation, ids: [], channel };
+      return { op: 'watch', ...subject, generation, ids: [], ...this.#listening(channel) };
     }
     waiter.sent = true;
-    return { op: 'arrive', ...subject, generation, id, by: waiter.wish.by, channel };
+    const { by } = waiter.wish;
+    return { op: 'arrive', ...subject, generation, id, by, ...this.#listening(channel) };
+  }
+
+  #listening(channel: string): { channel: string; token: string } {
+    if (channel === '') return { channel, token: '' };
+    if (this.#token === '') this.#token = this.#settings.chance.secret();
+    return { channel, token: this.#token };
   }
 
   #answered(waiter: GateWaiter, reply: GateReply): void {
@@ -215,7 +225,8 @@ export class GateRoom {
     let reply: GateReply;
     try {
       reply = await this.#parts.requests.send({
-        ...{ op: 'watch', ...subject, count: 0, generation, ids, ttl, channel },
+        ...{ op: 'watch', ...subject, count: 0, generation, ids, ttl },
+        ...this.#listening(channel),
       });
     } catch (error) {
       this.#unheard(waiters, error);
@@ -241,7 +252,7 @@ export class GateRoom {
   }
 
   #pushed(push: Push): void {
-    if (push.kind !== 'gate') return;
+    if (push.kind !== 'gate' || !sameToken(push.token, this.#token)) return;
     for (const waiter of this.#asking.get(push.key) ?? []) waiter.told = push;
     for (const kind of ['latch', 'barrier']) {
       const line = this.#lines.get(`${push.generation} ${kind} ${push.key}`);

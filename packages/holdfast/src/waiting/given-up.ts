@@ -4,9 +4,12 @@
  */
 import type { Settings } from '../options.js';
 import type { Echoes } from './echoes.js';
+import { type GrantPush, sameToken } from './pushes.js';
 import type { Returns } from './returns.js';
 import { type Abandoned, withdrawal } from './withdrawal.js';
 
+/** Ms: no lease is longer. */
+const LEASE_MAX = 86_400_000;
 /** Most acquisitions that are remembered after they were given up. */
 const GIVEN_UP_MAX = 1000;
 
@@ -53,7 +56,10 @@ export class GivenUp {
     }
   }
 
-  find(id: string): Abandoned | undefined {
-    return this.#lately.get(id);
+  /** A grant was pushed that no acquisition waits for: it is released if it was given up here. */
+  refuse({ id, left, token }: GrantPush): void {
+    const what = this.#lately.get(id);
+    if (what === undefined || (what.token !== undefined && !sameToken(token, what.token))) return;
+    this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);
   }
 }

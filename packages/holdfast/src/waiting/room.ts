@@ -13,6 +13,7 @@ import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/types
 import type { HoldfastError } from '../errors.js';
 import { drift, type Grant, Grip } from '../lease/grip.js';
 import type { Keeper } from '../lease/keeper.js';
+import { Revocations } from '../lease/revocations.js';
 import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Settings } from '../options.js';
 import { type Store, StoreFailure } from '../store/port.js';
@@ -20,6 +21,7 @@ import { type Answer, Asker, type AskerParts, type Hearing } from './asker.js';
 import * as failures from './failures.js';
 import { GivenUp } from './given-up.js';
 import { Lines } from './lines.js';
+import { believed, type GrantPush, sameToken } from './pushes.js';
 import type { Returns } from './returns.js';
 import { Sleeper } from './sleeper.js';
 import { Waiter, type Wanted } from './waiter.js';
@@ -37,6 +39,7 @@ export class Room implements Hearing {
   readonly #clock: Clock;
   readonly #sleep: Sleep;
   readonly #keeper: Keeper;
+  readonly #revocations: Revocations;
   readonly givenUp: GivenUp;
   readonly #nextId: () => string;
   readonly wake: Wake;
@@ -50,6 +53,7 @@ export class Room implements Hearing {
     this.#clock = settings.clock;
     this.#sleep = parts.sleep;
     this.#keeper = parts.keeper;
+    this.#revocations = new Revocations(parts.requests, parts.keeper, settings);
     this.givenUp = new GivenUp(settings, parts.returns, parts.echoes);
     this.#nextId = () => ids.next();
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
@@ -192,8 +196,8 @@ export class Room implements Hearing {
     this.#withdraw(waiter, waiter.echoes || waiter.asking);
   }
 
-  #withdraw({ id, origin, wanted }: Waiter, echoes: boolean): void {
-    this.givenUp.leaveQueue({ key: wanted.key, id, origin }, wanted.terms.ttl, echoes);
+  #withdraw({ id, origin, token, wanted }: Waiter, echoes: boolean): void {
+    this.givenUp.leaveQueue({ key: wanted.key, id, origin, token }, wanted.terms.ttl, echoes);
   }
 
   /** Leaves with nothing; what was asked may arrive once more. */
@@ -225,36 +229,25 @@ export class Room implements Hearing {
   }
 
   #pushed(push: Push): void {
-    if (push.kind === 'gate') return;
-    if (push.kind !== 'grant') {
-      const grip = this.#keeper.find(push.id);
-      // who was signalled need do nothing: the grant will come
-      if (push.kind === 'revoke' && grip !== undefined) this.#keeper.lose(grip, 'forced');
-      return;
-    }
+    if (push.kind === 'revoke') void this.#revocations.heard(push.id);
+    // a gate's push is the gate room's; after a signal the grant will come
+    if (push.kind !== 'grant') return;
     const waiter = this.#waiters.get(push.id);
-    if (waiter === undefined) {
-      this.#refuse(push.id, push.left / 1000);
-      return;
-    }
-    const now = this.#clock.now();
-    const grantedAt = Math.min(waiter.localTime(this.#sleep, push.now), now);
-    const left = push.left / 1000;
-    const validUntil = grantedAt + left - drift(left);
-    const { fence, passes, holds } = push;
-    const stale = waiter.isStale(this.#sleep, now, this.#settings.claimWindow);
-    if (validUntil > now && !stale) {
-      this.#deliver(waiter, { fence, passes, holds, validUntil, since: now });
-    } else {
-      void this.#asker.ask(waiter);
-    }
+    if (waiter !== undefined) this.#pushedTo(waiter, push);
+    else if (this.#keeper.find(push.id) === undefined) this.givenUp.refuse(push);
   }
 
-  /** A grant finds nobody: its acquisition was given up, unless it was granted here already. */
-  #refuse(id: string, left: number): void {
-    const what = this.givenUp.find(id);
-    if (what === undefined || this.#keeper.find(id) !== undefined) return;
-    this.givenUp.withdraw(what, left, false);
+  #pushedTo(waiter: Waiter, push: GrantPush): void {
+    if (!sameToken(push.token, waiter.token)) return;
+    const grant = believed(
+      push,
+      waiter,
+      this.#sleep,
+      this.#clock.now(),
+      this.#settings.claimWindow,
+    );
+    if (grant === undefined) void this.#asker.ask(waiter);
+    else this.#deliver(waiter, grant);
   }
 
   /** Pushes may have been lost, and the store should know the channel. */

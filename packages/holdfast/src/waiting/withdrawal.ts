@@ -14,6 +14,8 @@ export interface Abandoned {
   readonly id: string;
   /** Set if it waited at a condition: then the signal that was for it goes to the next. */
   readonly origin?: Origin | undefined;
+  /** The token that its grant would be pushed with, if it waited. */
+  readonly token?: string | undefined;
 }
 
 /** A release is taken for an end of the work; what was granted in vain says so. */
@@ -22,6 +24,7 @@ export function withdrawal({ key, id, origin }: Abandoned, retention: number): R
   const { id: from, condition } = origin;
   return {
     ...{ op: 'park', key, id: from, as: id, condition, want: 'nothing', retention },
-    ...{ ttl: 1, claim: 1, fair: false, passes: 0, channel: '', maxParked: 0, meta: '' },
+    ...{ ttl: 1, claim: 1, fair: false, passes: 0, channel: '', maxParked: 0 },
+    ...{ token: '', meta: '' },
   };
 }

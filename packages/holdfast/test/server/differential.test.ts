@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Differential, loadScripts } from '../support/differential.js';
 import { FAULTS, faulty } from '../support/faults.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
+import { TOKEN_FAULTS } from '../support/faults-token.js';
 import { crowds } from '../support/crowds.js';
 import { type Step, traffic } from '../support/traffic.js';
 
@@ -138,28 +139,26 @@ describe('the differential test notices', () => {
     await server.stop();
   });
 
-  it.each([...FAULTS, ...CHANGE_FAULTS].map((fault) => [fault.name, fault] as const))(
-    '%s',
-    { timeout: 300_000 },
-    async (_, fault) => {
-      const differential = new Differential(redis, await loadScripts(redis, faulty(fault)));
-      const subscriber = redis.duplicate();
-      try {
-        await differential.listen(subscriber);
-        const run = (steps: Step[]): Promise<void> => differential.run(steps);
-        const details = await fc.check(fc.asyncProperty(traffic, run), {
-          seed: SEED,
-          numRuns: FAULT_RUNS,
-          endOnFailure: true,
-        });
-        expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
-        // an error of the script or of the test is no difference that was noticed
-        expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
-      } finally {
-        subscriber.disconnect();
-      }
-    },
-  );
+  it.each(
+    [...FAULTS, ...CHANGE_FAULTS, ...TOKEN_FAULTS].map((fault) => [fault.name, fault] as const),
+  )('%s', { timeout: 300_000 }, async (_, fault) => {
+    const differential = new Differential(redis, await loadScripts(redis, faulty(fault)));
+    const subscriber = redis.duplicate();
+    try {
+      await differential.listen(subscriber);
+      const run = (steps: Step[]): Promise<void> => differential.run(steps);
+      const details = await fc.check(fc.asyncProperty(traffic, run), {
+        seed: SEED,
+        numRuns: FAULT_RUNS,
+        endOnFailure: true,
+      });
+      expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
+      // an error of the script or of the test is no difference that was noticed
+      expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
+    } finally {
+      subscriber.disconnect();
+    }
+  });
 
   it('a fault whose text is not there', () => {
     expect(() => faulty({ name: 'x', edits: [['renew.lua', 'no such text', '']] })).toThrow(

@@ -11,7 +11,7 @@ export function asking(id: string, more: Partial<Acquire> = {}): Acquire {
   return {
     ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 2000, ttl: 1000, claim: 1000 },
     ...{ fair: false, passes: 0, channel: '', queue: true, ticket: 0, maxQueue: 1e6 },
-    ...{ retention, meta: '' },
+    ...{ retention, meta: '', token: '' },
     ...more,
   };
 }
@@ -28,6 +28,7 @@ const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
 const parking = (id: string, as: string, more: Partial<Park> = {}): Command => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
   ...{ fair: false, passes: 0, channel: '', maxParked: 1e6, retention, meta: '' },
+  token: '',
   ...more,
 });
 const manyParked = (channel: string): Step[] =>

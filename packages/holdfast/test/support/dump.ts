@@ -89,10 +89,10 @@ function holderOf(holder: Holder): string[] {
 }
 
 function waiterOf(waiter: Waiter): string[] {
-  const { ticket, weight, ttl, claim, passes, fair, owner, channel, meta } = waiter;
+  const { ticket, weight, ttl, claim, passes, fair, owner, channel, token, meta } = waiter;
   const { signalled } = waiter;
   return [
-    ...texts(ticket, weight, ttl, claim, passes, Number(fair), owner, channel, meta),
+    ...texts(ticket, weight, ttl, claim, passes, Number(fair), owner, channel, token, meta),
     ...(signalled === '' ? [] : [signalled]),
   ];
 }
@@ -118,10 +118,9 @@ function parkedOf({ parking }: Resource, record: Record<string, string[]>): void
 }
 
 function entryOf(parked: Parked): string[] {
-  const { condition, since, until, weight, ttl, claim, passes, fair, owner, channel, meta } =
-    parked;
+  const { condition, since, until, weight, ttl, claim, passes, fair, owner, channel } = parked;
   const numbers = [since, until, weight, ttl, claim, passes, Number(fair)];
-  return texts(condition, ...numbers, owner, channel, meta);
+  return texts(condition, ...numbers, owner, channel, parked.token, parked.meta);
 }
 
 function texts(...values: (string | number)[]): string[] {

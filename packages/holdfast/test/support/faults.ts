@@ -42,7 +42,11 @@ export const FAULTS: readonly Fault[] = [
   fault('acquire: one permit too many', [acquire, free, free.replace('<= ', '< 1 + 1 + ')]),
   fault('acquire: a queue one longer than allowed', [acquire, '>= max_queue', '> max_queue']),
   fault('acquire: a repeat joins the queue again', [acquire, 'if waiter then', 'if false then']),
-  fault('acquire: the waiter keeps its old channel', [acquire, 'waiter.channel = channel', '']),
+  fault('acquire: the waiter keeps its old channel', [
+    acquire,
+    'waiter.channel, waiter.token = channel, token',
+    'waiter.token = token',
+  ]),
   fault('acquire: an owner does not join', [acquire, 'if not own then return', 'do return']),
   fault('acquire: who joined stays queued', [acquire, 'local w = dequeue(id)', 'local w']),
   fault(
@@ -127,8 +131,12 @@ export const FAULTS: readonly Fault[] = [
   fault('park: not its own alone', [park, 'holds > 1 or capacity', 'capacity']),
   fault('park: one more than allowed', [park, '>= max_parked', '> max_parked']),
   fault('park: a repeat gives up again', [park, 'elseif not lease_of(as) then', 'else']),
-  fault('park: the parked keep their channel', [park, 'e.channel, changed', 'e.chan, changed']),
-  fault('park: the queued keep their channel', [park, 'w.channel = channel\n', '']),
+  fault('park: the parked keep their channel', [park, 'e.channel, e.token', 'e.chan, e.token']),
+  fault('park: the queued keep their channel', [
+    park,
+    'w.channel, w.token = channel, token',
+    'w.token = token',
+  ]),
   fault('park: nobody comes back', [park, "refusal and want == 'permits'", 'refusal and false']),
   fault('park: the queue is not served', [park, 'serve(as)\n', '']),
   fault('park: whoever gives up keeps its place', [

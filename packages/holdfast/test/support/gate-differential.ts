@@ -26,7 +26,7 @@ for at = 1, #record, 2 do
   if record[at] == 's' then
     summary = { cmsgpack.unpack(record[at + 1]) }
   else
-    channels[#channels + 1] = string.sub(record[at], 3)
+    channels[#channels + 1] = string.sub(record[at], 3) .. '=' .. record[at + 1]
   end
 end
 table.sort(channels)
@@ -65,7 +65,10 @@ function dumpOf(gate: Gate | undefined): object | null {
   const head = [kind, count, generation, since, left, endsAt, retention, pastGeneration];
   return {
     summary: [...head, ...broken].join(' '),
-    channels: [...gate.channels].sort().join(' '),
+    channels: [...gate.channels]
+      .map((one) => one.join('='))
+      .sort()
+      .join(' '),
     arrivals: list(gate.arrivals),
     past: list(gate.past),
     expiries: list(expiries.map((id) => [id, gate.expiries.score(id) as number])),

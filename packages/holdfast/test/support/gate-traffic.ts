@@ -40,14 +40,15 @@ const base = {
   retention: fc.constantFrom(RETENTION, RETENTION, 2 * RETENTION),
 };
 const channel = fc.constantFrom('', 'gate-1', 'gate-2', 'gate-10', 'dead');
+const token = fc.constantFrom('', 't1', 't2');
 
 const arrive = fc.record({
   ...base,
-  ...{ op: fc.constant('arrive' as const), id, channel, by: often(1, 8, 2, 7) },
+  ...{ op: fc.constant('arrive' as const), id, channel, token, by: often(1, 8, 2, 7) },
 });
 const watch = fc.record({
   ...base,
-  ...{ op: fc.constant('watch' as const), channel, count: often(3, 6, 0, 0, 2) },
+  ...{ op: fc.constant('watch' as const), channel, token, count: often(3, 6, 0, 0, 2) },
   ids: fc.array(id, { maxLength: 3 }),
 });
 const turn = fc.record({
@@ -112,16 +113,17 @@ export function longHistory(turns: number): GateStep[] {
       const command = { ...base, ...more } as GateCommand;
       steps.push({ elapsed: 1, when, command });
     };
-    add({ op: 'watch', ids: [], channel: LIVE_CHANNELS[round % 3] as string });
+    add({ op: 'watch', ids: [], channel: LIVE_CHANNELS[round % 3] as string, token: 't' });
     add({
       op: 'arrive',
       id: `a${round}`,
       by: 1,
       channel: LIVE_CHANNELS[(round + 1) % 3] as string,
+      token: `t${round}`,
     });
     add({ op: 'turn', reason: 'reset' });
-    add({ op: 'watch', ids: [], channel: '' }, 'past');
-    add({ op: 'watch', ids: [], channel: '' }, 'older');
+    add({ op: 'watch', ids: [], channel: '', token: '' }, 'past');
+    add({ op: 'watch', ids: [], channel: '', token: '' }, 'older');
   }
   return steps;
 }

@@ -55,6 +55,7 @@ function pointer(...kinds: Weighted): fc.Arbitrary<Pointer> {
 const key = fc.constantFrom(...KEYS);
 const ttl = fc.constantFrom(1, 5, 50, 1000, 1000);
 const retention = fc.constant(RETENTION);
+const token = fc.constantFrom('', 't1', 't2');
 const id = fc.constant('');
 
 const acquire = fc.record({
@@ -73,7 +74,7 @@ const acquire = fc.record({
   queue: fc.constantFrom(true, true, true, true, false),
   ticket: fc.constant(0),
   maxQueue: fc.constantFrom(3, 100, 100, 100),
-  retention,
+  ...{ retention, token },
   meta: fc.constantFrom('', 'é', '{"host":"h"}'),
 });
 
@@ -94,7 +95,7 @@ const most = fc.constantFrom('k1', 'k1', 'k1', 'k1', 'k2');
 const count = fc.constantFrom(0, 0, 1, 1, 2);
 const seq = fc.constantFrom(1, 2, 3, 4);
 const parking = fc.record({
-  ...{ op: op('park'), key: most, id, as: id, condition, ttl, retention },
+  ...{ op: op('park'), key: most, id, as: id, condition, ttl, retention, token },
   want: fc.constantFrom('signal', 'signal', 'signal', 'permits', 'nothing'),
   claim: fc.constantFrom(1, 3, 20),
   fair: fc.constantFrom(false, false, false, true),

@@ -39,7 +39,7 @@ export class World {
     return this.apply({
       ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 1, ttl: 10_000, claim: 1000 },
       ...{ fair: false, passes: 0, channel: `to ${id}`, queue: true, ticket: 0, maxQueue: 100 },
-      ...{ retention, meta: '' },
+      ...{ retention, meta: '', token: `of ${id}` },
       ...more,
     } satisfies T.Acquire);
   }
@@ -72,6 +72,7 @@ export class World {
     return this.apply({
       ...{ op: 'park', key, id, as, condition: 'c', want: 'signal', ttl: 10_000, claim: 1000 },
       ...{ fair: false, passes: 0, channel: `to ${as}`, maxParked: 100, retention, meta: '' },
+      token: `of ${as}`,
       ...more,
     } satisfies T.Park);
   }

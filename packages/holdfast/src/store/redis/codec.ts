@@ -51,6 +51,7 @@ function encodePark(command: T.Park): string[] {
     `${command.maxParked}`,
     `${command.retention}`,
     command.meta,
+    command.token,
   ];
 }
 
@@ -70,6 +71,7 @@ function encodeAcquire(command: T.Acquire): string[] {
     `${command.maxQueue}`,
     `${command.retention}`,
     command.meta,
+    command.token,
   ];
 }
 
@@ -239,23 +241,29 @@ function parkedView(raw: unknown): T.ParkedView {
   };
 }
 
-/** What was published on a wake channel; `undefined` if it is not ours. */
+/**
+ * What was published on a wake channel; `undefined` if it is malformed. It may come from anyone who
+ * may publish: what it says is believed only with the receiver's token.
+ */
 export function decodePush(payload: string): T.Push | undefined {
   if (/^[ob] /.test(payload)) return decodeGatePush(payload);
-  const [kind, id, fence, now, left, passes, holds] = payload.split(' ');
-  if (id === undefined) return undefined;
-  if (kind === 'r') return { kind: 'revoke', id };
-  if (kind === 's') return { kind: 'signal', id };
-  if (kind !== 'g' || holds === undefined) return undefined;
-  return {
-    kind: 'grant',
-    id,
-    fence: Number(fence),
-    now: Number(now),
-    left: Number(left),
-    passes: Number(passes),
-    holds: Number(holds),
-  };
+  const [kind, id, ...rest] = payload.split(' ');
+  if (id === undefined || id === '') return undefined;
+  if (kind === 'r' || kind === 's') {
+    return rest.length === 0 ? { kind: kind === 'r' ? 'revoke' : 'signal', id } : undefined;
+  }
+  if (kind !== 'g' || rest.length !== 6) return undefined;
+  const token = rest.pop() as string;
+  const numbers = rest.map(wholeOf);
+  if (numbers.includes(undefined)) return undefined;
+  const [fence, now, left, passes, holds] = numbers as [number, number, number, number, number];
+  return { kind: 'grant', id, fence, now, left, passes, holds, token };
+}
+
+/** A number as a script writes it; `undefined` if it is not one, or too large to be exact. */
+export function wholeOf(text: string): number | undefined {
+  const number = Number(text);
+  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) ? number : undefined;
 }
 
 function listOf(value: unknown): readonly unknown[] {

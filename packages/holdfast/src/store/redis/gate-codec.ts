@@ -1,15 +1,17 @@
 /** Commands on gates, their replies and their pushes, as they travel. See `codec.ts`. */
 import type * as T from '../../engine/types.js';
 
+const REASONS: readonly (T.BreakReason | '')[] = ['', 'expired', 'withdrawn', 'reset'];
+
 /** The arguments of a command's script. */
 export function encodeGate(command: T.GateCommand): string[] {
   const { key, kind, count, generation, ttl, retention } = command;
   const head = [key, kind, `${count}`, `${generation}`, `${ttl}`, `${retention}`];
   switch (command.op) {
     case 'arrive':
-      return [...head, command.channel, command.id, `${command.by}`];
+      return [...head, command.channel, command.token, command.id, `${command.by}`];
     case 'watch':
-      return [...head, command.channel, ...command.ids];
+      return [...head, command.channel, command.token, ...command.ids];
     case 'turn':
       return [...head, command.reason];
   }
@@ -46,19 +48,25 @@ function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
 
 /**
  * What was published about a gate: `o` (open) or `b` (broken), the generation, the one that is
- * current now, why it broke, and the key, which may have spaces in it. `undefined` if it is none.
+ * current now, why it broke, the token, and the key, which may have spaces in it. `undefined` if it
+ * is malformed.
  */
 export function decodeGatePush(payload: string): T.GatePush | undefined {
-  const found = /^([ob]) (\d+) (\d+) (\w*) (.+)$/su.exec(payload);
+  const found = /^([ob]) (\d{1,16}) (\d{1,16}) (\w*) (\S*) (.+)$/su.exec(payload);
   if (found === null) return undefined;
-  const [, letter, generation, current, reason, key] = found;
+  const [, letter, of, now, why, token, key] = found as unknown as string[];
+  const [generation, current] = [Number(of), Number(now)];
+  const reason = REASONS.find((one) => one === why);
+  if (!Number.isSafeInteger(generation) || !Number.isSafeInteger(current)) return undefined;
+  if (reason === undefined || (letter === 'o') !== (reason === '')) return undefined;
   return {
     kind: 'gate',
     key: key as string,
-    generation: Number(generation),
+    generation,
     fate: letter === 'o' ? 'open' : 'broken',
-    reason: reason as T.BreakReason | '',
-    current: Number(current),
+    reason,
+    current,
+    token: token as string,
   };
 }
 

@@ -18,6 +18,7 @@
     max_queue  int     longest queue that a newcomer joins
     retention  ms      how long the resource is remembered
     meta       string  free text
+    token      string  a secret that the push of the grant repeats, or ''
   REPLY
     now (a number and no list: granted in the ordinary case, with now as fence, for ttl)
     | granted now fence left passes holds | queued now ticket next | refused now next
@@ -38,6 +39,7 @@ local ticket = ARGV[11]
 local max_queue = ARGV[12]
 local retention = tonumber(ARGV[13])
 local meta = ARGV[14]
+local token = ARGV[15]
 --- @include "lib/look.lua"
 
 -- The ordinary case first, with nothing that it does not need: a mutex that nobody holds or waits
@@ -66,7 +68,7 @@ fair, ticket, max_queue = tonumber(fair), tonumber(ticket), tonumber(max_queue)
 local function newcomer()
   return {
     id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair, passes = passes,
-    channel = channel, ticket = ticket, meta = meta,
+    channel = channel, token = token, ticket = ticket, meta = meta,
   }
 end
 
@@ -90,7 +92,7 @@ end
 local function enter()
   local waiter = read_waiter(id)
   if waiter then
-    waiter.channel = channel
+    waiter.channel, waiter.token = channel, token
     save_waiter(waiter)
   elseif free() then
     return granted(grant(newcomer(), ttl))

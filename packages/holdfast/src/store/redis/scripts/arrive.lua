@@ -12,6 +12,7 @@
     ttl        ms      how long a latch lasts without another, or a barrier's arrival unwatched
     retention  ms      how long the gate is remembered
     channel    string  where to tell how it ends, or ''
+    token      string  a secret that the push repeats, or ''
     id         string  the arrival
     by         int     arrivals that it stands for
   REPLY
@@ -25,8 +26,9 @@ local generation = tonumber(ARGV[4])
 local ttl = tonumber(ARGV[5])
 local retention = tonumber(ARGV[6])
 local channel = ARGV[7]
-local id = ARGV[8]
-local by = tonumber(ARGV[9])
+local token = ARGV[8]
+local id = ARGV[9]
+local by = tonumber(ARGV[10])
 --- @include "lib/gate.lua"
 
 local function arrive()
@@ -54,7 +56,7 @@ if fate(generation) == 'closed' then
     g.count, g.retention = count, retention
     arrive()
   end
-  if fate(generation) == 'closed' then listen(channel) end
+  if fate(generation) == 'closed' then listen(channel, token) end
 end
 flush()
 return status(generation, id)

@@ -16,6 +16,7 @@
     max_parked int     most that may be parked
     retention  ms      how long the resource is remembered, and a silent waiter
     meta       string  free text
+    token      string  a secret that the push of the grant repeats, or ''
   REPLY
     parked now | queued now ticket next signalled | granted now fence left passes holds signalled
     | shared now holds | full now length | absent now
@@ -33,6 +34,7 @@ local channel = ARGV[9]
 local max_parked = tonumber(ARGV[10])
 local retention = tonumber(ARGV[11])
 local meta = ARGV[12]
+local token = ARGV[13]
 --- @include "lib/serve.lua"
 
 local function park_instead_of(h)
@@ -40,7 +42,7 @@ local function park_instead_of(h)
   last_ticket = since
   add_parked({
     id = as, condition = condition, owner = h.owner, weight = h.weight, ttl = ttl, claim = claim,
-    fair = fair, passes = passes, channel = channel, meta = meta,
+    fair = fair, passes = passes, channel = channel, token = token, meta = meta,
     since = since, till = now + retention * 1000,
   })
 end
@@ -49,10 +51,10 @@ end
 local function enter()
   local e, w = read_parked(as), read_waiter(as)
   if e then
-    e.channel, changed[as] = channel, true
+    e.channel, e.token, changed[as] = channel, token, true
     hear(as)
   elseif w then
-    w.channel = channel
+    w.channel, w.token = channel, token
     save_waiter(w)
   elseif not lease_of(as) then
     local h = lease_of(id)

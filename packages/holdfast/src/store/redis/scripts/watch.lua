@@ -12,6 +12,7 @@
     ttl        ms      how long the arrivals last from now on, or a new latch
     retention  ms      how long the gate is remembered
     channel    string  where to tell how it ends, or ''
+    token      string  a secret that the push repeats, or ''
     ids...     string  arrivals to keep alive
   REPLY
     gate now generation fate reason rank sure current left next | other now kind count
@@ -24,7 +25,8 @@ local generation = tonumber(ARGV[4])
 local ttl = tonumber(ARGV[5])
 local retention = tonumber(ARGV[6])
 local channel = ARGV[7]
-local ids = { unpack(ARGV, 8) }
+local token = ARGV[8]
+local ids = { unpack(ARGV, 9) }
 --- @include "lib/gate.lua"
 
 if not g then
@@ -45,7 +47,7 @@ if fate(generation) == 'closed' then
   for _, id in ipairs(ids) do
     if redis.call('ZSCORE', expiries, id) then extend(id, now + ttl * 1000) end
   end
-  listen(channel)
+  listen(channel, token)
 end
 flush()
 return status(generation, '')

@@ -3,7 +3,7 @@
 --
 --   gate       s            kind, count, generation, since, left, ends, retention, past generation,
 --                           and of each broken generation its number and the reason
---              c:<channel>  who waits for the current generation
+--              c:<channel>  a channel that waits for the current generation; holds its token
 --   arrivals   <id>         arrivals that were missing after it, in the current generation
 --   past       <id>         the same of the generation before
 --   expiries   <id>         of a barrier: when the arrival ends
@@ -65,19 +65,22 @@ end
 
 -- Tells all who waited how a generation ended. Not replicated, as with grants.
 local function tell(generation)
-  local channels, fields = {}, {}
-  for _, field in ipairs(redis.call('HKEYS', gate)) do
-    if field ~= 's' then
-      fields[#fields + 1] = field
-      channels[#channels + 1] = string.sub(field, 3)
+  local fields, tokens, all = {}, {}, redis.call('HGETALL', gate)
+  for at = 1, #all, 2 do
+    if all[at] ~= 's' then
+      fields[#fields + 1] = all[at]
+      tokens[all[at]] = all[at + 1]
     end
   end
-  table.sort(channels)
+  table.sort(fields)
   local letter = fate(generation) == 'broken' and 'b' or 'o'
-  local message = string.format(
-    '%s %.0f %.0f %s %s', letter, generation, g.generation, reason_of(generation), name)
+  local head = string.format(
+    '%s %.0f %.0f %s ', letter, generation, g.generation, reason_of(generation))
   redis.set_repl(redis.REPL_NONE)
-  for _, channel in ipairs(channels) do redis.pcall('PUBLISH', channel, message) end
+  for _, field in ipairs(fields) do
+    -- not by string.format, which ends a text at a NUL
+    redis.pcall('PUBLISH', string.sub(field, 3), head .. tokens[field] .. ' ' .. name)
+  end
   redis.set_repl(redis.REPL_ALL)
   for from = 1, #fields, CHUNK do
     redis.call('HDEL', gate, unpack(fields, from, math.min(from + CHUNK - 1, #fields)))
@@ -131,9 +134,9 @@ local function extend(id, expires)
   g.ends = math.max(g.ends, later)
 end
 
-local function listen(channel)
+local function listen(channel, token)
   if channel ~= '' and redis.call('HLEN', gate) <= CHANNEL_LIMIT then
-    redis.call('HSET', gate, 'c:' .. channel, '')
+    redis.call('HSET', gate, 'c:' .. channel, token)
   end
 end
 

@@ -27,7 +27,7 @@ local function read_parked(id)
     local e = packed and { id = id }
     if e then
       e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
-        e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+        e.token, e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
     end
     entries[id] = e
   end
@@ -90,7 +90,7 @@ collect = function()
     local e = entries[id]
     writes['c:' .. id] = e and cmsgpack.pack(
       e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
-      e.meta, e.ahead, e.behind, e.older, e.newer)
+      e.token, e.meta, e.ahead, e.behind, e.older, e.newer)
   end
   for name, c in pairs(chains) do
     if c.changed then

@@ -7,8 +7,8 @@ local function read_waiter(id)
   local packed = read('w:' .. id)
   if not packed then return nil end
   local w = { id = id }
-  w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta, w.signalled =
-    cmsgpack.unpack(packed)
+  w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.token, w.meta,
+    w.signalled = cmsgpack.unpack(packed)
   return w
 end
 
@@ -16,7 +16,7 @@ local function save_waiter(w)
   -- a value more only for those whom a signal brought
   local signal = { w.signalled }
   writes['w:' .. w.id] = cmsgpack.pack(
-    w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.meta,
+    w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.token, w.meta,
     unpack(signal))
 end
 
@@ -92,7 +92,7 @@ local function announce(w, own, lease)
     h_fence, passes = terms(w)
   end
   local message = string.format(
-    'g %s %.0f %.0f %.0f %.0f %.0f', w.id, h_fence, now, left, passes, holds)
+    'g %s %.0f %.0f %.0f %.0f %.0f %s', w.id, h_fence, now, left, passes, holds, w.token)
   return push(w.channel, message)
 end
 

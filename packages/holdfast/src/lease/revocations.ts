@@ -1,0 +1,63 @@
+/**
+ * Leases that a push says were ended by force. The push carries no proof, so the store is asked at
+ * once, and the lease is lost only if the store says so: a forged push costs one question.
+ */
+import type { Settings } from '../options.js';
+import type { Requests } from '../store/requests.js';
+import type { Grip } from './grip.js';
+import type { Keeper } from './keeper.js';
+
+export class Revocations {
+  readonly #requests: Requests;
+  readonly #keeper: Keeper;
+  readonly #settings: Settings;
+  /** Ids of leases that the store is being asked about; true if another push came meanwhile. */
+  readonly #asking = new Map<string, boolean>();
+
+  constructor(requests: Requests, keeper: Keeper, settings: Settings) {
+    this.#requests = requests;
+    this.#keeper = keeper;
+    this.#settings = settings;
+  }
+
+  /** A push says that the lease of an acquisition was ended. */
+  async heard(id: string): Promise<void> {
+    const grip = this.#keeper.find(id);
+    if (grip === undefined) return;
+    const asking = this.#asking.has(id);
+    // an answer that is under way may be from before this push
+    this.#asking.set(id, asking);
+    if (asking) return;
+    let known = false;
+    while (!known && this.#keeper.find(id) === grip) {
+      this.#asking.set(id, false);
+      known = (await this.#verify(grip)) && this.#asking.get(id) !== true;
+    }
+    this.#asking.delete(id);
+  }
+
+  /** Asks the store; false if that has to be done again. */
+  async #verify(grip: Grip): Promise<boolean> {
+    const { key, id } = grip;
+    const { retention } = this.#settings;
+    try {
+      const reply = await this.#requests.send({ op: 'poll', key, ids: [id], retention });
+      if (reply.standings[0]?.status === 'granted') return true;
+    } catch {
+      await this.#pause();
+      return false;
+    }
+    // the store may not have been told yet that the lease was passed on to this acquisition
+    if (!grip.confirmed) {
+      await (grip.settled ?? this.#pause());
+      return false;
+    }
+    this.#keeper.lose(grip, 'forced');
+    return true;
+  }
+
+  #pause(): Promise<void> {
+    const { clock, claimWindow } = this.#settings;
+    return new Promise((resolve) => void clock.after(claimWindow / 4, resolve, true));
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * What a process believes of a push. Anyone who may publish to its wake channel can send one, so a
+ * push counts only with the token that its waiter sent with its request: the store keeps the token
+ * with the waiter and repeats it in the push, and shows it nowhere else. See `SECURITY.md`.
+ *
+ * A grant with the right token is still bounded by what was asked for, and is checked with the
+ * store if it does not fit the waiter's last answer.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import type { Micros, Push } from '../engine/types.js';
+import { drift, type Grant } from '../lease/grip.js';
+import type { Sleep } from '../lease/sleep.js';
+import type { Waiter } from './waiter.js';
+
+/** A grant, as it is pushed. */
+export type GrantPush = Extract<Push, { kind: 'grant' }>;
+
+/** What bounds a pushed grant: what the waiter's last request asked for. */
+export interface Bounds {
+  readonly owner: string;
+  /** Ms. */
+  readonly claim: number;
+  readonly passes: number;
+}
+
+/** A fence leads the store's clock by no more than the clock stepped back within a retention. */
+const FENCE_LEAD: Micros = 2 * 86_400_000_000;
+/** More holds than an owner has. */
+const HOLDS_MAX = 1_000_000;
+
+/** Compares in a time that does not depend on where two tokens differ. No token fits none. */
+export function sameToken(told: string, own: string): boolean {
+  const [a, b] = [Buffer.from(told), Buffer.from(own)];
+  return own !== '' && a.length === b.length && timingSafeEqual(a, b);
+}
+
+/**
+ * The grant that a push with the right token stands for; `undefined` if the store has to be asked:
+ * the lease may have ended, or the push does not fit the waiter's last answer.
+ */
+export function believed(
+  push: GrantPush,
+  waiter: Waiter,
+  sleep: Sleep,
+  now: number,
+  claimWindow: number,
+): Grant | undefined {
+  const grant = bounded(push, waiter.bounds);
+  if (grant === undefined || waiter.isStale(sleep, now, claimWindow)) return undefined;
+  const grantedAt = waiter.localTime(sleep, push.now);
+  if (grantedAt > now + claimWindow) return undefined;
+  const left = grant.left / 1000;
+  const validUntil = Math.min(grantedAt, now) + left - drift(left);
+  const { fence, passes, holds } = grant;
+  return validUntil > now ? { fence, passes, holds, validUntil, since: now } : undefined;
+}
+
+/** A pushed grant, cut to what was asked for; `undefined` if it says what no store would say. */
+export function bounded(push: GrantPush, asked: Bounds): GrantPush | undefined {
+  const { fence, now, left, passes, holds } = push;
+  const numbers = [fence, now, left, passes, holds];
+  if (!numbers.every((one) => Number.isSafeInteger(one) && one >= 0)) return undefined;
+  // an owner's lease that is joined keeps its fence and may run for longer
+  const joined = asked.owner !== '';
+  if (fence === 0 || fence > now + FENCE_LEAD || (!joined && fence < now)) return undefined;
+  if (passes > asked.passes || holds < 1 || holds > (joined ? HOLDS_MAX : 1)) return undefined;
+  return { ...push, left: Math.min(left, asked.claim * 1000) };
+}
