@@ -10,7 +10,8 @@
  *
  * - `HOLDFAST_BAD_OPTION`: an argument has a wrong type or range, or contradicts another. Nothing
  *   was sent.
- * - `HOLDFAST_TIMEOUT`: the wait limit passed before the lock was granted. Nothing is held.
+ * - `HOLDFAST_TIMEOUT`: the wait limit passed before the lock was granted, and the store answered
+ *   until then. Nothing is held.
  * - `HOLDFAST_ABORTED`: the caller's signal aborted while waiting; `cause` is its reason. Nothing
  *   is held; after waiting at a condition, the lock is held again.
  * - `HOLDFAST_REFUSED`: the store answered, and the answer was no: the queue is at its limit, the
@@ -21,7 +22,8 @@
  *   Nothing is held.
  * - `HOLDFAST_LOST`: a lease ended before its owner released it.
  * - `HOLDFAST_NOT_HELD`: code that must run under a lock does not, see `assertLocked`.
- * - `HOLDFAST_UNREACHABLE`: the store did not answer. The caller holds nothing; should the store
+ * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not before the wait limit passed; `cause`
+ *   is the last failure. The caller holds nothing; should the store
  *   have granted in spite of that, the grant is withdrawn as soon as it can be reached, and ends at
  *   its expiry otherwise.
  * - `HOLDFAST_UNCERTAIN`: a release, extension or forced release was sent and not answered: it may

@@ -94,7 +94,11 @@ export interface LockOptions {
 
 /** What one acquisition may say. */
 export interface AcquireOptions extends LockOptions {
-  /** Longest time to wait. Default: no limit for `acquire` and `run`, 0 for `tryAcquire`. */
+  /**
+   * Longest time to wait. Default: no limit for `acquire` and `run`, 0 for `tryAcquire`. The first
+   * answer of the store is awaited in any case, for `requestTimeout` at most. If the store does not
+   * answer at the end, the call rejects with `HOLDFAST_UNREACHABLE`.
+   */
   readonly wait?: number;
   /** Gives the waiting up. Has no effect on what is held. */
   readonly signal?: AbortSignal;

@@ -18,6 +18,7 @@ import {
   type Terms,
 } from '../options.js';
 import * as failures from '../waiting/failures.js';
+import type { Wanted } from '../waiting/waiter.js';
 
 /** What a face asks for. */
 export interface Subject {
@@ -59,9 +60,12 @@ export class Face<L extends Lease> {
     return this.#subject.key;
   }
 
-  /** Waits for as long as it takes, or for `wait` ms; rejects if that is not enough. */
-  async acquire(weight: number, options?: AcquireOptions): Promise<L> {
-    const lease = await this.#acquire(weight, options, Number.POSITIVE_INFINITY);
+  /**
+   * Waits for as long as it takes, or for `wait` ms; rejects if that is not enough.
+   * @param told see `Wanted`
+   */
+  async acquire(weight: number, options?: AcquireOptions, told?: Wanted['told']): Promise<L> {
+    const lease = await this.#acquire(weight, options, Number.POSITIVE_INFINITY, told);
     if (lease === null) throw failures.timedOut(this.key, 0);
     return lease;
   }
@@ -112,10 +116,12 @@ export class Face<L extends Lease> {
     weight: number,
     options: AcquireOptions | undefined,
     wait: number,
+    told?: Wanted['told'],
   ): Promise<L | null> {
     const terms = this.terms(options, wait);
     const { key, capacity, option } = this.#subject;
-    const wanted = { key, capacity, weight, terms, ...(option && { option }) };
+    const extras = { ...(option && { option }), ...(told && { told }) };
+    const wanted = { key, capacity, weight, terms, ...extras };
     const grip = await this.core.grip(wanted);
     return grip === null ? null : this.#make(grip, this.core);
   }

@@ -24,6 +24,8 @@ export interface Passenger {
   readonly work: (lease: Lease) => unknown;
   /** Somebody else computes, or is about to. May be called again. */
   waits(): void;
+  /** The store has answered the flight that it must wait, or has not answered it. */
+  told(): void;
   /** Its own work is being done: it waits for nobody any more. */
   flies(): void;
   landed(landing: Landing): void;
@@ -54,6 +56,8 @@ export class Flight {
   #open = true;
   #waiting: boolean;
   #computing = false;
+  #heard = false;
+  #trouble: unknown;
 
   /** @param again true after a flight that brought nothing: this one computes if nobody else has */
   constructor(runway: Runway, again: boolean) {
@@ -65,6 +69,16 @@ export class Flight {
   join(passenger: Passenger): void {
     this.#passengers.add(passenger);
     if (this.#waiting) passenger.waits();
+  }
+
+  /** True while it has neither an answer of the store nor a reason why there is none. */
+  get silent(): boolean {
+    return !this.#heard && this.#trouble === undefined;
+  }
+
+  /** Why the store's last answer was a failure, if it was one. */
+  get trouble(): unknown {
+    return this.#trouble;
   }
 
   /** Who leaves hears nothing more. The last one to leave gives the waiting up. */
@@ -91,11 +105,13 @@ export class Flight {
   async #lead(again: boolean): Promise<Lease | null> {
     const { lead, wait } = this.#runway;
     const { signal } = this.#giveUp;
-    if (again) return lead.acquire(SEATS, { signal });
+    const told = (trouble: unknown): void => this.#told(trouble);
+    if (again) return lead.acquire(SEATS, { signal }, told);
     const lease = await lead.tryAcquire(SEATS, { signal });
     if (lease !== null) return lease;
+    this.#told(undefined);
     this.#wait();
-    const seat = await wait.acquire(1, { signal });
+    const seat = await wait.acquire(1, { signal }, told);
     void quietly(seat.release());
     return null;
   }
@@ -117,6 +133,12 @@ export class Flight {
       // whoever comes now finds what is fresh, or starts a flight that the store puts behind this
       void quietly(lease.release());
     }
+  }
+
+  #told(trouble: unknown): void {
+    this.#trouble = trouble;
+    this.#heard ||= trouble === undefined;
+    for (const one of this.#passengers) one.told();
   }
 
   #wait(except?: Passenger): void {

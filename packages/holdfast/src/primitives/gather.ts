@@ -45,6 +45,11 @@ export class Gathering {
   readonly #options: AcquireOptions;
   readonly #bounds: Bounds;
   readonly #leases: Lease[] = [];
+  /** When the wait ends. */
+  #until = 0;
+  #asked = false;
+  /** Why the store did not answer, when it was asked last. */
+  #trouble: Error | undefined;
   readonly #lost = new AbortController();
   /** Ends whatever is being asked for; its reason is the error to reject with. */
   readonly #end = new AbortController();
@@ -66,6 +71,7 @@ export class Gathering {
 
   /** Resolves to `null` if there is no time to wait and not all are free. */
   async take(): Promise<Gathered | null> {
+    this.#until = this.#clock.now() + this.#bounds.wait;
     const unbound = this.#bind();
     try {
       if (!(await this.#takeAll())) return null;
@@ -88,13 +94,22 @@ export class Gathering {
         continue;
       }
       if (this.#bounds.wait === 0) return false;
-      const next = this.#faces[this.#leases.length] as Face<Lease>;
-      const wait = Number.POSITIVE_INFINITY;
-      this.#keep(await next.acquire(1, { ...this.#options, wait }));
+      this.#keep(await this.#waitFor(this.#faces[this.#leases.length] as Face<Lease>));
       this.#check();
       count = PROBE_MIN;
     }
     return true;
+  }
+
+  /** Waits in the queue of one lock, for what is left of the whole wait. */
+  async #waitFor(next: Face<Lease>): Promise<Lease> {
+    const wait = this.#until - this.#clock.now();
+    if (wait <= 0) throw this.#trouble ?? this.#timedOut();
+    try {
+      return await next.acquire(1, { ...this.#options, wait });
+    } catch (error) {
+      throw isHoldfastError(error, 'HOLDFAST_TIMEOUT') ? this.#timedOut() : error;
+    }
   }
 
   /** Asks for the next ones in one turn, and keeps those before the first that is not granted. */
@@ -102,13 +117,16 @@ export class Gathering {
     const from = this.#leases.length;
     const asked = this.#faces.slice(from, from + count);
     const options = { ...this.#options, wait: 0 };
-    const answers = await Promise.allSettled(asked.map((face) => face.tryAcquire(1, options)));
+    const asking = asked.map((face) => face.tryAcquire(1, options));
+    const answers = await this.#inTime(Promise.allSettled(asking));
     let inOrder = true;
     let failure: Error | undefined;
+    this.#trouble = undefined;
     for (const answer of answers) {
       const lease = answer.status === 'fulfilled' ? answer.value : null;
-      if (answer.status === 'rejected' && !this.#mayWait(answer.reason)) {
-        failure ??= answer.reason as Error;
+      if (answer.status === 'rejected') {
+        if (this.#mayWait(answer.reason)) this.#trouble ??= answer.reason as Error;
+        else failure ??= answer.reason as Error;
       }
       inOrder &&= lease !== null;
       if (lease === null) continue;
@@ -120,6 +138,20 @@ export class Gathering {
     if (failure !== undefined) throw failure;
     this.#check();
     return inOrder;
+  }
+
+  /** The first question is awaited whatever the limit (a wait of 0 would); others end at it. */
+  async #inTime<T>(asking: Promise<T>): Promise<T> {
+    const limited = this.#asked && Number.isFinite(this.#until) && this.#bounds.wait > 0;
+    this.#asked = true;
+    const late = (): void => this.#end.abort(this.#timedOut());
+    const left = this.#until - this.#clock.now();
+    const timer = limited ? this.#clock.after(left, late) : undefined;
+    try {
+      return await asking;
+    } finally {
+      timer?.cancel();
+    }
   }
 
   /** Whoever has time to wait waits for a store that is silent, too. */
@@ -149,19 +181,13 @@ export class Gathering {
     for (const lease of this.#leases) void quietly(lease.release());
   }
 
-  /** Ends the gathering at its wait limit and with the caller's signal; returns what undoes it. */
+  /** Ends the gathering with the caller's signal; returns what undoes that. */
   #bind(): () => void {
-    const { signal, wait } = this.#bounds;
-    const late = (): void => this.#end.abort(this.#timedOut());
-    const limited = wait > 0 && wait !== Number.POSITIVE_INFINITY;
-    const timer = limited ? this.#clock.after(wait, late) : undefined;
+    const { signal } = this.#bounds;
     const abort = (): void => this.#end.abort(failures.aborted(this.#next, signal?.reason));
     if (signal?.aborted === true) abort();
     signal?.addEventListener('abort', abort, { once: true });
-    return () => {
-      timer?.cancel();
-      signal?.removeEventListener('abort', abort);
-    };
+    return () => signal?.removeEventListener('abort', abort);
   }
 
   /** The key that is waited for. */

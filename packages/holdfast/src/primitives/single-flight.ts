@@ -138,11 +138,25 @@ export class SingleFlight {
         reject(error);
       };
       const abort = (): void => leave(failures.aborted(key, signal?.reason));
-      const late = (): void => leave(failures.timedOut(key, wait));
+      let overdue = false;
+      const end = (): void => {
+        const { trouble } = flight;
+        const timedOut = trouble === undefined;
+        leave(timedOut ? failures.timedOut(key, wait) : failures.unreachable(key, trouble));
+      };
+      const late = (): void => {
+        // the first answer is awaited: a wait gets no less than one who does not wait
+        overdue = flight.silent;
+        if (!overdue) end();
+      };
       const passenger: Passenger = {
         work,
+        told: () => {
+          if (overdue) end();
+        },
         waits: () => {
-          if (wait !== Infinity) timer ??= clock.after(until - clock.now(), late);
+          if (overdue) end();
+          else if (wait !== Infinity) timer ??= clock.after(until - clock.now(), late);
         },
         flies: () => {
           timer?.cancel();

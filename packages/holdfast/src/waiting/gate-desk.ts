@@ -42,7 +42,7 @@ export class GateDesk {
     const command = { op: 'turn', ...subject, generation, reason: 'withdrawn' } as const;
     await insist(this.#parts, () => command, {
       over: () => this.#stopped,
-      unanswered: () => undefined,
+      failed: () => undefined,
       // after its ttl the arrival has ended by itself
       patience: subject.ttl + this.#parts.settings.requestTimeout,
       weak: true,
@@ -78,8 +78,8 @@ export class GateDesk {
     try {
       reply = await insist(this.#parts, () => command, {
         over: () => this.#closed,
-        unanswered: () => {
-          silent = true;
+        failed: ({ answered }) => {
+          silent ||= !answered;
         },
         patience: this.#parts.settings.unreachableAfter,
       });

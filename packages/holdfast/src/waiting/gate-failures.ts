@@ -1,6 +1,8 @@
 /** Why a call on a latch or a barrier failed. */
 import type { BreakReason, GateKind, GateOther } from '../engine/types.js';
 import { HoldfastError } from '../errors.js';
+import { unreachable } from './failures.js';
+import type { GateWaiter } from './gate-waiter.js';
 
 const WHY: Record<GateKind, Record<BreakReason | '', string>> = {
   latch: {
@@ -29,7 +31,13 @@ export function otherGate(key: string, reply: GateOther): HoldfastError {
   return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
 }
 
-export function notOpened(key: string, wait: number): HoldfastError {
+/** Why a wait that has reached its limit ended. */
+export function endOfWait({ subject, trouble, wish }: GateWaiter): HoldfastError {
+  if (trouble !== undefined) return unreachable(subject.key, trouble);
+  return notOpened(subject.key, wish.wait);
+}
+
+function notOpened(key: string, wait: number): HoldfastError {
   const message = `Holdfast: "${key}" did not open within ${wait} ms`;
   return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
 }

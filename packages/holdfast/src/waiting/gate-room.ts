@@ -16,7 +16,7 @@ import type { HoldfastError } from '../errors.js';
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from './failures.js';
-import { broken, gateClosed, mayHaveCounted, notOpened, otherGate } from './gate-failures.js';
+import { broken, endOfWait, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
 import type { GateDesk } from './gate-desk.js';
 import { GateLine } from './gate-line.js';
 import { type GatePassage, type GateSubject, GateWaiter, type GateWish } from './gate-waiter.js';
@@ -71,8 +71,7 @@ export class GateRoom {
     const waiter = new GateWaiter(subject, wish, this.#parts.nextId(), this.#clock.now());
     this.#waiters.add(waiter);
     if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
-      const late = (): void => this.#giveUp(waiter, notOpened(key, wait));
-      const timer = this.#clock.after(wait, late);
+      const timer = this.#clock.after(wait, () => this.#late(waiter));
       waiter.cleanUp(() => timer.cancel());
     }
     if (signal !== undefined) {
@@ -82,6 +81,12 @@ export class GateRoom {
     }
     void this.#ask(waiter);
     return waiter.promise;
+  }
+
+  /** The wait has ended; the answer to what was asked before that still counts. */
+  #late(waiter: GateWaiter): void {
+    if (waiter.lined || waiter.trouble !== undefined) this.#giveUp(waiter, endOfWait(waiter));
+    else waiter.overdue = true;
   }
 
   /** Ends all waiting, and everything that comes later. */
@@ -95,8 +100,10 @@ export class GateRoom {
   async #ask(waiter: GateWaiter): Promise<void> {
     const how: Insistence = {
       over: () => waiter.settled,
-      unanswered: () => {
-        waiter.doubtful ||= waiter.sent;
+      failed: (failure) => {
+        waiter.doubtful ||= waiter.sent && !failure.answered;
+        waiter.trouble = failure;
+        if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
       },
       patience: this.#settings.unreachableAfter,
     };
@@ -138,7 +145,7 @@ export class GateRoom {
 
   #answered(waiter: GateWaiter, reply: GateReply): void {
     const { key, kind } = waiter.subject;
-    waiter.heardAt = this.#clock.now();
+    waiter.hear(this.#clock.now());
     if (reply.status === 'other') {
       this.#end(waiter);
       waiter.fail(otherGate(key, reply));
@@ -150,7 +157,7 @@ export class GateRoom {
     if (!waiter.wish.waits && waiter.rank >= 0) this.#pass(waiter, reply.current);
     else if (reply.fate !== 'closed') this.#ended(waiter, reply);
     else if (waiter.told?.generation === reply.generation) this.#ended(waiter, waiter.told);
-    else if (waiter.wish.wait === 0) this.#giveUp(waiter, notOpened(key, 0));
+    else if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
     else this.#wait(waiter, reply, `${reply.generation} ${kind} ${key}`);
   }
 
@@ -165,6 +172,10 @@ export class GateRoom {
         waiter.fail(mayHaveCounted(waiter.subject.key, undefined));
         return false;
       }
+    }
+    if (waiter.overdue) {
+      this.#giveUp(waiter, endOfWait(waiter));
+      return false;
     }
     // it was not counted, and never will be in that generation
     waiter.bind(reply.current, this.#parts.nextId());
@@ -181,6 +192,7 @@ export class GateRoom {
     }
     const joined = line;
     joined.waiters.add(waiter);
+    waiter.lined = true;
     wake.enter();
     waiter.cleanUp(() => {
       joined.waiters.delete(waiter);
@@ -234,7 +246,7 @@ export class GateRoom {
     }
     for (const waiter of waiters) {
       if (waiter.settled) continue;
-      waiter.heardAt = this.#clock.now();
+      waiter.hear(this.#clock.now());
       waiter.channel = channel;
       if (reply.status === 'other') this.#giveUp(waiter, otherGate(subject.key, reply));
       else if (reply.fate !== 'closed') this.#ended(waiter, reply);
@@ -246,6 +258,7 @@ export class GateRoom {
   #unheard(waiters: readonly GateWaiter[], error: unknown): void {
     const now = this.#clock.now();
     for (const waiter of waiters) {
+      waiter.trouble = error;
       if (now - waiter.heardAt < this.#settings.unreachableAfter) continue;
       this.#giveUp(waiter, failures.unreachable(waiter.subject.key, error));
     }

@@ -58,6 +58,12 @@ export class GateWaiter {
   /** The channel that the store knows for it. */
   channel = '';
   heardAt: number;
+  /** True once it waits in a line: the store has said that its generation is closed. */
+  lined = false;
+  /** Why the store's last answer to it was a failure, or did not come; unset by a good answer. */
+  trouble: unknown;
+  /** Set when its wait has ended before the answer on which it depends: it asks no further. */
+  overdue: boolean;
   /** The last that was pushed about its gate while a request for it was under way. */
   told: GatePush | undefined;
   settled = false;
@@ -71,6 +77,7 @@ export class GateWaiter {
     this.id = id;
     this.generation = wish.generation;
     this.heardAt = now;
+    this.overdue = wish.wait === 0;
     let resolve: (passage: GatePassage) => void = () => undefined;
     let reject: (error: Error) => void = () => undefined;
     this.promise = new Promise((yes, no) => {
@@ -92,6 +99,12 @@ export class GateWaiter {
     this.id = id;
     this.doubtful = false;
     this.sent = false;
+  }
+
+  /** The store answered it. */
+  hear(now: number): void {
+    this.heardAt = now;
+    this.trouble = undefined;
   }
 
   /** Done when it is settled. */

@@ -3,7 +3,7 @@
  */
 import type { GateCommand, GateReply } from '../engine/types.js';
 import type { Settings } from '../options.js';
-import { StoreFailure } from '../store/port.js';
+import type { StoreFailure } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from './failures.js';
 
@@ -11,8 +11,8 @@ import * as failures from './failures.js';
 export interface Insistence {
   /** True when nobody wants the answer any more. */
   over(): boolean;
-  /** A try was not answered: it may have been carried out. */
-  unanswered(): void;
+  /** A try failed. If it was not answered, it may have been carried out. */
+  failed(failure: StoreFailure): void;
   /** Ms until it is given up. */
   readonly patience: number;
   /** True if a pause need not keep the process alive. */
@@ -36,9 +36,9 @@ export async function insist(
       return await requests.send(next);
     } catch (error) {
       const failure = error as StoreFailure;
-      const answered = failure instanceof StoreFailure && failure.answered;
-      if (!answered) how.unanswered();
-      else if (!failures.mayPass(failure)) throw failures.refusedByServer(next.key, failure);
+      const final = failure.answered && !failures.mayPass(failure);
+      if (final) throw failures.refusedByServer(next.key, failure);
+      how.failed(failure);
       if (how.over()) return undefined;
       if (clock.now() >= until) throw failures.unreachable(next.key, failure);
     }

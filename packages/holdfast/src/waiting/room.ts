@@ -24,6 +24,7 @@ import { Lines } from './lines.js';
 import { believed, type GrantPush, sameToken } from './pushes.js';
 import type { Returns } from './returns.js';
 import { Sleeper } from './sleeper.js';
+import { endOfWait, limitWait } from './wait-limit.js';
 import { Waiter, type Wanted } from './waiter.js';
 import { Wake } from './wake.js';
 
@@ -70,20 +71,11 @@ export class Room implements Hearing {
   /** Resolves to a grip, or to `null` if there is no time to wait and the lock is not free. */
   acquire(wanted: Wanted): Promise<Grip | null> {
     const { key, terms } = wanted;
-    const { wait, signal } = terms;
+    const { signal } = terms;
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
     const waiter = new Waiter(this.#nextId(), wanted, this.#sleep.moment());
     this.#waiters.set(waiter.id, waiter);
-    if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
-      const late = (): void => this.giveUp(waiter, failures.timedOut(key, wait));
-      const timer = this.#clock.after(wait, late);
-      waiter.cleanUp(() => timer.cancel());
-    }
-    if (signal !== undefined) {
-      const abort = (): void => this.giveUp(waiter, failures.aborted(key, signal.reason));
-      signal.addEventListener('abort', abort, { once: true });
-      waiter.cleanUp(() => signal.removeEventListener('abort', abort));
-    }
+    limitWait(waiter, this.#clock, (late, error) => this.giveUp(late, error));
     void this.#asker.ask(waiter);
     return waiter.promise;
   }
@@ -128,7 +120,9 @@ export class Room implements Hearing {
         break;
       case 'queued':
         waiter.ticket = reply.ticket;
-        this.lines.join(waiter, reply.next);
+        waiter.moved();
+        if (waiter.overdue) this.giveUp(waiter, endOfWait(waiter));
+        else this.lines.join(waiter, reply.next);
         break;
       case 'parked':
         this.lines.join(waiter, Number.POSITIVE_INFINITY);
@@ -172,6 +166,7 @@ export class Room implements Hearing {
 
   failed(waiter: Waiter, error: unknown): void {
     if (waiter.settled) return;
+    waiter.fault(error);
     const { key, terms } = waiter.wanted;
     if (error instanceof StoreFailure && error.answered && !failures.mayPass(error)) {
       const refusal = failures.refusedByServer(key, error);
@@ -180,7 +175,8 @@ export class Room implements Hearing {
       return;
     }
     const silent = this.#clock.now() - waiter.heardAt;
-    if (terms.wait === 0 || silent >= this.#settings.unreachableAfter) {
+    const last = terms.wait === 0 || waiter.overdue;
+    if (last || silent >= this.#settings.unreachableAfter) {
       this.giveUp(waiter, failures.unreachable(key, error));
     } else {
       this.#asker.askLater(waiter);
@@ -266,7 +262,7 @@ export class Room implements Hearing {
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine slept since: only the store knows how much is left
       void this.#asker.ask(waiter);
-    } else if (waiter.wanted.terms.wait === 0) {
+    } else if (waiter.wanted.terms.wait === 0 || waiter.overdue) {
       // too slow an answer: what it granted has ended
       this.giveUp(waiter, failures.unreachable(waiter.wanted.key, undefined));
     } else {

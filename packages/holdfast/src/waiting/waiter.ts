@@ -28,6 +28,11 @@ export interface Wanted {
    * not looked after here.
    */
   readonly stays?: boolean;
+  /**
+   * Hears of each failure, and of each answer that leaves it in the queue (`undefined`): for a
+   * caller that limits the wait itself.
+   */
+  readonly told?: (trouble: unknown) => void;
 }
 
 export class Waiter {
@@ -53,6 +58,10 @@ export class Waiter {
   settled = false;
   /** What it was granted. */
   grip: Grip | null = null;
+  /** Why the store's last answer to it was a failure, or did not come; unset by a good answer. */
+  trouble: unknown;
+  /** Set when its wait has ended before the first answer, which is the last one it waits for. */
+  overdue = false;
   /** True while a request for it is under way. */
   asking = false;
   /** True if a request for it may arrive once more, see `Echoes`. */
@@ -84,13 +93,20 @@ export class Waiter {
     return false;
   }
 
+  /** True once the store has answered it. */
+  get heard(): boolean {
+    return this.storeTime !== 0;
+  }
+
   /** What asks for it. */
   request(asked: Acquire): Acquire | Park {
     return asked;
   }
 
-  /** A poll found it in the queue. */
-  moved(): void {}
+  /** The store said that it is in the queue. */
+  moved(): void {
+    this.wanted.told?.(undefined);
+  }
 
   /** A request that was under way when it was settled had no answer. */
   unanswered(): void {}
@@ -111,6 +127,13 @@ export class Waiter {
     this.sent = sent;
     this.storeTime = storeTime;
     this.heardAt = now;
+    this.trouble = undefined;
+  }
+
+  /** A request or a poll for it had no answer, or the server could not answer at the moment. */
+  fault(error: unknown): void {
+    this.trouble = error;
+    this.wanted.told?.(error);
   }
 
   /**
