@@ -48,12 +48,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'expired holders count',
     mistake: 'the weight of an expired holder is never given back (a semaphore as a counter)',
-    edits: [
-      resource(
-        'this.remove(this.holders.get(id));',
-        '{ const { used } = this; this.remove(this.holders.get(id)); this.used = used; }',
-      ),
-    ],
+    edits: [resource('count += 1 + holder.holds.size;', 'count += 1; this.used += holder.weight;')],
   },
   {
     name: 'renewal revives',

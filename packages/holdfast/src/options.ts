@@ -80,8 +80,9 @@ export interface LockOptions {
    */
   readonly fair?: boolean;
   /**
-   * Who holds, across acquisitions, processes and machines: who holds already enters again. Up to
-   * 200 characters.
+   * The name of the holder, across acquisitions, processes and machines: an acquisition with the
+   * owner of a live lease joins that lease as one more hold. A lease has up to 1,000 holds at one
+   * time; a further one is refused. Up to 200 characters.
    */
   readonly owner?: string;
   /** Free text for whoever looks, see {@link HoldfastOptions.label}. */

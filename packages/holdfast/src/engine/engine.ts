@@ -17,7 +17,7 @@ import { isGateCommand } from './gate-types.js';
 import { Gates } from './gates.js';
 import { FORCE_LIMIT } from './limits.js';
 import { type Holder, NOTHING_SENT, Resource } from './resource.js';
-import { type Addressed, conflicts, granted, type Outside, serve } from './serve.js';
+import { type Addressed, granted, joins, type Outside, serve } from './serve.js';
 import type * as T from './types.js';
 import { inspect } from './view.js';
 import { settle } from './wake.js';
@@ -130,13 +130,14 @@ function rejoin(
   resource: Resource,
   wanted: T.Acquire,
   now: T.Micros,
-): T.Granted | T.Conflict | undefined {
+): T.Granted | T.Conflict | T.Crowded | undefined {
   const own = resource.leaseOfOwner(wanted.owner, now);
   if (own === undefined) return undefined;
   const signalled = resource.dequeue(wanted.id)?.signalled ?? '';
-  if (conflicts(own, wanted)) {
+  if (!joins(own, wanted)) {
     if (signalled !== '') resource.owed.push(signalled);
-    return { status: 'conflict', now, weight: own.weight };
+    if (own.weight < wanted.weight) return { status: 'conflict', now, weight: own.weight };
+    return { status: 'crowded', now, holds: own.holds.size };
   }
   return granted(resource.join(own, wanted.id, now, wanted.ttl, signalled), now);
 }

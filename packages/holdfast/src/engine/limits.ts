@@ -7,10 +7,16 @@
 export const SERVE_LIMIT = 1000;
 
 /**
- * Expired leases that one command removes at most. Until it is removed, a lease still counts
- * against the capacity.
+ * Expired leases that one command removes at most, each hold of an owner counted as one more. Until
+ * it is removed, a lease still counts against the capacity.
  */
 export const EXPIRE_LIMIT = 1000;
+
+/**
+ * Holds of one owner's lease. A hold costs the store the same whatever their number; the end of a
+ * lease removes all of its holds in one command.
+ */
+export const HOLD_LIMIT = 1000;
 
 /** Parked waiters that one signal wakes or drops at most. */
 export const SIGNAL_LIMIT = 1000;

@@ -99,7 +99,14 @@ export interface Conflict {
   readonly weight: number;
 }
 
-export type AcquireReply = Granted | Queued | Refused | Full | Mismatch | Conflict;
+/** The owner's lease has as many holds as a lease may have. */
+export interface Crowded {
+  readonly status: 'crowded';
+  readonly now: Micros;
+  readonly holds: number;
+}
+
+export type AcquireReply = Granted | Queued | Refused | Full | Mismatch | Conflict | Crowded;
 
 export interface ReleaseReply {
   /**

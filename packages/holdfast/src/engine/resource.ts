@@ -119,10 +119,12 @@ export class Resource {
 
   dropExpired(now: Micros): void {
     this.parking.dropSilent(now, EXPIRE_LIMIT);
-    for (let count = 0; count < EXPIRE_LIMIT; count++) {
+    for (let count = 0; count < EXPIRE_LIMIT; ) {
       const id = this.expiries.at(0);
       if (id === undefined || (this.expiries.score(id) as number) > now) return;
-      this.remove(this.holders.get(id) as Holder);
+      const holder = this.holders.get(id) as Holder;
+      count += 1 + holder.holds.size;
+      this.remove(holder);
     }
   }
 
@@ -131,7 +133,7 @@ export class Resource {
    * it: a second lease of the same id would make its permits count twice, and never be free again.
    */
   dropStale(id: string, now: Micros): void {
-    const holder = this.holders.get(id);
+    const holder = this.holders.get(this.holds.get(id) ?? id);
     if (holder !== undefined && holder.expires <= now) this.remove(holder);
   }
 

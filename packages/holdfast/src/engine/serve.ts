@@ -8,7 +8,7 @@
  * granted in turn, and finds it by polling (I5). A waiter that cannot be granted at all (see
  * `hopeless`) loses its place too: it finds that out by polling, asks again, and is told why.
  */
-import { SERVE_LIMIT } from './limits.js';
+import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import type { Holder, Resource, Waiter } from './resource.js';
 import type { Granted, Micros, Push } from './types.js';
 import { settle } from './wake.js';
@@ -30,14 +30,17 @@ export interface Outside {
   more: boolean;
 }
 
-/** Whether the live lease of a waiter's own owner is none that it may join. */
-export function conflicts(own: Holder | undefined, { weight }: { weight: number }): boolean {
-  return own !== undefined && own.weight < weight;
+/** Whether an acquisition may join the live lease of its owner. */
+export function joins(own: Holder, { weight }: { weight: number }): boolean {
+  return own.weight >= weight && own.holds.size < HOLD_LIMIT;
 }
 
-/** Whether waiting leads nowhere: for its owner's own smaller lease, or for more than there is. */
+/**
+ * Whether waiting leads nowhere: the lease of the waiter's own owner is smaller than what it wants
+ * or has as many holds as it may have; or the waiter wants more than there is.
+ */
 function hopeless(resource: Resource, waiter: Waiter, own: Holder | undefined): boolean {
-  return own === undefined ? waiter.weight > resource.capacity : conflicts(own, waiter);
+  return own === undefined ? waiter.weight > resource.capacity : !joins(own, waiter);
 }
 
 /**

@@ -41,8 +41,17 @@ export function inspect(
 function holderView(holder: Holder, now: T.Micros, limit: number): T.HolderView {
   const { id, owner, weight, fence, since, meta } = holder;
   const holds = Math.max(1, holder.holds.size);
-  const ids = [...holder.holds].slice(0, limit);
+  const ids = firstOf(holder.holds, limit);
   return { id, owner, weight, fence, left: holder.expires - now, holds, since, meta, ids };
+}
+
+function firstOf(all: Iterable<string>, limit: number): string[] {
+  const first: string[] = [];
+  for (const one of all) {
+    if (first.length >= limit) break;
+    first.push(one);
+  }
+  return first;
 }
 
 function parkedView({ id, owner, condition, since, meta }: Parked): T.ParkedView {

@@ -1,5 +1,5 @@
 /** Why an acquisition ended without a lease. */
-import type { Conflict, Full, Mismatch } from '../engine/types.js';
+import type { Conflict, Crowded, Full, Mismatch } from '../engine/types.js';
 import { HoldfastError } from '../errors.js';
 import type { StoreFailure } from '../store/port.js';
 
@@ -11,6 +11,8 @@ interface Asked {
   /** What the user calls the capacity, if it is the user's to choose. */
   readonly option?: string | undefined;
 }
+
+type Refusal = Full | Mismatch | Conflict | Crowded;
 
 /** Answers of a server that is not itself at the moment: the same request may succeed later. */
 const PASSING = /^(LOADING|READONLY|MASTERDOWN|BUSY|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF)\b/;
@@ -30,15 +32,22 @@ export function aborted(key: string, cause: unknown): HoldfastError {
 }
 
 /** The store will not grant this, and said why. */
-export function refused(wanted: Asked, reply: Full | Mismatch | Conflict): HoldfastError {
-  const { key, weight } = wanted;
+export function refused(wanted: Asked, reply: Refusal): HoldfastError {
   if (reply.status === 'mismatch') return mismatch(wanted, reply.capacity);
-  const why =
-    reply.status === 'full'
-      ? `${reply.length} wait already, the limit of maxQueue`
-      : `its owner holds ${reply.weight} of ${weight} already, and would wait for itself`;
-  const message = `Holdfast: "${key}" was refused: ${why}`;
+  const { key } = wanted;
+  const message = `Holdfast: "${key}" was refused: ${reasonOf(wanted, reply)}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
+}
+
+function reasonOf({ weight }: Asked, reply: Exclude<Refusal, Mismatch>): string {
+  switch (reply.status) {
+    case 'full':
+      return `${reply.length} wait already, the limit of maxQueue`;
+    case 'conflict':
+      return `its owner holds ${reply.weight} of ${weight} already, and would wait for itself`;
+    case 'crowded':
+      return `its owner has ${reply.holds} holds already, the most of one lease; release some`;
+  }
 }
 
 /** The capacity that a caller names is not the one that is agreed. */

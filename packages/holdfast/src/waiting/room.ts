@@ -2,11 +2,10 @@
  * The waiting room: everything that this process has asked of a store and not yet been granted, and
  * how a grant becomes a lease here.
  *
- * A request that finds the lock free costs one command and nothing else. One that does not leaves
- * its waiter in the store's queue and here, and the first such waiter opens the wake channel. From
- * then on a grant comes by push, and is believed from the moment at which the store made it, told
- * on our clock: the waiter's last answer ties the two clocks (I7). Whatever is granted and finds
- * nobody is given back (I6).
+ * A request that finds the lock free costs one command. One that does not leaves its waiter in the
+ * store's queue and here; the first such waiter opens the wake channel. From then on grants come by
+ * push. A deadline starts at the store's grant time, converted to the local clock with the waiter's
+ * last reply (I7). Grants for abandoned acquisitions are released (I6).
  */
 import type { Clock } from '../clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/types.js';
@@ -140,6 +139,7 @@ export class Room implements Hearing {
       case 'full':
       case 'mismatch':
       case 'conflict':
+      case 'crowded':
         this.#refused(waiter, failures.refused(waiter.wanted, reply));
     }
   }

@@ -1,4 +1,5 @@
 /** Sequences that random traffic hardly brings about: with more to do than one command does. */
+import { HOLD_LIMIT } from '../../src/engine/limits.js';
 import type { Acquire, Command, Park } from '../../src/engine/types.js';
 import { literally, type Step } from './traffic.js';
 
@@ -46,6 +47,13 @@ const shortly = (name: string): Step[] => [
   literally(parking(`before ${name}`, name, { retention: 1000 })),
   literally(look()),
 ];
+const releaseOne = (id: string): Command => ({
+  ...{ op: 'release', key: 'k1', id, to: '', retention },
+});
+const ofOneOwner = (count: number): Step[] =>
+  Array.from({ length: count }, (_, index) =>
+    literally(asking(`h${index}`, { ...one, owner: 'o' })),
+  );
 const all = { weight: 2000, owner: '' };
 
 export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
@@ -59,6 +67,40 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
       literally(asking('joins', { owner: 'o' })),
       literally(release('long')),
       literally({ op: 'resize', key, id: 'own', weight: 1, fence: 0, retention }, 10_000),
+    ],
+  ],
+  [
+    'an owner with as many holds as a lease may have, and one more',
+    [
+      ...ofOneOwner(HOLD_LIMIT),
+      literally(asking('more', { ...one, owner: 'o' })),
+      literally(asking('other', { ...one, channel: 'live-1' })),
+      ...[0, 1, HOLD_LIMIT / 2, HOLD_LIMIT - 1].map((index) => literally(releaseOne(`h${index}`))),
+      ...['more', 'even more'].map((id) => literally(asking(id, { ...one, owner: 'o' }))),
+      literally({ op: 'inspect', key: 'k1', limit: 3 }),
+      literally({ op: 'force', key: 'k1', id: 'h7', retention }),
+      literally(look('h7', 'more', 'other')),
+    ],
+  ],
+  [
+    'a waiter whose owner has as many holds as a lease may have by its turn',
+    [
+      literally(asking('holder', one)),
+      literally(asking('first', { ...one, owner: 'o' })),
+      literally(asking('late', { ...one, owner: 'o', channel: 'live-1' })),
+      ...ofOneOwner(HOLD_LIMIT - 1),
+      literally(asking('last', { ...one, channel: 'live-2' })),
+      literally(releaseOne('holder')),
+      literally(look('late', 'first', 'last')),
+    ],
+  ],
+  [
+    'more holds that expire at once than one command removes',
+    [
+      ...many((index) => ({ owner: index < 700 ? 'a' : index < 1250 ? 'b' : '' })),
+      literally(asking('next', all), 1_000_000),
+      literally(poll('m0', 'm700', 'm1299')),
+      literally(poll('m0', 'm700', 'm1299')),
     ],
   ],
   [

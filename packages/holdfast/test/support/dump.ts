@@ -23,10 +23,11 @@ if #all == 0 then return 'null' end
 local record = {}
 for index = 1, #all, 2 do
   local field, value = all[index], { all[index + 1] }
-  local packed = field == 's' or field == 'l' or string.find(field, '^[hwcl]:')
+  local packed = field == 's' or field == 'l' or string.find(field, '^[hrwcl]:')
   if packed then value = { cmsgpack.unpack(value[1]) } end
   for at, one in ipairs(value) do
-    value[at] = type(one) == 'number' and string.format('%.0f', one) or one
+    value[at] = type(one) == 'number' and string.format('%.0f', one)
+      or type(one) == 'table' and table.concat(one, ' ') or one
   end
   record[field] = value
 end
@@ -59,7 +60,7 @@ export function dumpOf(resource: Resource | undefined): Dump | null {
   }
   for (const waiter of resource.waiters.values()) record[`w:${waiter.id}`] = waiterOf(waiter);
   for (const [owner, id] of resource.owners) record[`p:${owner}`] = [id];
-  for (const [id, root] of resource.holds) record[`r:${id}`] = [root];
+  holdsOf(resource, record);
   parkedOf(resource, record);
   const ordered = listOf(expiries);
   const end = Math.floor(resource.forgetAt / 1000);
@@ -79,7 +80,8 @@ function summaryOf(resource: Resource): string[] {
 
 function holderOf(holder: Holder): string[] {
   const { expires, weight, fence, passes, ttl, since, owner, channel, meta } = holder;
-  const holds = owner === '' ? '' : ` ${[...holder.holds].join(' ')} `;
+  const ids = [...holder.holds];
+  const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1)].join(' ');
   const { signalled, sent } = holder;
   const signals = signalled !== '' || sent.seq > 0;
   return [
@@ -95,6 +97,17 @@ function waiterOf(waiter: Waiter): string[] {
     ...texts(ticket, weight, ttl, claim, passes, Number(fair), owner, channel, token, meta),
     ...(signalled === '' ? [] : [signalled]),
   ];
+}
+
+/** The holds of owners, each with its neighbours. */
+function holdsOf({ holders, holds }: Resource, record: Record<string, string[]>): void {
+  for (const holder of holders.values()) {
+    const own = [...holder.holds];
+    own.forEach((id, at) => {
+      if (holds.get(id) !== holder.id) return;
+      record[`r:${id}`] = [holder.id, own[at - 1] ?? '', own[at + 1] ?? ''];
+    });
+  }
 }
 
 /** The chains of the parked, and each of them with its neighbours in both. */

@@ -31,7 +31,7 @@ const holders = 'lib/holders.lua';
 const serve = 'lib/serve.lua';
 
 const free = 'return used + weight <= capacity and queue_length() == 0';
-const listed = "if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then";
+const listed = 'if read_hold(id) ~= h.id then';
 
 export const FAULTS: readonly Fault[] = [
   fault('acquire: a newcomer overtakes the queue', [
@@ -64,7 +64,7 @@ export const FAULTS: readonly Fault[] = [
   fault('acquire: a mismatch serves nobody', [acquire, ' or not (agreed() or idle())', '']),
   fault('acquire: a smaller lease is joined', [
     acquire,
-    'if conflicts(own, weight) then',
+    'if not joins(own, weight) then',
     'if false then',
   ]),
   fault('acquire: who waits must agree anew', [acquire, " or read('w:' .. id)", '']),
@@ -210,8 +210,25 @@ export const FAULTS: readonly Fault[] = [
     'if w.signalled then owed[#owed + 1] = w.signalled end\n        settle()',
     '',
   ]),
-  fault('inspect: more holds than asked for', [inspect, '#ids < limit', 'true']),
+  fault('inspect: more holds than asked for', [inspect, 'and #ids < limit', '']),
   fault('inspect: one hold only', [inspect, '#ids < limit', '#ids < 1']),
+  fault('holders: the first hold stays the first', [holders, 'first = after\n', '\n']),
+  fault('holders: the last hold stays the last', [holders, 'last = before\n', '\n']),
+  fault('holders: the hold before is not told', [
+    holders,
+    'save_hold(before, root, second, after)',
+    '',
+  ]),
+  fault('holders: the hold after is not told', [
+    holders,
+    'save_hold(after, root, before, second)',
+    '',
+  ]),
+  fault('holders: a hold stays when its lease has ended', [
+    holders,
+    "writes['r:' .. id] = false\n      id = after",
+    'id = after',
+  ]),
   fault('record: what is deleted stays', [record, "in_chunks('HDEL', deleted)", '']),
   fault('record: forgotten before the lease ends', [record, 'math.max(now, latest)', 'now']),
   fault('record: the known keep their expiry', [
@@ -253,7 +270,7 @@ export const FAULTS: readonly Fault[] = [
     'used + w.weight > capacity then',
     'used + w.weight >= capacity then',
   ]),
-  fault('serve: a waiter joins a smaller lease', [serve, 'own.weight < weight', 'false']),
+  fault('serve: a waiter joins a smaller lease', [serve, 'own.weight >= weight', 'true']),
   fault('serve: one who asks for too much blocks all', [
     serve,
     ' or (not own and w.weight > capacity)',

@@ -255,7 +255,8 @@ export function commandOf(
 /** An acquisition has one owner for ever, as its id is its own for ever. */
 function ownerOf(id: string): string {
   const number = Number(id.slice(1));
-  return number > POOL / 2 ? `o${number % 2}` : '';
+  if (number <= POOL / 2) return '';
+  return number < POOL - 1 ? 'o0' : 'o1';
 }
 
 /** Who is parked keeps the owner of its lease; who has left an owner's lease does not return. */

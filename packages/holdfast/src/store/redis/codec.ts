@@ -140,6 +140,8 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
       return { status, now, capacity: a };
     case 'conflict':
       return { status, now, weight: a };
+    case 'crowded':
+      return { status, now, holds: a };
     case 'resized':
       return { status, now, fence: a, left: Number(list[3]) };
     case 'freed':

@@ -22,7 +22,7 @@
   REPLY
     now (a number and no list: granted in the ordinary case, with now as fence, for ttl)
     | granted now fence left passes holds | queued now ticket next | refused now next
-    | full now length | mismatch now capacity | conflict now weight
+    | full now length | mismatch now capacity | conflict now weight | crowded now holds
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
@@ -82,9 +82,10 @@ local function rejoin()
   if not own then return nil end
   local w = dequeue(id)
   local signalled = w and w.signalled
-  if conflicts(own, weight) then
+  if not joins(own, weight) then
     if signalled then owed[#owed + 1] = signalled end
-    return { 'conflict', now, own.weight }
+    if own.weight < weight then return { 'conflict', now, own.weight } end
+    return { 'crowded', now, hold_count(own) }
   end
   return granted(join(own, id, ttl, signalled))
 end

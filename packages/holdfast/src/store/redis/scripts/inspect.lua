@@ -20,9 +20,11 @@ local id = ''
 
 -- The acquisitions of an owner that hold, the first of them.
 local function shown_holds(h)
-  local ids = {}
-  for id in string.gmatch(h.holds, '[^ ]+') do
-    if #ids < limit then ids[#ids + 1] = id end
+  local ids, id = {}, first_hold(h)
+  while id ~= '' and #ids < limit do
+    ids[#ids + 1] = id
+    local _, _, after = read_hold(id)
+    id = after
   end
   return ids
 end

@@ -3,7 +3,7 @@
 --
 -- Where there may be many, each has a field, and `expiries` orders them by expiry; where there is
 -- one at most, it is part of the summary.
-local EXPIRE_LIMIT = 1000
+local EXPIRE_LIMIT, HOLD_LIMIT = 1000, 1000
 
 -- Conditions whose signal brought somebody who ended without having acted on it: the next parked
 -- waiter gets it.
@@ -30,16 +30,60 @@ local function save_holder(h)
     with_signals(h))
 end
 
--- An owner's holds are a text in which each id has a space on both sides.
+-- An owner's holds are a chain, in the order in which they joined. The lease has their number, the
+-- first and the last; each hold has its lease, the hold before it and the one after it. So a hold
+-- is added and taken out at the same price, however many there are.
+local function read_hold(id)
+  local packed = read('r:' .. id)
+  if not packed then return nil end
+  return cmsgpack.unpack(packed)
+end
+
+local function save_hold(id, root, before, after)
+  writes['r:' .. id] = cmsgpack.pack(root, before, after)
+end
+
 local function hold_count(h)
-  if h.owner == '' then return 1 end
-  local _, spaces = string.gsub(h.holds, '[^ ]+', '')
-  return spaces
+  return h.owner == '' and 1 or h.holds[1]
+end
+
+local function first_hold(h)
+  return h.owner == '' and '' or h.holds[2]
+end
+
+-- Puts a hold at the end of the chain.
+local function append_hold(h, id)
+  local count, first, last = unpack(h.holds)
+  if count > 0 then
+    local root, before = read_hold(last)
+    save_hold(last, root, before, id)
+  end
+  save_hold(id, h.id, last, '')
+  h.holds = { count + 1, count > 0 and first or id, id }
+end
+
+local function take_hold(h, id)
+  local count, first, last = unpack(h.holds)
+  local root, before, after = read_hold(id)
+  if before == '' then
+    first = after
+  else
+    local _, second = read_hold(before)
+    save_hold(before, root, second, after)
+  end
+  if after == '' then
+    last = before
+  else
+    local _, _, second = read_hold(after)
+    save_hold(after, root, before, second)
+  end
+  h.holds = { count - 1, first, last }
+  writes['r:' .. id] = false
 end
 
 -- The live lease that an acquisition holds, as itself or as one of its owner's holds.
 local function lease_of(id)
-  local root = read('r:' .. id)
+  local root = read_hold(id)
   local h = read_holder(root or id)
   if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
   return h
@@ -77,7 +121,8 @@ end
 local function add(h)
   used = used + h.weight
   if h.owner ~= '' then
-    writes['p:' .. h.owner], writes['r:' .. h.id], h.holds = h.id, h.id, ' ' .. h.id .. ' '
+    writes['p:' .. h.owner], h.holds = h.id, { 0, '', '' }
+    append_hold(h, h.id)
   end
   extend(h, h.expires)
   return h
@@ -89,8 +134,13 @@ local function remove(h, ordered)
   if h.owner ~= '' then
     -- a lease that expired long ago may have a successor of the same owner already
     if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
-    for id in string.gmatch(h.holds, '[^ ]+') do
-      if read('r:' .. id) == h.id then writes['r:' .. id] = false end
+    local id = first_hold(h)
+    while id ~= '' do
+      local root, _, after = read_hold(id)
+      -- the hold may be another lease's by now, and what it knew of the rest is gone with it
+      if root ~= h.id then break end
+      writes['r:' .. id] = false
+      id = after
     end
   end
   if not many then
@@ -148,19 +198,26 @@ local function drop_expired()
   for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
     loaded[names[index]] = value
   end
-  guard()
-  redis.call('ZREM', expiries, unpack(due))
-  for _, id in ipairs(due) do
+  local removed, count = {}, 0
+  for index, id in ipairs(due) do
+    if count >= EXPIRE_LIMIT then break end
+    removed[index] = id
+    count = count + 1
     local h = read_holder(id)
     -- the record may have been evicted where the order was not
-    if h then remove(h, true) end
+    if h then
+      if h.owner ~= '' then count = count + hold_count(h) end
+      remove(h, true)
+    end
   end
+  guard()
+  redis.call('ZREM', expiries, unpack(removed))
 end
 
 -- Removes the expired lease of an acquisition that asks again, should EXPIRE_LIMIT have left it: a
 -- second lease of the same id would make its permits count twice, and never be free again.
 local function drop_stale(id)
-  local h = read_holder(id)
+  local h = read_holder(read_hold(id) or id)
   if h and h.expires <= now then remove(h) end
 end
 
@@ -187,10 +244,7 @@ end
 -- One more hold for an owner that has the lease already.
 local function join(h, id, lease, signalled)
   h.signalled = h.signalled or signalled
-  if not string.find(h.holds, ' ' .. id .. ' ', 1, true) then
-    writes['r:' .. id] = h.id
-    h.holds = h.holds .. id .. ' '
-  end
+  if read_hold(id) ~= h.id then append_hold(h, id) end
   extend(h, now + lease * 1000)
   return h
 end
@@ -198,11 +252,9 @@ end
 -- Ends a hold by its holder's own will; true if that ends the lease.
 local function leave(h, id)
   if h.owner ~= '' then
-    local from, to = string.find(h.holds, ' ' .. id .. ' ', 1, true)
-    h.holds = string.sub(h.holds, 1, from) .. string.sub(h.holds, to + 1)
-    writes['r:' .. id] = false
+    take_hold(h, id)
     save_holder(h)
-    if h.holds ~= ' ' then return false end
+    if hold_count(h) > 0 then return false end
   end
   h.signalled = nil
   remove(h)

@@ -6,7 +6,7 @@
 --   h:<id>      a lease, if it was not
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
---   r:<id>      the lease that an owner's hold belongs to
+--   r:<id>      an owner's hold: its lease, and the holds of the lease before and after it
 --   c:<id>      a parked waiter
 --   l           the chain of all parked waiters: first, last, count
 --   l:<name>    the chain of those at a condition

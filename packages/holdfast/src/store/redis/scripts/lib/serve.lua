@@ -96,9 +96,9 @@ local function announce(w, own, lease)
   return push(w.channel, message)
 end
 
--- Whether the live lease of an owner is none that it may join with that weight.
-local function conflicts(own, weight)
-  return own and own.weight < weight
+-- Whether an acquisition of that weight may join the live lease of its owner.
+local function joins(own, weight)
+  return own.weight >= weight and hold_count(own) < HOLD_LIMIT
 end
 
 -- Grants what can be granted, in order. `self` is the asker: its reply tells it.
@@ -114,8 +114,9 @@ local function serve(self)
       redis.call('ZREM', queue, id)
     else
       local own = lease_of_owner(w.owner)
-      -- waiting leads nowhere: for its owner's own smaller lease, or for more than there is
-      local hopeless = conflicts(own, w.weight) or (not own and w.weight > capacity)
+      -- waiting leads nowhere: for a lease of its owner that it may not join, or for more than
+      -- there is
+      local hopeless = own and not joins(own, w.weight) or (not own and w.weight > capacity)
       if not hopeless and not own and used + w.weight > capacity then return end
       dequeue(id)
       local lease = id == self and w.ttl or math.min(w.ttl, w.claim)

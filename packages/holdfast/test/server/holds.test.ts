@@ -1,0 +1,93 @@
+/**
+ * What a call costs the server is the same for an owner with ten holds and for one with nearly as
+ * many as a lease may have. Counted in inner calls and in bytes, which no load of the machine
+ * changes.
+ */
+import { type Server, type ServerName, startServer } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { portFor } from '../../src/clients/detect.js';
+import { HOLD_LIMIT } from '../../src/engine/limits.js';
+import type { Command, Reply } from '../../src/engine/types.js';
+import { RedisStore } from '../../src/store/redis/redis-store.js';
+import { asking } from '../support/crowds.js';
+
+const retention = 60_000;
+const ttl = 60_000;
+const SIZES = [10, 100, HOLD_LIMIT - 1];
+
+describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
+  let server: Server;
+  let redis: Redis;
+  let store: RedisStore;
+
+  beforeAll(async () => {
+    server = await startServer({ server: name });
+    redis = new Redis(server.port, server.host);
+    store = new RedisStore(portFor(redis), 'h:');
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const run = (...commands: Command[]): Promise<Reply[]> => Promise.all(store.execute(commands));
+
+  /** How often each command was called, by clients and by scripts. */
+  async function calls(): Promise<Record<string, number>> {
+    const found = (await redis.info('commandstats')).matchAll(/cmdstat_(\S+?):calls=(\d+)/g);
+    return Object.fromEntries([...found].map(([, command, count]) => [command, Number(count)]));
+  }
+
+  /** Inner calls of one command; those of the client are left out. */
+  async function price(command: Command): Promise<string> {
+    await redis.config('RESETSTAT');
+    await run(command);
+    const all = Object.entries(await calls());
+    return all
+      .filter(([name]) => !/^(eval|evalsha|info|config.*)$/.test(name))
+      .map(([name, count]) => `${name} ${count}`)
+      .sort()
+      .join(', ');
+  }
+
+  /** An owner with so many holds `h0`, `h1`, ... */
+  async function owner(capacity: number, holds: number): Promise<(id: string) => Command> {
+    const key = `${capacity} of ${holds}`;
+    const ask = (id: string): Command => asking(id, { key, capacity, ttl, owner: 'o' });
+    for (let from = 0; from < holds; from += 500) {
+      const count = Math.min(500, holds - from);
+      await run(...Array.from({ length: count }, (_, at) => ask(`h${from + at}`)));
+    }
+    return ask;
+  }
+
+  it.each([
+    ['a mutex', 1],
+    ['a semaphore', 3],
+  ])('no call is dearer where an owner has many holds of %s', async (_, capacity) => {
+    const prices: Record<string, string>[] = [];
+    for (const holds of SIZES) {
+      const ask = await owner(capacity, holds);
+      const { key } = ask('');
+      const middle = `h${holds >> 1}`;
+      prices.push({
+        joins: await price(ask('one more')),
+        repeats: await price(ask('one more')),
+        renews: await price({ op: 'renew', key, id: middle, ttl, retention }),
+        polls: await price({ op: 'poll', key, ids: [middle], retention }),
+        releases: await price({ op: 'release', key, id: middle, to: '', retention }),
+        inspects: await price({ op: 'inspect', key, limit: 5 }),
+        refuses: await price(asking('other', { key, capacity, weight: capacity, queue: false })),
+      });
+      const values = await redis.hvals(`h:{${key}}`);
+      const largest = Math.max(...values.map((value) => value.length));
+      expect(largest, 'bytes of the largest field').toBeLessThan(200);
+      const [ended] = await run({ op: 'force', key, id: '', retention });
+      expect(ended).toMatchObject({ ended: 1 });
+      expect(await redis.hlen(`h:{${key}}`), 'fields that are left').toBe(1);
+    }
+    expect(prices[1]).toEqual(prices[0]);
+    expect(prices[2]).toEqual(prices[0]);
+  });
+});
