@@ -95,6 +95,14 @@ inline grant(t) {
   lastFence = lastFence + PASSES
 }
 
+/*
+ * Resource.takeBackFences: the fences that no pass used. The clock lifts no fence here, so one that
+ * went back although a pass had used it would be granted again.
+ */
+inline takeBackFences() {
+  lastFence = heldFence
+}
+
 /* Resource.dequeue */
 inline dequeue(t) {
   queued[t] = false;
@@ -177,7 +185,13 @@ inline serveRequest(p) {
           dequeue(to);
           holder = to; heldFence++; heldPasses--;
           answer = PASSED
-       :: holder == id && (to == NONE || heldPasses == 0) -> holder = NONE
+       :: holder == id && (to == NONE || heldPasses == 0) ->
+          holder = NONE;
+          /* a release without a successor says that the lease was never passed on */
+          if
+          :: to == NONE -> takeBackFences()
+          :: else
+          fi
        :: holder != id && to != NONE && holder == to && !queued[id] -> answer = PASSED
        :: else -> dequeue(id); answer = MISSED
        fi;
@@ -482,6 +496,9 @@ inline expire() {
     :: state[holder] == DEAD
     :: else -> faults--
     fi;
+#ifdef BUG_FENCES_BACK_AT_EXPIRY
+    takeBackFences();
+#endif
     holder = NONE
   }
 }

@@ -47,6 +47,7 @@ const SHARE = [
     ['NO_COMPARE', 'FAULTS=1'],
     ['NO_WITHDRAWAL', 'FAULTS=1'],
     ['FENCE_FORGOTTEN', 'FAULTS=1'],
+    ['FENCES_BACK_AT_EXPIRY', 'FAULTS=1'],
     // each of the two makes up for the other here
     ['OVERTAKES', 'FAULTS=1', 'BUG_PASSED_TOO_LATE'],
     ['NO_POLLING', 'FAULTS=1'],

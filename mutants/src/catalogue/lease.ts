@@ -112,6 +112,6 @@ export const LEASE: readonly Mutant[] = [
   {
     name: 'a pass repeats the fence',
     mistake: 'whoever gets the lock inside the process has the same fence as the one before',
-    edits: [room('fence: fence + 1, passes: passes - 1', 'fence, passes: passes - 1')],
+    edits: [grip('fence: fence + 1, passes: passes - 1', 'fence, passes: passes - 1')],
   },
 ];

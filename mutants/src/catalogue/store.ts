@@ -118,7 +118,7 @@ export const STORE: readonly Mutant[] = [
     edits: [
       engine('passes: holder.passes - 1', 'passes: holder.passes'),
       {
-        file: 'waiting/room.js',
+        file: 'lease/grip.js',
         find: 'fence: fence + 1, passes: passes - 1',
         replace: 'fence: fence + 1, passes',
       },

@@ -56,7 +56,7 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
   'passes without an end': [
     lua('passes = h.passes - 1', 'passes = h.passes'),
     {
-      file: 'waiting/room.js',
+      file: 'lease/grip.js',
       find: 'fence: fence + 1, passes: passes - 1',
       replace: 'fence: fence + 1, passes',
     },

@@ -55,7 +55,7 @@ export const WAITING: readonly Mutant[] = [
     name: 'a pass is not told to the store',
     mistake: 'the lock is handed on inside the process, and the store hands it to another',
     edits: [
-      { file: 'core.js', find: "to: heir?.id ?? '', retention", replace: "to: '', retention" },
+      { file: 'core.js', find: "const to = heir?.id ?? ''", replace: "const to = ''" },
     ],
   },
   {

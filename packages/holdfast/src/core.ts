@@ -92,6 +92,8 @@ export class Core implements Grantor {
   /** Gives a lease up, to wait for a signal. Nothing is sent before it is asked for. */
   park(from: Grip, condition: string): Sleeper {
     if (this.#closing !== undefined) throw failures.closed(from.key);
+    // the store takes its reserved fences back, and if it refuses, a duplicate may yet be granted
+    from.passes = 0;
     return this.#room.park(from, condition, () => {
       if (from.state === 'held') from.state = 'released';
       this.keeper.remove(from);
@@ -115,7 +117,8 @@ export class Core implements Grantor {
     const believed = keeper.believes(grip);
     if (grip.state !== 'held') {
       // the server may hold it for a little longer than we believed
-      this.#room.givenUp.withdraw({ key, id }, settings.claimWindow, grip.echoes);
+      const { unpassed } = grip;
+      this.#room.givenUp.withdraw({ key, id, unpassed }, settings.claimWindow, grip.echoes);
       return 'lost';
     }
     const line = believed && !this.#returns.has(id) ? this.#room.lines.get(key) : undefined;
@@ -124,8 +127,10 @@ export class Core implements Grantor {
     keeper.remove(grip);
     const heir = successor && this.#room.passOn(grip, successor);
     const until = grip.validUntil + settings.requestTimeout;
+    const to = heir?.id ?? '';
+    const { unpassed } = grip;
     const { retention } = settings;
-    const command = { op: 'release', key, id, to: heir?.id ?? '', retention } as const;
+    const command = { op: 'release', key, id, to, unpassed, retention } as const;
     const what = { id, command, until, after: grip.settled };
     const settling = heir && this.#settling(heir);
     const returned = await this.#returns.giveBack(what, (answer) => {

@@ -8,6 +8,7 @@ import { asking } from './support/crowds.js';
 const commands: readonly Command[] = [
   asking('a', { owner: 'o', meta: 'é', channel: 'c', ticket: 7 }),
   { op: 'release', key: 'k', id: 'a', to: 'b', retention: 1000 },
+  { op: 'release', key: 'k', id: 'a', to: '', unpassed: true, retention: 1000 },
   { op: 'renew', key: 'k', id: 'a', ttl: 10, retention: 1000 },
   { op: 'poll', key: 'k', ids: ['a', 'b'], retention: 1000 },
   { op: 'force', key: 'k', id: '', retention: 1000 },

@@ -53,6 +53,7 @@ const SERVER_ONLY = [
   'server faults > ',
   'fences > grow over SCRIPT FLUSH',
   'fences > grow over FLUSHALL',
+  'fences > grow over the deletion',
   'fences > grow over a restart',
   'a process > that does not close',
   'a process > hands its lock over',

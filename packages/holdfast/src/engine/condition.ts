@@ -48,6 +48,8 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const { owner, weight } = holder;
     const { condition, ttl, claim, fair, passes, meta } = wanted;
     resource.leave(holder, id);
+    // an acquisition that asked to be parked is never passed on
+    resource.takeBackFences(holder);
     const asked = { id: as, condition, owner, weight, ttl, claim, fair, passes, meta };
     resource.park({ ...asked, channel, token }, now, retention);
   }

@@ -181,10 +181,11 @@ function next(resource: Resource, { now, more }: Outside): T.Micros {
 
 function release(
   resource: Resource | undefined,
-  { id, to, retention }: T.Release,
+  wanted: T.Release,
   outside: Outside,
 ): T.ReleaseReply {
   const { now } = outside;
+  const { id, to, retention } = wanted;
   if (resource === undefined) return { status: 'absent', now, holds: 0 };
   resource.dropExpired(now);
   const holder = resource.leaseOf(id, now);
@@ -193,7 +194,7 @@ function release(
     const passedBefore = to !== '' && resource.leaseOf(to, now) !== undefined;
     status = withdraw(resource, id) ? 'dequeued' : passedBefore ? 'passed' : 'absent';
   } else {
-    status = letGo(resource, holder, id, to, now);
+    status = letGo(resource, holder, wanted, now);
   }
   serve(resource, outside, '');
   resource.touch(now, retention);
@@ -211,17 +212,19 @@ function withdraw(resource: Resource, id: string): boolean {
 function letGo(
   resource: Resource,
   holder: Holder,
-  id: string,
-  to: string,
+  { id, to, unpassed = false }: T.Release,
   now: T.Micros,
 ): 'freed' | 'kept' | 'passed' {
   if (!resource.leave(holder, id)) return 'kept';
+  if (to === '' && unpassed) resource.takeBackFences(holder);
   const successor = resource.waiters.get(to);
   // only a mutex has passes, so there is no other holder
   const alike = successor === undefined || (successor.owner === '' && successor.weight === 1);
   if (to === '' || holder.passes === 0 || holder.owner !== '' || !alike) return 'freed';
   const { ttl, channel, meta } = successor ?? holder;
-  const { owner, weight, expires } = holder;
+  const { owner, weight } = holder;
+  // the successor may die at once: it blocks others for no longer than a lease of its own
+  const expires = Math.min(holder.expires, now + ttl * 1000);
   resource.dequeue(to);
   resource.add({
     ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },

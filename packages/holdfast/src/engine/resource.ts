@@ -197,6 +197,15 @@ export class Resource {
     return true;
   }
 
+  /**
+   * Takes back the fences that were reserved for the passes of a lease, which ended without a pass
+   * that the store does not know of. So fences do not run ahead of the clock, and a key that is
+   * deleted begins above all of them (I2).
+   */
+  takeBackFences(holder: Holder): void {
+    if (this.fence === holder.fence + holder.passes) this.fence = holder.fence;
+  }
+
   remove(holder: Holder): void {
     if (holder.signalled !== '') this.owed.push(holder.signalled);
     this.holders.delete(holder.id);

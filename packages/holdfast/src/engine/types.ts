@@ -77,6 +77,11 @@ export interface Release {
   readonly key: string;
   readonly id: string;
   readonly to: string;
+  /**
+   * True if the caller has never passed a lease of `id` on and never will: then no fence that is
+   * reserved for passes was used, and they go back. Left out: false.
+   */
+  readonly unpassed?: boolean;
   readonly retention: number;
 }
 

@@ -58,8 +58,10 @@ export class Grip {
   readonly terms: Terms;
   fence: number;
   readonly holds: number;
-  readonly passes: number;
+  passes: number;
   readonly since: number;
+  /** True once it was passed on here, so that a reserved fence was used. */
+  passedOn = false;
   /** When renewal gives up for good. */
   readonly holdUntil: number;
   /** False while the store has not answered that the lease was passed on to this acquisition. */
@@ -116,6 +118,22 @@ export class Grip {
   get remaining(): number {
     if (this.state !== 'held' || this.doubted) return 0;
     return Math.max(0, this.validUntil - this.#clock.now());
+  }
+
+  /** True if it was never passed on and never will be, see `Release.unpassed`. */
+  get unpassed(): boolean {
+    return this.state !== 'held' && !this.passedOn;
+  }
+
+  /**
+   * Passes the lease on: what a successor with this ttl has from now on. The store counts the ttl
+   * from when it is told, which is later (I7).
+   */
+  passOn(ttl: number): Grant {
+    this.passedOn = true;
+    const { fence, passes, since } = this;
+    const validUntil = Math.min(this.validUntil, this.#clock.now() + ttl - drift(ttl));
+    return { fence: fence + 1, passes: passes - 1, holds: 1, validUntil, since };
   }
 
   /**

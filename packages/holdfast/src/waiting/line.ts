@@ -81,9 +81,13 @@ export class Line {
   }
 
   /**
-   * Who takes a lease over without asking the store: the first waiter here that the store knows and
-   * that is like the holder. Nobody, if the lease has no pass left, or was passed on for a claim
-   * window, or is soon over.
+   * The waiter that takes a lease over without asking the store: the first one here that the store
+   * knows and that asks for the same lease. None, if the lease has no pass left, or was passed on
+   * for a claim window, or is soon over.
+   *
+   * The successor gets what is left of the lease, and of its own ttl at most. So a waiter that does
+   * not renew is left to the store, which grants it the whole ttl. And the ttl must be the same: a
+   * store that does not know the waiter (any more) takes the holder's.
    */
   successor(grip: Grip, claimWindow: number): Waiter | undefined {
     const now = this.#clock.now();
@@ -91,8 +95,9 @@ export class Line {
     if (grip.validUntil - now < Math.min(claimWindow, grip.terms.ttl) / 2) return;
     for (const waiter of this.#waiters) {
       const { terms, weight } = waiter.wanted;
-      const alike = weight === grip.weight && terms.owner === '' && !terms.fair;
-      if (alike && waiter.ticket !== 0 && !waiter.asking) return waiter;
+      const ordinary = terms.owner === '' && !terms.fair && terms.renew;
+      const alike = weight === grip.weight && terms.ttl === grip.terms.ttl;
+      if (ordinary && alike && waiter.ticket !== 0 && !waiter.asking) return waiter;
     }
     return undefined;
   }

@@ -92,9 +92,7 @@ export class Room implements Hearing {
 
   /** Makes a waiter a holder without asking the store: the lease of `from` is passed on to it. */
   passOn(from: Grip, waiter: Waiter): Grip {
-    const { fence, passes, validUntil, since } = from;
-    const grant = { fence: fence + 1, passes: passes - 1, holds: 1, validUntil, since };
-    const grip = this.#deliver(waiter, grant);
+    const grip = this.#deliver(waiter, from.passOn(waiter.wanted.terms.ttl));
     grip.confirmed = false;
     return grip;
   }
@@ -192,8 +190,10 @@ export class Room implements Hearing {
     this.#withdraw(waiter, waiter.echoes || waiter.asking);
   }
 
-  #withdraw({ id, origin, token, wanted }: Waiter, echoes: boolean): void {
-    this.givenUp.leaveQueue({ key: wanted.key, id, origin, token }, wanted.terms.ttl, echoes);
+  #withdraw({ id, origin, token, wanted, grip }: Waiter, echoes: boolean): void {
+    const { key, terms } = wanted;
+    const unpassed = grip === null || grip.unpassed;
+    this.givenUp.leaveQueue({ key, id, origin, token, unpassed }, terms.ttl, echoes);
   }
 
   /** Leaves with nothing; what was asked may arrive once more. */

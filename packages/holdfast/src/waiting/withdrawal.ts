@@ -16,11 +16,14 @@ export interface Abandoned {
   readonly origin?: Origin | undefined;
   /** The token that its grant would be pushed with, if it waited. */
   readonly token?: string | undefined;
+  /** As in `Release.unpassed`. */
+  readonly unpassed?: boolean;
 }
 
 /** A release is taken for an end of the work; what was granted in vain says so. */
-export function withdrawal({ key, id, origin }: Abandoned, retention: number): Release | Park {
-  if (origin === undefined) return { op: 'release', key, id, to: '', retention };
+export function withdrawal(what: Abandoned, retention: number): Release | Park {
+  const { key, id, origin, unpassed = false } = what;
+  if (origin === undefined) return { op: 'release', key, id, to: '', unpassed, retention };
   const { id: from, condition } = origin;
   return {
     ...{ op: 'park', key, id: from, as: id, condition, want: 'nothing', retention },

@@ -10,6 +10,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Differential, loadScripts } from '../support/differential.js';
 import { FAULTS, faulty } from '../support/faults.js';
+import { HAND_OFF_FAULTS } from '../support/faults-hand-off.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
 import { crowds } from '../support/crowds.js';
@@ -140,7 +141,9 @@ describe('the differential test notices', () => {
   });
 
   it.each(
-    [...FAULTS, ...CHANGE_FAULTS, ...TOKEN_FAULTS].map((fault) => [fault.name, fault] as const),
+    [...FAULTS, ...CHANGE_FAULTS, ...TOKEN_FAULTS, ...HAND_OFF_FAULTS].map(
+      (fault) => [fault.name, fault] as const,
+    ),
   )('%s', { timeout: 300_000 }, async (_, fault) => {
     const differential = new Differential(redis, await loadScripts(redis, faulty(fault)));
     const subscriber = redis.duplicate();

@@ -1,6 +1,7 @@
 /** Fences: each greater than all before it, whatever happened in between. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
+import { keysOf } from '../../src/store/redis/keys.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, freshKey, queued } from './helpers.js';
 
@@ -65,12 +66,25 @@ export function leaseFences(backend: Backend): void {
 
   if (backend.store === 'memory') return;
 
+  fencesOverLosses(backend);
+}
+
+function fencesOverLosses(backend: Backend): void {
   it.each(['SCRIPT FLUSH', 'FLUSHALL'])('grow over %s', async (command) => {
     const instances = [await backend.make(), await backend.make()];
     const key = freshKey();
     const before = await grants(instances, key, 20);
     await backend.admin.command(...command.split(' '));
     const after = await grants(instances, key, 20);
+    expect(growing([...before, ...after])).toBe(true);
+  });
+
+  it('grow over the deletion of the key, however many hand-offs a lease allows', async () => {
+    const one = await backend.make({ localHandOffs: 1000 });
+    const key = freshKey();
+    const before = await grants([one], key, 500);
+    await backend.admin.command('DEL', ...keysOf('holdfast:', key));
+    const after = await grants([one], key, 2);
     expect(growing([...before, ...after])).toBe(true);
   });
 

@@ -91,7 +91,6 @@ export const FAULTS: readonly Fault[] = [
     "successor.owner == '' and successor.weight == 1",
     'true',
   ]),
-  fault('release: passing prolongs', [release, 'expires = h.expires', 'expires = now + 5e6']),
   fault('release: a queued id is not withdrawn', [release, 'elseif withdraw()', 'elseif false']),
   fault('renew: shortens', [renew, 'if held then extend', 'if held then held.expires = 0 extend']),
   fault('renew: revives', [
@@ -127,7 +126,7 @@ export const FAULTS: readonly Fault[] = [
     '',
   ]),
   fault('acquire: taken over from the parked', [acquire, ' and parked_count() == 0', '']),
-  fault('park: the lease stays', [park, 'leave(h, id)\n    park', 'park']),
+  fault('park: the lease stays', [park, 'leave(h, id)\n    --', '--']),
   fault('park: not its own alone', [park, 'holds > 1 or capacity', 'capacity']),
   fault('park: one more than allowed', [park, '>= max_parked', '> max_parked']),
   fault('park: a repeat gives up again', [park, 'elseif not lease_of(as) then', 'else']),

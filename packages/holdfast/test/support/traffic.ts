@@ -124,7 +124,7 @@ const action = fc.oneof(
   kind(12, acquire, {
     id: pointer([8, 'newcomer'], [2, 'waiter'], [1, 'holder'], [1, 'any']),
   }),
-  kind(7, fc.record({ op: op('release'), key, id, to: id, retention }), {
+  kind(7, fc.record({ op: op('release'), key, id, to: id, unpassed: fc.boolean(), retention }), {
     id: pointer([10, 'holder'], [2, 'waiter'], [1, 'parked'], [1, 'any']),
     to: pointer([3, 'nobody'], [2, 'head'], [2, 'waiter'], [1, 'any']),
   }),

@@ -51,8 +51,8 @@ export class World {
     return answer as T.Granted;
   }
 
-  release(id: string, to = ''): T.ReleaseReply {
-    return this.apply({ op: 'release', key, id, to, retention });
+  release(id: string, to = '', unpassed = false): T.ReleaseReply {
+    return this.apply({ op: 'release', key, id, to, unpassed, retention });
   }
 
   renew(id: string, ttl = 10_000): T.RenewReply {

@@ -15,7 +15,7 @@ export function encode(command: T.Command): string[] {
     case 'acquire':
       return encodeAcquire(command);
     case 'release':
-      return [command.id, command.to, `${command.retention}`];
+      return encodeRelease(command);
     case 'renew':
       return [command.id, `${command.ttl}`, `${command.retention}`];
     case 'poll':
@@ -35,6 +35,10 @@ export function encode(command: T.Command): string[] {
     case 'capacity':
       return [`${command.from}`, `${command.capacity}`, `${command.retention}`];
   }
+}
+
+function encodeRelease({ id, to, unpassed = false, retention }: T.Release): string[] {
+  return [id, to, unpassed ? '1' : '0', `${retention}`];
 }
 
 function encodePark(command: T.Park): string[] {

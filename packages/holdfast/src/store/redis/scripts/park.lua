@@ -64,6 +64,8 @@ local function enter()
     local length = parked_count()
     if want == 'signal' and length >= max_parked then return { 'full', now, length } end
     leave(h, id)
+    -- an acquisition that asked to be parked is never passed on
+    take_back_fences(h)
     park_instead_of(h)
   end
 end

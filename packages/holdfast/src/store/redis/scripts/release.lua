@@ -6,6 +6,7 @@
   ARGV
     id         string  the acquisition
     to         string  the waiter of the same process to pass the lease on to, or ''
+    unpassed   flag    1: the lease was never passed on, nor will be: fences go back
     retention  ms      how long the resource is remembered
   REPLY
     now (a number and no list: freed in the ordinary case)
@@ -14,14 +15,17 @@
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 local to = ARGV[2]
-local retention = tonumber(ARGV[3])
+local unpassed = ARGV[3] == '1'
+local retention = tonumber(ARGV[4])
 --- @include "lib/look.lua"
 
 -- The ordinary case first, as in acquire.lua: the only holder releases, and nobody waits.
 if seen and to == '' then
-  local c, fence, last_ticket, _, _, _, sole, expires, _, _, _, _, _, owner = cmsgpack.unpack(seen)
+  local c, fence, last_ticket, _, _, _, sole, expires, _, own, passes, _, _, owner =
+    cmsgpack.unpack(seen)
   local ordinary = sole == id and expires > now and owner == ''
   if ordinary and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+    if unpassed and fence == own + passes then fence = own end
     redis.call('PEXPIREAT', resource, math.floor((now + retention * 1000) / 1000))
     redis.call('HSET', resource, 's', cmsgpack.pack(c, fence, last_ticket, 0, 0, 0))
     return now
@@ -37,14 +41,17 @@ end
 
 local function let_go(h)
   if not leave(h, id) then return 'kept' end
+  if to == '' and unpassed then take_back_fences(h) end
   local successor = to ~= '' and read_waiter(to)
   if not may_pass(h, successor) then return 'freed' end
   local from = successor or h
+  -- the successor may die at once: it blocks others for no longer than a lease of its own
+  local expires = math.min(h.expires, now + from.ttl * 1000)
   dequeue(to)
   add({
     id = to, owner = '', holds = '', weight = h.weight,
     ttl = from.ttl, channel = from.channel, meta = from.meta,
-    fence = h.fence + 1, passes = h.passes - 1, since = now, expires = h.expires,
+    fence = h.fence + 1, passes = h.passes - 1, since = now, expires = expires,
     signalled = successor and successor.signalled or nil,
   })
   return 'passed'

@@ -261,6 +261,12 @@ local function leave(h, id)
   return true
 end
 
+-- Takes back the fences reserved for the passes of a lease that ended without a pass that is not
+-- known here.
+local function take_back_fences(h)
+  if fence == h.fence + h.passes then fence = h.fence end
+end
+
 local function granted(h)
   return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
 end

@@ -1,0 +1,53 @@
+/** What the successor of a lease gets that is handed on inside its process. */
+import { expect, it } from 'vitest';
+import type { AcquireOptions, Holdfast, Lease } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { freshKey, queued } from './helpers.js';
+
+/** One lease, and a waiter of the same process that is its successor. */
+async function succession(
+  holdfast: Holdfast,
+  first: AcquireOptions,
+  second: AcquireOptions,
+  held: (lease: Lease) => unknown = () => undefined,
+): Promise<{ key: string; heir: Lease }> {
+  const key = freshKey();
+  const lease = await holdfast.mutex(key).acquire(first);
+  const waiting = holdfast.mutex(key).acquire(second);
+  await queued(holdfast, key, 1);
+  await held(lease);
+  await lease.release();
+  return { key, heir: await waiting };
+}
+
+/** What the store says is left of the only lease. */
+async function left(holdfast: Holdfast, key: string): Promise<number> {
+  const info = await holdfast.inspect(key);
+  return info?.holders[0]?.remaining as number;
+}
+
+export function leaseHandOff(backend: Backend): void {
+  it('the successor has its own ttl, and not the rest of a longer one', async () => {
+    const holdfast = await backend.make();
+    const { key, heir } = await succession(holdfast, { ttl: 30_000 }, { ttl: 500 });
+    expect(await left(holdfast, key)).toBeLessThanOrEqual(500);
+    expect(heir.remaining()).toBeLessThanOrEqual(500);
+  });
+
+  it('the successor has its own ttl when the lease was made to last for longer', async () => {
+    const holdfast = await backend.make({ ttl: 9000 });
+    const long = (lease: Lease): Promise<number> => lease.ensure(3_600_000);
+    const { key, heir } = await succession(holdfast, {}, {}, long);
+    const there = await left(holdfast, key);
+    expect(there).toBeLessThanOrEqual(9000);
+    expect(there).toBeGreaterThan(heir.remaining());
+  });
+
+  it('a successor without renewal has its whole ttl', async () => {
+    const holdfast = await backend.make();
+    const terms = { ttl: 60_000, renew: false };
+    const { heir } = await succession(holdfast, { ttl: 60_000 }, terms);
+    // a lease is believed for 1 % and 2 ms less; the rest is what this test may take
+    expect(heir.remaining()).toBeGreaterThan(40_000);
+  });
+}
