@@ -15,6 +15,18 @@ const alias = {
 
 const globalSetup = here('packages/testkit/src/vitest-global.ts');
 
+const servers = {
+  globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+};
+
+/** Tests that need the machine for themselves. */
+const LOAD = [
+  'packages/holdfast/test/server/{trials,torture,deadlines,demo}*.test.ts',
+  'packages/holdfast/test/server/*.crash.test.ts',
+];
+
 export default defineConfig({
   resolve: { alias },
   test: {
@@ -37,18 +49,29 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'server',
-          // These start real servers, as every test of the testkit does.
+          // These start real servers. They wait for states and load nothing, so two files at a time
+          // share the machine.
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
             'packages/testkit/test/**/*.test.ts',
           ],
-          globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
-          // One after another: some of them load the machine on purpose, and others hold leases of
-          // a few hundred milliseconds, which such a load would end.
-          maxWorkers: 1,
+          exclude: LOAD,
+          ...servers,
+          maxWorkers: 2,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'load',
+          // These load the machine on purpose, or hold leases of a few hundred milliseconds, which
+          // such a load would end. One file runs at a time.
+          include: LOAD,
+          ...servers,
+          maxWorkers: 1,
+          maxConcurrency: 3,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

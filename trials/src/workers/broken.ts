@@ -7,6 +7,7 @@ import { portFor } from '../../../packages/holdfast/dist/clients/detect.js';
 import type { Command, Reply } from '../../../packages/holdfast/dist/engine/types.js';
 import type { Store } from '../../../packages/holdfast/dist/store/port.js';
 import { RedisStore } from '../../../packages/holdfast/dist/store/redis/redis-store.js';
+import { Waiter } from '../../../packages/holdfast/dist/waiting/waiter.js';
 
 const PREFIX = 'holdfast:';
 
@@ -24,7 +25,8 @@ export function broken(client: object, options: HoldfastOptions, fault?: string)
     case 'no-claim-window':
       return new Holdfast(client, { ...options, claimWindow: 30_000, retention: 90_000 });
     case 'believes-stale-push':
-      return new Holdfast(change(client, { grantedAt: () => Number.MAX_SAFE_INTEGER }), options);
+      Waiter.prototype.localTime = () => performance.now();
+      return new Holdfast(client, options);
     default:
       throw new Error(`no such fault: ${fault}`);
   }
@@ -35,12 +37,10 @@ interface Change {
   readonly command?: (command: Command) => Promise<Reply> | undefined;
   /** Changes an answer that took `elapsed` ms. */
   readonly reply?: (reply: Reply, elapsed: number) => Reply;
-  /** Changes the time at which a push says that it was granted. */
-  readonly grantedAt?: (now: number) => number;
 }
 
 /** The store that a client leads to, changed. */
-function change(client: object, { command, reply, grantedAt }: Change): Store {
+function change(client: object, { command, reply }: Change): Store {
   const store = new RedisStore(portFor(client), PREFIX);
   return {
     label: store.label,
@@ -54,15 +54,7 @@ function change(client: object, { command, reply, grantedAt }: Change): Store {
         return reply?.(answer, performance.now() - sentAt) ?? answer;
       });
     },
-    listen: (name, listener) =>
-      store.listen(name, {
-        up: () => listener.up(),
-        down: () => listener.down(),
-        push: (push) => {
-          const granted = push.kind === 'grant' && grantedAt !== undefined;
-          listener.push(granted ? { ...push, now: grantedAt(push.now) } : push);
-        },
-      }),
+    listen: (name, listener) => store.listen(name, listener),
   };
 }
 

@@ -2,7 +2,11 @@
 import { trial } from '../../../../trials/src/leaks.js';
 import { shareOf } from '../support/trials.js';
 
-shareOf(trial, {
-  'no-withdrawal': ['error'],
-  'keeps-listeners': ['abortListeners'],
-});
+shareOf(
+  trial,
+  {
+    'no-withdrawal': ['error'],
+    'keeps-listeners': ['abortListeners'],
+  },
+  'together',
+);

@@ -2,8 +2,12 @@
 import { trial } from '../../../../trials/src/lost-replies.js';
 import { shareOf } from '../support/trials.js';
 
-shareOf(trial, {
-  'new-id': ['orphan'],
-  'no-withdrawal': ['orphan'],
-  'release-any': ['newer lease'],
-});
+shareOf(
+  trial,
+  {
+    'new-id': ['orphan'],
+    'no-withdrawal': ['orphan'],
+    'release-any': ['newer lease'],
+  },
+  'together',
+);

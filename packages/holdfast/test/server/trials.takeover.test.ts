@@ -2,6 +2,10 @@
 import { trial } from '../../../../trials/src/takeover.js';
 import { shareOf } from '../support/trials.js';
 
-shareOf(trial, {
-  'push-only': ['no take-over'],
-});
+shareOf(
+  trial,
+  {
+    'push-only': ['no take-over'],
+  },
+  'together',
+);

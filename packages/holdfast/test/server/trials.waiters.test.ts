@@ -2,7 +2,11 @@
 import { trial } from '../../../../trials/src/dead-waiters.js';
 import { shareOf } from '../support/trials.js';
 
-shareOf(trial, {
-  'no-claim-window': ['too late'],
-  'believes-stale-push': ['believed', 'overlap'],
-});
+shareOf(
+  trial,
+  {
+    'no-claim-window': ['too late'],
+    'believes-stale-push': ['believed', 'overlap'],
+  },
+  'together',
+);

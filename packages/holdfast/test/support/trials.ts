@@ -9,11 +9,18 @@ const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];
 const LIMIT_MS = 180_000;
 
 /**
- * Tests of a trial. Its worker processes run what was compiled.
+ * Tests of a trial. Its worker processes run the compiled library.
  * @param findings the kinds of problems that each planted fault must show as
+ * @param how `together`: the trial mostly waits, so its cases run at the same time. `alone`: the
+ * trial loads the machine or measures short times, so its cases run one after another.
  */
-export function shareOf(trial: Trial, findings: Readonly<Record<string, readonly string[]>>): void {
-  describe(`trial ${trial.name}`, () => {
+export function shareOf(
+  trial: Trial,
+  findings: Readonly<Record<string, readonly string[]>>,
+  how: 'together' | 'alone' = 'alone',
+): void {
+  const group = how === 'together' ? describe.concurrent : describe;
+  group(`trial ${trial.name}`, () => {
     for (const server of SERVERS) {
       for (const client of CLIENTS) {
         it(`holds with ${client} on ${server}`, { timeout: LIMIT_MS }, async () => {
