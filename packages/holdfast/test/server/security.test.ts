@@ -1,0 +1,159 @@
+/** `SECURITY.md` says what a stranger cannot do, and which rights are enough: both are tried. */
+import { readFileSync } from 'node:fs';
+import { type Server, startServer, until } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
+import { scripts } from '../../src/store/redis/generated/scripts.js';
+import { aborted, freshKey, freshKeys, later, queued } from '../suites/helpers.js';
+import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
+
+/** No poll comes within a test: what is granted, is granted by push. */
+const CALM: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+
+const GUIDE = readFileSync(new URL('../../../../SECURITY.md', import.meta.url), 'utf8');
+
+/** The rights of the user in `SECURITY.md`. */
+function documentedRights(): string[] {
+  const [, rule] = /ACL SETUSER locks on >PASSWORD ([^`]+)```/u.exec(GUIDE) ?? [];
+  return (rule ?? '').trim().split(/\s+/u);
+}
+
+/** The commands that the scripts run, in lower case; `pubsub|numsub` for a subcommand. */
+function commandsOfScripts(): string[] {
+  const found = new Set<string>();
+  for (const { source } of Object.values(scripts)) {
+    const called = /(?:redis\.p?call|in_chunks)\(\s*'([A-Z]+)'(?:,\s*'([A-Z]+)')?/gu;
+    for (const [, command = '', sub] of source.matchAll(called)) {
+      found.add(command === 'PUBSUB' ? `${command}|${sub}`.toLowerCase() : command.toLowerCase());
+    }
+  }
+  return [...found].sort();
+}
+
+it('the documented user may run every command of the scripts', () => {
+  const rights = documentedRights();
+  const commands = commandsOfScripts();
+  expect(commands).toContain('publish');
+  expect(commands.filter((command) => !rights.includes(`+${command}`))).toEqual([]);
+});
+
+/** `one` holds, `other` waits and is granted the lock. */
+async function handedOver(one: Holdfast, other: Holdfast, key: string): Promise<Lease> {
+  const lease = await one.mutex(key).acquire();
+  expect(await other.mutex(key).tryAcquire()).toBeNull();
+  const waiting = other.mutex(key).acquire();
+  await queued(one, key, 1);
+  await lease.extend(70_000);
+  await lease.release();
+  const next = await waiting;
+  expect(next.fence).toBeGreaterThan(lease.fence);
+  return next;
+}
+
+/** Uses every primitive, between two processes. */
+async function wholeFamily(one: Holdfast, other: Holdfast): Promise<void> {
+  const key = freshKey();
+  await (await handedOver(one, other, key)).release();
+  // the wake channel is open now, so the store knows it from the first request on
+  const lease = await handedOver(one, other, key);
+  const told = aborted(lease.signal);
+  expect(await one.forceRelease(key)).toBe(1);
+  await told;
+  await condition(one, other);
+  await gates(one, other);
+  const [sem, rw, slot] = freshKeys(3) as [string, string, string];
+  const permits = one.semaphore(sem, { permits: 3 });
+  await permits.run(() => permits.run(() => undefined));
+  await one.rwLock(rw).read.run(() => other.rwLock(rw).read.run(() => undefined));
+  await one.rwLock(rw).write.run(() => undefined);
+  await one.allOf(freshKeys(3)).run(() => undefined);
+  const ran = await one.schedule(slot, { atLeast: 0 }).runOnce(() => 1, { slot: 'a' });
+  expect(ran.ran).toBe(true);
+  const seen: string[] = [];
+  const held = await one.mutex(key).acquire({ owner: 'someone' });
+  for await (const info of other.list()) seen.push(info.key);
+  expect(seen).toContain(key);
+  await held.release();
+}
+
+async function gates(one: Holdfast, other: Holdfast): Promise<void> {
+  const [latch, barrier] = freshKeys(2) as [string, string];
+  const opened = one.latch(latch, { count: 1 }).await();
+  await other.latch(latch, { count: 1 }).countDown();
+  await opened;
+  await Promise.all([one, other].map((each) => each.barrier(barrier, { parties: 2 }).await()));
+}
+
+async function condition(one: Holdfast, other: Holdfast): Promise<void> {
+  const key = freshKey();
+  const [mutex, own] = [other.mutex(key), await one.mutex(key).acquire()];
+  const parked = one.mutex(key).condition('c').await(own);
+  const signaller = await mutex.acquire();
+  expect(await mutex.condition('c').signal(signaller)).toBe(1);
+  await signaller.release();
+  await parked;
+  await own.release().catch(() => undefined);
+}
+
+describe.each(SERVERS)('%s', (name) => {
+  let server: Server;
+  let stranger: Redis;
+  const made = new Made();
+
+  beforeAll(async () => {
+    const users = [
+      `locks on >s3cret ${documentedRights().join(' ')}`,
+      'stranger on >s3cret resetkeys resetchannels &holdfast:wake:* -@all +publish +info +ping',
+    ];
+    server = await startServer({ server: name, users });
+    const login = { username: 'stranger', password: 's3cret', enableReadyCheck: false };
+    stranger = new Redis({ host: server.host, port: server.port, ...login });
+    stranger.on('error', () => undefined);
+  });
+  afterEach(() => made.close());
+  afterAll(async () => {
+    stranger.disconnect();
+    await server.stop();
+  });
+
+  const make = (client: (typeof CLIENTS)[number]): Promise<Holdfast> => {
+    const login = { username: 'locks', password: 's3cret' };
+    return made.on(openClient(client, { host: server.host, port: server.port, ...login }), CALM);
+  };
+
+  it.each(CLIENTS)('the documented user can use the whole family: %s', async (client) => {
+    await wholeFamily(await make(client), await make(client));
+  });
+
+  it('a user with rights on channels alone cannot hand out or end a lease', async () => {
+    const [one, other] = [await make('ioredis-6'), await make('ioredis-6')];
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire();
+    let granted = false;
+    const waiting = other.mutex(key).acquire();
+    later(waiting.then(() => (granted = true)));
+    const info = await queued(one, key, 1);
+    const [id, fence] = [info.waiters[0]?.id as string, lease.fence + 1];
+    const channels = async (): Promise<string[] | false> => {
+      const open = (await server.command('PUBSUB', 'CHANNELS', 'holdfast:wake:*')) as string[];
+      return open.length === 1 && open;
+    };
+    const [channel] = await until(channels, { what: 'one channel is open' });
+    const grant = `g ${id} ${fence} ${fence} 864000000000 0 1`;
+    const pushes = [grant, `${grant} `, `${grant} ${'x'.repeat(16)}`, 'g', '', `r ${id}`];
+    for (const push of pushes) expect(await stranger.publish(channel as string, push)).toBe(1);
+    // the next message is read after the forged ones
+    const reset = later(other.barrier(freshKey(), { parties: 2 }).await());
+    await lease.extend(60_000);
+    expect(granted).toBe(false);
+    await lease.release();
+    const next = await waiting;
+    expect(next.remaining()).toBeLessThanOrEqual(60_000);
+    await stranger.publish(channel as string, `r ${id}`);
+    await next.extend(60_000);
+    expect(next.held).toBe(true);
+    await other.close({ grace: 0 });
+    await expect(reset).rejects.toMatchObject({ code: 'HOLDFAST_CLOSED' });
+  });
+});
