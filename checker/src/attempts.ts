@@ -3,6 +3,7 @@
  *
  *     asked --grant--> held --release--> releasing --released--> released
  *       |               |  \---lost---> lost --release, released--> (stays lost)
+ *       |               |\--weight--> held, with another weight and fence
  *       \--fail--> failed \--crash--> crashed
  *
  * An attempt's _belief_ lasts from its grant to the last moment at which it was seen to be held: to
@@ -11,7 +12,7 @@
  *
  * Memory is bounded by what is open: of attempts that have ended, the last ones are remembered.
  */
-import type { Ask, AttemptEvent, Grant, HistoryEvent, Stamp } from './format.js';
+import type { Ask, AttemptEvent, Grant, HistoryEvent, Stamp, Weight } from './format.js';
 import { Recent } from './recent.js';
 
 export type AttemptState =
@@ -60,6 +61,18 @@ export class Attempt {
 
   get fence(): number {
     return this.grant?.fence ?? 0;
+  }
+
+  /** The same lease from here on, with another weight. */
+  turned({ weight, fence, t }: Weight & Stamp, at: number): Attempt {
+    const next = new Attempt({ ...this.ask, weight }, this.askAt);
+    next.state = this.state;
+    next.ticket = this.ticket;
+    next.rootAt = this.rootAt;
+    next.grant = { ...(this.grant as Grant & Stamp), fence, t };
+    next.grantAt = at;
+    believe(next, at, t);
+    return next;
   }
 }
 
@@ -124,7 +137,7 @@ export class Attempts {
     const attempt = this.find(event.a);
     if (attempt === undefined) this.#events.bad(event, attempt, 'of an attempt that never asked');
     else this.#step(attempt, event, at);
-    return attempt;
+    return this.find(event.a);
   }
 
   /** The history is over: what is open is settled as it stands. */
@@ -173,6 +186,15 @@ export class Attempts {
       case 'use':
         if (event.fence !== attempt.fence) this.#events.bad(event, attempt, 'with another fence');
         break;
+      case 'weight':
+        if (state === 'held') this.#turned(attempt, event, at);
+        break;
+      case 'park':
+      case 'woken':
+      case 'signal':
+      case 'signalled':
+      case 'run':
+        break;
       case 'release':
         attempt.releaseAt = at;
         attempt.releaseT = event.t;
@@ -208,6 +230,20 @@ export class Attempts {
     key.held.add(attempt);
   }
 
+  /** What it was is settled; its name stands for what it is from here on. */
+  #turned(attempt: Attempt, event: Weight & Stamp, at: number): void {
+    const next = attempt.turned(event, at);
+    believe(attempt, at - 1, event.t);
+    attempt.state = 'released';
+    attempt.outcome = 'freed';
+    attempt.endT = event.t;
+    this.#open.set(attempt.name, next);
+    const key = this.#keys.get(attempt.key) as OpenOnKey;
+    key.held.delete(attempt);
+    key.held.add(next);
+    this.#events.settled(attempt);
+  }
+
   #end(attempt: Attempt, state: AttemptState, t: number): void {
     attempt.state = state;
     attempt.endT = t;
@@ -230,6 +266,12 @@ const ALLOWED: Readonly<Record<Exclude<AttemptEvent, Ask>['e'], readonly Attempt
   hold: ['held', 'releasing', 'released', 'lost'],
   // what a process had sent before it died may still arrive
   use: ['held', 'releasing', 'released', 'lost', 'crashed'],
+  weight: ['held', 'releasing', 'released', 'lost'],
+  park: ['held', 'releasing', 'lost'],
+  woken: ['releasing', 'released', 'lost'],
+  signal: ['held', 'lost'],
+  signalled: ['held', 'releasing', 'released', 'lost'],
+  run: ['held', 'lost'],
   release: ['held', 'lost'],
   lost: ['held', 'releasing', 'released'],
   released: ['releasing', 'lost'],

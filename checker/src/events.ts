@@ -12,6 +12,21 @@
  * named are validated, because a check that reads nonsense would find nothing.
  */
 
+import type {
+  Await,
+  Count,
+  Counted,
+  Park,
+  Passed,
+  Signal,
+  Signalled,
+  SlotRun,
+  Stopped,
+  Woken,
+} from './events-of-waits.js';
+
+export type * from './events-of-waits.js';
+
 /** When, and in which process. */
 export interface Stamp {
   readonly t: number;
@@ -138,6 +153,26 @@ export interface Resize {
   readonly capacity: number;
 }
 
+/**
+ * A `resize` of the same process is over: `accepted` if the store said that it was carried out. If
+ * not, it may have been; it will not be any more.
+ */
+export interface Resized {
+  readonly e: 'resized';
+  readonly k: string;
+  readonly capacity: number;
+  readonly accepted: boolean;
+}
+
+/** The lease of an attempt has another weight and fence from here on, as by an upgrade. */
+export interface Weight {
+  readonly e: 'weight';
+  readonly k: string;
+  readonly a: string;
+  readonly weight: number;
+  readonly fence: number;
+}
+
 /** The process did nothing for the last `ms`: it computed, or was not given the processor. */
 export interface Stalled {
   readonly e: 'stalled';
@@ -163,9 +198,17 @@ export interface Calm {
   readonly e: 'calm';
 }
 
-/** A store lost its memory. */
+/**
+ * A store lost its memory: of everything, or of key `k`. Where fences are times of the store, the
+ * two moments are more exact than the place in the history.
+ */
 export interface Amnesia {
   readonly e: 'amnesia';
+  readonly k?: string;
+  /** The smallest fence that may have been granted after the loss. */
+  readonly from?: number;
+  /** The greatest fence that may have been granted before it. */
+  readonly to?: number;
 }
 
 /** What the store showed of a key when everything was over. */
@@ -174,6 +217,8 @@ export interface Seen {
   readonly k: string;
   readonly holders: readonly { id: string; fence: number; weight: number }[];
   readonly waiters: readonly string[];
+  /** All have ended, and leases that were left behind have expired: nothing may be there. */
+  readonly last?: boolean;
 }
 
 /** The run is over. */
@@ -184,7 +229,9 @@ export interface End {
 /** What happened. */
 export type Happening =
   | (Begin | Ask | Queued | Grant | Fail | Hold | Release | Released | Lost | Use)
-  | (Force | Resize | Stalled | Crash | Fault | Calm | Amnesia | Seen | End);
+  | (Weight | Park | Woken | Signal | Signalled | SlotRun)
+  | (Count | Counted | Await | Passed | Stopped)
+  | (Force | Resize | Resized | Stalled | Crash | Fault | Calm | Amnesia | Seen | End);
 
 /** What happened, when and where: one line of a history. */
 export type HistoryEvent = Happening & Stamp;

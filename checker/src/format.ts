@@ -27,11 +27,14 @@ const POSITIVE = ['a whole number from 1', isPositive] as const;
 const FLAG = ['true or false', isFlag] as const;
 const MAYBE_TEXT = ['left out or a non-empty string', isOptional(isText)] as const;
 const MAYBE_FLAG = ['left out, true or false', isOptional(isFlag)] as const;
+const COUNT = ['a whole number from 0', isCount] as const;
 const MAYBE_COUNT = ['left out or a whole number from 0', isOptional(isCount)] as const;
 const MAYBE_TIME = ['left out or a finite number', isOptional(isTime)] as const;
 
 const STAMP: Fields = { t: TIME, p: TEXT };
 const ATTEMPT: Fields = { k: TEXT, a: TEXT };
+/** A call at a latch or a barrier. */
+const CALL: Fields = { k: TEXT, g: TEXT };
 
 const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
   begin: {
@@ -57,6 +60,25 @@ const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
   force: { k: TEXT, id: MAYBE_TEXT },
   forced: { k: TEXT, id: MAYBE_TEXT },
   resize: { k: TEXT, capacity: POSITIVE },
+  resized: { k: TEXT, capacity: POSITIVE, accepted: FLAG },
+  weight: { ...ATTEMPT, weight: POSITIVE, fence: POSITIVE },
+  park: { ...ATTEMPT, c: TEXT },
+  woken: {
+    ...ATTEMPT,
+    c: TEXT,
+    signalled: ['null, true or false', (v) => v === null || isFlag(v)],
+  },
+  signal: { ...ATTEMPT, c: TEXT },
+  signalled: { ...ATTEMPT, c: TEXT, count: ['null or a count', (v) => v === null || isCount(v)] },
+  run: { ...ATTEMPT, slot: TEXT, remember: TIME },
+  count: { ...CALL, size: POSITIVE, by: POSITIVE },
+  counted: { ...CALL, left: COUNT },
+  await: {
+    ...{ ...CALL, size: POSITIVE, wait: MAYBE_TIME },
+    gate: ['latch or barrier', (value) => value === 'latch' || value === 'barrier'],
+  },
+  passed: { ...CALL, generation: MAYBE_COUNT, index: MAYBE_COUNT },
+  stopped: { ...CALL, code: TEXT },
   stalled: { ms: TIME },
   crash: {},
   fault: {
@@ -65,11 +87,12 @@ const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
     phase: ['begin, end or once', (value) => /^(begin|end|once)$/.test(String(value))],
   },
   calm: {},
-  amnesia: {},
+  amnesia: { k: MAYBE_TEXT, from: MAYBE_COUNT, to: MAYBE_COUNT },
   seen: {
     k: TEXT,
     holders: ['a list of { id, fence, weight }', (v) => Array.isArray(v) && v.every(isHolder)],
     waiters: ['a list of ids', (v) => Array.isArray(v) && v.every(isText)],
+    last: MAYBE_FLAG,
   },
   end: {},
 };

@@ -7,6 +7,7 @@
  */
 import { type Attempt, Attempts } from './attempts.js';
 import type { Begin, HistoryEvent } from './format.js';
+import { type Pardon, Pardons, type Point } from './pardons.js';
 import { describe, eventLine } from './text.js';
 
 /** The names of the checks, in the order of reports. */
@@ -21,17 +22,27 @@ export const CHECKS: readonly CheckName[] = [
   'zombie',
   'ghost',
   'refusal',
+  'signal',
+  'slot',
+  'latch',
+  'barrier',
 ];
 
 export type CheckName =
   | ('lifecycle' | 'exclusion' | 'fence' | 'use' | 'linear' | 'order')
-  | ('wakeup' | 'zombie' | 'ghost' | 'refusal');
+  | ('wakeup' | 'zombie' | 'ghost' | 'refusal')
+  | ('signal' | 'slot' | 'latch' | 'barrier');
+
+/** Why a violation is excused: no store promises to prevent it. */
+export type Excuse = Pardon | 'turn';
 
 /** Something that must not have happened. */
 export interface Violation {
   readonly check: CheckName;
   /** True if it is one that nobody promised to prevent, see `amnesia` and `force`. */
   readonly excused: boolean;
+  /** What excuses it. */
+  readonly excuse: Excuse | undefined;
   /** When, in ms of the history. */
   readonly t: number;
   /** What is wrong, and below it the attempts concerned. */
@@ -64,9 +75,10 @@ export interface Context {
   readonly steps: number;
   /** When it became calm for good. */
   readonly calmT: number | undefined;
-  /** Positions at which a store lost its memory, and the time of the last. */
-  readonly amnesias: readonly number[];
-  readonly amnesiaT: number;
+  /** When a store last lost its memory of a key. */
+  amnesiaT(key: string): number;
+  /** Why a store does not promise that this lease still counts at this point, if so. */
+  pardon(attempt: Attempt, point: Point): Pardon | undefined;
   report(found: Finding): void;
 }
 
@@ -75,7 +87,7 @@ export interface Finding {
   readonly t: number;
   readonly what: string;
   readonly concerned: readonly Attempt[];
-  readonly excused?: boolean;
+  readonly excused?: Excuse | undefined;
 }
 
 /** Sees every event of a history, after the attempt that it is about was brought up to date. */
@@ -121,16 +133,26 @@ export function violations(
   return all;
 }
 
+/** The same of a history that goes on: what is open may still end. */
+export function violationsSoFar(
+  events: Iterable<HistoryEvent>,
+  checks: readonly Check[],
+): readonly Violation[] {
+  const all: Violation[] = [];
+  const run = new Run(checks, (violation) => all.push(violation));
+  for (const event of events) run.see(event);
+  return all;
+}
+
 class Run implements Context {
   begin: Settings = complete({ e: 'begin' });
   readonly attempts: Attempts;
   faultT: number = Number.NEGATIVE_INFINITY;
   calmT: number | undefined;
-  readonly amnesias: number[] = [];
-  amnesiaT: number = Number.NEGATIVE_INFINITY;
   steps = 0;
   readonly #found: (violation: Violation) => void;
   readonly #observers: readonly Observer[];
+  readonly #pardons = new Pardons();
   /** Faults that have begun and not ended. */
   readonly #faults = new Set<string>();
   #at = 0;
@@ -151,6 +173,7 @@ class Run implements Context {
   see(event: HistoryEvent): void {
     this.#t = event.t;
     const attempt = this.attempts.see(event, this.#at);
+    this.#pardons.see(event, this.#at);
     this.#world(event);
     for (const observer of this.#observers) observer.see?.(event, this.#at, attempt);
     this.#at += 1;
@@ -165,20 +188,25 @@ class Run implements Context {
     for (const observer of this.#observers) observer.finish?.(this.#t);
   }
 
-  report({ check, t, what, concerned, excused = false }: Finding): void {
+  report({ check, t, what, concerned, excused: excuse }: Finding): void {
     const text = [what, ...concerned.map(describe)].join('\n    ');
-    this.#found({ check, t, excused, text });
+    this.#found({ check, t, excused: excuse !== undefined, excuse, text });
+  }
+
+  amnesiaT(key: string): number {
+    return this.#pardons.amnesiaT(key);
+  }
+
+  pardon(attempt: Attempt, point: Point): Pardon | undefined {
+    return this.#pardons.of(attempt, point, this.begin.ttl);
   }
 
   #world(event: HistoryEvent): void {
     if (event.e === 'begin') this.begin = complete(event);
     else if (event.e === 'calm') this.#calm(event.t);
     else if (event.e === 'end') this.#ended = true;
-    else if (event.e === 'amnesia') this.amnesias.push(this.#at);
+    else if (event.e === 'amnesia') this.#broken(event.t);
     else if (event.e === 'fault') this.#fault(event);
-    if (event.e !== 'amnesia') return;
-    this.amnesiaT = event.t;
-    this.#broken(event.t);
   }
 
   #calm(t: number): void {

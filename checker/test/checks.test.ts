@@ -1,22 +1,23 @@
 /** Each check finds what it is for, and leaves alone what only looks like it. */
 import { describe, expect, it } from 'vitest';
 import { ALL, CHECKS, violations } from '../src/index.js';
+import { FAMILY_BAD, FAMILY_GOOD } from './support/family-stories.js';
 import { BAD, GOOD } from './support/stories.js';
 import { found, story } from './support/story.js';
 
 describe('is let pass', () => {
-  it.each(GOOD)('$name', (each) => {
+  it.each([...GOOD, ...FAMILY_GOOD])('$name', (each) => {
     expect(found(each.story)).toEqual(each.finds);
   });
 });
 
 describe('is found', () => {
-  it.each(BAD)('$name', (each) => {
+  it.each([...BAD, ...FAMILY_BAD])('$name', (each) => {
     expect(found(each.story)).toEqual(each.finds);
   });
 
   it('by every check at least once', () => {
-    const finding = new Set(BAD.flatMap(({ finds }) => finds));
+    const finding = new Set([...BAD, ...FAMILY_BAD].flatMap(({ finds }) => finds));
     expect(CHECKS.filter((name) => !finding.has(name))).toEqual([]);
   });
 

@@ -51,7 +51,7 @@ export class Cast {
   readonly actors: readonly Actor[];
   /** Of all generations. */
   readonly names: Map<string, Actor> = new Map();
-  /** Processes that ended although nobody killed them. */
+  /** Processes that ended although the run had not killed them. */
   readonly problems: string[] = [];
   readonly stage: Stage;
   readonly seed: number;
@@ -81,10 +81,10 @@ export class Cast {
   async kill(actor: Actor): Promise<void> {
     actor.worker.kill();
     await actor.worker.exited;
-    note(this.stage, { e: 'crash' }, actor.name);
+    note(this.stage, { e: 'crash' }, { p: actor.name });
   }
 
-  /** Everybody gets something when no more faults happen. */
+  /** Every process is granted something when no more faults happen. */
   async recover(): Promise<void> {
     const recovered = async ({ worker, name }: Actor): Promise<void> => {
       try {
@@ -97,7 +97,7 @@ export class Cast {
     await Promise.all(this.actors.map(recovered));
   }
 
-  /** Everybody comes to an end by himself. */
+  /** Every process finishes its work and exits. */
   async finish(): Promise<void> {
     const end = async ({ worker, name }: Actor): Promise<void> => {
       try {

@@ -1,14 +1,11 @@
 /** What a run shows: counts of everything that was done and that happened, and times to recover. */
-import type { HistoryEvent } from 'holdfast-checker';
+import { CHECKS, type HistoryEvent } from 'holdfast-checker';
 import { percentile } from 'holdfast-testkit';
 import { CLIENTS } from './settings.js';
 import type { Outcome } from './torture.js';
 
-/** What is judged, in the words of the judge and of the checker of histories. */
-const KINDS = [
-  ...['overlap', 'fence', 'refused', 'error', 'process', 'left behind'],
-  ...['lifecycle', 'order', 'wakeup', 'zombie', 'ghost', 'refusal'],
-];
+/** What is judged: by the checker of histories, and by the run. */
+const KINDS = [...CHECKS, 'error', 'process'];
 
 type Counts = Map<string, number>;
 
@@ -40,6 +37,22 @@ export function recoveries(events: readonly HistoryEvent[]): Map<string, number[
 /** What a report is made of; of an earlier run only what its histories say. */
 export type Reported = Pick<Outcome, 'events' | 'problems' | 'excused'> & Partial<Outcome>;
 
+/** What is counted of conditions, gates, slots and changes. */
+function wordsFor(event: HistoryEvent): string | undefined {
+  const { e } = event;
+  if (e === 'weight') {
+    return event.weight === 1 ? 'writers that became readers' : 'readers that became writers';
+  }
+  if (e === 'resized') return event.accepted ? 'permits changed' : 'permits not changed';
+  if (e === 'woken') return `waits at a condition, ${event.signalled ?? 'failed'}`;
+  if (e === 'signalled') return event.count === 0 ? 'signals without a wait' : 'signals';
+  if (e === 'run') return 'runs of a slot';
+  if (e === 'counted') return 'counts of a latch';
+  if (e === 'passed') return `passages of a ${event.index === undefined ? 'latch' : 'barrier'}`;
+  if (e === 'stopped') return `latch and barrier, ${event.code}`;
+  return undefined;
+}
+
 /** The whole report, as lines. */
 export function report(outcome: Reported): string[] {
   const { events, skipped = [], means = {} } = outcome;
@@ -47,9 +60,12 @@ export function report(outcome: Reported): string[] {
   const grants: Counts = new Map();
   const failures: Counts = new Map();
   const fair = new Map<string, boolean>();
+  const family: Counts = new Map();
   for (const event of events) {
     if (event.e === 'fault' && event.phase !== 'end') count(faults, event.kind);
     if (event.e === 'force') count(faults, 'forced release');
+    const done = wordsFor(event);
+    if (done !== undefined) count(family, done);
     if (event.e === 'ask') fair.set(event.a, event.fair);
     if (event.e === 'fail') count(failures, event.code ?? 'not free (tryAcquire)');
     if (event.e === 'lost') count(failures, 'leases lost while held');
@@ -59,6 +75,7 @@ export function report(outcome: Reported): string[] {
     count(grants, 'all');
     count(grants, `${process}, ${CLIENTS[Number(process.slice(1)) % 2]}`);
     count(grants, fair.get(event.a) === true ? 'fair' : 'default mode');
+    count(grants, `key ${event.k}`);
   }
   for (const kind of skipped) count(faults, `${kind} (drawn, not possible then)`);
   const recovered = recoveries(events);
@@ -72,11 +89,13 @@ export function report(outcome: Reported): string[] {
     ...Object.entries(means).map(([what, how]) => `${what}: ${how}`),
     ...table('faults (recovery: ms to the next grant, p50 / p99)', rows),
     ...table('grants', rowsOf(grants)),
+    ...table('besides', rowsOf(family)),
     ...table('failures', rowsOf(failures)),
     ...table('judgement', [
       ['events', `${events.length}`],
-      ['overlaps across a loss of memory', `${outcome.excused.amnesia}`],
-      ['overlaps with a lease ended by force', `${outcome.excused.force}`],
+      ['excused by a loss of memory', `${outcome.excused.get('amnesia') ?? 0}`],
+      ['excused by a forced release', `${outcome.excused.get('force') ?? 0}`],
+      ['excused by a lost turn', `${outcome.excused.get('turn') ?? 0}`],
       ...KINDS.map((kind) => [`violations: ${kind}`, `${outcome.problems.count(kind)}`]),
     ]),
   ];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 
-/** Leases are short, so that faults of a second outlive them. */
+/** Requests and windows are short, so that faults of a second outlive them. */
 export const OPTIONS: Record<
   'ttl' | 'claimWindow' | 'requestTimeout' | 'unreachableAfter' | 'retention' | 'linger',
   number
@@ -16,8 +16,14 @@ export const OPTIONS: Record<
   linger: 500,
 };
 
-/** Keys, and how they are locked; `undefined` is one way or the other. */
-export const KEYS: Readonly<Record<string, boolean | undefined>> = {
+/** Leases are of one of these, by draw; the longest is what bounds are taken from. */
+export const TTLS: readonly number[] = [500, 1000, 1000, 2000];
+
+/** How often an instance passes a lease on among its own waiters, by draw. */
+export const HAND_OFFS: readonly number[] = [0, 8, 8, 100];
+
+/** Keys of mutexes, and how they are locked; `undefined` is one way or the other. */
+export const MUTEXES: Readonly<Record<string, boolean | undefined>> = {
   'fair 1': true,
   'fair 2': true,
   'default 1': false,
@@ -28,6 +34,33 @@ export const KEYS: Readonly<Record<string, boolean | undefined>> = {
 
 /** The one key whose leases are ended by force now and then. */
 export const FORCED = 'forced';
+/** Held by owners, several times each, in all processes. */
+export const OWNED = 'owned';
+export const OWNERS: readonly string[] = ['owner 1', 'owner 2', 'owner 3'];
+export const REENTRANT = 'reentrant';
+export const RW = 'read-write';
+/** What a writer holds of a read-write lock. */
+export const WRITER: number = 2 ** 30;
+export const SEMAPHORE = 'permits';
+/** How many permits there may be; at first the first. */
+export const PERMITS: readonly [number, ...number[]] = [3, 2, 4, 6];
+/** Taken several at a time; two of them are locked alone as well. */
+export const ALL_OF: readonly string[] = ['all 1', 'all 2', 'default 2', 'fair 2'];
+/** A mutex with a condition. */
+export const STOCK = 'stock';
+export const CONDITION = 'stocked';
+export const LATCH = 'latch';
+export const BARRIER = 'barrier';
+export const PARTIES = 3;
+export const ELECTION = 'election';
+export const SCHEDULE = 'schedule';
+export const FLIGHT = 'flight';
+
+/** All that are locked. */
+export const LOCKS: readonly string[] = [
+  ...new Set([...Object.keys(MUTEXES), ...ALL_OF]),
+  ...[OWNED, REENTRANT, RW, SEMAPHORE, STOCK, ELECTION, SCHEDULE, FLIGHT],
+];
 
 /** Faults that can be planted, each of which the check has to find. */
 export const PLANTED = ['no-renewal', 'release-without-compare'] as const;

@@ -20,6 +20,7 @@ import {
   type Wire,
 } from 'holdfast-testkit';
 import type { Happening, History } from 'holdfast-checker';
+import { monotonic } from 'holdfast-trials/support/overlaps';
 import { historyOf } from './settings.js';
 
 /** The way of one process to the lock's server. */
@@ -117,8 +118,12 @@ export async function fill(server: Server): Promise<void> {
 }
 
 /** Puts on record what the runner did, or knows of another process. */
-export function note({ history }: Stage, happening: Happening, p: string = RUNNER): void {
-  history.add(p, happening);
+export function note(
+  { history }: Stage,
+  happening: Happening,
+  { p = RUNNER, t = monotonic() }: { readonly p?: string; readonly t?: number } = {},
+): void {
+  history.add(p, happening, t);
 }
 
 async function closeAll(open: readonly AsyncDisposable[]): Promise<void> {

@@ -6,21 +6,28 @@
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ALL, type CheckName, type HistoryEvent, readEvents, violations } from 'holdfast-checker';
+import {
+  ALL,
+  type Excuse,
+  type HistoryEvent,
+  readEvents,
+  type Violation,
+  violations,
+  violationsSoFar,
+} from 'holdfast-checker';
 import { Holdfast } from 'holdfast';
 import { type ServerName, until } from 'holdfast-testkit';
 import { connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
-import type { Problems } from 'holdfast-trials/support/problems';
+import { Problems } from 'holdfast-trials/support/problems';
 import { Cast } from './cast.js';
 import { failovers } from './faults/failover.js';
 import { Scene } from './faults/fault.js';
 import { forgettingFaults } from './faults/forgetting.js';
 import { processFaults } from './faults/processes.js';
 import { serverFaults } from './faults/server.js';
-import { judge } from './judge.js';
 import { sequence } from './schedule.js';
-import { KEYS, OPTIONS, type PLANTED } from './settings.js';
+import { HAND_OFFS, LOCKS, OPTIONS, type PLANTED, TTLS } from './settings.js';
 import { makeStage, note, type Stage } from './stage.js';
 
 export interface Parameters {
@@ -45,7 +52,8 @@ export interface Outcome {
   readonly version: string;
   readonly events: readonly HistoryEvent[];
   readonly problems: Problems;
-  readonly excused: { readonly amnesia: number; readonly force: number };
+  /** Excused violations, by what excuses them. */
+  readonly excused: ReadonlyMap<Excuse, number>;
   /** Faults that were drawn when they were not possible. */
   readonly skipped: readonly string[];
   /** Of a hunt: after how many seconds something was found while faults happened. */
@@ -71,7 +79,9 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
     patience: PATIENCE_MS[hunt ? 'hunt' : 'run'],
   });
   try {
-    note(stage, { e: 'begin', ...OPTIONS, seed, slack: SLACK_MS });
+    const localHandOffs = Math.max(...HAND_OFFS);
+    const ttl = Math.max(...TTLS);
+    note(stage, { e: 'begin', ...OPTIONS, ttl, localHandOffs, seed, slack: SLACK_MS });
     await cast.start();
     const scene = new Scene(stage, cast, seconds * 1000);
     const faults = processFaults(stage.lanes.some(({ wire }) => wire !== undefined));
@@ -97,8 +107,8 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
 }
 
 /**
- * Ends the faults when the judge finds something. It looks at what happened a while ago: a loss of
- * memory that excuses an overlap is put on record after it.
+ * Ends the faults when the checker finds something. It looks at events of a while ago, because the
+ * line of a loss of memory is written after the loss.
  */
 async function lookOut(scene: Scene, folder: string): Promise<number | undefined> {
   const from = monotonic();
@@ -106,7 +116,7 @@ async function lookOut(scene: Scene, folder: string): Promise<number | undefined
     await scene.sleep(LOOK_EVERY_MS);
     const till = monotonic() - SETTLED_MS;
     const known = eventsIn(folder).filter(({ t, e }) => t < till || e === 'amnesia');
-    if (judge(known).problems.total === 0) continue;
+    if (judged(known, violationsSoFar(known, ALL)).problems.total === 0) continue;
     scene.stop();
     return (till - from) / 1000;
   }
@@ -121,10 +131,11 @@ async function look(stage: Stage): Promise<void> {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
     await until(free, { within: 30_000, every: 50 }).catch(() => undefined);
     const info = await holdfast.inspect(k);
-    const holders = (info?.holders ?? []).map(({ id, fence }) => ({ id, fence, weight: 1 }));
-    note(stage, { e: 'seen', k, holders, waiters: (info?.waiters ?? []).map(({ id }) => id) });
+    const holders = (info?.holders ?? []).map(({ id, fence, weight }) => ({ id, fence, weight }));
+    const waiters = (info?.waiters ?? []).map(({ id }) => id);
+    note(stage, { e: 'seen', k, holders, waiters, last: true });
   };
-  await Promise.all(Object.keys(KEYS).map(lookAt));
+  await Promise.all(LOCKS.map(lookAt));
   await holdfast.close();
   close();
 }
@@ -141,21 +152,28 @@ function eventsIn(folder: string): HistoryEvent[] {
 /** What the histories of a folder say. */
 export function readOutcome(folder: string): Pick<Outcome, Read> {
   const events = eventsIn(folder);
-  const judgement = judge(events);
-  for (const { check, text, excused } of violations(events, ALL)) {
-    if (!excused && CHECKED.has(check)) judgement.problems.add(check, text);
-  }
-  return { events, ...judgement };
+  return { events, ...judged(events, violations(events, ALL)) };
 }
 
-/**
- * What the checker of histories judges here. Overlaps and fences are judged by `judge.ts`, which
- * knows by fences which lease is from before a loss of memory; a write is on record when its answer
- * is read, which is not the order in which the resource took them.
- */
-const CHECKED: ReadonlySet<CheckName> = new Set<CheckName>([
-  ...(['lifecycle', 'order', 'wakeup', 'zombie', 'ghost', 'refusal'] as const),
-]);
+interface Judged {
+  readonly problems: Problems;
+  readonly excused: ReadonlyMap<Excuse, number>;
+}
+
+/** What the checker of histories finds, and errors that are none of the library's. */
+function judged(events: readonly HistoryEvent[], found: readonly Violation[]): Judged {
+  const problems = new Problems();
+  const excused = new Map<Excuse, number>();
+  for (const { check, text, excuse } of found) {
+    if (excuse === undefined) problems.add(check, text);
+    else excused.set(excuse, (excused.get(excuse) ?? 0) + 1);
+  }
+  for (const event of events) {
+    const said = event.e === 'released' ? event.outcome : 'code' in event ? event.code : null;
+    if (said?.startsWith('unexpected') === true) problems.add('error', `${event.p}: ${said}`);
+  }
+  return { problems, excused };
+}
 
 type Read = 'events' | 'problems' | 'excused';
 

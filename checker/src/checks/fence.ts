@@ -5,7 +5,9 @@
  * A lease that was passed on inside a process has the fence that was reserved for it, so it counts
  * from the ask of the first lease. Grants that ran side by side may be learned of in any order, so
  * only their difference is checked.
- * Nothing excuses this: fences have to grow over restarts and forced releases as well.
+ * Nothing excuses this: fences have to grow over restarts and forced releases as well. The one
+ * exception is a hold that joins its owner's lease in a store that has lost its last writes: the
+ * release of that lease can be among them, and it keeps its fence.
  */
 import type { Attempt } from '../attempts.js';
 import type { Check, Context, Observer } from '../judge.js';
@@ -72,12 +74,18 @@ class Fences implements Observer {
 
   #report(what: string, earlier: Attempt, attempt: Attempt): void {
     const t = attempt.grant?.t ?? 0;
-    this.#context.report({ check: 'fence', t, what, concerned: [earlier, attempt] });
+    // both may be from before the loss: what was lost began before the store was stopped
+    const point = { at: attempt.grantAt, t, fence: Number.POSITIVE_INFINITY };
+    const mayJoin = attempt.ask.owner !== undefined;
+    const pardon = mayJoin ? this.#context.pardon(attempt, point) : undefined;
+    const excused = pardon === 'amnesia' ? pardon : undefined;
+    this.#context.report({ check: 'fence', t, what, concerned: [earlier, attempt], excused });
   }
 }
 
-/** Both are holds of the same owner's lease. */
+/** Both are holds of the same owner's lease, or the same hold with another weight. */
 function isJoined(one: Attempt, other: Attempt): boolean {
+  if (one.name === other.name) return true;
   return one.ask.owner !== undefined && one.ask.owner === other.ask.owner && same(one, other);
 }
 

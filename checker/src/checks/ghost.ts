@@ -7,7 +7,8 @@
  * somebody looks at it, and so does what a process had asked for when it died. An id that no grant
  * has told of can only belong to such an ask, and each explains one. Where nothing was broken since
  * an ask ended, its withdrawal was answered at once: it explains nothing after `requestTimeout` and
- * `slack`. A store that lost its memory may remember what had ended before.
+ * `slack`. A store that lost its memory may remember what had ended before. Nothing explains what
+ * is there at the `last` look.
  */
 import type { Attempt } from '../attempts.js';
 import type { Seen, Stamp } from '../format.js';
@@ -35,8 +36,8 @@ class Ghosts implements Observer {
   see(...[event, at, attempt]: Parameters<NonNullable<Observer['see']>>): void {
     if (event.e === 'seen') this.#seen(event);
     if (event.e === 'crash') this.#died(event.p, event.t);
-    if (event.e !== 'grant' || attempt?.grantAt !== at) return;
-    this.#ids.set(event.id, attempt);
+    if (attempt?.grant === undefined || attempt.grantAt !== at) return;
+    this.#ids.set(attempt.grant.id, attempt);
   }
 
   settled(attempt: Attempt): void {
@@ -58,7 +59,15 @@ class Ghosts implements Observer {
     }
   }
 
-  #seen({ k, t, holders, waiters }: Seen & Stamp): void {
+  #seen({ k, t, holders, waiters, last = false }: Seen & Stamp): void {
+    if (last) {
+      if (holders.length + waiters.length === 0) return;
+      const ids = [...holders.map(({ id }) => id), ...waiters];
+      const concerned = ids.map((id) => this.#ids.get(id)).filter((each) => each !== undefined);
+      const what = `${holders.length} hold and ${waiters.length} wait for ${k}, and all are over`;
+      this.#report(t, what, concerned);
+      return;
+    }
     let [unknown, waiting] = [0, 0];
     for (const { id, fence, weight } of holders) {
       const attempt = this.#ids.get(id);
@@ -84,9 +93,9 @@ class Ghosts implements Observer {
     this.#report(t, what, ended.slice(-4));
   }
 
-  #mayHold({ ask, state, outcome, endT }: Attempt, t: number): boolean {
-    const { amnesiaT } = this.#context;
-    if (state === 'held' || state === 'releasing' || endT <= amnesiaT) return true;
+  #mayHold({ ask, state, outcome, endT, key }: Attempt, t: number): boolean {
+    if (state === 'held' || state === 'releasing') return true;
+    if (endT <= this.#context.amnesiaT(key)) return true;
     // the lease is its owner's, and other holds of it may go on
     if (state === 'released' && ask.owner !== undefined) return true;
     if (state === 'released' && outcome === 'freed') return false;
@@ -94,15 +103,15 @@ class Ghosts implements Observer {
   }
 
   /** Nobody could, or would, withdraw it. */
-  #isOrphan({ ask, endT }: Attempt): boolean {
-    return this.#crashed.has(ask.p) || endT <= this.#context.amnesiaT;
+  #isOrphan({ ask, endT, key }: Attempt): boolean {
+    return this.#crashed.has(ask.p) || endT <= this.#context.amnesiaT(key);
   }
 
-  #mayLinger({ state, endT }: Attempt, t: number): boolean {
-    const { begin, faultT, amnesiaT } = this.#context;
+  #mayLinger({ state, endT, key }: Attempt, t: number): boolean {
+    const { begin, faultT } = this.#context;
     const isWithdrawn = state === 'failed' && faultT < endT;
     return (
-      endT <= amnesiaT ||
+      endT <= this.#context.amnesiaT(key) ||
       t - endT < (isWithdrawn ? begin.requestTimeout + begin.slack : begin.grace)
     );
   }

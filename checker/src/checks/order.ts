@@ -63,7 +63,7 @@ class Order implements Observer {
     }
     if (attempt === undefined) return;
     if (event.e === 'queued' && attempt.state === 'asked') this.#queued(attempt, at);
-    else if (attempt.grantAt === at) this.#granted(attempt);
+    else if (event.e === 'grant' && attempt.grantAt === at) this.#granted(attempt);
   }
 
   settled(attempt: Attempt): void {
@@ -118,7 +118,7 @@ class Order implements Observer {
       t: attempt.grant?.t ?? 0,
       what: `${what}; allowed are ${bound} and ${fair ? 0 : bound}`,
       concerned: [attempt, ...by.slice(0, 8)],
-      excused: this.#mayLoseItsTurn(attempt),
+      excused: this.#mayLoseItsTurn(attempt) ? 'turn' : undefined,
     });
   }
 

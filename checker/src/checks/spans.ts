@@ -6,11 +6,13 @@
  * matter no more is dropped.
  *
  * A point is judged where a span starts, because a sum of weights has its peaks there. Leases of
- * one owner with one fence are one lease. The limit is the largest capacity that anybody concerned
- * asked for, or that anybody asked to resize to before.
+ * one owner with one fence are one lease. All of them counted when the latest was granted, so the
+ * limit is what there was then: see `Capacities`.
  */
 import type { Attempt } from '../attempts.js';
+import { Capacities } from '../capacities.js';
 import type { Check, CheckName, Context, Observer } from '../judge.js';
+import type { Pardon } from '../pardons.js';
 
 /** Where spans of a key were collected, a batch is judged at this size at the latest. */
 const BATCH_MIN = 1024;
@@ -23,18 +25,9 @@ export interface Span {
   judged: boolean;
 }
 
-/** A forced release: leases asked for before it returned may have ended when it was called. */
-interface Forced {
-  readonly from: number;
-  to: number;
-  readonly id: string | undefined;
-}
-
 interface OnKey {
   spans: Span[];
   threshold: number;
-  resized: number;
-  readonly forced: Forced[];
 }
 
 export interface SpanRules {
@@ -58,6 +51,7 @@ class Spans implements Observer {
   readonly #context: Context;
   readonly #rules: SpanRules;
   readonly #keys = new Map<string, OnKey>();
+  readonly #capacities = new Capacities();
 
   constructor(context: Context, rules: SpanRules) {
     this.#context = context;
@@ -66,15 +60,7 @@ class Spans implements Observer {
 
   see(...[event, at, attempt]: Parameters<NonNullable<Observer['see']>>): void {
     this.#rules.see?.(event, at, attempt);
-    if (event.e === 'resize') {
-      const key = this.#key(event.k);
-      key.resized = Math.max(key.resized, event.capacity);
-    } else if (event.e === 'force') {
-      this.#key(event.k).forced.push({ from: at, to: Number.POSITIVE_INFINITY, id: event.id });
-    } else if (event.e === 'forced') {
-      const open = this.#key(event.k).forced.find(({ id, to }) => id === event.id && to > at);
-      if (open !== undefined) open.to = at;
-    }
+    this.#capacities.see(event, at);
   }
 
   settled(attempt: Attempt): void {
@@ -99,7 +85,7 @@ class Spans implements Observer {
   #key(name: string): OnKey {
     let key = this.#keys.get(name);
     if (key === undefined) {
-      key = { spans: [], threshold: BATCH_MIN, resized: 0, forced: [] };
+      key = { spans: [], threshold: BATCH_MIN };
       this.#keys.set(name, key);
     }
     return key;
@@ -127,53 +113,68 @@ class Spans implements Observer {
       if (span.judged || span.from > known) continue;
       span.judged = true;
       if (active.size > 1 || span.attempt.ask.weight > span.attempt.ask.capacity) {
-        this.#point(name, key, span, [...active]);
+        this.#point(name, span, [...active]);
       }
     }
     const oldest = asked.values().next().value?.askAt ?? Number.POSITIVE_INFINITY;
     key.spans = starts.filter(({ to, judged }) => !judged || to >= Math.min(oldest, known));
     key.threshold = Math.max(BATCH_MIN, 2 * key.spans.length);
-    if (key.spans.length === 0 && key.forced.length === 0 && key.resized === 0) {
-      this.#keys.delete(name);
-    }
+    if (key.spans.length === 0) this.#keys.delete(name);
   }
 
-  #point(name: string, key: OnKey, span: Span, active: Span[]): void {
-    const capacities = active.map(({ attempt }) => attempt.ask.capacity);
-    const limit = Math.max(key.resized, ...capacities);
+  #point(name: string, span: Span, active: Span[]): void {
+    const limit = this.#limit(name, active);
     const total = weightOf(active);
     if (total <= limit || !this.#rules.concerns(active)) return;
-    const promised = active.filter((each) => !this.#isExcused(each, span.from, key));
+    const t = span.attempt.grant?.t ?? 0;
+    const point = { at: span.from, t, fence: latest(active).fence };
+    const pardons = new Set<Pardon>();
+    const promised = active.filter(({ attempt }) => {
+      const pardon = this.#context.pardon(attempt, point);
+      if (pardon !== undefined) pardons.add(pardon);
+      return pardon === undefined;
+    });
+    const isExcused = weightOf(promised) <= limit;
     this.#context.report({
       check: this.#rules.check,
-      t: span.attempt.grant?.t ?? 0,
+      t,
       what: this.#rules.what(total, limit, name),
       concerned: active.slice(-8).map(({ attempt }) => attempt),
-      excused: weightOf(promised) <= limit,
+      excused: isExcused ? pardons.values().next().value : undefined,
     });
   }
 
-  /** True if nobody promised that this lease would still count at this point. */
-  #isExcused({ attempt }: Span, point: number, { forced }: OnKey): boolean {
-    const forgotten = this.#context.amnesias.findLast((at) => at <= point) ?? -1;
-    if (attempt.rootAt < forgotten) return true;
-    const isForced = ({ from, to, id }: Forced): boolean =>
-      from <= point && attempt.rootAt < to && (id === undefined || id === attempt.grant?.id);
-    return forced.some(isForced);
+  /**
+   * The most that fits: what the latest of them asked for, or what the capacity may have been
+   * changed to when it was granted. All others were granted before, and had not ended.
+   */
+  #limit(name: string, active: readonly Span[]): number {
+    const { ask, askAt, grantAt } = latest(active);
+    return Math.max(ask.capacity, this.#capacities.most(name, askAt, grantAt));
   }
 }
 
+/** The attempt that the store granted last. */
+function latest(active: readonly Span[]): Attempt {
+  let found = (active[0] as Span).attempt;
+  for (const { attempt } of active) if (attempt.fence > found.fence) found = attempt;
+  return found;
+}
+
+/** Holds of one owner's lease weigh as much as the heaviest. */
 function weightOf(spans: readonly Span[]): number {
-  const shared = new Set<string>();
+  const shared = new Map<string, number>();
   let total = 0;
   for (const { attempt } of spans) {
     const { owner, weight } = attempt.ask;
-    if (owner !== undefined) {
-      const lease = `${attempt.fence} ${owner}`;
-      if (shared.has(lease)) continue;
-      shared.add(lease);
+    if (owner === undefined) {
+      total += weight;
+      continue;
     }
-    total += weight;
+    const lease = `${attempt.fence} ${owner}`;
+    const known = shared.get(lease) ?? 0;
+    total += Math.max(0, weight - known);
+    shared.set(lease, Math.max(weight, known));
   }
   return total;
 }

@@ -8,6 +8,10 @@
  * sent after the answer of one with a greater fence. Where the resource numbers its writes (`at`),
  * their numbers are compared as well, whatever their times are.
  *
+ * A lease of the whole capacity has the greatest fence for as long as it is held. So a refused
+ * write of such a lease is reported too, if the lease was held after the answer. It is excused like
+ * an overlap, because a greater fence means another holder.
+ *
  * The check is about the resource as much as about the lock: it is what fences are for, and what
  * remains where exclusion is not promised.
  */
@@ -20,6 +24,13 @@ interface Write {
   readonly place: number;
   readonly fence: number;
   readonly by: Attempt | undefined;
+}
+
+/** A refused write of a lease of the whole capacity, which has the greatest fence while held. */
+interface Refused {
+  readonly attempt: Attempt;
+  readonly at: number;
+  readonly t: number;
 }
 
 interface OnKey {
@@ -37,13 +48,21 @@ export const use: Check = (context) => new Uses(context);
 class Uses implements Observer {
   readonly #context: Context;
   readonly #keys = new Map<string, OnKey>();
+  readonly #refused = new Map<Attempt, Refused>();
 
   constructor(context: Context) {
     this.#context = context;
   }
 
-  see(...[event, , attempt]: Parameters<NonNullable<Observer['see']>>): void {
-    if (event.e !== 'use' || !event.accepted) return;
+  see(...[event, at, attempt]: Parameters<NonNullable<Observer['see']>>): void {
+    if (event.e !== 'use') return;
+    if (!event.accepted) {
+      const isAlone = attempt?.ask.weight === attempt?.ask.capacity;
+      if (attempt?.state === 'held' && isAlone && !this.#refused.has(attempt)) {
+        this.#refused.set(attempt, { attempt, at, t: event.t });
+      }
+      return;
+    }
     let key = this.#keys.get(event.k);
     if (key === undefined) {
       key = { answered: [], numbered: [] };
@@ -51,6 +70,18 @@ class Uses implements Observer {
     }
     if (this.#late(key, event, attempt)) return;
     if (event.at !== undefined) this.#number(key, event, event.at, attempt);
+  }
+
+  settled(attempt: Attempt): void {
+    const refused = this.#refused.get(attempt);
+    if (refused === undefined) return;
+    this.#refused.delete(attempt);
+    const { at, t } = refused;
+    if (attempt.believedAt <= at) return;
+    const what = `a write to ${attempt.key} was refused, and its lease was held after that`;
+    // the resource has seen a greater fence, of whichever lease
+    const excused = this.#context.pardon(attempt, { at, t, fence: Number.POSITIVE_INFINITY });
+    this.#context.report({ check: 'use', t, what, concerned: [attempt], excused });
   }
 
   /** True if the write was sent when one with a greater fence had been answered. */

@@ -5,7 +5,11 @@
  *     15 p1 hold a1                                        16 p1 release a1
  *     17 p1 released a1 freed                              18 p2 fail a2 HOLDFAST_TIMEOUT
  *
- * The key is `k`. The id of an attempt `a1` is `id-a1`. A history ends by itself.
+ * A latch and a barrier are of size 2: `count g1 2`, `counted g1 0`, `await g2 barrier`,
+ * `passed g2 generation=1 index=0`, `stopped g2 HOLDFAST_TIMEOUT`.
+ *
+ * The key is `k`, the condition `c`. The id of an attempt `a1` is `id-a1`. A history ends by
+ * itself.
  */
 import { ALL, type HistoryEvent, parseLine, sorted, violations } from '../../src/index.js';
 
@@ -32,6 +36,7 @@ function event(line: string): HistoryEvent {
 
 function fields(e: string, [first = '', second, ...rest]: string[]): object {
   const about = { k: 'k', a: first };
+  const call = { k: 'k', g: first };
   switch (e) {
     case 'ask':
       return { ...about, weight: 1, capacity: 1, fair: false, ...options([second, ...rest]) };
@@ -45,6 +50,29 @@ function fields(e: string, [first = '', second, ...rest]: string[]): object {
       return { ...about, outcome: second };
     case 'use':
       return { ...about, fence: Number(second), accepted: true, ...options(rest) };
+    case 'weight':
+      return { ...about, weight: Number(second), fence: Number(rest[0]) };
+    case 'park':
+    case 'signal':
+      return { ...about, c: 'c' };
+    case 'woken':
+      return { ...about, c: 'c', signalled: second === undefined ? null : second === 'true' };
+    case 'signalled':
+      return { ...about, c: 'c', count: second === undefined ? null : Number(second) };
+    case 'run':
+      return { ...about, slot: second, remember: 1000 };
+    case 'count':
+      return { ...call, size: 2, by: Number(second ?? 1) };
+    case 'counted':
+      return { ...call, left: Number(second) };
+    case 'await':
+      return { ...call, gate: second, size: 2 };
+    case 'passed':
+      return { ...call, ...options([second, ...rest]) };
+    case 'stopped':
+      return { ...call, code: second };
+    case 'resized':
+      return { k: 'k', capacity: Number(first), accepted: second !== 'refused' };
     case 'hold':
     case 'release':
     case 'lost':
@@ -90,6 +118,7 @@ function seen(words: readonly (string | undefined)[]): object {
       fence: Number(fence),
       weight: 1,
     })),
+    last: words.includes('last'),
     waiters: of('waiter').map(([, a]) => `id-${a}`),
   };
 }

@@ -1,10 +1,11 @@
 /**
- * The standby takes over from the main server, and gives back after a while. Whoever is still
+ * The standby takes over from the main server, and gives back after a while. A client that is still
  * connected to the old one gets READONLY; proxies lead to the new one, and cut after a while what
  * they had led before.
  */
 import { type Server, until } from 'holdfast-testkit';
 import { between, type Random } from 'holdfast-trials/support/random';
+import { monotonic } from 'holdfast-trials/support/overlaps';
 import { serverMicros } from '../stage.js';
 import type { Fault, Scene } from './fault.js';
 
@@ -80,10 +81,10 @@ const lossy: Fault = {
     scene.begin(this.kind);
     standby.pause();
     await scene.sleep(between(random, 20, 500));
-    const from = serverMicros(stage);
+    const [from, t] = [serverMicros(stage), monotonic()];
     await main.kill();
     standby.resume();
-    scene.lose(this.kind, from, serverMicros(stage));
+    scene.lose({ from, to: serverMicros(stage), t });
     await standby.command('REPLICAOF', 'NO', 'ONE');
     await main.restart({ args: ['--replicaof', standby.host, `${standby.port}`] });
     await lead(scene, standby, random);

@@ -4,6 +4,16 @@ import { between, type Random } from 'holdfast-trials/support/random';
 import type { Actor, Cast } from '../cast.js';
 import { type Lane, note, serverMicros, type Stage } from '../stage.js';
 
+/** A loss of memory. */
+export interface Loss {
+  /** On the servers' clock, in microseconds. */
+  readonly from: number;
+  readonly to: number;
+  /** Before it, on the timeline of the history. */
+  readonly t: number;
+  readonly k?: string | undefined;
+}
+
 /** What faults are done with. */
 export class Scene {
   readonly stage: Stage;
@@ -59,18 +69,18 @@ export class Scene {
   }
 
   /**
-   * The store has lost its memory: what it granted before `to` may be granted again by what it is
-   * after `from`. Both are fences, which are times of the server.
+   * The store has lost its memory (of one key, if that is given): what it granted before `to` may
+   * be granted again by what it is after `from`. Both are fences, which are times of the server.
    */
-  lose(why: string, from: number, to: number): void {
+  lose({ from, to, t, k }: Loss): void {
     this.lostAt = to;
-    this.forget(why, from, to);
+    this.forget({ from, to, t, k });
   }
 
   /** The same for a clock that was set: what was granted before ends early. */
-  forget(why: string, from: number, to: number): void {
-    const amnesia = { e: 'amnesia', why, from, to } as const;
-    note(this.stage, amnesia);
+  forget({ from, to, t, k }: Loss): void {
+    const about = k === undefined ? {} : { k };
+    note(this.stage, { e: 'amnesia', ...about, from: Math.floor(from), to: Math.ceil(to) }, { t });
   }
 
   /**

@@ -4,7 +4,9 @@
  */
 import { cpSync, rmSync } from 'node:fs';
 import { type Server, until } from 'holdfast-testkit';
-import { between } from 'holdfast-trials/support/random';
+import { monotonic } from 'holdfast-trials/support/overlaps';
+import { between, pick } from 'holdfast-trials/support/random';
+import { LOCKS } from '../settings.js';
 import { fill, serverMicros } from '../stage.js';
 import type { Fault } from './fault.js';
 import { logFolder } from './loading.js';
@@ -15,10 +17,10 @@ const emptied: Fault = {
     if (scene.clockIsBehind) return false;
     const { stage } = scene;
     scene.begin(this.kind);
-    const from = serverMicros(stage);
+    const [from, t] = [serverMicros(stage), monotonic()];
     await stage.main.kill();
     rmSync(logFolder(stage.main), { recursive: true, force: true });
-    scene.lose(this.kind, from, serverMicros(stage));
+    scene.lose({ from, to: serverMicros(stage), t });
     await stage.main.restart();
     await fill(stage.main);
     scene.end(this.kind);
@@ -50,12 +52,12 @@ const rewound: Fault = {
       return false;
     }
     scene.begin(this.kind);
-    const from = serverMicros(stage);
+    const [from, t] = [serverMicros(stage), monotonic()];
     await stage.main.kill();
     rmSync(folder, { recursive: true });
     cpSync(copy, folder, { recursive: true });
     rmSync(copy, { recursive: true });
-    scene.lose(this.kind, from, serverMicros(stage));
+    scene.lose({ from, to: serverMicros(stage), t });
     await stage.main.restart();
     scene.end(this.kind);
     return true;
@@ -66,13 +68,36 @@ const flushed: Fault = {
   kind: 'FLUSHALL',
   async run(scene) {
     if (scene.clockIsBehind) return false;
-    const from = serverMicros(scene.stage);
+    const [from, t] = [serverMicros(scene.stage), monotonic()];
     await scene.stage.main.command('FLUSHALL');
     scene.once(this.kind);
-    scene.lose(this.kind, from, serverMicros(scene.stage) + 1000);
+    scene.lose({ from, to: serverMicros(scene.stage) + 1000, t });
     await fill(scene.stage.main);
     return true;
   },
 };
 
-export const forgettingFaults: readonly Fault[] = [emptied, rewound, flushed];
+/** What a lock may have in the store: its record, its queue, its leases by expiry. */
+const PARTS = ['', ':q', ':x'];
+
+/** Another program, or eviction, deletes one of the keys that belong together. */
+const deleted: Fault = {
+  kind: 'keys deleted',
+  async run(scene, random) {
+    if (scene.clockIsBehind) return false;
+    const { stage } = scene;
+    // more than one, as most are not there at a given moment
+    for (let count = 0; count < 4 && !scene.over; count++) {
+      const [k, part] = [pick(random, LOCKS), pick(random, PARTS)];
+      const [from, t] = [serverMicros(stage), monotonic()];
+      const removed = await stage.main.command('DEL', `holdfast:{${k}}${part}`);
+      scene.once(`${this.kind}: ${part === '' ? 'record' : part}`);
+      if (removed !== 0) scene.lose({ from, to: serverMicros(stage) + 1000, t, k });
+      await scene.sleep(between(random, 5, 200));
+      if (scene.clockIsBehind) break;
+    }
+    return true;
+  },
+};
+
+export const forgettingFaults: readonly Fault[] = [emptied, rewound, flushed, deleted];

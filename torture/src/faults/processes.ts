@@ -21,6 +21,14 @@ const freeze = actorFault('client frozen', any, async (scene, { worker }, random
   worker.kill('SIGCONT');
 });
 
+/** Its wall clock is set, and set back after a while; its monotonic clock goes on. */
+const walled = actorFault('wall clock of a client', any, async (scene, { worker }, random) => {
+  const offset = between(random, -5000, 20_000);
+  await worker.send({ type: 'wall', offset });
+  await scene.sleep(between(random, 100, 1500));
+  await worker.send({ type: 'wall', offset: 0 });
+});
+
 /** Silence between one process and the server; the resource stays within reach. */
 function silence(kind: string, direction: Direction, hosts: boolean): Fault {
   return actorFault(kind, hosts ? wired : proxied, async (scene, { lane }, random) => {
@@ -75,8 +83,7 @@ const cut = meddle('cut connections', (proxy, random) => {
 /** Those that can be had with what there is. */
 export function processFaults(hosts: boolean): Fault[] {
   return [
-    kill,
-    freeze,
+    ...[kill, freeze, walled],
     silence('partition', 'both', hosts),
     silence('requests cut', 'requests', hosts),
     silence('replies cut', 'replies', hosts),

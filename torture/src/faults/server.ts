@@ -1,4 +1,6 @@
 /** What happens to the server without its forgetting anything. */
+import { Redis } from 'ioredis';
+import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, pick } from 'holdfast-trials/support/random';
 import { OPTIONS } from '../settings.js';
 import { serverMicros } from '../stage.js';
@@ -43,6 +45,25 @@ const paused = mainFault(
   () => undefined,
 );
 
+/** A subscriber of all channels, as a monitoring tool is one. */
+const listened: Fault = {
+  kind: 'foreign subscriber of *',
+  async run(scene, random) {
+    const foreign = new Redis(scene.stage.main.url, { retryStrategy: () => null });
+    foreign.on('error', () => undefined);
+    try {
+      await foreign.psubscribe('*');
+    } catch {
+      return false;
+    }
+    scene.begin(this.kind);
+    await scene.sleep(between(random, 500, 4000));
+    foreign.disconnect();
+    scene.end(this.kind);
+    return true;
+  },
+};
+
 /** One command, once. */
 function command(kind: string, words: readonly string[]): Fault {
   return {
@@ -77,14 +98,14 @@ const forwards: Fault = {
   async run(scene, random) {
     const { clock } = scene.stage;
     if (clock === undefined || clock.offset >= AHEAD_MS - 100) return false;
-    const before = serverMicros(scene.stage);
+    const [from, t] = [serverMicros(scene.stage), monotonic()];
     const { offset } = clock;
     clock.step(between(random, offset + 50, AHEAD_MS));
     scene.once(this.kind, clock.offset - offset);
     // leases end early by the server's clock, and waiters still tell it by what it was: see
     // docs/guarantees.md
-    const after = serverMicros(scene.stage) + 2000 * OPTIONS.claimWindow;
-    scene.forget(this.kind, before, after);
+    const to = serverMicros(scene.stage) + 2000 * OPTIONS.claimWindow;
+    scene.forget({ from, to, t });
     return true;
   },
 };
@@ -106,7 +127,7 @@ const backwards: Fault = {
 /** Those that can be had with what there is. */
 export function serverFaults({ stage }: Scene): Fault[] {
   return [
-    ...[frozen, restarted, full, denied, paused],
+    ...[frozen, restarted, full, denied, paused, listened],
     command('SCRIPT FLUSH', ['SCRIPT', 'FLUSH']),
     command('CLIENT KILL', ['CLIENT', 'KILL', 'TYPE', 'normal']),
     command('CLIENT KILL of subscribers', ['CLIENT', 'KILL', 'TYPE', 'pubsub']),

@@ -3,22 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { between, randomFrom } from 'holdfast-trials/support/random';
 import { Resource } from 'holdfast-trials/support/resource';
 import { given, say, told } from 'holdfast-trials/support/workers';
-import { type Given, historyOf, OPTIONS } from '../settings.js';
+import { type Given, historyOf } from '../settings.js';
+import { drawAct } from './acts/all.js';
 import { connect } from './connect.js';
 import { loadLibrary } from './library.js';
-import { Sections } from './sections.js';
+import { Play } from './play.js';
+
+/** Between two acts of a task: the history of ten minutes has to fit into memory. */
+const THINK_MS = 150;
 
 const all = given<Given>();
 const { Holdfast } = await loadLibrary();
 
-/** Now and then an instance is closed, with whatever it holds and waits for, and followed. */
-async function replace(sections: Sections, client: object): Promise<void> {
-  const random = randomFrom(all.seed);
-  while (!sections.over) {
-    await sleep(between(random, 2000, 8000));
-    const before = sections.holdfast;
-    sections.holdfast = new Holdfast(client, OPTIONS);
-    await before.close({ grace: between(random, 0, OPTIONS.ttl) });
+/** What one task does until it is over. */
+async function task(play: Play, index: number): Promise<void> {
+  const random = randomFrom(all.seed * 1000 + index);
+  while (!play.over) {
+    await sleep(between(random, 1, THINK_MS));
+    await drawAct(random, all.fault !== undefined)(play, random);
   }
 }
 
@@ -26,19 +28,23 @@ await say('ready');
 const client = await connect(all.client, all.url);
 const resource = new Resource(all.resourceUrl);
 const history = historyOf(all.folder, all.name);
-const sections = new Sections(all, new Holdfast(client, OPTIONS), history, resource);
+const play = new Play(all, (options) => new Holdfast(client, options), history, resource);
 void told('finish').then(() => {
-  sections.over = true;
+  play.over = true;
+  play.finish.abort();
 });
 void told('calm').then(async () => {
-  await sections.nextGrant();
+  await play.nextGrant();
   await say('recovered');
 });
-const tasks = Array.from({ length: all.tasks }, (_, index) => sections.task(index));
-void sections.force();
-void replace(sections, client);
+process.on('message', (message: { type: string; offset?: number }) => {
+  if (message.type === 'wall') play.wallOffset = message.offset ?? 0;
+});
+const tasks = Array.from({ length: all.tasks }, (_, index) => task(play, index));
+void play.force();
+void play.replace();
 await Promise.all(tasks);
-await sections.holdfast.close();
+await play.holdfast.close();
 await say('finished');
-// the connections that a torn network left behind are nobody's concern here
+// connections that a torn network left behind would keep the process alive
 process.exit(0);

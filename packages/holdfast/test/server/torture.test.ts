@@ -41,6 +41,6 @@ it('would notice two that hold one lock', async () => {
     processes: 4,
     fault: 'no-renewal',
   });
-  expect(problems.count('overlap')).toBeGreaterThan(0);
-  expect(problems.count('refused')).toBeGreaterThan(0);
+  expect(problems.count('exclusion')).toBeGreaterThan(0);
+  expect(problems.count('use')).toBeGreaterThan(0);
 }, 300_000);

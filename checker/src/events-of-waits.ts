@@ -1,0 +1,89 @@
+/** Events of conditions, slots, latches and barriers: parts of the format in `events.ts`. */
+
+/** The holder waits at condition `c`: with its `release`. */
+export interface Park {
+  readonly e: 'park';
+  readonly k: string;
+  readonly a: string;
+  readonly c: string;
+}
+
+/** The wait that the attempt parked for is over: by a signal, without one, or by an error. */
+export interface Woken {
+  readonly e: 'woken';
+  readonly k: string;
+  readonly a: string;
+  readonly c: string;
+  /** `null`: an error. */
+  readonly signalled: boolean | null;
+}
+
+/** The holder signals at condition `c`. */
+export interface Signal {
+  readonly e: 'signal';
+  readonly k: string;
+  readonly a: string;
+  readonly c: string;
+}
+
+/** The answer: how many were woken; `null` where it is not known. */
+export interface Signalled {
+  readonly e: 'signalled';
+  readonly k: string;
+  readonly a: string;
+  readonly c: string;
+  readonly count: number | null;
+}
+
+/** The holder begins the one run that its slot may have in `remember` ms. */
+export interface SlotRun {
+  readonly e: 'run';
+  readonly k: string;
+  readonly a: string;
+  readonly slot: string;
+  readonly remember: number;
+}
+
+/** A latch that `size` counts open is counted down by `by`; `g` names the call. */
+export interface Count {
+  readonly e: 'count';
+  readonly k: string;
+  readonly g: string;
+  readonly size: number;
+  readonly by: number;
+}
+
+/** The answer: how many counts are left. */
+export interface Counted {
+  readonly e: 'counted';
+  readonly k: string;
+  readonly g: string;
+  readonly left: number;
+}
+
+/** A call waits until a latch is open, or arrives at a barrier of `size` parties. */
+export interface Await {
+  readonly e: 'await';
+  readonly k: string;
+  readonly g: string;
+  readonly gate: 'latch' | 'barrier';
+  readonly size: number;
+  readonly wait?: number;
+}
+
+/** It passed; at a barrier in this generation, as the `index`th that had arrived. */
+export interface Passed {
+  readonly e: 'passed';
+  readonly k: string;
+  readonly g: string;
+  readonly generation?: number;
+  readonly index?: number;
+}
+
+/** A call at a latch or a barrier ended with an error. */
+export interface Stopped {
+  readonly e: 'stopped';
+  readonly k: string;
+  readonly g: string;
+  readonly code: string;
+}

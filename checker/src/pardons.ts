@@ -1,0 +1,90 @@
+/**
+ * What a single store does not promise: that a lease counts after the store has lost its memory of
+ * it, or after it was ended by force.
+ *
+ * A lease is from before a loss of memory if it was asked for before the loss. Where the event
+ * tells the fences of the two moments (fences are times of the store), the fences decide instead: a
+ * lease with a fence up to `to` may be from before the loss, and its overlaps with a fence from
+ * `from` on are excused, for two ttl at most. After a clock was set back, fences count on from the
+ * greatest one, so all fences near that one are from before the loss.
+ *
+ * A lease is from before a forced release if it was asked for before that returned.
+ */
+import type { Attempt } from './attempts.js';
+import type { Amnesia, HistoryEvent, Stamp } from './format.js';
+
+/** Why an overlap is excused. */
+export type Pardon = 'amnesia' | 'force';
+
+/** Where a lease is doubted: at the grant of another one. */
+export interface Point {
+  readonly at: number;
+  readonly t: number;
+  /** The greatest fence that is concerned. */
+  readonly fence: number;
+}
+
+interface Loss {
+  readonly at: number;
+  readonly t: number;
+  readonly k: string | undefined;
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+}
+
+interface Forced {
+  readonly p: string;
+  readonly from: number;
+  to: number;
+  readonly id: string | undefined;
+}
+
+/** How far fences, which count by ones after a step backwards, run ahead of the greatest one. */
+const AHEAD = 10_000;
+const NEVER = Number.NEGATIVE_INFINITY;
+
+export class Pardons {
+  readonly #losses: Loss[] = [];
+  readonly #forced = new Map<string, Forced[]>();
+  #highest = 0;
+
+  see(event: HistoryEvent, at: number): void {
+    if (event.e === 'grant') this.#highest = Math.max(this.#highest, event.fence);
+    else if (event.e === 'amnesia') this.#lost(event, at);
+    else if (event.e === 'force') {
+      const forced = this.#forced.get(event.k) ?? [];
+      forced.push({ p: event.p, from: at, to: Number.POSITIVE_INFINITY, id: event.id });
+      this.#forced.set(event.k, forced);
+    } else if (event.e === 'forced') {
+      const { p, id: forcedId } = event;
+      const open = this.#forced
+        .get(event.k)
+        ?.find((each) => each.p === p && each.id === forcedId && each.to > at);
+      if (open !== undefined) open.to = at;
+    }
+  }
+
+  /** Why the store does not promise that this lease still counts at this point, if so. */
+  of(attempt: Attempt, point: Point, ttl: number): Pardon | undefined {
+    const { key, rootAt, fence, grant } = attempt;
+    const isForgotten = ({ k, at, t, from, to }: Loss): boolean => {
+      if (k !== undefined && k !== key) return false;
+      if (from === undefined || to === undefined) return at <= point.at && rootAt < at;
+      return fence <= to && point.fence >= from && point.t <= t + 2 * ttl;
+    };
+    if (this.#losses.some(isForgotten)) return 'amnesia';
+    const isForced = ({ from, to, id }: Forced): boolean =>
+      from <= point.at && rootAt < to && (id === undefined || id === grant?.id);
+    return this.#forced.get(key)?.some(isForced) === true ? 'force' : undefined;
+  }
+
+  /** When the store last lost its memory of a key. */
+  amnesiaT(key: string): number {
+    return this.#losses.findLast(({ k }) => k === undefined || k === key)?.t ?? NEVER;
+  }
+
+  #lost({ t, k, from, to }: Amnesia & Stamp, at: number): void {
+    const last = to !== undefined && this.#highest > to ? this.#highest + AHEAD : to;
+    this.#losses.push({ at, t, k, from, to: last });
+  }
+}

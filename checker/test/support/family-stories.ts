@@ -1,0 +1,272 @@
+/** Stories of the family: what each check must find, and what only looks like it. */
+import type { Case } from './stories.js';
+
+/** A lease that is asked for, held and released, in ms from `t`. */
+const turn = (p: string, a: string, t: number, fence: number, more = ''): string => `
+  ${t} ${p} ask ${a} ${more}
+  ${t + 1} ${p} grant ${a} ${fence}
+  ${t + 5} ${p} hold ${a}
+  ${t + 6} ${p} release ${a}
+  ${t + 7} ${p} released ${a} freed`;
+
+const RW = 'cap=9';
+/** Two that hold a mutex at once, the first with fence 10, the second with fence 20. */
+const two = (second = 2): string => `0 p1 ask a\n1 p1 grant a 10\n${second} p2 ask b
+  ${second + 1} p2 grant b 20\n${second + 2} p1 hold a\n${second + 3} p1 lost a
+  ${second + 4} p2 release b\n${second + 5} p2 released b freed\n`;
+
+export const FAMILY_GOOD: readonly Case[] = [
+  {
+    name: 'a writer that becomes a reader, and one that comes in then',
+    story: `0 p1 ask a ${RW} weight=9\n1 p1 grant a 1\n2 p2 ask b ${RW}\n3 p1 weight a 1 1
+      4 p2 grant b 2\n5 p1 hold a\n6 p1 release a\n7 p1 released a freed\n8 p2 release b
+      9 p2 released b freed`,
+    finds: [],
+  },
+  {
+    name: 'a reader that is alone and becomes a writer',
+    story: `${turn('p2', 'b', 0, 1, RW)}\n10 p1 ask a ${RW}\n11 p1 grant a 2\n12 p1 weight a 9 3
+      13 p1 use a 3\n14 p1 release a\n15 p1 released a freed${turn('p2', 'c', 20, 4, RW)}`,
+    finds: [],
+  },
+  {
+    name: 'more permits than there are, granted before there were fewer',
+    story: `0 p1 ask a cap=3 weight=2\n1 p1 grant a 1\n2 p2 ask b cap=3\n3 p2 grant b 2
+      4 p3 resize 1\n5 p3 resized 1\n6 p1 hold a\n7 p1 release a\n8 p1 released a freed
+      9 p2 release b\n10 p2 released b freed`,
+    finds: [],
+  },
+  {
+    name: 'more permits while there were more of them',
+    story: `0 p3 resize 3\n1 p3 resized 3\n2 p1 ask a cap=2 weight=2\n3 p1 grant a 1
+      4 p2 ask b cap=2\n5 p2 grant b 2\n6 p3 resize 2\n7 p3 resized 2\n8 p1 release a
+      9 p1 released a freed\n10 p2 release b\n11 p2 released b freed`,
+    finds: [],
+  },
+  {
+    name: 'two hold, the first from before a loss of memory by its fence',
+    story: `${two()}6 - amnesia from=14 to=16`,
+    finds: ['exclusion (excused)'],
+  },
+  {
+    name: 'two hold, where fences count on from before a clock was set back',
+    story: `${turn('p3', 'c', 0, 99)}\n9 - amnesia from=14 to=16\n10 p1 ask a\n11 p1 grant a 100
+      12 p2 ask b\n13 p2 grant b 101\n14 p1 hold a\n15 p1 lost a\n16 p2 release b
+      17 p2 released b freed`,
+    finds: ['exclusion (excused)'],
+  },
+  {
+    name: 'an owner that joins its lease, whose release the store has forgotten',
+    story: `0 p1 ask a owner=o\n1 p1 grant a 10\n2 p1 release a\n3 p1 released a freed
+      ${turn('p2', 'b', 4, 20, 'owner=q')}\n12 - amnesia from=25 to=26\n13 p1 ask c owner=o
+      14 p1 grant c 10\n15 p1 release c\n16 p1 released c freed`,
+    finds: ['fence (excused)'],
+  },
+  {
+    name: 'a refused write of a lease that a forced release ended',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p3 force\n4 p3 forced\n5 p1 use a 1 accepted=false
+      6 p1 hold a\n7 p1 lost a`,
+    finds: ['use (excused)'],
+  },
+  {
+    name: 'a refused write of a lease that was over by then',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 hold a\n5 p1 use a 1 accepted=false\n6 p1 lost a`,
+    finds: [],
+  },
+  {
+    name: 'a refused write of a reader',
+    story: `0 p1 ask a ${RW}\n1 p1 grant a 1\n2 p1 use a 1 accepted=false\n3 p1 hold a
+      4 p1 release a\n5 p1 released a freed`,
+    finds: [],
+  },
+  {
+    name: 'a signal that woke the one that waited',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p2 ask b\n4 p2 grant b 2
+      5 p2 signal b\n6 p2 signalled b 1\n7 p2 release b\n8 p2 released b freed
+      9 p1 released a freed\n9 p1 woken a true`,
+    finds: [],
+  },
+  {
+    name: 'a signal that went to a process that died',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p2 ask b\n4 p2 grant b 2
+      5 p2 signal b\n6 p2 signalled b 1\n7 p2 release b\n8 p2 released b freed\n9 p1 crash`,
+    finds: [],
+  },
+  {
+    name: 'a slot that runs again when it is forgotten',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 run a s\n3 p1 release a\n4 p1 released a freed
+      2000 p1 ask b\n2001 p1 grant b 2\n2002 p1 run b s\n2003 p1 release b
+      2004 p1 released b freed`,
+    finds: [],
+  },
+  {
+    name: 'a slot that runs again after the store forgot',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 run a s\n3 p1 release a\n4 p1 released a freed
+      5 - amnesia\n6 p1 ask b\n7 p1 grant b 2\n8 p1 run b s\n9 p1 release b
+      10 p1 released b freed`,
+    finds: ['slot (excused)'],
+  },
+  {
+    name: 'a latch that is counted down',
+    story: `0 p1 await w latch\n1 p2 count c\n2 p3 count d\n3 p2 counted c 1\n4 p1 passed w
+      5 p3 counted d 0`,
+    finds: [],
+  },
+  {
+    name: 'a latch whose counts were forgotten',
+    story: `0 p2 count c\n1 p2 counted c 1\n2 - amnesia\n3 p3 count d\n4 p3 counted d 1`,
+    finds: ['latch (excused)'],
+  },
+  {
+    name: 'a barrier, twice',
+    story: `0 p1 await a barrier\n1 p2 await b barrier\n2 p2 passed b generation=1 index=1
+      3 p2 await d barrier\n4 p1 passed a generation=1 index=0\n5 p1 await c barrier
+      6 p1 passed c generation=2 index=1\n7 p2 passed d generation=2 index=0`,
+    finds: [],
+  },
+  {
+    name: 'a barrier whose other party died',
+    story: `0 p1 await a barrier\n1 p2 await b barrier\n2 p2 crash
+      3 p1 passed a generation=1 index=0`,
+    finds: [],
+  },
+];
+
+export const FAMILY_BAD: readonly Case[] = [
+  {
+    name: 'a reader beside one that became a writer',
+    story: `0 p1 ask a ${RW}\n1 p1 grant a 1\n2 p2 ask b ${RW}\n3 p2 grant b 2\n4 p1 weight a 9 3
+      5 p2 hold b\n6 p2 release b\n7 p2 released b freed\n8 p1 release a\n9 p1 released a freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'a reader beside a writer that only read before',
+    story: `0 p1 ask a ${RW}\n1 p1 grant a 1\n2 p1 weight a 9 2\n3 p2 ask b ${RW}\n4 p2 grant b 3
+      5 p1 hold a\n6 p2 release b\n7 p2 released b freed\n8 p1 release a\n9 p1 released a freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'three of two permits, that had been three once',
+    story: `0 p3 resize 2\n1 p3 resized 2\n2 p1 ask a cap=2 weight=2\n3 p1 grant a 1
+      4 p2 ask b cap=2\n5 p2 grant b 2\n8 p1 release a\n9 p1 released a freed\n10 p2 release b
+      11 p2 released b freed\n-1 p3 resize 3\n-1 p3 resized 3`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'an owner whose second hold has another fence',
+    story: `0 p1 ask a owner=o\n1 p1 grant a 1\n2 p2 ask b owner=o\n3 p2 grant b 2
+      4 p1 release a\n5 p1 released a kept\n6 p2 release b\n7 p2 released b freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'an owner that gets an old fence after its lease was released',
+    story: `0 p1 ask a owner=o\n1 p1 grant a 10\n2 p1 release a\n3 p1 released a freed
+      ${turn('p2', 'b', 4, 20, 'owner=q')}\n13 p1 ask c owner=o
+      14 p1 grant c 10\n15 p1 release c\n16 p1 released c freed`,
+    finds: ['fence'],
+  },
+  {
+    name: 'two hold, both from before a loss of memory by their fences',
+    story: `${two()}6 - amnesia from=30 to=31`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'two hold, both from after a loss of memory by their fences, asked for before it',
+    story: `${two()}0.5 - amnesia from=5 to=6`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'two hold, longer after a loss of memory than a lease can live',
+    story: `-1 - begin ttl=100\n${two(300)}1 - amnesia from=14 to=16`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'two hold, and the memory of another key was lost',
+    story: `${two()}1 - amnesia k=other`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'a refused write of a lease that is held after it',
+    story: `0 p1 ask a\n1 p1 grant a 1\n5 p1 use a 1 accepted=false\n6 p1 hold a\n7 p1 lost a`,
+    finds: ['use'],
+  },
+  {
+    name: 'a signal that woke no wait',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p2 ask b\n4 p2 grant b 2
+      5 p2 signal b\n6 p2 signalled b 1\n7 p2 release b\n8 p2 released b freed
+      9 p1 released a freed\n9 p1 woken a false`,
+    finds: ['signal'],
+  },
+  {
+    name: 'a slot with two runs',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 run a s\n3 p1 release a\n4 p1 released a freed
+      6 p1 ask b\n7 p1 grant b 2\n8 p1 run b s\n9 p1 release b\n10 p1 released b freed`,
+    finds: ['slot'],
+  },
+  {
+    name: 'a latch that is passed early',
+    story: `0 p1 await w latch\n1 p2 count c\n3 p2 counted c 1\n4 p1 passed w`,
+    finds: ['latch'],
+  },
+  {
+    name: 'a latch that counts one twice',
+    story: `1 p2 count c\n3 p2 counted c 0`,
+    finds: ['latch'],
+  },
+  {
+    name: 'a latch that does not count one',
+    story: `1 p2 count c\n3 p2 counted c 2`,
+    finds: ['latch'],
+  },
+  {
+    name: 'a latch that is open, and not passed',
+    story: `1 p2 count c 2\n3 p2 counted c 0\n4 p1 await w latch\n5 p1 stopped w HOLDFAST_TIMEOUT`,
+    finds: ['latch'],
+  },
+  {
+    name: 'a latch at which one waits at the end',
+    story: `0 p1 await w latch`,
+    finds: ['latch'],
+  },
+  {
+    name: 'a party that passes alone',
+    story: `0 p1 await a barrier\n4 p1 passed a generation=1 index=0`,
+    finds: ['barrier'],
+  },
+  {
+    name: 'two of a generation with one index',
+    story: `0 p1 await a barrier\n1 p2 await b barrier\n2 p2 passed b generation=1 index=1
+      4 p1 passed a generation=1 index=1`,
+    finds: ['barrier'],
+  },
+  {
+    name: 'a third of two',
+    story: `0 p1 await a barrier\n1 p2 await b barrier\n1 p3 await c barrier
+      2 p2 passed b generation=1 index=1\n4 p1 passed a generation=1 index=0
+      5 p3 passed c generation=1 index=2`,
+    finds: ['barrier'],
+  },
+  {
+    name: 'a party that comes when the others have passed',
+    story: `0 p1 await a barrier\n1 p2 await b barrier\n2 p2 passed b generation=1 index=1
+      3 p3 await c barrier\n4 p1 stopped a HOLDFAST_BROKEN\n5 p3 passed c generation=1 index=0`,
+    finds: ['barrier'],
+  },
+  {
+    name: 'a generation that goes back',
+    story: `0 p1 await a barrier\n1 p2 await b barrier\n2 p2 passed b generation=7 index=1
+      3 p1 passed a generation=7 index=0\n4 p1 await c barrier\n5 p2 await d barrier
+      6 p2 passed d generation=6 index=1\n7 p1 passed c generation=6 index=0`,
+    finds: ['barrier'],
+  },
+  {
+    name: 'a party that waits at the end',
+    story: `0 p1 await a barrier`,
+    finds: ['barrier'],
+  },
+  {
+    name: 'what is left behind at the last look, though it may linger',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 crash\n3 - seen holder:a:1 last`,
+    finds: ['ghost'],
+  },
+];
