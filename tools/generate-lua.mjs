@@ -3,10 +3,10 @@
  * own files: bundlers move code, not data. The build calls it; the module is not in git.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, relative } from 'node:path';
+import { basename, dirname, relative } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { loadScript, scriptPaths } from './lua.mjs';
+import { loadScript, pieces, scriptPaths } from './lua.mjs';
 
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 const REDIS = '../packages/holdfast/src/store/redis';
@@ -14,51 +14,51 @@ const FOLDER = here(`${REDIS}/scripts`);
 const TARGET = here(`${REDIS}/generated/scripts.ts`);
 
 const HEAD = `// Made by tools/generate-lua.mjs from ../scripts. Do not edit; run \`npm run build\`.
-
-/** A Lua script as the server gets it. */
-export interface Script {
-  readonly name: string;
-  /** SHA-1 of \`source\`. */
-  readonly sha: string;
-  readonly source: string;
-  readonly keys: readonly string[];
-  /** If the last name ends in \`...\`, it stands for any number of arguments. */
-  readonly args: readonly string[];
-}
+import { Script } from '../script.js';
 `;
 
 /**
- * The module that holds some scripts.
- * @param {readonly import('./lua.mjs').Script[]} scripts
+ * The module that holds some scripts. The text of each file stands there once; a script is the list
+ * of its parts.
+ * @param {readonly string[]} paths
  * @returns {string}
  */
-export function moduleOf(scripts) {
-  const entries = scripts.map((script) =>
-    [
-      `  ${script.name}: {`,
-      `    name: ${quote(script.name)},`,
-      `    sha: ${quote(script.sha)},`,
-      `    keys: [${script.keys.map(quote).join(', ')}],`,
-      `    args: [`,
-      ...script.args.map((name) => `      ${quote(name)},`),
-      '    ],',
-      // Widened: the declarations would otherwise repeat every script as a type.
-      `    source: \`${script.source.replace(/[\\`]|\$\{/g, '\\$&')}\` as string,`,
-      '  },\n',
-    ].join('\n'),
-  );
-  // No `satisfies`: isolated declarations refuse it. The programs that use a script check its type.
-  return `${HEAD}\nexport const scripts = {\n${entries.join('')}} as const;\n`;
+export function moduleOf(paths) {
+  /** @type {Map<string, string>} */
+  const names = new Map();
+  const entries = paths.map((path) => {
+    const parts = pieces(path).map(({ file, text }) => {
+      const known = names.get(text);
+      const name = known ?? nameFor(file, names);
+      if (known === undefined) names.set(text, name);
+      return name;
+    });
+    return [loadScript(path).name, parts.join(', ')];
+  });
+  const texts = [...names].map(([text, name]) => {
+    // Widened: the declarations would otherwise repeat every text as a type.
+    return `const ${name}: string = \`${text.replace(/[\\`]|\$\{/g, '\\$&')}\`;`;
+  });
+  const type = entries.map(([name]) => `'${name}'`).join(' | ');
+  const list = entries.map(([name, parts]) => `  ${name}: new Script([${parts}]),`);
+  const head = `export const scripts: Readonly<Record<${type}, Script>> = {`;
+  return `${[HEAD, ...texts, '', head, ...list].join('\n')}\n};\n`;
 }
 
-/** @param {string} text */
-function quote(text) {
-  return `'${text}'`;
+/**
+ * The next free name for a part of a file: `lib/clock.lua` becomes `clock1`.
+ * @param {string} file
+ * @param {ReadonlyMap<string, string>} names
+ */
+function nameFor(file, names) {
+  const base = basename(file, '.lua').replace(/\W/g, '_');
+  const taken = new Set(names.values());
+  for (let count = 1; ; count++) if (!taken.has(`${base}${count}`)) return `${base}${count}`;
 }
 
 function main() {
   const paths = existsSync(FOLDER) ? scriptPaths(FOLDER) : [];
-  const wanted = moduleOf(paths.map((path) => loadScript(path)));
+  const wanted = moduleOf(paths);
   const found = existsSync(TARGET) ? readFileSync(TARGET, 'utf8') : '';
   const name = relative(here('..'), TARGET);
   if (wanted === found) {

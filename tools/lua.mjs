@@ -34,7 +34,27 @@ const INCLUDED = /^\s*"([\w./-]+\.lua)"\s*$/;
  * @returns {string}
  */
 export function expand(path, options = {}) {
-  return stripLua(assemble(dirname(path), basename(path), options.replace ?? {}), path);
+  return pieces(path, options)
+    .map(({ text }) => text)
+    .join('');
+}
+
+/**
+ * A part of a script: its own text between two includes, or the text of an included file.
+ * @typedef {{ readonly file: string, readonly text: string }} Piece
+ */
+
+/**
+ * The stripped parts of one script in order. An included file comes once, at its first include.
+ * @param {string} path
+ * @param {ExpandOptions} [options]
+ * @returns {Piece[]}
+ */
+export function pieces(path, options = {}) {
+  const parts = assemble(dirname(path), basename(path), options.replace ?? {});
+  return parts
+    .map(({ file, text }) => ({ file, text: stripLua(text, path) }))
+    .filter(({ text }) => text !== '');
 }
 
 /**
@@ -71,39 +91,47 @@ export function scriptPaths(folder) {
  * @param {string} root
  * @param {string} file
  * @param {Record<string, string>} replace
- * @returns {string}
+ * @returns {Piece[]}
  */
 function assemble(root, file, replace) {
   const unknown = new Set(Object.keys(replace));
   /** @type {Set<string>} */
   const done = new Set();
 
-  /** @type {(name: string, chain: string[]) => string} */
+  /** @type {(name: string, chain: string[]) => Piece[]} */
   const read = (name, chain) => {
     if (chain.includes(name)) {
       throw new Error(`include cycle: ${[...chain, name].join(' -> ')}`);
     }
-    if (done.has(name)) return '';
+    if (done.has(name)) return [];
     const here = [...chain, name];
     const text = textOf(root, here, replace);
     unknown.delete(name);
-    const lines = text.split('\n').map((line) => {
+    /** @type {Piece[]} */
+    const found = [];
+    /** @type {string[]} */
+    let own = [];
+    for (const line of text.split('\n')) {
       const include = INCLUDE.exec(line);
-      if (include === null) return line;
+      if (include === null) {
+        own.push(line);
+        continue;
+      }
       const target = INCLUDED.exec(include[1] ?? '')?.[1];
       if (target === undefined) throw new Error(`${name}: not an include line: ${line.trim()}`);
-      return read(target, here);
-    });
+      found.push({ file: name, text: own.join('\n') }, ...read(target, here));
+      own = [];
+    }
     done.add(name);
-    return lines.join('\n');
+    return [...found, { file: name, text: own.join('\n') }];
   };
 
-  const text = read(file, []);
+  const parts = read(file, []);
   if (unknown.size > 0) {
     // A misspelt replacement would otherwise test the unchanged script.
     throw new Error(`${file}: nothing to replace: ${[...unknown].join(', ')}`);
   }
-  return text;
+  return parts;
 }
 
 /**
@@ -150,5 +178,5 @@ export function stripLua(text, where) {
     }
   }
   if (inBlock) throw new Error(`${where}: a block comment does not end`);
-  return `${kept.join('\n')}\n`;
+  return kept.map((line) => `${line}\n`).join('');
 }

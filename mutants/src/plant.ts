@@ -1,5 +1,4 @@
 /** Makes a copy of the compiled library with a mistake in it. */
-import { createHash } from 'node:crypto';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +7,7 @@ import type { Edit, Mutant } from './mutant.js';
 
 const DIST: string = fileURLToPath(new URL('../../packages/holdfast/dist', import.meta.url));
 
-/** Below `dist`: the texts of the scripts, each with the name that the server gives it. */
+/** Below `dist`: the texts of the scripts. */
 export const SCRIPTS = 'store/redis/generated/scripts.js';
 
 /** Runs something with the folder of a mutated copy, which is gone afterwards. */
@@ -22,7 +21,6 @@ export async function withMutant<Result>(
     const dist = join(folder, 'dist');
     cpSync(DIST, dist, { recursive: true, filter: (path) => !path.endsWith('.map') });
     for (const edit of mutant?.edits ?? []) plant(dist, mutant?.name ?? '', edit);
-    nameScripts(join(dist, SCRIPTS));
     return await work(dist);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -41,14 +39,4 @@ function plant(folder: string, name: string, { file, find, replace, every }: Edi
     path,
     text.replaceAll(find, () => replace),
   );
-}
-
-/** A script is called by the hash of its text, which an edit changes. */
-function nameScripts(path: string): void {
-  const each = /(sha: ')[0-9a-f]{40}('[^`]*source: `)([^`]*)`/g;
-  const named = (_: string, before: string, between: string, source: string): string => {
-    const sha = createHash('sha1').update(source).digest('hex');
-    return `${before}${sha}${between}${source}\``;
-  };
-  writeFileSync(path, readFileSync(path, 'utf8').replace(each, named));
 }

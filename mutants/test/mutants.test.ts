@@ -2,7 +2,6 @@
  * A share of the catalogue: every mistake that is found quickly is found, and the library as it is
  * passes the same seeds. It runs what was compiled; `npm run mutants` runs all of it.
  */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -48,23 +47,15 @@ it(
 );
 
 it(
-  'every mutant of the torture fits, and its scripts are called by their own hashes',
+  'every mutant of the torture fits, and changes the scripts where it says so',
   async () => {
-    const each = /name: '(\w+)',\s*sha: '([^']+)'[^`]*source: `([^`]*)`/g;
-    const names = new Set<string | undefined>();
-    for (const mutant of [undefined, ...TORTURED]) {
-      await withMutant(mutant, (folder) => {
-        const scripts = [...readFileSync(join(folder, SCRIPTS), 'utf8').matchAll(each)];
-        expect(scripts.length).toBeGreaterThan(5);
-        for (const [, name, sha, source = ''] of scripts) {
-          expect(sha, name).toBe(createHash('sha1').update(source).digest('hex'));
-          if (mutant === undefined) names.add(sha);
-        }
-        const changed = scripts.some(([, , sha]) => !names.has(sha));
-        const meant = mutant?.edits.some(({ file }) => file === SCRIPTS) ?? false;
-        expect(changed, mutant?.name).toBe(meant);
-        return Promise.resolve();
-      });
+    const texts = (folder: string): Promise<string> =>
+      Promise.resolve(readFileSync(join(folder, SCRIPTS), 'utf8'));
+    const before = await withMutant(undefined, texts);
+    for (const mutant of TORTURED) {
+      const after = await withMutant(mutant, texts);
+      const meant = mutant.edits.some(({ file }) => file === SCRIPTS);
+      expect(after !== before, mutant.name).toBe(meant);
     }
     const all = [...TORTURED.map(({ name }) => name), ...Object.keys(BEYOND)];
     expect(all.sort()).toEqual(MUTANTS.map(({ name }) => name).sort());

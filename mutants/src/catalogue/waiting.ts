@@ -54,9 +54,7 @@ export const WAITING: readonly Mutant[] = [
   {
     name: 'a pass is not told to the store',
     mistake: 'the lock is handed on inside the process, and the store hands it to another',
-    edits: [
-      { file: 'core.js', find: "const to = heir?.id ?? ''", replace: "const to = ''" },
-    ],
+    edits: [{ file: 'core.js', find: "const to = heir?.id ?? ''", replace: "const to = ''" }],
   },
   {
     name: 'the limit of a wait is ignored',

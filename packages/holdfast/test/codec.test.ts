@@ -1,8 +1,9 @@
 /** Commands as arguments, and answers as replies, whatever shape a client gives them. */
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { loadScript } from '../../../tools/lua.mjs';
 import type { Command, Op, Reply } from '../src/engine/types.js';
 import { answerTo, decodePush, encode } from '../src/store/redis/codec.js';
-import { scripts } from '../src/store/redis/generated/scripts.js';
 import { asking } from './support/crowds.js';
 
 const commands: readonly Command[] = [
@@ -23,6 +24,13 @@ const commands: readonly Command[] = [
   { op: 'capacity', key: 'k', from: 3, capacity: 5, retention: 1000 },
 ];
 
+const folder = new URL('../src/store/redis/scripts/', import.meta.url);
+
+/** The names of a script's arguments, as its header has them. */
+function argsOf(op: Op): readonly string[] {
+  return loadScript(fileURLToPath(new URL(`${op}.lua`, folder))).args;
+}
+
 /** What a script's answer to such a command says. */
 function decode(op: Op, raw: unknown): Reply {
   return answerTo(commands.find((command) => command.op === op) as Command, raw);
@@ -32,7 +40,7 @@ describe('a command becomes arguments', () => {
   it.each(commands.map((command) => [command.op, command] as const))(
     '%s: as many as its script has, all of them text',
     (op, command) => {
-      const names: readonly string[] = scripts[op].args;
+      const names: readonly string[] = argsOf(op);
       const words = encode(command);
       const several = command.op === 'poll' ? command.ids.length - 1 : 0;
       expect(words).toHaveLength(names.length + several);
@@ -42,7 +50,7 @@ describe('a command becomes arguments', () => {
 
   it('acquire: each where its script expects it', () => {
     const words = encode(asking('a', { owner: 'o', fair: true, queue: false, ticket: 1.8e15 }));
-    const byName = Object.fromEntries(scripts.acquire.args.map((name, at) => [name, words[at]]));
+    const byName = Object.fromEntries(argsOf('acquire').map((name, at) => [name, words[at]]));
     expect(byName).toMatchObject({ id: 'a', owner: 'o', fair: '1', wait: '0', weight: '1' });
     expect(byName).toMatchObject({ ticket: '1800000000000000', wanted_capacity: '2000' });
   });
