@@ -5,6 +5,7 @@
  * nothing can come in between giving it up and being there to be woken. How a signal survives the
  * crash of whoever it woke is in `engine/condition.ts`.
  */
+import { onAbort } from '../abort.js';
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { Lease } from '../lease/lease.js';
@@ -166,8 +167,7 @@ export class Condition {
       sleeper.cleanUp(() => timer.cancel());
     }
     if (signal === undefined) return;
-    signal.addEventListener('abort', back, { once: true });
-    sleeper.cleanUp(() => signal.removeEventListener('abort', back));
+    sleeper.cleanUp(onAbort(signal, back));
   }
 }
 

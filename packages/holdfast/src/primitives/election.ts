@@ -6,6 +6,7 @@
  *              \--store silent--> pause          \--term lost--> (wait for the work) --> campaign
  *     stop (signal, close): step down, wait for the work, resign, end
  */
+import { onAbort } from '../abort.js';
 import type { Core } from '../core.js';
 import { badOption, isHoldfastError } from '../errors.js';
 import { type HolderInfo, inspect } from '../inspection.js';
@@ -131,7 +132,7 @@ export class Election {
       stop();
       current?.stepDown(signal?.reason);
     };
-    signal?.addEventListener('abort', abort, { once: true });
+    const unbind = signal && onAbort(signal, abort);
     const unhook = this.#core.onClose(stop);
     try {
       while (!stopped) {
@@ -143,7 +144,7 @@ export class Election {
         if (!stopped) await rest.for(pause);
       }
     } finally {
-      signal?.removeEventListener('abort', abort);
+      unbind?.();
       unhook();
     }
   }

@@ -15,7 +15,7 @@
  * Invariant: whatever ends a gathering without its result, each lease that it was granted is
  * released (I6); a request that was not answered is withdrawn by the waiting room.
  */
-import { setMaxListeners } from 'node:events';
+import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
 import { HoldfastError, isHoldfastError } from '../errors.js';
 import type { Lease } from '../lease/lease.js';
@@ -64,8 +64,6 @@ export class Gathering {
     this.#clock = clock;
     this.#faces = faces;
     this.#options = { ...options, signal: this.#end.signal };
-    // each acquisition that is under way listens, and that is no leak
-    setMaxListeners(0, this.#end.signal);
     this.#bounds = bounds;
   }
 
@@ -186,8 +184,7 @@ export class Gathering {
     const { signal } = this.#bounds;
     const abort = (): void => this.#end.abort(failures.aborted(this.#next, signal?.reason));
     if (signal?.aborted === true) abort();
-    signal?.addEventListener('abort', abort, { once: true });
-    return () => signal?.removeEventListener('abort', abort);
+    return signal === undefined ? () => undefined : onAbort(signal, abort);
   }
 
   /** The key that is waited for. */

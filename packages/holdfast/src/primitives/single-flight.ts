@@ -7,6 +7,7 @@
  *
  * Callers of one process share one flight; only flights ask the store.
  */
+import { onAbort } from '../abort.js';
 import type { Timer } from '../clock.js';
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
@@ -160,7 +161,7 @@ export class SingleFlight {
         },
         flies: () => {
           timer?.cancel();
-          signal?.removeEventListener('abort', abort);
+          unbind?.();
         },
         landed: (landing) => {
           passenger.flies();
@@ -171,7 +172,7 @@ export class SingleFlight {
           reject(error instanceof Error ? error : new Error(String(error)));
         },
       };
-      signal?.addEventListener('abort', abort, { once: true });
+      const unbind = signal && onAbort(signal, abort);
       flight.join(passenger);
     });
   }

@@ -5,6 +5,7 @@
  *     look --changed--> yield --\
  *       \---same, or no answer---+--> pause (`every`, or until told) --> look
  */
+import { onAbort } from '../abort.js';
 import type { Core } from '../core.js';
 import { isHoldfastError } from '../errors.js';
 import type { Leader } from './election.js';
@@ -35,7 +36,7 @@ export async function* watchLeader(
     stopped = true;
     rest.wake();
   };
-  signal?.addEventListener('abort', stop, { once: true });
+  const unbind = signal && onAbort(signal, stop);
   const unhook = core.onClose(stop);
   observers.add(tell);
   let seen: number | undefined;
@@ -62,7 +63,7 @@ export async function* watchLeader(
     }
   } finally {
     observers.delete(tell);
-    signal?.removeEventListener('abort', stop);
+    unbind?.();
     unhook();
   }
 }

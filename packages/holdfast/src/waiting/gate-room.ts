@@ -10,6 +10,7 @@
  * Whoever gives up after an arrival was sent withdraws: that breaks the generation, unless it had
  * ended, so nobody waits for a party that is gone (I6).
  */
+import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
 import type { Fate, GateCommand, GatePush, GateReply, GateStatus, Push } from '../engine/types.js';
 import type { HoldfastError } from '../errors.js';
@@ -76,8 +77,7 @@ export class GateRoom {
     }
     if (signal !== undefined) {
       const abort = (): void => this.#giveUp(waiter, failures.aborted(key, signal.reason));
-      signal.addEventListener('abort', abort, { once: true });
-      waiter.cleanUp(() => signal.removeEventListener('abort', abort));
+      waiter.cleanUp(onAbort(signal, abort));
     }
     void this.#ask(waiter);
     return waiter.promise;

@@ -5,6 +5,7 @@
  * `requestTimeout` at most, although the limit may pass before it. And a wait that ends says why:
  * `HOLDFAST_TIMEOUT` only if the store has answered, and its last answer was no failure.
  */
+import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
 import type { HoldfastError } from '../errors.js';
 import * as failures from './failures.js';
@@ -27,8 +28,7 @@ export function limitWait(
   }
   if (signal !== undefined) {
     const abort = (): void => giveUp(waiter, failures.aborted(key, signal.reason));
-    signal.addEventListener('abort', abort, { once: true });
-    waiter.cleanUp(() => signal.removeEventListener('abort', abort));
+    waiter.cleanUp(onAbort(signal, abort));
   }
 }
 

@@ -1,0 +1,44 @@
+/**
+ * One listener on each abort signal, however many wait for it. A program often has one signal for
+ * its shutdown and passes it to every acquisition; Node warns of a leak from the eleventh listener
+ * on.
+ */
+
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+const listeners = new WeakMap<AbortSignal, () => void>();
+
+/**
+ * Calls back once when the signal aborts, in the order of the calls. Does not look whether it has
+ * aborted already. Returns a function that takes the call back.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const entry = (): void => callback();
+  const known = waiting.get(signal);
+  const entries = known ?? new Set();
+  entries.add(entry);
+  if (known === undefined) listen(signal, entries);
+  return () => {
+    if (!entries.delete(entry) || entries.size > 0) return;
+    forget(signal, entries);
+  };
+}
+
+function listen(signal: AbortSignal, entries: Set<() => void>): void {
+  const aborted = (): void => {
+    forget(signal, entries);
+    for (const entry of entries) {
+      // an entry that was taken back by one before it is not called
+      if (entries.delete(entry)) entry();
+    }
+  };
+  waiting.set(signal, entries);
+  listeners.set(signal, aborted);
+  signal.addEventListener('abort', aborted, { once: true });
+}
+
+function forget(signal: AbortSignal, entries: Set<() => void>): void {
+  if (waiting.get(signal) !== entries) return;
+  waiting.delete(signal);
+  signal.removeEventListener('abort', listeners.get(signal) as () => void);
+  listeners.delete(signal);
+}
