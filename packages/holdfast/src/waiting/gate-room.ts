@@ -18,11 +18,11 @@ import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from './failures.js';
 import { broken, endOfWait, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import { GateAddress, NOWHERE } from './gate-address.js';
 import type { GateDesk } from './gate-desk.js';
 import { GateLine } from './gate-line.js';
 import { type GatePassage, type GateSubject, GateWaiter, type GateWish } from './gate-waiter.js';
 import { insist, type Insistence } from './insist.js';
-import { sameToken } from './pushes.js';
 import type { Wake } from './wake.js';
 
 /** Most arrivals that one poll keeps alive. */
@@ -44,14 +44,14 @@ export class GateRoom {
   /** Those of whom a request is under way, by key: a push may overtake its answer. */
   readonly #asking = new Map<string, Set<GateWaiter>>();
   readonly #lines = new Map<string, GateLine>();
-  /** The secret that pushes to this process repeat, see `pushes.ts`. */
-  #token = '';
+  readonly #address: GateAddress;
   #closed = false;
 
   constructor(parts: GateParts) {
     this.#parts = parts;
     this.#settings = parts.settings;
     this.#clock = parts.settings.clock;
+    this.#address = new GateAddress(parts.wake, parts.settings.chance);
     const look = (): void => {
       for (const line of this.#lines.values()) line.look();
     };
@@ -127,20 +127,14 @@ export class GateRoom {
 
   #command(waiter: GateWaiter): GateCommand {
     const { subject, generation, id } = waiter;
-    const channel = waiter.wish.waits ? this.#parts.wake.channel : '';
-    waiter.channel = channel;
+    const address = waiter.wish.waits ? this.#address.now : NOWHERE;
+    waiter.channel = address.channel;
     if (!waiter.arrives || generation === 0) {
-      return { op: 'watch', ...subject, generation, ids: [], ...this.#listening(channel) };
+      return { op: 'watch', ...subject, generation, ids: [], ...address };
     }
     waiter.sent = true;
     const { by } = waiter.wish;
-    return { op: 'arrive', ...subject, generation, id, by, ...this.#listening(channel) };
-  }
-
-  #listening(channel: string): { channel: string; token: string } {
-    if (channel === '') return { channel, token: '' };
-    if (this.#token === '') this.#token = this.#settings.chance.secret();
-    return { channel, token: this.#token };
+    return { op: 'arrive', ...subject, generation, id, by, ...address };
   }
 
   #answered(waiter: GateWaiter, reply: GateReply): void {
@@ -233,12 +227,12 @@ export class GateRoom {
     const [{ subject, generation }] = waiters as [GateWaiter];
     const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
     const ttl = Math.max(...waiters.map((one) => one.subject.ttl));
-    const { channel } = this.#parts.wake;
+    const address = this.#address.now;
     let reply: GateReply;
     try {
       reply = await this.#parts.requests.send({
         ...{ op: 'watch', ...subject, count: 0, generation, ids, ttl },
-        ...this.#listening(channel),
+        ...address,
       });
     } catch (error) {
       this.#unheard(waiters, error);
@@ -247,7 +241,7 @@ export class GateRoom {
     for (const waiter of waiters) {
       if (waiter.settled) continue;
       waiter.hear(this.#clock.now());
-      waiter.channel = channel;
+      waiter.channel = address.channel;
       if (reply.status === 'other') this.#giveUp(waiter, otherGate(subject.key, reply));
       else if (reply.fate !== 'closed') this.#ended(waiter, reply);
     }
@@ -265,7 +259,7 @@ export class GateRoom {
   }
 
   #pushed(push: Push): void {
-    if (push.kind !== 'gate' || !sameToken(push.token, this.#token)) return;
+    if (push.kind !== 'gate' || !this.#address.knows(push.token)) return;
     for (const waiter of this.#asking.get(push.key) ?? []) waiter.told = push;
     for (const kind of ['latch', 'barrier']) {
       const line = this.#lines.get(`${push.generation} ${kind} ${push.key}`);
