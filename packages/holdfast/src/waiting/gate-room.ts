@@ -272,10 +272,7 @@ export class GateRoom {
     waiter: GateWaiter,
     { fate, reason, current }: Pick<GateStatus | GatePush, 'reason' | 'current'> & { fate: Fate },
   ): void {
-    if (fate === 'open') {
-      this.#pass(waiter, current);
-      return;
-    }
+    if (fate === 'open') return this.#pass(waiter, current);
     const { key, kind } = waiter.subject;
     this.#end(waiter);
     waiter.fail(broken(kind, key, reason));
