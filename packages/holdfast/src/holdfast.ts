@@ -145,7 +145,7 @@ export class Holdfast implements AsyncDisposable {
    * Walks through all keys of the server in steps, without blocking it; not a snapshot.
    */
   list(pattern = '*'): AsyncGenerator<LockInfo> {
-    return inspection.list(this.#core, checkKey(pattern));
+    return inspection.list(this.#core, checkKey(pattern, 'pattern'));
   }
 
   /**

@@ -209,14 +209,14 @@ export function checkOwner(owner: unknown): string {
 }
 
 /** A key: text that is not empty, well formed, and of 1,024 bytes at most. */
-export function checkKey(key: unknown): string {
+export function checkKey(key: unknown, name = 'key'): string {
   const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
-  if (typeof key !== 'string' || key === '') throw badOption('key', expected, key);
+  if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);
   if (key.length > KEY_BYTES_MAX || Buffer.byteLength(key) > KEY_BYTES_MAX) {
-    throw badOption('key', expected, key);
+    throw badOption(name, expected, key);
   }
   // a lone surrogate becomes the same replacement character as every other: two keys would be one
-  if (/\p{Surrogate}/u.test(key)) throw badOption('key', 'well-formed Unicode', key);
+  if (/\p{Surrogate}/u.test(key)) throw badOption(name, 'well-formed Unicode', key);
   return key;
 }
 

@@ -192,7 +192,7 @@ describe.each(['acquire', 'tryAcquire', 'run'] as const)('%s refuses', (method) 
 describe('other calls refuse', () => {
   it.each([
     ['a key to inspect', 'key', () => holdfast.inspect('')],
-    ['a pattern to list', 'key', () => holdfast.list('').next()],
+    ['a pattern to list', 'pattern', () => holdfast.list('').next()],
     ['a key to release by force', 'key', () => holdfast.forceRelease(SURROGATE)],
     ['an id', 'id', () => holdfast.forceRelease('k', { id: '' })],
     ['an id', 'id', () => holdfast.forceRelease('k', { id: 5 as unknown as string })],

@@ -1,75 +1,119 @@
 /**
- * Redis' glob patterns, to the letter: `*`, `?`, `[abc]`, `[^a]`, `[a-z]`, a backslash before what
- * is meant literally, and what Redis makes of patterns that are not well formed. Like there, it is
- * bytes of UTF-8 that are compared.
+ * Redis' glob patterns, to the letter: `*`, `?`, `[abc]`, `[^a]`, `[a-z]`, a backslash before a
+ * literal character, and Redis' reading of malformed patterns. As in Redis, bytes of UTF-8 are
+ * compared.
+ *
+ * A pattern is parsed once, in linear time. Matching keeps one point to return to, the last `*`, so
+ * it takes at most as many steps as pattern and text are long, multiplied.
  */
 
-/** True if a text matches a pattern. */
-export function matches(pattern: string, text: string): boolean {
-  return match(bytesOf(pattern), 0, bytesOf(text), 0) === 'yes';
+/** One element of a pattern: any number of bytes, or one byte of a set (256 flags). */
+export type Element = '*' | Uint8Array;
+
+const STAR = 0x2a;
+const QUESTION = 0x3f;
+const OPEN = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE = 0x5d;
+const CARET = 0x5e;
+const DASH = 0x2d;
+
+/** A parsed pattern. */
+export class Glob {
+  readonly elements: readonly Element[];
+
+  constructor(pattern: string) {
+    this.elements = parse(Buffer.from(pattern));
+  }
+
+  /** True if a text matches. */
+  matches(text: string): boolean {
+    return match(this.elements, Buffer.from(text), () => undefined);
+  }
 }
 
-/** One character for each byte. */
-function bytesOf(text: string): string {
-  return Buffer.from(text).toString('latin1');
-}
-
-/** `never`: no longer match of an earlier `*` can help either. */
-type Verdict = 'yes' | 'no' | 'never';
-
-function match(pattern: string, fromPattern: number, text: string, fromText: number): Verdict {
-  let p = fromPattern;
-  let t = fromText;
-  while (p < pattern.length && t < text.length) {
-    const wild = pattern[p];
-    if (wild === '*') return matchRest(pattern, p, text, t);
-    if (wild === '[') {
-      const set = readSet(pattern, p, text[t] as string);
-      if (!set.holds) return 'no';
-      p = set.end;
+/**
+ * Compares from left to right. After a mismatch it goes back to the last `*` only, and lets that
+ * take one byte more: what an earlier `*` could do instead, the last one can do as well.
+ * @param step called once for each comparison
+ */
+export function match(elements: readonly Element[], text: Uint8Array, step: () => void): boolean {
+  let e = 0;
+  let t = 0;
+  let star = -1;
+  let taken = 0;
+  while (t < text.length) {
+    step();
+    const element = elements[e];
+    if (element === '*') {
+      star = e;
+      taken = t;
+      e += 1;
+    } else if (element !== undefined && element[text[t] as number] === 1) {
+      e += 1;
+      t += 1;
+    } else if (star >= 0) {
+      e = star + 1;
+      taken += 1;
+      t = taken;
     } else {
-      if (wild === '\\' && p + 1 < pattern.length) p += 1;
-      if (wild !== '?' && pattern[p] !== text[t]) return 'no';
+      return false;
+    }
+  }
+  while (elements[e] === '*') e += 1;
+  return e === elements.length;
+}
+
+function parse(pattern: Uint8Array): Element[] {
+  const elements: Element[] = [];
+  let p = 0;
+  while (p < pattern.length) {
+    const byte = pattern[p] as number;
+    if (byte === STAR) {
+      if (elements.at(-1) !== '*') elements.push('*');
+      p += 1;
+    } else if (byte === QUESTION) {
+      elements.push(new Uint8Array(256).fill(1));
+      p += 1;
+    } else if (byte === OPEN) {
+      const { set, end } = readSet(pattern, p);
+      elements.push(set);
+      p = end;
+    } else {
+      if (byte === BACKSLASH && p + 1 < pattern.length) p += 1;
+      elements.push(only(pattern[p] as number));
       p += 1;
     }
-    t += 1;
   }
-  if (t === text.length) while (pattern[p] === '*') p += 1;
-  return p >= pattern.length && t === text.length ? 'yes' : 'no';
+  return elements;
 }
 
-function matchRest(pattern: string, star: number, text: string, from: number): Verdict {
-  let next = star;
-  while (pattern[next] === '*') next += 1;
-  if (next === pattern.length) return 'yes';
-  for (let t = from; t < text.length; t++) {
-    const verdict = match(pattern, next, text, t);
-    if (verdict !== 'no') return verdict;
-  }
-  return 'never';
+function only(byte: number): Uint8Array {
+  const set = new Uint8Array(256);
+  set[byte] = 1;
+  return set;
 }
 
-/** Whether a character is in the set that begins at `[`, and where the pattern goes on. */
-function readSet(pattern: string, open: number, one: string): { holds: boolean; end: number } {
+/** The set that begins at `[`, and where the pattern goes on. */
+function readSet(pattern: Uint8Array, open: number): { set: Uint8Array; end: number } {
+  const set = new Uint8Array(256);
   let p = open + 1;
-  const not = pattern[p] === '^';
+  const not = pattern[p] === CARET;
   if (not) p += 1;
-  let found = false;
-  for (; p < pattern.length && pattern[p] !== ']'; p++) {
+  for (; p < pattern.length && pattern[p] !== CLOSE; p++) {
     const left = pattern.length - p;
-    if (left >= 2 && pattern[p] === '\\') {
+    const byte = pattern[p] as number;
+    if (left >= 2 && byte === BACKSLASH) {
       p += 1;
-      found ||= pattern[p] === one;
-    } else if (left >= 3 && pattern[p + 1] === '-') {
-      const [low, high] = [pattern[p] as string, pattern[p + 2] as string].sort() as [
-        string,
-        string,
-      ];
-      found ||= low <= one && one <= high;
+      set[pattern[p] as number] = 1;
+    } else if (left >= 3 && pattern[p + 1] === DASH) {
+      const to = pattern[p + 2] as number;
+      set.fill(1, Math.min(byte, to), Math.max(byte, to) + 1);
       p += 2;
     } else {
-      found ||= pattern[p] === one;
+      set[byte] = 1;
     }
   }
-  return { holds: found !== not, end: p + 1 };
+  if (not) for (let byte = 0; byte < 256; byte++) set[byte] = 1 - (set[byte] as number);
+  return { set, end: p + 1 };
 }

@@ -8,7 +8,7 @@
 import { type Clock, systemClock } from '../../clock.js';
 import { Engine } from '../../engine/engine.js';
 import type { Command, Reply } from '../../engine/types.js';
-import { matches } from '../glob.js';
+import { Glob } from '../glob.js';
 import type { Store, WakeChannel, WakeListener } from '../port.js';
 
 /** How many commands pass between two looks for what can be forgotten. */
@@ -49,7 +49,8 @@ export class MemoryStore implements Store {
 
   async *keys(pattern: string): AsyncIterable<string> {
     this.#engine.sweep(this.#now());
-    for (const key of this.#engine.keys()) if (matches(pattern, key)) yield key;
+    const glob = new Glob(pattern);
+    for (const key of this.#engine.keys()) if (glob.matches(key)) yield key;
   }
 
   #now(): number {

@@ -30,13 +30,33 @@ export function keyOf(prefix: string, name: string): string | undefined {
 
 /**
  * A pattern for SCAN that finds the main records whose keys match a glob pattern, and maybe some
- * more: what a key may begin with that is escaped in names, is not looked at.
+ * more. A key that begins with `}` or a backslash is escaped in names, so a first element that may
+ * stand for one of these becomes `*`. Takes time in proportion to the pattern's length.
  */
 export function scanPattern(prefix: string, pattern: string): string {
-  const wide = pattern.replace(/^(?:[?}]|\\[\\}]|\[(?:\\.|[^\]])*\])/su, '*');
+  let end: number | undefined = 0;
+  while (end !== undefined && end < pattern.length) end = endOfElement(pattern, end);
   // an open bracket or a backslash at the end would swallow our closing brace
-  const closed = /^(?:\\.|\[(?:\\.|[^\]])*\]|[^\\[])*$/su.test(wide);
-  return `${escapeGlob(prefix)}{${closed ? wide : '*'}}`;
+  const inner = end === undefined ? '*' : widened(pattern);
+  return `${escapeGlob(prefix)}{${inner}}`;
+}
+
+function widened(pattern: string): string {
+  const escaped = pattern[0] === '\\' ? pattern[1] : undefined;
+  const wide = /^[?}[]/u.test(pattern) || escaped === '}' || escaped === '\\';
+  return wide ? `*${pattern.slice(endOfElement(pattern, 0))}` : pattern;
+}
+
+/** Where the element that begins at `from` ends; `undefined` if it is not closed. */
+function endOfElement(pattern: string, from: number): number | undefined {
+  if (pattern[from] === '\\') return from + 1 < pattern.length ? from + 2 : undefined;
+  if (pattern[from] !== '[') return from + 1;
+  let at = from + (pattern[from + 1] === '^' ? 2 : 1);
+  while (at < pattern.length && pattern[at] !== ']') {
+    if (pattern[at] === '\\') at += 2;
+    else at += pattern[at + 1] === '-' ? 3 : 1;
+  }
+  return at < pattern.length ? at + 1 : undefined;
 }
 
 /** The channel on which a process is woken. */

@@ -9,7 +9,7 @@
 import type { ClientPort, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-types.js';
 import type { Command, Reply } from '../../engine/types.js';
-import { matches } from '../glob.js';
+import { Glob } from '../glob.js';
 import { type Store, StoreFailure, type WakeChannel, type WakeListener } from '../port.js';
 import { answerTo, decodePush, encode } from './codec.js';
 import { scripts } from './generated/scripts.js';
@@ -83,13 +83,14 @@ export class RedisStore implements Store {
 
   async *keys(pattern: string): AsyncIterable<string> {
     const match = scanPattern(this.#client.keyPrefix + this.#prefix, pattern);
+    const glob = new Glob(pattern);
     let cursor = '0';
     do {
       const page = await this.#client.scan(cursor, match, SCAN_COUNT);
       cursor = page.cursor;
       for (const name of page.keys) {
         const key = keyOf(this.#client.keyPrefix + this.#prefix, name);
-        if (key !== undefined && matches(pattern, key)) yield key;
+        if (key !== undefined && glob.matches(key)) yield key;
       }
     } while (cursor !== '0');
   }
