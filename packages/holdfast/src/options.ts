@@ -6,10 +6,14 @@
 import { type Chance, systemChance } from './chance.js';
 import { type Clock, systemClock } from './clock.js';
 import { badOption } from './errors.js';
+import { checkPrefix } from './prefix.js';
 
 /** What a `Holdfast` is made with. Every one of them is optional. */
 export interface HoldfastOptions {
-  /** What the names of all keys and channels begin with. Default `holdfast:`. */
+  /**
+   * What the names of all keys and channels begin with: up to 100 characters, without braces and
+   * control characters. Default `holdfast:`.
+   */
   readonly prefix?: string;
   /**
    * Length of a lease. A crashed holder blocks others for no longer. 10 to 86,400,000; default
@@ -129,7 +133,7 @@ const TEXT_MAX = 200;
 export function resolveSettings(options: HoldfastOptions): Settings {
   known('options', options, SETTINGS);
   const settings: Settings = {
-    prefix: text('prefix', options.prefix, 'holdfast:', 100),
+    prefix: checkPrefix(text('prefix', options.prefix, 'holdfast:', 100)),
     ttl: duration('ttl', options.ttl, 10_000, 10, DAY),
     renew: flag('renew', options.renew, true),
     claimWindow: duration('claimWindow', options.claimWindow, 1000, 20, 60_000),

@@ -1,4 +1,4 @@
-/** Patterns that are made to take long take no more steps than their length and the text's allow. */
+/** Hostile patterns take no more steps than the lengths of the pattern and of the text allow. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Holdfast, memory } from '../src/index.js';

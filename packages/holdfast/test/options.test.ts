@@ -43,7 +43,7 @@ const LOCK_ROWS: readonly Row[] = [
 ];
 
 const HOLDFAST_ROWS: readonly Row[] = [
-  ['prefix', ...texts(100)],
+  ['prefix', ...texts(100), 'app{eu}:', '{', '}', 'a\n', '\0', '\x7f', '\x9b'],
   ['ttl', ...durations(10, DAY)],
   ['renew', ...FLAGS],
   ['claimWindow', ...durations(20, 60_000)],

@@ -15,7 +15,7 @@ import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { type HolderInfo, inspect } from '../inspection.js';
 import type { Grip } from '../lease/grip.js';
-import { checkKey, duration, known, type LockOptions } from '../options.js';
+import { duration, known, type LockOptions } from '../options.js';
 import { checkWork, Face, quietly } from './face.js';
 import { KeptLease } from './kept-lease.js';
 
@@ -48,7 +48,7 @@ export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
 export interface RunOnceOptions {
   /**
    * The name of the tick that fired, the same on all machines, as `2026-11-21T02:00Z`: at most one
-   * run of it in `remember` ms. Key and slot together have at most 1,023 bytes.
+   * run of it in `remember` ms. Key and slot together have at most 1,018 bytes.
    */
   readonly slot?: string;
   /** Longest time to wait for the lock. Default 0: skip. */
@@ -80,6 +80,8 @@ export interface Skipped {
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
+/** Of a key and a slot together: a marker's key is longer by two `#` and four digits. */
+const SLOT_BYTES_MAX = 1018;
 const SCHEDULE = new Set<string>(['ttl', 'label', 'atLeast', 'atMost', 'remember', 'onFailure']);
 const RUN = new Set<string>(['slot', 'wait', 'signal']);
 
@@ -257,11 +259,19 @@ function shared({ ttl, label }: ScheduleOptions): LockOptions {
   return { fair: true, ...(ttl !== undefined && { ttl }), ...(label !== undefined && { label }) };
 }
 
+/**
+ * The key of a slot's marker. The length at the end says where the slot begins, so that no two
+ * pairs of key and slot share a marker, whatever characters are in them.
+ */
 function slotKey(key: string, slot: unknown): string {
   if (typeof slot !== 'string' || slot === '') throw badOption('slot', 'a non-empty string', slot);
-  try {
-    return checkKey(`${key}#${slot}`);
-  } catch {
-    throw badOption('slot', 'well-formed, and of 1,023 bytes at most with the key', slot);
+  const fits = Buffer.byteLength(key) + Buffer.byteLength(slot) <= SLOT_BYTES_MAX;
+  if (!fits || /\p{Surrogate}/u.test(slot)) {
+    throw badOption(
+      'slot',
+      `well-formed, and of ${SLOT_BYTES_MAX} bytes at most with the key`,
+      slot,
+    );
   }
+  return `${key}#${slot}#${slot.length}`;
 }

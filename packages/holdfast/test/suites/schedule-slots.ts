@@ -53,12 +53,14 @@ export function scheduleSlots(backend: Backend): void {
     expect((next as Ran<number>).fence).toBeGreaterThan((ran as Ran<string>).fence);
   });
 
+  ambiguousNames(backend);
+
   it('is forgotten after its time', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const schedule = one.schedule(freshKey(), { atLeast: 0, remember: 50 });
     await schedule.runOnce(() => 1, { slot: 'a' });
     // its marker is a lease that nobody renews: who waits for it is granted it when it has ended
-    await other.mutex(`${schedule.key}#a`).run(() => undefined);
+    await other.mutex(`${schedule.key}#a#1`).run(() => undefined);
     expect(await schedule.runOnce(() => 2, { slot: 'a' })).toMatchObject({ ran: true });
   });
 
@@ -76,5 +78,28 @@ export function scheduleSlots(backend: Backend): void {
     expect(outcome.ran).toBe(true);
     const later = await other.schedule(key, options).runOnce(() => 2, { slot: 'b' });
     expect(later).toMatchObject({ ran: true, value: 2 });
+  });
+}
+
+function ambiguousNames(backend: Backend): void {
+  it('is not the slot of another schedule whose key and slot read the same together', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const pairs = [
+      [key, 'a#b'],
+      [`${key}#a`, 'b'],
+      [key, 'a#1#b#3'],
+      [`${key}#a#1`, 'b#3'],
+      [key, 'a#b#1'],
+      [`${key}#a#b`, '1'],
+    ] as const;
+    for (const [name, slot] of pairs) {
+      const ran = await one.schedule(name, { atLeast: 0 }).runOnce(() => 1, { slot });
+      expect(ran, `${name}, ${slot}`).toMatchObject({ ran: true });
+    }
+    for (const [name, slot] of pairs) {
+      const again = await other.schedule(name, { atLeast: 0 }).runOnce(() => 1, { slot });
+      expect(again, `${name}, ${slot}`).toMatchObject({ why: 'slot-taken' });
+    }
   });
 }
