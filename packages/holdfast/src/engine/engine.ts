@@ -116,7 +116,9 @@ function acquire(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acq
     resource.waiters.has(wanted.id) || resource.capacity === wanted.capacity;
   // what expired, or a place in the queue that was left to join, may have made room for others
   if (settled !== undefined || !(resource.idle || agreed())) serve(resource, outside, '');
-  if (resource.idle) resource.setCapacity(wanted.capacity);
+  // a waiter that lost its place comes back with a ticket: what it agreed to may be out of date
+  const mayAgree = wanted.ticket === 0 || resource.capacity === 0;
+  if (resource.idle && mayAgree) resource.setCapacity(wanted.capacity);
   let reply: T.AcquireReply;
   if (settled !== undefined) reply = settled;
   else if (agreed()) reply = enter(resource, wanted, outside);

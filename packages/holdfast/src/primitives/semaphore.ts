@@ -100,8 +100,8 @@ export class Semaphore {
    * fits, and who waits for more than there are now is rejected with `HOLDFAST_MISMATCH`.
    *
    * This object asks with the new number from then on; others that were made with the old one are
-   * told by `HOLDFAST_MISMATCH`. Once nobody holds permits or waits for them, the next to ask sets
-   * the number anew.
+   * told by `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the next new request
+   * sets the number anew.
    *
    * Rejects with `HOLDFAST_MISMATCH` if the number agreed is not the one of this object, and with
    * `HOLDFAST_UNCERTAIN` without an answer; repeating it is harmless.

@@ -203,6 +203,21 @@ function agreeing(backend: Backend): void {
     expect((await waiting).held).toBe(true);
   });
 
+  it('stays small when a waiter that wants more is let go', async () => {
+    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const key = freshKey();
+    const semaphore = one.semaphore(key, { permits: 4 });
+    const lease = await semaphore.acquire(4);
+    const tooLarge = later(other.semaphore(key, { permits: 4, ttl: 200 }).acquire(3));
+    await queued(one, key, 1);
+    await semaphore.setPermits(2);
+    await lease.release();
+    const error = await failure(tooLarge, 'HOLDFAST_MISMATCH');
+    expect(error.message).toContain('the capacity 2');
+    await using _all = await semaphore.acquire(2);
+    expect(await one.inspect(key)).toMatchObject({ capacity: 2, used: 2 });
+  });
+
   it('is not changed by who believes in another one', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();

@@ -70,6 +70,18 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
+    'waiters with a ticket, at a store that has lost everything and at one that has not',
+    [
+      literally(asking('a', { capacity: 4, weight: 3, ticket: 7 })),
+      literally(asking('b', { capacity: 4, weight: 3, ticket: 8 })),
+      literally({ op: 'capacity', key, from: 4, capacity: 2, retention }),
+      literally(release('a')),
+      literally(asking('b', { capacity: 4, weight: 3, ticket: 8 })),
+      literally(asking('c', { capacity: 1, ticket: 9 })),
+      literally(asking('d', { capacity: 1 })),
+    ],
+  ],
+  [
     'an owner with as many holds as a lease may have, and one more',
     [
       ...ofOneOwner(HOLD_LIMIT),

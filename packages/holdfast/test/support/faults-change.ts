@@ -1,6 +1,7 @@
 /** Mistakes in what changes leases and capacities, as those of `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
+const acquire = 'acquire.lua';
 const resize = 'resize.lua';
 const capacity = 'capacity.lua';
 const record = 'lib/record.lua';
@@ -24,6 +25,16 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   fault('resize: a late duplicate counts', [resize, 'own_fence ~= h.fence or ', '']),
   fault('resize: other holds are changed too', [resize, ' or hold_count(h) > 1', '']),
   fault('resize: the queue is not served', [resize, "serve('')\n", '']),
+  fault('capacity: a waiter that lost its place changes it', [
+    acquire,
+    'capacity and may_agree and idle()',
+    'capacity and idle()',
+  ]),
+  fault('capacity: a waiter that lost its place makes it a mutex', [
+    acquire,
+    'used == 0 and may_agree and',
+    'used == 0 and',
+  ]),
   fault('capacity: the queue is not served', [capacity, "serve('')\n", '']),
   fault('capacity: anybody changes it', [capacity, 'capacity == from or', 'true or']),
   fault('capacity: only what is free changes', [capacity, 'capacity == from or', '']),

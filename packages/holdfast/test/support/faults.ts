@@ -75,7 +75,7 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('acquire: an idle capacity stays', [
     acquire,
-    'if capacity ~= wanted_capacity and idle() then',
+    'if capacity ~= wanted_capacity and may_agree and idle() then',
     'if not known then',
   ]),
   fault('release: the id is not compared', [

@@ -45,9 +45,10 @@ local token = ARGV[15]
 -- The ordinary case first, with nothing that it does not need: a mutex that nobody holds or waits
 -- for. The long way does the same, at twice the price. A number is cheaper to read than a list.
 if wanted_capacity == '1' and owner == '' then
-  local _, last, last_ticket, used = 1, 0, 0, 0
-  if seen then _, last, last_ticket, used = cmsgpack.unpack(seen) end
-  if used == 0 and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+  local c, last, last_ticket, used = 1, 0, 0, 0
+  if seen then c, last, last_ticket, used = cmsgpack.unpack(seen) end
+  local may_agree = c == 1 or ticket == '0'
+  if used == 0 and may_agree and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
     local own, expires = math.max(last + 1, now), now + ttl * 1000
     if fair == '1' then passes = 0 end
     local at = math.floor((expires + retention * 1000) / 1000)
@@ -133,7 +134,9 @@ local function agreed()
 end
 -- What expired, or a place in the queue that was left to join, may have made room for others.
 if reply or not (agreed() or idle()) then serve('') end
-if capacity ~= wanted_capacity and idle() then set_capacity(wanted_capacity) end
+-- A waiter that lost its place comes back with a ticket: what it agreed to may be out of date.
+local may_agree = ticket == 0 or capacity == 0
+if capacity ~= wanted_capacity and may_agree and idle() then set_capacity(wanted_capacity) end
 if not reply then
   reply = agreed() and enter() or { 'mismatch', now, capacity }
 end
