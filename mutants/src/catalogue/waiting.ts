@@ -60,10 +60,11 @@ export const WAITING: readonly Mutant[] = [
     name: 'the limit of a wait is ignored',
     mistake: 'a timeout is noticed only when somebody answers',
     edits: [
-      room(
-        'const timer = this.#clock.after(wait, late);',
-        'const timer = { cancel: () => undefined };\n            void late;',
-      ),
+      {
+        file: 'waiting/wait-limit.js',
+        find: 'giveUp(waiter, endOfWait(waiter));',
+        replace: 'waiter.overdue = true;',
+      },
     ],
   },
 ];

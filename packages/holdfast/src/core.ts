@@ -139,7 +139,7 @@ export class Core implements Grantor {
     });
     if (grip.echoes) this.#room.givenUp.follow({ key, id });
     const result = outcome(key, returned);
-    if (result === 'lost') grip.foundLost('gone');
+    if (result === 'lost' && grip.reason === undefined) grip.foundLost('gone');
     return result;
   }
 
@@ -149,7 +149,12 @@ export class Core implements Grantor {
    */
   async end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
     const grip = this.keeper.find(id);
-    if (grip !== undefined) return this.release(grip);
+    if (grip !== undefined) {
+      const releasing = this.release(grip);
+      // its holder did not release it, and is told
+      if (grip.state === 'released') grip.foundLost('unlocked');
+      return releasing;
+    }
     const until = this.clock.now() + ms + this.settings.requestTimeout;
     const command = withdrawal({ key, id }, this.settings.retention);
     return outcome(key, await this.#returns.giveBack({ id, command, until }));
@@ -173,6 +178,11 @@ export class Core implements Grantor {
     if (this.#closing === undefined) this.#closers.add(callback);
     else callback();
     return () => void this.#closers.delete(callback);
+  }
+
+  /** Callbacks that wait for `close`. */
+  get closers(): number {
+    return this.#closers.size;
   }
 
   /** Gives up what a waiting acquisition or a lease has, and ends for good. */

@@ -16,7 +16,14 @@ import type { Terms } from '../options.js';
 export type GripState = 'held' | 'released' | 'lost';
 
 /** Why a lease was lost. */
-export type LossReason = 'expired' | 'gone' | 'forced' | 'max-hold' | 'closed' | 'parked';
+export type LossReason =
+  | 'expired'
+  | 'gone'
+  | 'forced'
+  | 'max-hold'
+  | 'closed'
+  | 'parked'
+  | 'unlocked';
 
 const LOSS: Record<LossReason, string> = {
   expired: 'it could not be renewed in time',
@@ -25,6 +32,7 @@ const LOSS: Record<LossReason, string> = {
   'max-hold': 'it was held for as long as maxHold allows',
   closed: 'its Holdfast was closed',
   parked: 'it was given up to wait at a condition, and not had again',
+  unlocked: 'its owner ended it with calls.unlock',
 };
 
 /** What a store granted, as this process heard of it. */

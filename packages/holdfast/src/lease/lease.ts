@@ -169,6 +169,15 @@ export class Lease implements AsyncDisposable {
     await this.release();
   }
 
+  /**
+   * Why it is not held: the reason of its signal, if that has aborted.
+   * @internal
+   */
+  get loss(): HoldfastError {
+    const { aborted, reason } = this.signal;
+    return aborted ? (reason as HoldfastError) : this.#notHeld();
+  }
+
   /** @internal */
   get grip(): Grip {
     return this.#grip;

@@ -101,7 +101,7 @@ export class AllOf {
       throw error;
     }
     await quietly(lease.release());
-    if ([...lease.outcomes.values()].includes('lost')) throw lease.signal.reason;
+    if ([...lease.outcomes.values()].includes('lost')) throw lease.loss;
     return result;
   }
 

@@ -89,7 +89,10 @@ export class Condition {
     this.#bind(sleeper, wait, signal);
     try {
       // what was sent under this lease is to be answered under it
-      await Promise.all([from.settled, from.signalling]);
+      const answered = Promise.all([from.settled, from.signalling]);
+      // it may end before that, and its rejection is then this call's
+      await Promise.race([answered, sleeper.promise]);
+      sleeper.begin();
       core.ask(sleeper);
       const grip = await sleeper.promise;
       lease.comeBack(grip ?? from);

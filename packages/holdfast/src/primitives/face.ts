@@ -94,7 +94,7 @@ export class Face<L extends Lease> {
       await quietly(lease.release());
       throw error;
     }
-    if ((await quietly(lease.release())) === 'lost') throw lease.signal.reason;
+    if ((await quietly(lease.release())) === 'lost') throw lease.loss;
     return result;
   }
 

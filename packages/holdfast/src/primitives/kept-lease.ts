@@ -13,6 +13,7 @@ import type { Core } from '../core.js';
 import { HoldfastError } from '../errors.js';
 import { drift, type Grip } from '../lease/grip.js';
 import { Lease, type ReleaseOutcome } from '../lease/lease.js';
+import { quietly } from './face.js';
 import { Pause } from './pause.js';
 
 /** Pause between two tries when the store does not answer. */
@@ -63,7 +64,7 @@ export class KeptLease extends Lease {
     let unhook = (): void => undefined;
     const release = (): void => {
       unhook();
-      void this.#core.release(this.#grip);
+      void quietly(this.#core.release(this.#grip));
     };
     const timer = clock.after(left, release, true);
     unhook = this.#core.onClose(() => timer.cancel());

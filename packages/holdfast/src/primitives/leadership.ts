@@ -32,7 +32,11 @@ export class Leadership implements AsyncDisposable {
   constructor(core: Core, lease: Lease, clings: boolean, changed: () => void) {
     this.#lease = lease;
     this.#changed = changed;
-    const lost = (): void => this.stepDown(lease.signal.reason);
+    // a term whose lease is lost may never be resigned
+    const lost = (): void => {
+      this.stepDown(lease.signal.reason);
+      this.#unhook();
+    };
     lease.signal.addEventListener('abort', lost, { once: true });
     const uncover = core.onClose(() => {
       this.stepDown(closing(lease.key));

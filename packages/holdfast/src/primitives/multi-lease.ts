@@ -1,5 +1,5 @@
 /** What the holder of several locks holds: their leases, looked after as one. */
-import { isHoldfastError } from '../errors.js';
+import { type HoldfastError, isHoldfastError } from '../errors.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { duration } from '../options.js';
 import type { Gathered } from './gather.js';
@@ -106,6 +106,18 @@ export class MultiLease implements AsyncDisposable {
   /** Releases at the end of an `await using` block. Locks that were lost are no error here. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
+  }
+
+  /**
+   * Why it is not held: of the lease that was lost first, if one was.
+   * @internal
+   */
+  get loss(): HoldfastError {
+    const { aborted, reason } = this.signal;
+    if (aborted) return reason;
+    const lost = this.#leases.find(({ key }) => this.#outcomes.get(key) === 'lost');
+    const [first] = this.#leases as [Lease];
+    return (lost ?? first).loss;
   }
 
   async #release(): Promise<ReleaseOutcome> {

@@ -233,10 +233,12 @@ export class Schedule {
       else await quietly(lease.end());
       throw error;
     }
-    const { held } = lease;
+    // a lease in doubt (the machine slept) was held if the store says that it still is
+    const held = lease.held || (await quietly(lease.ensure(1))) !== undefined;
+    const loss = held ? undefined : lease.loss;
     if (forgiving) marker?.leave();
     const outcome = await quietly(lease.end());
-    if (!held || outcome === 'lost') throw lease.signal.reason;
+    if (loss !== undefined || outcome === 'lost') throw loss ?? lease.loss;
     return { ran: true, value, fence };
   }
 

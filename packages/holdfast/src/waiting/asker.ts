@@ -58,7 +58,7 @@ export class Asker {
 
   /** Asks for one waiter, unless an answer is under way. */
   async ask(waiter: Waiter): Promise<void> {
-    if (waiter.settled || waiter.asking) return;
+    if (waiter.settled || waiter.asking || !waiter.ready) return;
     waiter.asking = true;
     const sent = this.#parts.sleep.moment();
     const command = waiter.request(this.#command(waiter));

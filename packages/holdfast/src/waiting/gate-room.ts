@@ -10,7 +10,6 @@
  * Whoever gives up after an arrival was sent withdraws: that breaks the generation, unless it had
  * ended, so nobody waits for a party that is gone (I6).
  */
-import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
 import type { Fate, GateCommand, GatePush, GateReply, GateStatus, Push } from '../engine/types.js';
 import type { HoldfastError } from '../errors.js';
@@ -66,27 +65,17 @@ export class GateRoom {
   /** Arrives, or waits, or both. */
   enter(subject: GateSubject, wish: GateWish): Promise<GatePassage> {
     const { key } = subject;
-    const { signal, wait } = wish;
+    const { signal } = wish;
     if (this.#closed) return Promise.reject(gateClosed(key));
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
     const waiter = new GateWaiter(subject, wish, this.#parts.nextId(), this.#clock.now());
     this.#waiters.add(waiter);
-    if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
-      const timer = this.#clock.after(wait, () => this.#late(waiter));
-      waiter.cleanUp(() => timer.cancel());
-    }
-    if (signal !== undefined) {
-      const abort = (): void => this.#giveUp(waiter, failures.aborted(key, signal.reason));
-      waiter.cleanUp(onAbort(signal, abort));
-    }
+    const late = (): void => this.#giveUp(waiter, endOfWait(waiter));
+    waiter.limit(this.#clock, late, (reason) =>
+      this.#giveUp(waiter, failures.aborted(key, reason)),
+    );
     void this.#ask(waiter);
     return waiter.promise;
-  }
-
-  /** The wait has ended; the answer to what was asked before that still counts. */
-  #late(waiter: GateWaiter): void {
-    if (waiter.lined || waiter.trouble !== undefined) this.#giveUp(waiter, endOfWait(waiter));
-    else waiter.overdue = true;
   }
 
   /** Ends all waiting, and everything that comes later. */

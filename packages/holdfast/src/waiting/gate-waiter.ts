@@ -8,6 +8,8 @@
  * An arrival is bound to a generation before it is sent, and its id to the arrival: whatever is
  * sent twice, or comes late, counts once or not at all (I3).
  */
+import { onAbort } from '../abort.js';
+import type { Clock } from '../clock.js';
 import type { GateKind, GatePush } from '../engine/types.js';
 
 /** What a gate is asked by its kind of face. */
@@ -99,6 +101,23 @@ export class GateWaiter {
     this.id = id;
     this.doubtful = false;
     this.sent = false;
+  }
+
+  /**
+   * Calls `aborted` when the caller's signal aborts, and `late` when its wait ends; but the answer to
+   * what it has asked before that still counts.
+   */
+  limit(clock: Clock, late: () => void, aborted: (reason: unknown) => void): void {
+    const { signal, wait } = this.wish;
+    if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
+      const timer = clock.after(wait, () => {
+        if (this.lined || this.trouble !== undefined) late();
+        else this.overdue = true;
+      });
+      this.cleanUp(() => timer.cancel());
+    }
+    if (signal === undefined) return;
+    this.cleanUp(onAbort(signal, () => aborted(signal.reason)));
   }
 
   /** The store answered it. */

@@ -184,9 +184,10 @@ export class Room implements Hearing {
   /** Ends the waiting without a grant, here and in the store. */
   giveUp(waiter: Waiter, error: HoldfastError): void {
     if (waiter.settled) return;
-    if (waiter instanceof Sleeper) waiter.leave();
+    const asked = !(waiter instanceof Sleeper) || waiter.giveUp();
     this.#leave(waiter);
     waiter.fail(error);
+    if (!asked) return;
     this.#withdraw(waiter, waiter.echoes || waiter.asking);
   }
 

@@ -6,9 +6,10 @@
  *        |                    \--the store does not know it any more--> asks as a newcomer
  *        \--lost, refused--> settled: the lease is over, or is kept
  *
- * Until the store has said that it is parked, the lease may be held still: it is kept alive, so
- * that asking again finds it, but nobody is told that it is held. Asking again with the same id
- * changes nothing (I3), so a lost answer does no harm.
+ * Nothing is asked before the store has answered what was sent under the lease; a sleeper that ends
+ * before that has its lease still. Until the store has said that it is parked, the lease may be
+ * held: it is kept alive, so that asking again finds it, but nobody is told that it is held. Asking
+ * again with the same id changes nothing (I3), so a lost answer does no harm.
  *
  * Whoever comes back must know whether a signal brought it: one that is told "no" stops waiting,
  * and a signal that was for it would be lost. So "no" is said only if the store said so.
@@ -26,6 +27,7 @@ export class Sleeper extends Waiter {
   readonly signalled: Promise<boolean>;
   /** True if it failed and has its lease still. */
   kept = false;
+  #ready = false;
   #back = false;
   #parked = false;
   #queued = false;
@@ -51,6 +53,19 @@ export class Sleeper extends Waiter {
     this.signalled = new Promise((resolve) => {
       this.#tell = resolve;
     });
+  }
+
+  /**
+   * True once the store knows the lease that is given up, and has answered every request that was
+   * sent under it: what is asked before that would find no lease.
+   */
+  override get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** To be asked for from here on. */
+  begin(): void {
+    this.#ready = true;
   }
 
   /** True once the store has said that it was parked. */
@@ -112,6 +127,13 @@ export class Sleeper extends Waiter {
     if (this.#parked) return;
     this.#parked = true;
     this.#left();
+  }
+
+  /** Ends without a grant. False if it has its lease still, as nothing was asked for it. */
+  giveUp(): boolean {
+    if (this.#ready) this.leave();
+    else this.kept = true;
+    return this.#ready;
   }
 
   override grant(grip: Grip | null): void {

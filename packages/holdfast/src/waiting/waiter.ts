@@ -98,6 +98,11 @@ export class Waiter {
     return this.storeTime !== 0;
   }
 
+  /** True once it may be asked for. */
+  get ready(): boolean {
+    return true;
+  }
+
   /** What asks for it. */
   request(asked: Acquire): Acquire | Park {
     return asked;
