@@ -2,6 +2,7 @@
 import { ALL, type HistoryEvent, violations as judged } from 'holdfast-checker';
 import type { Library } from './library.js';
 import type { Plan } from './plan/plan.js';
+import { isFamily } from './work/family/perform.js';
 import { type Violation, World } from './world/world.js';
 
 export interface Result {
@@ -80,9 +81,11 @@ function stuck(world: World): void {
 function show(world: World): void {
   const { scheduler, server, history } = world;
   const now = server.now();
+  const logged = new Set(world.plan.tasks.flatMap((task) => (isFamily(task) ? [] : [task.key])));
   for (const k of server.engine.keys()) {
     const resource = server.engine.resource(k);
-    if (resource === undefined) continue;
+    // what writes no history is not looked for in it
+    if (resource === undefined || !logged.has(k)) continue;
     const live = [...resource.holders.values()].filter(({ expires }) => expires > now);
     const holders = live.map(({ id, fence, weight }) => ({ id, fence, weight }));
     history.note(scheduler.now, '-', {

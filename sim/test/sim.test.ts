@@ -57,7 +57,11 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     file: 'waiting/waiter.js',
     from: 'Math.abs(since) * DRIFT',
     to: '0',
-    and: { file: 'waiting/room.js', from: ' && !stale', to: '' },
+    and: {
+      file: 'waiting/pushes.js',
+      from: 'waiter.isStale(sleep, now, claimWindow)',
+      to: 'false',
+    },
     shown: 'drift-while-waiting.json',
     as: /belief/,
   },
@@ -72,7 +76,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     file: 'waiting/echoes.js',
     from: 'if (this.#stopped || ',
     to: 'if (true || ',
-    shown: few(1),
+    shown: 'late-copy.json',
     as: /ghost/,
   },
   'leaves the pause between two tries when it is closed': {

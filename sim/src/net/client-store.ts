@@ -221,5 +221,6 @@ function statusOf(answer: Answer): string {
 }
 
 function showAnswer(answer: Answer): string {
-  return JSON.stringify('reply' in answer ? answer.reply : answer);
+  // the number of this process is in what it shows
+  return JSON.stringify('reply' in answer ? answer.reply : answer).replace(/pid\\":\d+/g, 'pid');
 }

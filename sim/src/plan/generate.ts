@@ -4,6 +4,7 @@
  */
 import { Random } from '../base/random.js';
 import type { Weather } from '../net/path.js';
+import { familyOf } from './family.js';
 import { faultsOf } from './faults.js';
 import { meetingsOf, settlingOf } from './meetings.js';
 import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
@@ -48,8 +49,9 @@ export function planOf(seed: number): Plan {
   const over = faults.map((fault) => fault.at + ('ms' in fault ? fault.ms : 0));
   const calm = Math.max(scene.busy, ...over) + 1;
   const meetings = meetingsOf(scene);
+  const family = familyOf(scene);
   const settling = settlingOf(meetings, processes, calm + 10 * ttl + SETTLED_MS);
-  const tasks = [...tasksOf(scene), ...meetings, ...settling];
+  const tasks = [...tasksOf(scene), ...meetings, ...family, ...settling];
   const slowest = Math.max(...tasks.map(({ ttl: own, maxHold }) => Math.max(own, maxHold ?? 0)));
   return {
     ...{ seed, profile, weather, machines, processes, tasks, faults, calm },

@@ -31,6 +31,8 @@ interface Key {
   /** Acquisitions that were granted in the store. */
   readonly granted: Set<string>;
   lastFence: number;
+  /** Weight that was in use at the last look. */
+  used: number;
   /** Leases up to this fence need not be in the store. */
   excused: number;
   commands: number;
@@ -120,7 +122,13 @@ export class Watch {
   #key(name: string): Key {
     let key = this.#keys.get(name);
     if (key === undefined) {
-      const none = { lastFence: 0, excused: 0, commands: 0, nextLook: Number.POSITIVE_INFINITY };
+      const none = {
+        lastFence: 0,
+        used: 0,
+        excused: 0,
+        commands: 0,
+        nextLook: Number.POSITIVE_INFINITY,
+      };
       key = { name, believers: new Set(), granted: new Set(), ...none };
       this.#keys.set(name, key);
     }
@@ -164,7 +172,10 @@ export class Watch {
       if (holder.holds.size === 0) this.#lingers(key, holder.id, 'holds');
       for (const id of holder.holds) this.#lingers(key, id, 'holds');
     }
-    if (used > resource.capacity) {
+    // what is held when the capacity shrinks stays held, and nothing comes to it
+    const { used: before } = key;
+    key.used = used;
+    if (used > resource.capacity && used > before) {
       this.#world.report('exclusion', key.name, `${used} of ${resource.capacity} are held`);
     }
     if (ends < Number.POSITIVE_INFINITY) this.#lookAgain(key, ends);
@@ -236,9 +247,11 @@ export class Watch {
   }
 
   /** Its lease is in the store, or was passed on to it from one that is. */
-  #lives({ lease }: Attempt, resource: Resource | undefined, now: number): boolean {
+  #lives({ lease, weight }: Attempt, resource: Resource | undefined, now: number): boolean {
     if (lease === undefined || resource === undefined) return lease === undefined;
-    if (resource.leaseOf(lease.id, now) !== undefined) return true;
+    const own = resource.leaseOf(lease.id, now);
+    if (own !== undefined) return weight === undefined || own.weight >= weight();
+    if (lease.id.endsWith('.') && isLive(resource, lease.fence, now)) return true;
     const process = lease.id.slice(0, lease.id.indexOf('.') + 1);
     for (const { id, fence, passes, expires } of resource.holders.values()) {
       const before = fence < lease.fence && lease.fence <= fence + passes;
@@ -250,7 +263,16 @@ export class Watch {
   #belief(key: Key, attempt: Attempt): void {
     const { lease, client } = attempt;
     if (lease === undefined || lease.fence <= key.excused) return;
-    if (!client.process.alive || client.process.stopped || !lease.held) return;
+    if (!client.process.alive || client.process.stopped) return;
+    if (!(typeof lease.held === 'function' ? lease.held() : lease.held)) return;
     this.#world.report('belief', key.name, `${attempt.name} believes in ${lease.fence}`);
   }
+}
+
+/** Whether a lease with this fence runs on. */
+function isLive(resource: Resource, fence: number, now: number): boolean {
+  for (const holder of resource.holders.values()) {
+    if (holder.fence === fence && holder.expires > now) return true;
+  }
+  return false;
 }

@@ -4,14 +4,27 @@
  *     asking --granted--> held --released, or known to be lost--> over
  *        \--refused, failed--> over
  */
-import type { Lease } from '../../../packages/holdfast/dist/index.js';
 import type { TaskPlan } from '../plan/plan.js';
 import type { Client } from '../world/client.js';
+
+/**
+ * What an attempt has; an `id` that is only a process's stands for its lease
+ * with this fence.
+ */
+export interface Held {
+  readonly key: string;
+  readonly id: string;
+  readonly fence: number;
+  /** Whether its process believes in it. */
+  readonly held: boolean | (() => boolean);
+}
 
 export class Attempt {
   readonly task: TaskPlan;
   readonly client: Client;
-  lease: Lease | undefined;
+  lease: Held | undefined;
+  /** How much its process believes to have, where that may change. */
+  weight: (() => number) | undefined;
   /** When it wanted nothing any more. */
   overAt: number = Number.POSITIVE_INFINITY;
   /** When it was asked for. */

@@ -23,6 +23,14 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
     case 'latch':
     case 'count':
     case 'barrier':
+    case 'shift':
+    case 'resize':
+    case 'all':
+    case 'lead':
+    case 'schedule':
+    case 'calls':
+    case 'sprint':
+    case 'crowd':
       return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });

@@ -9,14 +9,11 @@ import { INNER } from '../watch/watch.js';
 import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
 import { Attempt } from './attempt.js';
+import { REFUSALS } from './family/part.js';
+import { isFamily, performFamily } from './family/perform.js';
 import { type Lock, lockOf } from './locks.js';
 import { meet, meets } from './meeting.js';
-
-/** How an acquisition may end that gets nothing. */
-const REFUSALS: readonly string[] = [
-  ...['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED'],
-  ...['HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'],
-];
+import { warning } from './warning.js';
 
 export function perform(world: World, client: Client, task: TaskPlan): void {
   const attempt = new Attempt(task, client);
@@ -27,6 +24,10 @@ export function perform(world: World, client: Client, task: TaskPlan): void {
   }
   world.attempts.set(task.name, attempt);
   world.open += 1;
+  if (isFamily(task)) {
+    void performFamily(world, attempt);
+    return;
+  }
   if (meets(task)) {
     void meet(world, attempt);
     return;
@@ -131,6 +132,7 @@ class Performer {
     }
     return {
       ...{ ttl, renew, fair, label: name },
+      ...warning(this.#world, this.#attempt),
       ...(maxHold === undefined ? {} : { maxHold }),
       ...(owner === undefined || task.how === 'reenter' ? {} : { owner }),
       ...(wait === undefined ? {} : { wait }),

@@ -13,6 +13,7 @@ import { Watch } from '../watch/watch.js';
 import type { Attempt } from '../work/attempt.js';
 import { History } from '../work/history.js';
 import { Meetings } from '../work/meetings.js';
+import { isFamily } from '../work/family/perform.js';
 import { perform } from '../work/performer.js';
 import { Client } from './client.js';
 import { Machine } from './machine.js';
@@ -41,6 +42,8 @@ export class World {
   readonly watch: Watch;
   readonly promises: Promises = new Promises(this);
   readonly meetings: Meetings = new Meetings();
+  /** Permits of a key, as all know who use it. */
+  readonly permits: Map<string, number> = new Map();
   readonly violations: Violation[] = [];
   /** Attempts of living processes that are not over. */
   open = 0;
@@ -170,7 +173,7 @@ export class World {
   }
 
   report(kind: string, key: string, text: string, t: number = this.scheduler.now): void {
-    if (this.plan.ignores?.includes(kind)) return;
+    if (this.plan.ignores?.some((one) => one === kind || one === `${kind} ${key}`)) return;
     const violation = { kind, t, key, text };
     this.violations.push(violation);
     this.#trace?.(() => `!! ${kind} ${key}: ${text}`);
@@ -184,6 +187,7 @@ export class World {
   #queued({ id, key: k }: Acquire, ticket: number): void {
     const attempt = this.watch.attempt(id);
     if (attempt === undefined || attempt.over || attempt.ticket === ticket) return;
+    if (isFamily(attempt.task)) return;
     // after a wait at a condition, the history knows it by another name
     if (attempt.task.face === 'consume' && attempt.lease !== undefined) return;
     attempt.ticket = ticket;

@@ -1,0 +1,177 @@
+/**
+ * The rest of the family, on keys of their own: different terms side by side, read-write locks that
+ * change sides, capacities that change, several keys at once, terms of leaders, scheduled runs,
+ * calls by owners, crowds and sprints. All draw from a source of chance of their own, which leaves
+ * the luck of the other tasks as it was.
+ */
+import type { Random } from '../base/random.js';
+import type { Scene } from './generate.js';
+import type { TaskPlan } from './plan.js';
+
+/** What a writer takes of a read-write lock. */
+const WRITER = 2 ** 30;
+/** Acquisitions of one process that are more than one command of the store deals with. */
+const CROWD = { min: 1001, max: 1150 } as const;
+
+type Maker = (more: Partial<TaskPlan>) => void;
+type Group = (random: Random, scene: Scene, make: Maker) => void;
+
+/** Each group, how often a seed has it, and how it draws its tasks. */
+const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
+  terms: [0.35, terms],
+  owned: [0.2, owned],
+  shift: [0.25, shift],
+  resize: [0.25, resize],
+  all: [0.2, all],
+  lead: [0.2, lead],
+  schedule: [0.25, schedule],
+  calls: [0.2, calls],
+  sprint: [0.1, sprint],
+  crowd: [0.01, crowd],
+};
+
+export function familyOf(scene: Scene): TaskPlan[] {
+  const random = scene.random.fork('family');
+  const tasks: TaskPlan[] = [];
+  for (const [key, [probability, group]] of Object.entries(GROUPS)) {
+    const own = random.fork(key);
+    if (!own.chance(probability)) continue;
+    const luck = own.fork('tasks');
+    group(own, scene, (more) => {
+      tasks.push({ ...someTask(luck, scene, key, tasks.length), ...more });
+    });
+  }
+  return tasks;
+}
+
+function someTask(random: Random, scene: Scene, key: string, number: number): TaskPlan {
+  const { ttl, busy, processes } = scene;
+  const hold = ttl * random.spread(0.003, 2);
+  const renew = random.chance(0.7);
+  return {
+    ...{ name: `${key}/${number}`, key, ttl, how: 'acquire', face: 'mutex', end: 'release' },
+    ...{ weight: 1, capacity: 1, renew, fair: random.chance(0.2) },
+    at: random.next() * busy,
+    process: random.pick(processes).name,
+    ...{ maxHold: undefined, owner: undefined },
+    wait: random.chance(0.5) ? Math.round(ttl * random.spread(0.02, 10)) : undefined,
+    abort: random.chance(0.1) ? ttl * random.spread(0.01, 10) : undefined,
+    steps: Array.from({ length: random.whole(1, 4) }, () => ({ do: 'rest', ms: hold / 4 })),
+  };
+}
+
+/** Some of the times are the same, or nearly: what comes together waits for each other. */
+function times(random: Random, scene: Scene): () => number {
+  const width = scene.ttl * random.pick([0.01, 0.3, 2]);
+  let from = random.next() * scene.busy;
+  return () => {
+    if (random.chance(0.15)) from = random.next() * scene.busy;
+    return from + random.next() * width;
+  };
+}
+
+/** Leases of very different lengths that follow each other in few processes. */
+function terms(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  const processes = [random.pick(scene.processes), random.pick(scene.processes)];
+  for (let left = random.whole(4, 30); left > 0; left--) {
+    const ttl = Math.max(50, Math.round(scene.ttl * random.spread(0.05, 6)));
+    const renew = random.chance(0.6);
+    const steps: TaskPlan['steps'][number][] = [{ do: 'rest', ms: ttl * random.spread(0.01, 1) }];
+    if (random.chance(0.2)) steps.unshift({ do: 'ensure', ms: ttl * random.spread(0.5, 8) });
+    steps.push({ do: 'use', late: random.between(0.01, 2) });
+    make({
+      ...{ at: at(), ttl, renew, steps, process: random.pick(processes).name },
+      ...{ how: random.pick(['acquire', 'run', 'try'] as const), fair: random.chance(0.15) },
+      end: random.pick(['release', 'release', 'twice', renew ? 'release' : 'never'] as const),
+      maxHold: renew && random.chance(0.2) ? Math.round(ttl * random.between(1, 3)) : undefined,
+      ...(random.chance(0.5)
+        ? { expiring: random.pick([0, ttl * random.between(0.1, 0.97)]) }
+        : {}),
+    });
+  }
+}
+
+/** Many acquisitions of few owners: they share a lease, or wait for each other's. */
+function owned(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  const few = random.pick([1, 2, 4]);
+  for (let left = random.whole(5, 40); left > 0; left--) {
+    make({ at: at(), owner: `o${random.whole(1, few)}`, wait: undefined });
+  }
+}
+
+/** Readers and writers that change sides while they hold. */
+function shift(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  for (let left = random.whole(3, 20); left > 0; left--) {
+    const weight = random.pick([1, 1, WRITER]);
+    const moves = Array.from({ length: random.whole(1, 4) }, () =>
+      random.pick(['none', 'upgrade', 'downgrade'] as const),
+    );
+    make({ at: at(), face: 'shift', capacity: WRITER, weight, moves });
+  }
+}
+
+/** Permits that are taken while their number goes up and down. */
+function resize(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  const capacity = random.whole(2, 6);
+  for (let left = random.whole(5, 25); left > 0; left--) {
+    const permits = random.chance(0.25) ? { permits: random.whole(1, 6) } : {};
+    make({ at: at(), face: 'resize', capacity, weight: random.whole(1, 6), ...permits });
+  }
+}
+
+/** Some of a few keys, together; and one of them alone. */
+function all(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  const names = Array.from({ length: random.whole(2, 5) }, (_, index) => `all${index}`);
+  for (let left = random.whole(3, 15); left > 0; left--) {
+    const keys = names.filter(() => random.chance(0.5));
+    if (keys.length === 0) keys.push(random.pick(names));
+    const how = random.pick(['acquire', 'run', 'try'] as const);
+    make({ at: at(), face: 'all', key: keys[0] as string, keys, how });
+  }
+}
+
+function lead(random: Random, scene: Scene, make: Maker): void {
+  for (let left = random.whole(1, 8); left > 0; left--) {
+    const how = random.pick(['acquire', 'run'] as const);
+    const abort = how === 'run' ? { abort: scene.ttl * random.spread(0.1, 20) } : {};
+    make({ face: 'lead', how, renew: true, fair: true, ...abort });
+  }
+}
+
+function schedule(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  for (let left = random.whole(2, 15); left > 0; left--) {
+    const slot = random.chance(0.5) ? { slot: `s${random.whole(1, 3)}` } : {};
+    make({ at: at(), face: 'schedule', renew: true, fair: true, ...slot });
+  }
+}
+
+/** Locks by key and owner, some of them unlocked under a run's feet. */
+function calls(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  for (let left = random.whole(2, 15); left > 0; left--) {
+    const how = random.pick(['acquire', 'acquire', 'run'] as const);
+    const weight = random.whole(1, 4);
+    make({ at: at(), face: 'calls', how, weight, owner: random.pick(['o1', 'o2']) });
+  }
+}
+
+/** One process takes a lock again and again, as fast as it can. */
+function sprint(random: Random, scene: Scene, make: Maker): void {
+  for (let left = random.whole(1, 4); left > 0; left--) {
+    make({ face: 'sprint', weight: random.whole(5, 60), renew: true, wait: undefined });
+  }
+  void scene;
+}
+
+/** More acquisitions of one process on one key than one command asks about. */
+function crowd(random: Random, scene: Scene, make: Maker): void {
+  const weight = random.whole(CROWD.min, CROWD.max);
+  const process = random.pick(scene.processes).name;
+  make({ face: 'crowd', weight, process, renew: true, wait: undefined, abort: undefined });
+}

@@ -1,0 +1,91 @@
+/** Those who do not hold a lease themselves: scheduled runs, and owners who lock by their name. */
+import { Part, REFUSALS } from './part.js';
+
+/** How long a lock is kept after a scheduled run began, as a part of the ttl. */
+const AT_LEAST = 0.3;
+
+export class Scheduled extends Part {
+  async perform(): Promise<void> {
+    const { key, ttl, wait, slot, steps } = this.task;
+    const options = { ttl, atLeast: Math.round(ttl * AT_LEAST), atMost: 20 * ttl };
+    const schedule = this.client.holdfast.schedule(key, { ...options, remember: 60 * ttl });
+    const limits = {
+      ...(wait === undefined ? {} : { wait }),
+      ...(slot === undefined ? {} : { slot }),
+    };
+    const done = await schedule.runOnce(async (run) => {
+      const { fence } = run;
+      const end = this.holdsToo(key, { id: this.prefix, fence, key, held: () => run.held });
+      this.world.grants += 1;
+      for (const step of steps) if ('ms' in step) await this.rest(step.ms);
+      end();
+    }, limits);
+    if (!done.ran && done.why === 'busy') this.blames('busy');
+  }
+}
+
+export class Calls extends Part {
+  async perform(): Promise<void> {
+    if (this.task.how === 'run') await this.#run();
+    else await this.#lock();
+  }
+
+  /** A copy of a request that locks again would take the place of the hold that is unlocked. */
+  get #renews(): boolean {
+    return this.task.renew && !this.world.plan.weather.loose;
+  }
+
+  /** A lock that is renewed is its own process's: another could end this process's hold by name. */
+  get #owner(): string {
+    const { owner = '' } = this.task;
+    return this.#renews ? `${owner} of ${this.client.name}` : owner;
+  }
+
+  /** Locks some times, and unlocks as often. */
+  async #lock(): Promise<void> {
+    const { key, weight, ttl } = this.task;
+    const { wait, signal } = this.options();
+    const limits = { ...(wait === undefined ? {} : { wait }), ...(signal && { signal }) };
+    let held = 0;
+    for (let count = 0; count < weight; count++) {
+      try {
+        const options = { ...limits, renew: this.#renews, label: 'calls' };
+        await this.client.holdfast.calls.lock(key, this.#owner, ttl, options);
+        held += 1;
+      } catch (error) {
+        this.expect(error, REFUSALS);
+      }
+    }
+    for (const step of this.task.steps) if ('ms' in step) await this.rest(step.ms);
+    for (; held > 0; held--) await this.#unlock();
+  }
+
+  /** An owner's run, whose hold is unlocked meanwhile by a call. */
+  async #run(): Promise<void> {
+    const mutex = this.client.holdfast.mutex(this.task.key);
+    await mutex.run(
+      async () => {
+        for (const step of this.task.steps) if ('ms' in step) await this.rest(step.ms);
+        await this.#unlock();
+        await this.rest(1);
+      },
+      { ...this.options(), renew: this.#renews, owner: this.#owner, label: 'calls' },
+    );
+  }
+
+  /** Again if nothing was ended. */
+  async #unlock(): Promise<void> {
+    for (;;) {
+      try {
+        await this.client.holdfast.calls.unlock(this.task.key, this.#owner);
+        return;
+      } catch (error) {
+        const codes = ['HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED', 'HOLDFAST_CLOSED'];
+        const code = this.expect(error, [...codes, 'HOLDFAST_UNREACHABLE']);
+        const isOver = code !== 'HOLDFAST_UNREACHABLE' && code !== 'HOLDFAST_REFUSED';
+        if (isOver || this.client.closing) return;
+        await this.rest(this.task.ttl);
+      }
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** Performs the tasks of the rest of the family. */
+import type { TaskPlan } from '../../plan/plan.js';
+import type { World } from '../../world/world.js';
+import type { Attempt } from '../attempt.js';
+import { Calls, Scheduled } from './calls.js';
+import { All, Lead, Resize, Shift } from './holds.js';
+import { Crowd, Sprint } from './mass.js';
+import { type Part, REFUSALS } from './part.js';
+
+interface Performing extends Part {
+  perform(): Promise<void>;
+}
+
+const PARTS: Readonly<
+  Partial<Record<TaskPlan['face'], new (world: World, attempt: Attempt) => Performing>>
+> = {
+  shift: Shift,
+  resize: Resize,
+  all: All,
+  lead: Lead,
+  schedule: Scheduled,
+  calls: Calls,
+  sprint: Sprint,
+  crowd: Crowd,
+};
+
+export function isFamily({ face }: TaskPlan): boolean {
+  return face in PARTS;
+}
+
+export async function performFamily(world: World, attempt: Attempt): Promise<void> {
+  const { face } = attempt.task;
+  const part = new (PARTS[face] as NonNullable<(typeof PARTS)['shift']>)(world, attempt);
+  try {
+    await part.perform();
+  } catch (error) {
+    // a run tells of its loss; a scheduled one may not know how its marking went
+    part.expect(error, [...REFUSALS, 'HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']);
+  }
+  attempt.overAt = attempt.client.process.time;
+  world.ended(attempt);
+  world.watch.visit(attempt.task.key);
+}
