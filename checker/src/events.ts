@@ -40,6 +40,8 @@ export interface Begin {
   readonly claimWindow?: number;
   readonly ttl?: number;
   readonly requestTimeout?: number;
+  /** Ms for which a store remembers a wait at a condition that nothing asks about. */
+  readonly retention?: number;
   /** Ms after `calm`, or after a later ask, by which every ask has ended. */
   readonly settle?: number;
   /** Ms by which timers and answers may be late on a busy machine. Default 5,000. */

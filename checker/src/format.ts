@@ -39,7 +39,12 @@ const CALL: Fields = { k: TEXT, g: TEXT };
 const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
   begin: {
     localHandOffs: MAYBE_COUNT,
-    ...{ claimWindow: MAYBE_TIME, ttl: MAYBE_TIME, requestTimeout: MAYBE_TIME },
+    ...{
+      claimWindow: MAYBE_TIME,
+      ttl: MAYBE_TIME,
+      requestTimeout: MAYBE_TIME,
+      retention: MAYBE_TIME,
+    },
     ...{ grace: MAYBE_TIME, settle: MAYBE_TIME, slack: MAYBE_TIME, delay: MAYBE_TIME },
   },
   ask: {

@@ -55,6 +55,7 @@ export interface Settings {
   readonly claimWindow: number;
   readonly ttl: number;
   readonly requestTimeout: number;
+  readonly retention: number;
   readonly slack: number;
   readonly delay: number;
   readonly grace: number;
@@ -106,6 +107,7 @@ const DEFAULTS = {
   claimWindow: 1000,
   ttl: 10_000,
   requestTimeout: 2000,
+  retention: 60_000,
 } as const;
 const SLACK_MS = 5000;
 

@@ -4,10 +4,12 @@
  * A signal that says how many it woke has woken them: each of these waits ends as woken, or its
  * signal goes to the next that waits. So between two moments without a wait and without an
  * unanswered signal, the waits that were woken are no fewer than the signals delivered. A wait that
- * ended with an error, or whose process died, may have taken a signal with it, if no other wait was
- * there. Waits may be woken without a signal, so too many are no violation.
+ * ended with an error, or whose process died, may stay in the store for `retention` and take one
+ * signal, if no other wait is there. Waits may be woken without a signal, so too many are no
+ * violation.
  *
- * Excused where the store has lost its memory meanwhile, or leases were ended by force.
+ * Excused where the store has lost its memory meanwhile, or less than `retention` before (a store
+ * that has lost its last writes knows waits that are over), or where leases were ended by force.
  */
 import type { Attempt } from '../attempts.js';
 import type { Check, Context, Excuse, Observer } from '../judge.js';
@@ -22,8 +24,6 @@ interface Condition {
   since: number;
   delivered: number;
   woken: number;
-  /** Waits that may have taken a signal with them. */
-  gone: number;
   forced: boolean;
 }
 
@@ -32,6 +32,8 @@ export const signal: Check = (context) => new Signals(context);
 class Signals implements Observer {
   readonly #context: Context;
   readonly #conditions = new Map<string, Condition>();
+  /** When waits ended that may still take a signal, by condition. */
+  readonly #gone = new Map<string, number[]>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -47,7 +49,7 @@ class Signals implements Observer {
     else if (event.e === 'woken') {
       condition.waiting.delete(attempt);
       if (event.signalled === true) condition.woken += 1;
-      if (event.signalled === null) condition.gone += 1;
+      if (event.signalled === null) this.#left(condition, event.t);
     } else {
       condition.signalling.delete(attempt);
       condition.delivered += event.count ?? 0;
@@ -61,7 +63,7 @@ class Signals implements Observer {
       for (const [attempt, p] of waiting) {
         if (p !== process) continue;
         waiting.delete(attempt);
-        condition.gone += 1;
+        this.#left(condition, t);
       }
       for (const [attempt, p] of signalling) if (p === process) signalling.delete(attempt);
       this.#look(condition, t);
@@ -74,9 +76,11 @@ class Signals implements Observer {
   }
 
   #look(condition: Condition, t: number): void {
-    const { k, c, waiting, signalling, delivered, woken, gone } = condition;
+    const { k, c, waiting, signalling, delivered, woken } = condition;
     if (waiting.size > 0 || signalling.size > 0) return;
     this.#conditions.delete(`${k} ${c}`);
+    if (delivered <= woken) return;
+    const gone = this.#take(condition, delivered - woken);
     if (delivered <= woken + gone) return;
     const what =
       `${delivered} were signalled at ${c} of ${k} since ${condition.since}, ` +
@@ -90,15 +94,29 @@ class Signals implements Observer {
     });
   }
 
+  #left({ k, c }: Condition, t: number): void {
+    const name = `${k} ${c}`;
+    this.#gone.set(name, [...(this.#gone.get(name) ?? []), t]);
+  }
+
+  /** How many of these signals waits that ended otherwise may have taken: each takes one. */
+  #take({ k, c, since }: Condition, most: number): number {
+    const name = `${k} ${c}`;
+    const oldest = since - this.#context.begin.retention;
+    const gone = (this.#gone.get(name) ?? []).filter((t) => t >= oldest);
+    this.#gone.set(name, gone.slice(most));
+    return Math.min(most, gone.length);
+  }
+
   #why({ k, since, forced }: Condition): Excuse | undefined {
-    if (this.#context.amnesiaT(k) >= since) return 'amnesia';
+    if (this.#context.amnesiaT(k) >= since - this.#context.begin.retention) return 'amnesia';
     return forced ? 'force' : undefined;
   }
 
   #condition(k: string, c: string, t: number): Condition {
     const name = `${k} ${c}`;
     const known = this.#conditions.get(name) ?? {
-      ...{ k, c, since: t, delivered: 0, woken: 0, gone: 0, forced: false },
+      ...{ k, c, since: t, delivered: 0, woken: 0, forced: false },
       waiting: new Map<Attempt, string>(),
       signalling: new Map<Attempt, string>(),
     };

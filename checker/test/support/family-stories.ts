@@ -93,6 +93,20 @@ export const FAMILY_GOOD: readonly Case[] = [
     finds: [],
   },
   {
+    name: 'a signal for a wait that the store knows again after it lost its last writes',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 released a freed
+      3 p1 woken a false\n4 - amnesia\n5 p2 ask b\n6 p2 grant b 2\n7 p2 signal b
+      8 p2 signalled b 1\n9 p2 release b\n10 p2 released b freed`,
+    finds: ['signal (excused)'],
+  },
+  {
+    name: 'a signal for a wait that failed, and that the store still knows',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 woken a
+      3 p1 released a HOLDFAST_UNREACHABLE\n5 p2 ask b\n6 p2 grant b 2\n7 p2 signal b
+      8 p2 signalled b 1\n9 p2 release b\n10 p2 released b freed`,
+    finds: [],
+  },
+  {
     name: 'a slot that runs again when it is forgotten',
     story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 run a s\n3 p1 release a\n4 p1 released a freed
       2000 p1 ask b\n2001 p1 grant b 2\n2002 p1 run b s\n2003 p1 release b
@@ -195,6 +209,14 @@ export const FAMILY_BAD: readonly Case[] = [
     story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p2 ask b\n4 p2 grant b 2
       5 p2 signal b\n6 p2 signalled b 1\n7 p2 release b\n8 p2 released b freed
       9 p1 released a freed\n9 p1 woken a false`,
+    finds: ['signal'],
+  },
+  {
+    name: 'two signals for one wait that failed',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 woken a
+      3 p1 released a HOLDFAST_UNREACHABLE\n5 p2 ask b\n6 p2 grant b 2\n7 p2 signal b
+      8 p2 signalled b 1\n9 p2 signal b\n10 p2 signalled b 1\n11 p2 release b
+      12 p2 released b freed`,
     finds: ['signal'],
   },
   {

@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ALL, type CheckName, type HistoryEvent, violations } from 'holdfast-checker';
 import { afterEach, expect, it } from 'vitest';
 import { type Outcome, type Parameters, torture } from '../../../../torture/src/torture.js';
+import { DAMAGES } from '../support/damage.js';
 
 const folders: string[] = [];
 
@@ -21,6 +23,23 @@ function run(about: About): Promise<Outcome> {
   return torture({ ...about, seed, tasks: 4, folder });
 }
 
+/** Things that most runs have occasion to damage. */
+const OCCASIONS = 3;
+
+/** Each damaged copy of the history has one more violation at least, excused or not. */
+function expectDamageFound(events: readonly HistoryEvent[]): void {
+  const count = (history: readonly HistoryEvent[], name: CheckName): number =>
+    violations(history, ALL).filter(({ check }) => check === name).length;
+  let occasions = 0;
+  for (const { name, check, make } of DAMAGES) {
+    const copy = make(events);
+    if (copy === undefined) continue;
+    occasions += 1;
+    expect(count(copy, check), name).toBeGreaterThan(count(events, check));
+  }
+  expect(occasions).toBeGreaterThanOrEqual(OCCASIONS);
+}
+
 it.each(['redis', 'valkey'] as const)(
   'never do two hold one lock on %s, whatever happens',
   async (server) => {
@@ -30,6 +49,7 @@ it.each(['redis', 'valkey'] as const)(
     expect(kinds.size).toBeGreaterThan(5);
     // each process held something after the faults, so at least that many did
     expect(events.filter(({ e }) => e === 'grant').length).toBeGreaterThan(6);
+    expectDamageFound(events);
   },
   300_000,
 );

@@ -1,0 +1,131 @@
+/**
+ * Damaged copies of a history: in each, one thing is not as it happened, and one check must find
+ * it. They show that a run gives the checks what they need to find something.
+ */
+import type { CheckName, HistoryEvent } from 'holdfast-checker';
+
+type EventOf<E extends HistoryEvent['e']> = Extract<HistoryEvent, { readonly e: E }>;
+
+export interface Damage {
+  readonly name: string;
+  /** What must find it. */
+  readonly check: CheckName;
+  /** The damaged copy; `undefined` if the run had nothing to damage in this way. */
+  readonly make: (events: readonly HistoryEvent[]) => readonly HistoryEvent[] | undefined;
+}
+
+function find<E extends HistoryEvent['e']>(
+  events: readonly HistoryEvent[],
+  e: E,
+  fits: (event: EventOf<E>) => boolean = () => true,
+): EventOf<E> | undefined {
+  return events.find((event) => event.e === e && fits(event as EventOf<E>)) as
+    | EventOf<E>
+    | undefined;
+}
+
+/** A copy in which one event is changed. */
+function changed<E extends HistoryEvent>(
+  events: readonly HistoryEvent[],
+  one: E | undefined,
+  change: Partial<E>,
+): readonly HistoryEvent[] | undefined {
+  if (one === undefined) return undefined;
+  return events.map((event) => (event === one ? { ...event, ...change } : event));
+}
+
+export const DAMAGES: readonly Damage[] = [
+  {
+    name: 'a latch that was not counted down',
+    check: 'latch',
+    make: (events) => {
+      const passed = find(events, 'passed', ({ index }) => index === undefined);
+      if (passed === undefined) return undefined;
+      return events.filter((event) => event.e !== 'count' || event.k !== passed.k);
+    },
+  },
+  {
+    name: 'a party of a barrier with the index of another',
+    check: 'barrier',
+    make: (events) => {
+      const one = find(events, 'passed', ({ index }) => index === 0);
+      const generation = one?.generation ?? -1;
+      const other = find(
+        events,
+        'passed',
+        (each) => each.generation === generation && each !== one,
+      );
+      return changed(events, other, { index: 0 });
+    },
+  },
+  {
+    name: 'a slot that runs twice',
+    check: 'slot',
+    make: (events) => {
+      const one = find(events, 'run');
+      const other = find(events, 'run', ({ slot }) => slot !== one?.slot);
+      return one === undefined ? undefined : changed(events, other, { slot: one.slot });
+    },
+  },
+  {
+    name: 'signals that woke no wait',
+    check: 'signal',
+    make: (events) => {
+      const one = find(events, 'signalled', ({ count }) => count === 1);
+      return changed(events, one, { count: 100 });
+    },
+  },
+  {
+    name: 'a reader that was a writer',
+    check: 'exclusion',
+    make: (events) => overlapOf(events, ({ weight, capacity }) => weight === 1 && capacity > 100),
+  },
+  {
+    name: 'a semaphore of fewer permits',
+    check: 'exclusion',
+    make: (events) => {
+      const shared = overlapOf(events, ({ capacity }) => capacity > 1 && capacity < 100);
+      return shared?.filter(({ e }) => e !== 'resize');
+    },
+  },
+  {
+    name: 'two owners with one lease',
+    check: 'exclusion',
+    make: (events) => overlapOf(events, ({ owner }) => owner !== undefined),
+  },
+];
+
+/**
+ * A copy in which each of two that hold at once takes all there is, and none of them for an owner;
+ * of those whose ask fits.
+ */
+function overlapOf(
+  events: readonly HistoryEvent[],
+  fits: (ask: EventOf<'ask'>) => boolean,
+): readonly HistoryEvent[] | undefined {
+  const open = new Map<string, EventOf<'ask'>>();
+  const asks = new Map<string, EventOf<'ask'>>();
+  for (const event of events) {
+    if (event.e === 'ask' && fits(event)) asks.set(event.a, event);
+    else if (event.e === 'grant' && event.held !== false && asks.has(event.a)) {
+      const ask = asks.get(event.a) as EventOf<'ask'>;
+      const heldLater = ({ a }: EventOf<'ask'>): boolean =>
+        events.some((later) => later.e === 'hold' && later.a === a && later.t > event.t);
+      const [other] = [...open.values()].filter((each) => each.k === ask.k && heldLater(each));
+      if (other !== undefined) return alone(events, [ask, other]);
+      open.set(event.a, ask);
+    } else if (event.e === 'release' || event.e === 'lost') open.delete(event.a);
+  }
+  return undefined;
+}
+
+function alone(
+  events: readonly HistoryEvent[],
+  asks: readonly HistoryEvent[],
+): readonly HistoryEvent[] {
+  return events.map((event) => {
+    if (event.e !== 'ask' || !asks.includes(event)) return event;
+    const { owner: _, ...rest } = event;
+    return { ...rest, weight: event.capacity };
+  });
+}
