@@ -48,6 +48,8 @@ export interface Begin {
   readonly slack?: number;
   /** Longest time in ms that a message takes where nothing is broken. Default 0. */
   readonly delay?: number;
+  /** Ms after a fault in which a waiter may still lose its turn. */
+  readonly felt?: number;
   /** Ms for which what was given up unanswered may still hold or wait in the store. */
   readonly grace?: number;
   readonly seed?: number | string;

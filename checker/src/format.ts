@@ -45,7 +45,13 @@ const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
       requestTimeout: MAYBE_TIME,
       retention: MAYBE_TIME,
     },
-    ...{ grace: MAYBE_TIME, settle: MAYBE_TIME, slack: MAYBE_TIME, delay: MAYBE_TIME },
+    ...{
+      grace: MAYBE_TIME,
+      felt: MAYBE_TIME,
+      settle: MAYBE_TIME,
+      slack: MAYBE_TIME,
+      delay: MAYBE_TIME,
+    },
   },
   ask: {
     ...{ ...ATTEMPT, weight: POSITIVE, capacity: POSITIVE, fair: FLAG },

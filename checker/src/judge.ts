@@ -59,6 +59,7 @@ export interface Settings {
   readonly slack: number;
   readonly delay: number;
   readonly grace: number;
+  readonly felt: number;
   readonly settle?: number;
 }
 
@@ -240,5 +241,6 @@ function complete(given: Begin): Settings {
   const known = { ...DEFAULTS, slack: SLACK_MS, delay: 0, ...given };
   const { ttl, claimWindow, requestTimeout, slack } = known;
   // a withdrawal is repeated for a ttl and a request's time, and what it does not reach expires
-  return { grace: 2 * (ttl + requestTimeout) + claimWindow + slack, ...known };
+  const grace = 2 * (ttl + requestTimeout) + claimWindow + slack;
+  return { grace, felt: requestTimeout + claimWindow + slack, ...known };
 }

@@ -47,6 +47,7 @@ function wordsFor(event: HistoryEvent): string | undefined {
   if (e === 'woken') return `waits at a condition, ${event.signalled ?? 'failed'}`;
   if (e === 'signalled') return event.count === 0 ? 'signals without a wait' : 'signals';
   if (e === 'run') return 'runs of a slot';
+  if (e === 'queued') return 'waiters seen in a queue, after the faults';
   if (e === 'counted') return 'counts of a latch';
   if (e === 'passed') return `passages of a ${event.index === undefined ? 'latch' : 'barrier'}`;
   if (e === 'stopped') return `latch and barrier, ${event.code}`;

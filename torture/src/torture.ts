@@ -28,6 +28,7 @@ import { processFaults } from './faults/processes.js';
 import { serverFaults } from './faults/server.js';
 import { sequence } from './schedule.js';
 import { HAND_OFFS, LOCKS, OPTIONS, type PLANTED, TTLS } from './settings.js';
+import { quiet } from './queues.js';
 import { makeStage, note, type Stage } from './stage.js';
 
 export interface Parameters {
@@ -64,6 +65,11 @@ export interface Outcome {
 
 /** What a busy machine may add to a bound of the checker's. */
 const SLACK_MS = 30_000;
+/** After a fault, when all processes have recovered, until no waiter loses its turn by it. */
+const FELT_MS = 4000;
+/** In a long run, work goes on for so long without faults, and the order of queues is judged. */
+const QUIET_MS = 14_000;
+const QUIET_FROM_S = 30;
 const SEQUENCES_OF_PROCESSES = 2;
 const LOOK_EVERY_MS = 1000;
 const SETTLED_MS = 2000;
@@ -81,7 +87,8 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
   try {
     const localHandOffs = Math.max(...HAND_OFFS);
     const ttl = Math.max(...TTLS);
-    note(stage, { e: 'begin', ...OPTIONS, ttl, localHandOffs, seed, slack: SLACK_MS });
+    const bounds = { slack: SLACK_MS, felt: FELT_MS };
+    note(stage, { e: 'begin', ...OPTIONS, ttl, localHandOffs, seed, ...bounds });
     await cast.start();
     const scene = new Scene(stage, cast, seconds * 1000);
     const faults = processFaults(stage.lanes.some(({ wire }) => wire !== undefined));
@@ -93,8 +100,9 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
     const found = hunt ? lookOut(scene, folder) : undefined;
     await Promise.all(sequences);
     const foundAfter = await found;
-    note(stage, { e: 'calm' });
     await cast.recover();
+    note(stage, { e: 'calm' });
+    if (!hunt && seconds >= QUIET_FROM_S) await quiet(stage, QUIET_MS);
     await cast.finish();
     await look(stage);
     note(stage, { e: 'end' });

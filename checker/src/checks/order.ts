@@ -13,10 +13,10 @@
  *
  * Excused where the attempt may have lost its turn, and got its place back: a fault or a forced
  * release came during the wait, its process stood still for a good part of a claim window, or
- * messages take as long as that. A fault is felt for a request's time,
- * a claim window and `slack` longer. A hold that joins its owner's lease overtakes nobody, nor does
- * who came back from a condition. Attempts that gave up are not judged: whether they were granted
- * is not known.
+ * messages take as long as that. A fault is felt for `felt` longer: by default a request's time, a
+ * claim window and `slack`. A hold that joins its owner's lease overtakes nobody, nor does who came
+ * back from a condition. Attempts that gave up are not judged: whether they were granted is not
+ * known.
  */
 import type { Attempt } from '../attempts.js';
 import type { Check, Context, Observer } from '../judge.js';
@@ -125,7 +125,7 @@ class Order implements Observer {
   #mayLoseItsTurn({ ask: { t, p, k } }: Attempt): boolean {
     const { begin, faultT } = this.#context;
     const never = Number.NEGATIVE_INFINITY;
-    const aftermath = faultT + begin.requestTimeout + begin.claimWindow + begin.slack;
+    const aftermath = faultT + begin.felt;
     const last = Math.max(aftermath, this.#stalls.get(p) ?? never, this.#forced.get(k) ?? never);
     return last >= t || 2 * begin.delay > PART * begin.claimWindow;
   }

@@ -17,7 +17,8 @@ export async function mutex(play: Play, random: Random): Promise<void> {
   const limits = tries ? { wait: 0 } : play.limits(random);
   const { wait } = limits;
   const held = new Held(play, { k, fair, ...(wait === undefined ? {} : { wait }) });
-  const acquiring = tries ? one.tryAcquire() : one.acquire(limits);
+  const options = { ...limits, label: held.a };
+  const acquiring = tries ? one.tryAcquire() : one.acquire(options);
   if (await held.granted(acquiring.then(seen))) await held.section(random);
   if (held.lease === undefined) return;
   const outcome = await held.release();

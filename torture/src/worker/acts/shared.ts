@@ -17,10 +17,12 @@ export async function rwLock(play: Play, random: Random): Promise<void> {
   const more = wait === undefined ? {} : { wait };
   const held = new Held(play, { k: RW, fair: terms.fair, weight, capacity: WRITER, ...more });
   let lease: RwLease | undefined;
-  const acquiring = (writes ? lock.write : lock.read).acquire(limits).then((granted) => {
-    lease = granted;
-    return seen(granted);
-  });
+  const acquiring = (writes ? lock.write : lock.read)
+    .acquire({ ...limits, label: held.a })
+    .then((granted) => {
+      lease = granted;
+      return seen(granted);
+    });
   if (await held.granted(acquiring)) {
     await held.section(random);
     if (lease !== undefined && random() < 0.4) await changeSides(held, lease, random);
@@ -55,7 +57,7 @@ export async function semaphore(play: Play, random: Random): Promise<void> {
   const { wait } = limits;
   const more = wait === undefined ? {} : { wait };
   const held = new Held(play, { k: SEMAPHORE, fair: terms.fair, weight, capacity, ...more });
-  const acquiring = one.acquire(weight, limits).catch((error: unknown) => {
+  const acquiring = one.acquire(weight, { ...limits, label: held.a }).catch((error: unknown) => {
     // others have agreed on another number
     if (isHoldfastError(error, 'HOLDFAST_MISMATCH')) play.permits = pick(random, PERMITS);
     throw error;
