@@ -22,6 +22,7 @@ import { Room } from './waiting/room.js';
 import type { Sleeper } from './waiting/sleeper.js';
 import type { Wanted } from './waiting/waiter.js';
 import { withdrawal } from './waiting/withdrawal.js';
+import { quote } from './text.js';
 
 /** Labels whose text for the store is remembered. */
 const LABELS_MAX = 100;
@@ -260,7 +261,7 @@ function outcome(key: string, returned: Returned | undefined): ReleaseOutcome {
       // we held it when we asked, so an earlier try that was not answered has freed it
       return returned.repeated ? 'freed' : 'lost';
     case undefined: {
-      const message = `Holdfast: no answer to the release of "${key}"; it is tried further`;
+      const message = `Holdfast: no answer to the release of ${quote(key)}; it is tried further`;
       throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
     }
   }

@@ -4,6 +4,7 @@
  * Refusal is a value (`tryAcquire` resolves to `null`), failure is an error, and uncertainty has a
  * code of its own.
  */
+import { escaped, quote } from './text.js';
 
 /**
  * What went wrong:
@@ -61,7 +62,7 @@ export class HoldfastError extends Error {
     message: string,
     about: { key?: string; option?: string; cause?: unknown } = {},
   ) {
-    super(message, about.cause === undefined ? undefined : { cause: about.cause });
+    super(escaped(message), about.cause === undefined ? undefined : { cause: about.cause });
     this.name = 'HoldfastError';
     this.code = code;
     this.key = about.key;
@@ -82,13 +83,16 @@ export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error
 
 /** A bad argument: names the option, and says what was expected and what came. */
 export function badOption(option: string, expected: string, got: unknown): HoldfastError {
-  const message = `Holdfast: option "${option}" must be ${expected}, not ${show(got)}`;
+  const message = `Holdfast: option ${quote(option)} must be ${expected}, not ${show(got)}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
 
+/** Characters of a bad value that are shown. */
+const SHOWN_MAX = 40;
+
 function show(value: unknown): string {
   if (typeof value === 'string') {
-    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+    return quote(value, SHOWN_MAX);
   }
   if (typeof value === 'object' && value !== null) {
     return Array.isArray(value) ? 'an array' : 'an object';

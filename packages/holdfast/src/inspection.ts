@@ -9,9 +9,10 @@ import type {
   ReplyTo,
   WaiterView,
 } from './engine/types.js';
-import { HoldfastError } from './errors.js';
-import type { StoreFailure } from './store/port.js';
+import { HoldfastError, type HoldfastErrorCode } from './errors.js';
+import { StoreFailure } from './store/port.js';
 import * as failures from './waiting/failures.js';
+import { quote } from './text.js';
 
 /** Who holds or waits, as it said of itself. */
 export interface Party {
@@ -105,7 +106,7 @@ export async function inspect(
 export async function* list(core: Core, pattern: string): AsyncGenerator<LockInfo> {
   const seen = new Set<string>();
   let batch: string[] = [];
-  for await (const key of core.store.keys(pattern)) {
+  for await (const key of keysOf(core, pattern)) {
     if (seen.has(key)) continue;
     seen.add(key);
     batch.push(key);
@@ -114,6 +115,14 @@ export async function* list(core: Core, pattern: string): AsyncGenerator<LockInf
     batch = [];
   }
   yield* inspectAll(core, batch);
+}
+
+async function* keysOf({ store }: Core, pattern: string): AsyncGenerator<string> {
+  try {
+    yield* store.keys(pattern);
+  } catch (error) {
+    throw errorOf(error, pattern, 'HOLDFAST_UNREACHABLE');
+  }
 }
 
 /** Ends leases of a key without their holders' consent; resolves to how many. */
@@ -143,12 +152,15 @@ export async function ask<C extends Command>(
   try {
     return await core.requests.send(command);
   } catch (error) {
-    const failure = error as StoreFailure;
-    const { key } = command;
-    if (failure.answered) throw failures.refusedByServer(key, failure);
-    const message = `Holdfast: the store did not answer for "${key}": ${failure.message}`;
-    throw new HoldfastError(unanswered, message, { key, cause: failure });
+    throw errorOf(error, command.key, unanswered);
   }
+}
+
+function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): unknown {
+  if (!(error instanceof StoreFailure)) return error;
+  if (error.answered) return failures.refusedByServer(key, error);
+  const message = `Holdfast: the store did not answer for ${quote(key)}: ${error.message}`;
+  return new HoldfastError(unanswered, message, { key, cause: error });
 }
 
 function info(key: string, reply: InspectReply): LockInfo | null {

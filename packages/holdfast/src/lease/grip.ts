@@ -12,6 +12,7 @@
 import type { Clock } from '../clock.js';
 import { HoldfastError } from '../errors.js';
 import type { Terms } from '../options.js';
+import { quote } from '../text.js';
 
 export type GripState = 'held' | 'released' | 'lost';
 
@@ -208,7 +209,7 @@ export class Grip {
 
   lossError(): HoldfastError {
     const why = LOSS[this.reason ?? 'expired'];
-    const message = `Holdfast: the lease of "${this.key}" was lost: ${why}`;
+    const message = `Holdfast: the lease of ${quote(this.key)} was lost: ${why}`;
     return new HoldfastError('HOLDFAST_LOST', message, { key: this.key });
   }
 }

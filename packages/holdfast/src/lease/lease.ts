@@ -4,6 +4,7 @@ import { HoldfastError } from '../errors.js';
 import { duration } from '../options.js';
 import type { Grip } from './grip.js';
 import type { Keeper } from './keeper.js';
+import { quote } from '../text.js';
 
 /**
  * What a release found:
@@ -139,7 +140,7 @@ export class Lease implements AsyncDisposable {
       const status = await keeper.renew(grip, ms * 1.02 + 10);
       if (status === 'absent' && grip.confirmed) keeper.lose(grip, 'gone');
     } catch (cause) {
-      const message = `Holdfast: no answer to the extension of "${grip.key}"`;
+      const message = `Holdfast: no answer to the extension of ${quote(grip.key)}`;
       throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: grip.key, cause });
     }
     if (!this.held) throw this.#notHeld();
@@ -226,11 +227,11 @@ export class Lease implements AsyncDisposable {
   #notHeld(): HoldfastError {
     const grip = this.#grip;
     if (this.#away !== undefined) {
-      const message = `Holdfast: the lease of "${grip.key}" is given up at a condition`;
+      const message = `Holdfast: the lease of ${quote(grip.key)} is given up at a condition`;
       return new HoldfastError('HOLDFAST_LOST', message, { key: grip.key });
     }
     if (grip.state === 'released') {
-      const message = `Holdfast: the lease of "${grip.key}" was released`;
+      const message = `Holdfast: the lease of ${quote(grip.key)} was released`;
       return new HoldfastError('HOLDFAST_LOST', message, { key: grip.key });
     }
     return grip.lossError();

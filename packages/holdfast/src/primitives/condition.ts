@@ -13,6 +13,7 @@ import { duration, known } from '../options.js';
 import * as failures from '../waiting/failures.js';
 import type { Sleeper } from '../waiting/sleeper.js';
 import { wakeUp } from './wake-up.js';
+import { quote } from '../text.js';
 
 /** What waiting at a condition may say. */
 export interface AwaitOptions {
@@ -154,7 +155,7 @@ export class Condition {
   /** The lease must be one of this mutex, and held. */
   #check(lease: Lease): void {
     const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(this.#core);
-    if (!own) throw badOption('lease', `a lease of the mutex "${this.key}"`, lease);
+    if (!own) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);
     lease.assertHeld();
   }
 

@@ -22,6 +22,7 @@ import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../options.js';
 import * as failures from '../waiting/failures.js';
 import { type Face, quietly } from './face.js';
+import { quote } from '../text.js';
 
 /** After a refusal this many are asked for at once, and twice as many each time all are granted. */
 const PROBE_MIN = 16;
@@ -198,7 +199,7 @@ export class Gathering {
     const key = this.#next;
     const message =
       `Holdfast: ${length} keys were not granted within ${this.#bounds.wait} ms; ` +
-      `"${key}" was waited for, with ${this.#leases.length} of them held`;
+      `${quote(key)} was waited for, with ${this.#leases.length} of them held`;
     return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
   }
 }

@@ -15,6 +15,7 @@ import { drift, type Grip } from '../lease/grip.js';
 import { Lease, type ReleaseOutcome } from '../lease/lease.js';
 import { quietly } from './face.js';
 import { Pause } from './pause.js';
+import { quote } from '../text.js';
 
 /** Pause between two tries when the store does not answer. */
 const RETRY_MS = 20;
@@ -86,7 +87,7 @@ export class KeptLease extends Lease {
       }
     }
     if (failure === undefined) throw grip.lossError();
-    const message = `Holdfast: no answer to the extension of "${grip.key}"; nothing was run`;
+    const message = `Holdfast: no answer to the extension of ${quote(grip.key)}; nothing was run`;
     throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: grip.key, cause: failure });
   }
 }

@@ -13,6 +13,7 @@ import type { Core } from '../core.js';
 import { HoldfastError } from '../errors.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { quietly } from './face.js';
+import { quote } from '../text.js';
 
 /**
  * The office of a leader, from election to the end of the term.
@@ -121,6 +122,6 @@ export class Leadership implements AsyncDisposable {
 }
 
 function closing(key: string): HoldfastError {
-  const message = `Holdfast: this instance is being closed, the term of "${key}" is over`;
+  const message = `Holdfast: this instance is being closed, the term of ${quote(key)} is over`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });
 }

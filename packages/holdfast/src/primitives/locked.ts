@@ -13,6 +13,7 @@ import type { AcquireOptions } from '../options.js';
 import { keyTemplate } from './key-template.js';
 import type { MutexOptions } from './mutex.js';
 import { innermost, under } from './surrounding.js';
+import { quote } from '../text.js';
 
 /** What a locked method may say: of its lock, and of its waiting. */
 export interface LockedOptions extends MutexOptions, AcquireOptions {}
@@ -101,7 +102,7 @@ export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefin
 export function assertLocked(key: string, holdfast?: Holdfast): Lease {
   const lease = currentLease(key, holdfast);
   if (lease === undefined) {
-    const message = `Holdfast: this code must run under the lock of "${key}", and does not`;
+    const message = `Holdfast: this code must run under the lock of ${quote(key)}, and does not`;
     throw new HoldfastError('HOLDFAST_NOT_HELD', message, { key });
   }
   lease.assertHeld();

@@ -19,6 +19,7 @@ import { badOption, HoldfastError, isHoldfastError } from '../errors.js';
 import { ask } from '../inspection.js';
 import { type AcquireOptions, checkKey, checkOwner, resolveTerms } from '../options.js';
 import * as failures from '../waiting/failures.js';
+import { quote } from '../text.js';
 
 /** Holds that are looked at to choose one of; an owner may have more. */
 const SHOWN = 20;
@@ -182,7 +183,8 @@ export class OwnerCalls {
   }
 
   #crowded(key: string): HoldfastError {
-    const message = `Holdfast: the holds of "${key}" changed ${TRIES} times while one was chosen`;
+    const what = `the holds of ${quote(key)} changed ${TRIES} times`;
+    const message = `Holdfast: ${what} while one was chosen`;
     return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
   }
 }

@@ -13,6 +13,7 @@ import { HoldfastError, isHoldfastError } from '../errors.js';
 import { ask } from '../inspection.js';
 import type { Grip } from '../lease/grip.js';
 import { Lease } from '../lease/lease.js';
+import { quote } from '../text.js';
 
 /** Permits of a read-write lock: one for each reader, all of them for a writer. */
 export const READER = 1;
@@ -64,7 +65,8 @@ export class RwLease extends Lease {
       this.#mode = 'read';
       if (await this.#change('read')) return;
       this.#mode = before;
-      const message = `Holdfast: "${this.key}" is held more than once by its owner: not downgraded`;
+      const why = 'is held more than once by its owner: not downgraded';
+      const message = `Holdfast: ${quote(this.key)} ${why}`;
       throw new HoldfastError('HOLDFAST_REFUSED', message, { key: this.key });
     });
   }

@@ -12,6 +12,7 @@ import type { Grip } from '../lease/grip.js';
 import { StoreFailure } from '../store/port.js';
 import * as failures from '../waiting/failures.js';
 import { Pause } from './pause.js';
+import { quote } from '../text.js';
 
 const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 200;
@@ -67,6 +68,6 @@ async function send(
     await new Pause(clock).for(Math.min(again, RETRY_MS_MAX));
   }
   if (cause === undefined) throw grip.lossError();
-  const message = `Holdfast: no answer to a signal at a condition of "${key}"`;
+  const message = `Holdfast: no answer to a signal at a condition of ${quote(key)}`;
   throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
 }

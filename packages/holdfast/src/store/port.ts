@@ -5,7 +5,9 @@
  * A store executes commands and delivers pushes; it neither waits, nor renews, nor retries. What
  * one turn of the event loop collected comes as one batch.
  */
+import { cleanCause } from '../clean-cause.js';
 import type { Command, Push, Reply } from '../engine/types.js';
+import { printable } from '../text.js';
 
 /** Somebody in this process who is told of pushes. No method may throw. */
 export interface WakeListener {
@@ -43,7 +45,7 @@ export interface Store {
   keys(pattern: string): AsyncIterable<string>;
 }
 
-/** Why a store could not answer. */
+/** Why a store could not answer. Its cause is a copy, without what a client keeps there. */
 export class StoreFailure extends Error {
   /**
    * True if the store answered, and the answer was an error. False: it could not be asked, or did
@@ -51,7 +53,7 @@ export class StoreFailure extends Error {
    */
   readonly answered: boolean;
   constructor(message: string, answered: boolean, cause: unknown) {
-    super(message, { cause });
+    super(printable(message), { cause: cleanCause(cause) });
     this.name = 'StoreFailure';
     this.answered = answered;
   }

@@ -2,6 +2,7 @@
 import type { Conflict, Crowded, Full, Mismatch } from '../engine/types.js';
 import { HoldfastError } from '../errors.js';
 import type { StoreFailure } from '../store/port.js';
+import { quote } from '../text.js';
 
 /** What was asked for. */
 interface Asked {
@@ -22,12 +23,12 @@ export function mayPass(failure: StoreFailure): boolean {
 }
 
 export function timedOut(key: string, wait: number): HoldfastError {
-  const message = `Holdfast: "${key}" was not granted within ${wait} ms`;
+  const message = `Holdfast: ${quote(key)} was not granted within ${wait} ms`;
   return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
 }
 
 export function aborted(key: string, cause: unknown): HoldfastError {
-  const message = `Holdfast: waiting for "${key}" was aborted`;
+  const message = `Holdfast: waiting for ${quote(key)} was aborted`;
   return new HoldfastError('HOLDFAST_ABORTED', message, { key, cause });
 }
 
@@ -35,7 +36,7 @@ export function aborted(key: string, cause: unknown): HoldfastError {
 export function refused(wanted: Asked, reply: Refusal): HoldfastError {
   if (reply.status === 'mismatch') return mismatch(wanted, reply.capacity);
   const { key } = wanted;
-  const message = `Holdfast: "${key}" was refused: ${reasonOf(wanted, reply)}`;
+  const message = `Holdfast: ${quote(key)} was refused: ${reasonOf(wanted, reply)}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
 }
 
@@ -56,35 +57,36 @@ export function mismatch(
   agreed: number,
 ): HoldfastError {
   const own =
-    option === undefined ? `${capacity} was asked for` : `"${option}" is ${capacity} here`;
-  const message = `Holdfast: "${key}" is in use with the capacity ${agreed}, and ${own}`;
+    option === undefined ? `${capacity} was asked for` : `${quote(option)} is ${capacity} here`;
+  const message = `Holdfast: ${quote(key)} is in use with the capacity ${agreed}, and ${own}`;
   return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
 }
 
 export function releasedAsleep(key: string): HoldfastError {
-  const message = `Holdfast: the lease of "${key}" was released while it waited at a condition`;
+  const when = 'while it waited at a condition';
+  const message = `Holdfast: the lease of ${quote(key)} was released ${when}`;
   return new HoldfastError('HOLDFAST_LOST', message, { key });
 }
 
 export function shared(key: string, holds: number): HoldfastError {
   const message =
-    `Holdfast: "${key}" cannot be given up to wait at a condition: ` +
+    `Holdfast: ${quote(key)} cannot be given up to wait at a condition: ` +
     `its owner holds it ${holds} times, or others may hold it too`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
 }
 
 export function refusedByServer(key: string, cause: StoreFailure): HoldfastError {
-  const message = `Holdfast: "${key}" was refused by the server: ${cause.message}`;
+  const message = `Holdfast: ${quote(key)} was refused by the server: ${cause.message}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });
 }
 
 export function unreachable(key: string, cause: unknown): HoldfastError {
   const why = cause instanceof Error ? `: ${cause.message}` : '';
-  const message = `Holdfast: the store did not answer for "${key}"${why}`;
+  const message = `Holdfast: the store did not answer for ${quote(key)}${why}`;
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause });
 }
 
 export function closed(key: string): HoldfastError {
-  const message = `Holdfast: this instance was closed, "${key}" was not acquired`;
+  const message = `Holdfast: this instance was closed, ${quote(key)} was not acquired`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });
 }

@@ -3,6 +3,7 @@ import type { BreakReason, GateKind, GateOther } from '../engine/types.js';
 import { HoldfastError } from '../errors.js';
 import { unreachable } from './failures.js';
 import type { GateWaiter } from './gate-waiter.js';
+import { quote } from '../text.js';
 
 const WHY: Record<GateKind, Record<BreakReason | '', string>> = {
   latch: {
@@ -20,13 +21,13 @@ const WHY: Record<GateKind, Record<BreakReason | '', string>> = {
 };
 
 export function broken(kind: GateKind, key: string, reason: BreakReason | ''): HoldfastError {
-  const message = `Holdfast: the ${kind} "${key}" is broken: ${WHY[kind][reason]}`;
+  const message = `Holdfast: the ${kind} ${quote(key)} is broken: ${WHY[kind][reason]}`;
   return new HoldfastError('HOLDFAST_BROKEN', message, { key });
 }
 
 export function otherGate(key: string, reply: GateOther): HoldfastError {
   const what = reply.kind === 'latch' ? 'a latch with the count' : 'a barrier with parties:';
-  const message = `Holdfast: "${key}" was refused: it is in use as ${what} ${reply.count}`;
+  const message = `Holdfast: ${quote(key)} was refused: it is in use as ${what} ${reply.count}`;
   const option = reply.kind === 'latch' ? 'count' : 'parties';
   return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
 }
@@ -38,16 +39,16 @@ export function endOfWait({ subject, trouble, wish }: GateWaiter): HoldfastError
 }
 
 function notOpened(key: string, wait: number): HoldfastError {
-  const message = `Holdfast: "${key}" did not open within ${wait} ms`;
+  const message = `Holdfast: ${quote(key)} did not open within ${wait} ms`;
   return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
 }
 
 export function mayHaveCounted(key: string, cause: unknown): HoldfastError {
-  const message = `Holdfast: no answer from "${key}": it may have counted`;
+  const message = `Holdfast: no answer from ${quote(key)}: it may have counted`;
   return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
 }
 
 export function gateClosed(key: string): HoldfastError {
-  const message = `Holdfast: this instance was closed, "${key}" is waited for no longer`;
+  const message = `Holdfast: this instance was closed, ${quote(key)} is waited for no longer`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });
 }

@@ -16,7 +16,7 @@ interface Layer {
 const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
   { files: /^clients\//, only: /^clients\// },
-  { files: /^store\/port\.ts$/, only: /^engine\// },
+  { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause)\.ts$)/ },
   { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|(port|glob)\.ts$)|clock\.ts$)/ },
   { files: /^store\/redis\//, never: /^(store\/memory|primitives|waiting)\// },
   {

@@ -6,7 +6,7 @@
  * command is idempotent by id. Pushes come over one channel, on a connection of its own that is
  * opened when somebody first waits.
  */
-import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-types.js';
 import type { Command, Reply } from '../../engine/types.js';
 import { Glob } from '../glob.js';
@@ -86,13 +86,21 @@ export class RedisStore implements Store {
     const glob = new Glob(pattern);
     let cursor = '0';
     do {
-      const page = await this.#client.scan(cursor, match, SCAN_COUNT);
+      const page = await this.#scan(cursor, match);
       cursor = page.cursor;
       for (const name of page.keys) {
         const key = keyOf(this.#client.keyPrefix + this.#prefix, name);
         if (key !== undefined && glob.matches(key)) yield key;
       }
     } while (cursor !== '0');
+  }
+
+  async #scan(cursor: string, match: string): Promise<ScanPage> {
+    try {
+      return await this.#client.scan(cursor, match, SCAN_COUNT);
+    } catch (error) {
+      throw this.#failure(error);
+    }
   }
 
   #failure(error: unknown): StoreFailure {

@@ -1,0 +1,38 @@
+/**
+ * Copies of errors of others, for the `cause` of ours. A client keeps the command and its arguments
+ * with its errors, the password of a login among them; a copy has the name, the message, the code
+ * and the stack, and nothing else.
+ */
+import { escaped, printable } from './text.js';
+
+/** Causes of causes that are copied. */
+const DEPTH = 4;
+const STACK_MAX = 4000;
+
+/** A copy without arguments; anything that is not an error becomes one. `undefined` stays. */
+export function cleanCause(cause: unknown, depth: number = DEPTH): Error | undefined {
+  if (cause === undefined || depth === 0) return undefined;
+  if (!(cause instanceof Error)) {
+    return new Error(
+      typeof cause === 'string' ? printable(cause) : `not an error: ${typeof cause}`,
+    );
+  }
+  const { code } = cause as { code?: unknown };
+  const inner = cleanCause(cause.cause, depth - 1);
+  const copy = new Error(printable(cause.message), inner && { cause: inner });
+  define(copy, 'name', printable(cause.name));
+  define(copy, 'stack', stackOf(cause, copy));
+  if (typeof code === 'string' || typeof code === 'number') Object.assign(copy, { code });
+  return copy;
+}
+
+/** The places of the original, below the name and the message of the copy. */
+function stackOf(original: Error, { name, message }: Error): string {
+  const lines = (original.stack ?? '').slice(0, STACK_MAX).split('\n');
+  const places = lines.filter((line) => /^\s+at /u.test(line)).map(escaped);
+  return [`${name}: ${message}`, ...places].join('\n');
+}
+
+function define(error: Error, name: string, value: string): void {
+  Object.defineProperty(error, name, { value, writable: true, configurable: true });
+}

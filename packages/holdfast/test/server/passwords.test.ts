@@ -1,0 +1,71 @@
+/** No error tells the password of the client, whatever is wrong with it. */
+import { inspect } from 'node:util';
+import { type Server, startServer } from 'holdfast-testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Holdfast } from '../../src/index.js';
+import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
+
+const WRONG = 'wr0ng-p4ssword';
+const OPTIONS = { requestTimeout: 300, unreachableAfter: 600 };
+
+/** What each call rejects with, as a log would show it in full. */
+async function shown(calls: readonly (() => Promise<unknown>)[]): Promise<string[]> {
+  return Promise.all(
+    calls.map(async (call) => {
+      const error = await call().then(
+        (value) => expect.fail(`resolved to ${String(value)}`),
+        (reason: unknown) => reason,
+      );
+      expect(error).toMatchObject({ name: 'HoldfastError' });
+      return inspect(error, { depth: 20, showHidden: true, getters: true });
+    }),
+  );
+}
+
+const calls = (holdfast: Holdfast): (() => Promise<unknown>)[] => [
+  () => holdfast.mutex('k').acquire({ wait: 5000 }),
+  () => holdfast.mutex('k').tryAcquire(),
+  () => holdfast.inspect('k'),
+  () => holdfast.forceRelease('k'),
+  () => holdfast.list().next(),
+  () => holdfast.latch('l', { count: 1 }).await(),
+  () => holdfast.barrier('b', { parties: 1 }).waiting(),
+  () => holdfast.semaphore('s', { permits: 2 }).acquire(1, { wait: 100 }),
+];
+
+describe.each(SERVERS)('%s', (name) => {
+  let server: Server;
+  const made = new Made();
+
+  beforeAll(async () => {
+    // with an open default user, node-redis goes on as that one after a refused login
+    const users = [
+      'default off',
+      'locks on >right ~holdfast:* &holdfast:* +@all',
+      'weak on >right -@all +info',
+    ];
+    server = await startServer({ server: name, users });
+  });
+  afterEach(() => made.close());
+  afterAll(() => server.stop());
+
+  it.each(CLIENTS)('a wrong password: %s', async (client) => {
+    const { host, port } = server;
+    const where = { host, port, username: 'locks', password: WRONG, offline: true };
+    const holdfast = await made.on(openClient(client, where), OPTIONS);
+    for (const text of await shown(calls(holdfast))) expect(text).not.toContain(WRONG);
+  });
+
+  it.each(CLIENTS)('a user without rights: %s', async (client) => {
+    const { host, port } = server;
+    const where = { host, port, username: 'weak', password: 'right', extra: {} };
+    const holdfast = await made.on(openClient(client, where), OPTIONS);
+    const key = 'a key that is secret';
+    const hidden = [() => holdfast.mutex('k', { label: key }).acquire()];
+    for (const text of await shown([...hidden, ...calls(holdfast)])) {
+      expect(text).toMatch(/HOLDFAST_REFUSED/);
+      expect(text).not.toContain(key);
+      expect(text).not.toMatch(/args:/);
+    }
+  });
+});
