@@ -53,6 +53,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const asked = { id: as, condition, owner, weight, ttl, claim, fair, passes, meta };
     resource.park({ ...asked, channel, token }, now, retention);
   }
+  resource.processes.hear(as, now, wanted.patience);
   if (want === 'signal') return undefined;
   const parked = resource.parking.remove(as);
   if (parked !== undefined) resource.enqueue({ ...parked, ticket: 0 }, now);

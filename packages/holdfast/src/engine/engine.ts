@@ -16,8 +16,9 @@ import { park, signal } from './condition.js';
 import { isGateCommand } from './gate-types.js';
 import { Gates } from './gates.js';
 import { FORCE_LIMIT } from './limits.js';
+import { poll } from './poll.js';
 import { type Holder, NOTHING_SENT, Resource } from './resource.js';
-import { type Addressed, granted, joins, type Outside, serve } from './serve.js';
+import { type Addressed, granted, next, type Outside, rejoin, serve } from './serve.js';
 import type * as T from './types.js';
 import { inspect } from './view.js';
 import { settle } from './wake.js';
@@ -33,7 +34,7 @@ export class Engine {
   readonly #resources = new Map<string, Resource>();
   readonly #receivers: (channel: string) => number;
 
-  /** @param receivers how many listen on a channel at the moment */
+  /** @param receivers how many have subscribed to exactly this channel at the moment */
   constructor(receivers: (channel: string) => number) {
     this.#receivers = receivers;
   }
@@ -127,23 +128,6 @@ function acquire(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acq
   return reply;
 }
 
-/** An acquisition by the owner of a live lease joins that lease, or cannot have what it wants. */
-function rejoin(
-  resource: Resource,
-  wanted: T.Acquire,
-  now: T.Micros,
-): T.Granted | T.Conflict | T.Crowded | undefined {
-  const own = resource.leaseOfOwner(wanted.owner, now);
-  if (own === undefined) return undefined;
-  const signalled = resource.dequeue(wanted.id)?.signalled ?? '';
-  if (!joins(own, wanted)) {
-    if (signalled !== '') resource.owed.push(signalled);
-    if (own.weight < wanted.weight) return { status: 'conflict', now, weight: own.weight };
-    return { status: 'crowded', now, holds: own.holds.size };
-  }
-  return granted(resource.join(own, wanted.id, now, wanted.ttl, signalled), now);
-}
-
 /** A newcomer never takes what the queue is owed: it is granted at once only if nobody waits. */
 function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.AcquireReply {
   const { now } = outside;
@@ -167,6 +151,7 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
   } else {
     resource.enqueue(wanted, now);
   }
+  resource.processes.hear(wanted.id, now, wanted.patience);
   serve(resource, outside, wanted.id);
   const holder = resource.leaseOf(wanted.id, now);
   if (holder !== undefined) return granted(holder, now);
@@ -174,11 +159,6 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
   if (ticket !== undefined) return { status: 'queued', now, ticket, next: next(resource, outside) };
   const own = rejoin(resource, wanted, now);
   return own ?? { status: 'mismatch', now, capacity: resource.capacity };
-}
-
-/** When to ask again at the latest: at the next expiry, or at once if there is more to serve. */
-function next(resource: Resource, { now, more }: Outside): T.Micros {
-  return more ? 0 : resource.next(now);
 }
 
 function release(
@@ -250,28 +230,6 @@ function renew(
   resource.touch(now, retention);
   if (holder === undefined) return { status: 'absent', now, left: 0 };
   return { status: 'renewed', now, left: holder.expires - now };
-}
-
-function poll(
-  resource: Resource | undefined,
-  { ids, retention }: T.Poll,
-  outside: Outside,
-): T.PollReply {
-  const { now } = outside;
-  if (resource === undefined) {
-    return { status: 'polled', now, next: 0, standings: ids.map(() => ({ status: 'absent' })) };
-  }
-  resource.dropExpired(now);
-  serve(resource, outside, '');
-  resource.touch(now, retention);
-  const standings = ids.map((id): T.Standing => {
-    const holder = resource.leaseOf(id, now);
-    if (holder !== undefined) return granted(holder, now);
-    if (resource.waiters.has(id)) return { status: 'queued' };
-    resource.parking.hear(id, now, retention);
-    return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
-  });
-  return { status: 'polled', now, next: next(resource, outside), standings };
 }
 
 function force(

@@ -10,6 +10,7 @@
  * unlike the queue nothing passes over the dead: what nobody asked about for a retention is dropped
  * (I9).
  */
+import type { Processes } from './processes.js';
 import type { Micros } from './types.js';
 
 /** An acquisition that waits for a signal. */
@@ -36,6 +37,11 @@ export class Parking {
   /** Who was not heard of for longest comes first. */
   readonly #parked = new Map<string, Parked>();
   readonly #conditions = new Map<string, Set<string>>();
+  readonly #processes: Processes;
+
+  constructor(processes: Processes) {
+    this.#processes = processes;
+  }
 
   get size(): number {
     return this.#parked.size;
@@ -71,6 +77,7 @@ export class Parking {
 
   add(parked: Parked): void {
     this.#parked.set(parked.id, parked);
+    this.#processes.enter(parked.id);
     const own = this.#conditions.get(parked.condition) ?? new Set();
     this.#conditions.set(parked.condition, own.add(parked.id));
   }
@@ -79,6 +86,7 @@ export class Parking {
     const parked = this.#parked.get(id);
     if (parked === undefined) return undefined;
     this.#parked.delete(id);
+    this.#processes.leave(id);
     const own = this.#conditions.get(parked.condition) as Set<string>;
     own.delete(id);
     if (own.size === 0) this.#conditions.delete(parked.condition);

@@ -16,6 +16,7 @@
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import { type Parked, Parking } from './parking.js';
+import { Processes } from './processes.js';
 import { Ranked } from './ranked.js';
 import type { Acquire, Micros } from './types.js';
 
@@ -82,7 +83,8 @@ export class Resource {
   readonly owners: Map<string, string> = new Map();
   /** Hold of an owner → the id of the owner's lease. */
   readonly holds: Map<string, string> = new Map();
-  readonly parking: Parking = new Parking();
+  readonly processes: Processes = new Processes();
+  readonly parking: Parking = new Parking(this.processes);
   /**
    * Conditions whose signal brought somebody who ended without having acted on it: the next parked
    * waiter gets it. Empty between commands.
@@ -123,7 +125,10 @@ export class Resource {
       const id = this.expiries.at(0);
       if (id === undefined || (this.expiries.score(id) as number) > now) return;
       const holder = this.holders.get(id) as Holder;
-      count += 1 + holder.holds.size;
+      const { since, ttl, expires, holds } = holder;
+      count += 1 + holds.size;
+      // shorter than asked for: its waiter was to claim it, and has not
+      if (expires < since + ttl * 1000) this.processes.lapse(holder.id, since, now);
       this.remove(holder);
     }
   }
@@ -243,6 +248,7 @@ export class Resource {
     const asked = { id, owner, weight, ttl, claim, fair, passes, channel, token, meta };
     this.waiters.set(id, { ...asked, ticket, signalled });
     this.queue.set(id, ticket);
+    this.processes.enter(id);
     if (fair) this.fairWaiting += 1;
   }
 
@@ -251,6 +257,7 @@ export class Resource {
     if (waiter === undefined) return undefined;
     this.waiters.delete(id);
     this.queue.delete(id);
+    this.processes.leave(id);
     if (waiter.fair) this.fairWaiting -= 1;
     return waiter;
   }
@@ -264,5 +271,6 @@ export class Resource {
 
   touch(now: Micros, retention: number): void {
     this.forgetAt = Math.max(now, this.latest) + retention * 1000;
+    this.processes.tidy();
   }
 }

@@ -3,14 +3,15 @@
  *
  * Whoever finds free capacity makes the head of the queue a holder and tells its process, and goes
  * on for as long as the head fits. Strict order: a head that does not fit is waited for, so no
- * large request starves (I4). A waiter whose channel nobody listens to is dead and loses its place
- * (it gets it back with its ticket, should it live after all). A waiter without a channel is
- * granted in turn, and finds it by polling (I5). A waiter that cannot be granted at all (see
- * `hopeless`) loses its place too: it finds that out by polling, asks again, and is told why.
+ * large request starves (I4). A waiter whose channel has no subscriber, or whose process is silent
+ * (see `processes.ts`), is dead and loses its place; if it lives after all, it gets the place back
+ * with its ticket. A waiter without a channel is granted in turn, and finds it by polling (I5). A
+ * waiter that cannot be granted at all (see `hopeless`) loses its place too: it finds that out by
+ * polling, asks again, and is told why.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import type { Holder, Resource, Waiter } from './resource.js';
-import type { Granted, Micros, Push } from './types.js';
+import type { Conflict, Crowded, Granted, Micros, Push } from './types.js';
 import { settle } from './wake.js';
 
 /** A push, and where it goes. */
@@ -22,7 +23,7 @@ export interface Addressed {
 /** What serving needs to know of the world outside the resource. */
 export interface Outside {
   readonly now: Micros;
-  /** How many listen on a channel. */
+  /** How many have subscribed to exactly this channel. */
   receivers(channel: string): number;
   /** Where pushes are collected. */
   readonly pushes: Addressed[];
@@ -43,6 +44,23 @@ function hopeless(resource: Resource, waiter: Waiter, own: Holder | undefined): 
   return own === undefined ? waiter.weight > resource.capacity : !joins(own, waiter);
 }
 
+/** An acquisition by the owner of a live lease joins that lease, or cannot have what it wants. */
+export function rejoin(
+  resource: Resource,
+  wanted: Pick<Waiter, 'id' | 'owner' | 'weight' | 'ttl'>,
+  now: Micros,
+): Granted | Conflict | Crowded | undefined {
+  const own = resource.leaseOfOwner(wanted.owner, now);
+  if (own === undefined) return undefined;
+  const signalled = resource.dequeue(wanted.id)?.signalled ?? '';
+  if (!joins(own, wanted)) {
+    if (signalled !== '') resource.owed.push(signalled);
+    if (own.weight < wanted.weight) return { status: 'conflict', now, weight: own.weight };
+    return { status: 'crowded', now, holds: own.holds.size };
+  }
+  return granted(resource.join(own, wanted.id, now, wanted.ttl, signalled), now);
+}
+
 /**
  * Grants what can be granted, in order. `self` is the asker: its reply tells it, so it gets a full
  * lease and no push.
@@ -57,7 +75,7 @@ export function serve(resource: Resource, outside: Outside, self: string): void 
     const drop = hopeless(resource, waiter, own);
     if (!drop && own === undefined && !resource.fits(waiter.weight)) return;
     resource.dequeue(id);
-    const dead = id !== self && waiter.channel !== '' && outside.receivers(waiter.channel) === 0;
+    const dead = id !== self && isDead(resource, outside, waiter);
     if (drop || dead) {
       if (waiter.signalled !== '') resource.owed.push(waiter.signalled);
       settle(resource, outside);
@@ -66,6 +84,16 @@ export function serve(resource: Resource, outside: Outside, self: string): void 
     deliver(resource, outside, waiter, own, id === self);
   }
   outside.more = resource.queue.size > 0;
+}
+
+function isDead(resource: Resource, outside: Outside, { id, channel }: Waiter): boolean {
+  if (resource.processes.isSilent(id, outside.now)) return true;
+  return channel !== '' && outside.receivers(channel) === 0;
+}
+
+/** When to ask again at the latest: at the next expiry, or at once if there is more to serve. */
+export function next(resource: Resource, { now, more }: Outside): Micros {
+  return more ? 0 : resource.next(now);
 }
 
 /** What a lease looks like to whoever holds it. */

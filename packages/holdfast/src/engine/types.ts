@@ -60,6 +60,11 @@ export interface Acquire {
   /** Longest queue that a newcomer may join. */
   readonly maxQueue: number;
   /**
+   * Ms without a word of this process after which it is taken for dead and its waiters are passed
+   * over; see `processes.ts`.
+   */
+  readonly patience: number;
+  /**
    * How long the resource is remembered after its last use, in ms: the last fence, against a clock
    * that steps back.
    */
@@ -94,11 +99,16 @@ export interface Renew {
   readonly retention: number;
 }
 
-/** Serves the queue if something is due, and says how each of the ids stands. */
+/**
+ * Lets queued ids join their owners' live leases, serves the queue if something is due, and says
+ * how each of the ids stands.
+ */
 export interface Poll {
   readonly op: 'poll';
   readonly key: string;
   readonly ids: readonly string[];
+  /** As in `Acquire`; 0 if this does not ask on behalf of waiters. */
+  readonly patience: number;
   readonly retention: number;
 }
 
@@ -151,6 +161,8 @@ export interface Park {
   readonly token: string;
   /** Most that may be parked. */
   readonly maxParked: number;
+  /** As in `Acquire`. */
+  readonly patience: number;
   /** Also how long a parked waiter is kept that nobody asks about, in ms. */
   readonly retention: number;
   readonly meta: string;

@@ -1,7 +1,7 @@
 /**
  * Waking: parked waiters of a condition go to the end of the queue, in the order in which they
- * parked, and their processes are told. One whose channel nobody listens to is dead, and the signal
- * goes to the next.
+ * parked, and their processes are told. One whose channel has no subscriber, or whose process is
+ * silent, is dead, and the signal goes to the next.
  */
 import { SIGNAL_LIMIT } from './limits.js';
 import type { Resource } from './resource.js';
@@ -23,6 +23,7 @@ export function wake(
     const parked = resource.parking.remove(resource.parking.first(condition) ?? '');
     if (parked === undefined) break;
     const { id, channel } = parked;
+    if (resource.processes.isSilent(id, now)) continue;
     if (channel !== '') {
       if (outside.receivers(channel) === 0) continue;
       pushes.push({ channel, push: { kind: 'signal', id } });

@@ -225,7 +225,8 @@ export class Keeper {
   /** Asks how a doubted lease stands, and changes nothing: it may be one that is not renewed. */
   async #verify(grip: Grip): Promise<void> {
     const { key, id } = grip;
-    const command = { op: 'poll', key, ids: [id], retention: this.#retention } as const;
+    const retention = this.#retention;
+    const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     grip.renewing = true;
     try {
       for (let known = false; !known; ) {

@@ -41,7 +41,13 @@ export class Revocations {
     const { key, id } = grip;
     const { retention } = this.#settings;
     try {
-      const reply = await this.#requests.send({ op: 'poll', key, ids: [id], retention });
+      const reply = await this.#requests.send({
+        op: 'poll',
+        key,
+        ids: [id],
+        patience: 0,
+        retention,
+      });
       if (reply.standings[0]?.status === 'granted') return true;
     } catch {
       await this.#pause();

@@ -16,8 +16,12 @@ import { Sleeper } from './sleeper.js';
 import type { Waiter } from './waiter.js';
 import type { Wake } from './wake.js';
 
-/** Most acquisitions that one poll asks about; those behind them are not next anyway. */
+/** Most acquisitions that one poll asks about; the others are asked about in further polls. */
 const POLL_MAX = 1000;
+/** Poll periods without a word of this process after which the store takes it for dead. */
+const SILENT_PERIODS = 6;
+/** A shorter silence than this says nothing: it may be the way to the store, or a busy process. */
+const PATIENCE_MS_MIN = 250;
 
 /** What a store answers to somebody who asks. */
 export type Answer = AcquireReply | ParkReply;
@@ -97,23 +101,28 @@ export class Asker {
     waiter.pause(this.#clock.after(pause, () => void this.ask(waiter)));
   }
 
-  /** Looks after all waiters of a key: one command, unless some have to ask for themselves. */
-  async poll(line: Line): Promise<void> {
+  /** Looks after all waiters of a key. Those that the store knows with another channel ask anew. */
+  poll(line: Line): void {
     line.plan(Number.POSITIVE_INFINITY, this.period(line.waiters()));
     const polled: Waiter[] = [];
     for (const waiter of line.waiters()) {
-      // an owner's lease is joined by asking; and who is known with another channel must say so
-      const must = waiter.wanted.terms.owner !== '' || waiter.channel !== this.#wake.channel;
-      if (must) void this.ask(waiter);
-      else if (polled.length < POLL_MAX) polled.push(waiter);
+      if (waiter.channel !== this.#wake.channel) void this.ask(waiter);
+      else polled.push(waiter);
     }
-    if (polled.length === 0) return;
+    for (let from = 0; from < polled.length; from += POLL_MAX) {
+      void this.#look(line, polled.slice(from, from + POLL_MAX));
+    }
+  }
+
+  /** Asks how some waiters of a key stand: one command. */
+  async #look(line: Line, polled: readonly Waiter[]): Promise<void> {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, sleep } = this.#parts;
     const { retention } = settings;
+    const patience = this.#patience(line.waiters());
     const sent = sleep.moment();
     try {
-      const reply = await requests.send({ op: 'poll', key: line.key, ids, retention });
+      const reply = await requests.send({ op: 'poll', key: line.key, ids, patience, retention });
       for (const [index, standing] of reply.standings.entries()) {
         this.#hearing.stands(polled[index] as Waiter, standing, sent, reply.now);
       }
@@ -134,6 +143,11 @@ export class Asker {
     let claim = this.#parts.settings.claimWindow;
     for (const { wanted } of waiters) claim = Math.min(claim, wanted.terms.ttl);
     return this.#wake.channel === '' ? claim / 4 : claim;
+  }
+
+  /** How long the store bears the silence of this process. */
+  #patience(waiters: Iterable<Waiter>): number {
+    return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(waiters)));
   }
 
   #command(waiter: Waiter): Acquire {
@@ -159,6 +173,7 @@ export class Asker {
       queue: terms.wait > 0,
       ticket,
       maxQueue: settings.maxQueue,
+      patience: this.#patience([waiter]),
       retention: settings.retention,
       meta: this.#parts.meta(terms.label),
     };

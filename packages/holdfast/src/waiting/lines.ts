@@ -27,7 +27,7 @@ export class Lines {
     const { key } = waiter.wanted;
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = new Line(key, this.#clock, (due) => void this.#asker.poll(due));
+      line = new Line(key, this.#clock, (due) => this.#asker.poll(due));
       this.#lines.set(key, line);
     }
     if (line.add(waiter)) this.#wake.enter();

@@ -90,11 +90,12 @@ export class Sleeper extends Waiter {
   override request(asked: Acquire): Acquire | Park {
     // who has held comes back, however many wait
     if (this.#gone) return { ...asked, maxQueue: Number.MAX_SAFE_INTEGER };
-    const { key, id, ttl, claim, fair, passes, channel, token, retention, meta } = asked;
+    const { key, id, ttl, claim, fair, passes, channel, token } = asked;
+    const { patience, retention, meta } = asked;
     return {
       ...{ op: 'park', key, id: this.from.id, as: id, condition: this.condition },
       ...{ want: this.#back ? 'permits' : 'signal', maxParked: asked.maxQueue },
-      ...{ ttl, claim, fair, passes, channel, token, retention, meta },
+      ...{ ttl, claim, fair, passes, channel, token, patience, retention, meta },
     };
   }
 

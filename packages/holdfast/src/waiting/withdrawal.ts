@@ -28,6 +28,6 @@ export function withdrawal(what: Abandoned, retention: number): Release | Park {
   return {
     ...{ op: 'park', key, id: from, as: id, condition, want: 'nothing', retention },
     ...{ ttl: 1, claim: 1, fair: false, passes: 0, channel: '', maxParked: 0 },
-    ...{ token: '', meta: '' },
+    ...{ patience: 0, token: '', meta: '' },
   };
 }

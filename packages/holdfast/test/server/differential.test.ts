@@ -12,6 +12,7 @@ import { Differential, loadScripts } from '../support/differential.js';
 import { FAULTS, faulty } from '../support/faults.js';
 import { HAND_OFF_FAULTS } from '../support/faults-hand-off.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
+import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
 import { crowds } from '../support/crowds.js';
 import { type Step, traffic } from '../support/traffic.js';
@@ -57,7 +58,7 @@ const COVERAGE: Record<string, number> = {
   'force forced': 1000,
   'forced 0': 300,
   'forced 1': 300,
-  'forced 2': 30,
+  'forced 2': 20,
   'push grant': 1000,
   'push revoke': 300,
   'place regained': 300,
@@ -80,6 +81,8 @@ const COVERAGE: Record<string, number> = {
   'brought by a signal': 5,
   'push signal': 100,
   'poll standing parked': 50,
+  'a process is silent': 300,
+  'a process let a claim lapse': 100,
 };
 
 describe.each(SERVERS.map((name, index) => [name, SEED + index * 10_000] as const))(
@@ -141,7 +144,7 @@ describe('the differential test notices', () => {
   });
 
   it.each(
-    [...FAULTS, ...CHANGE_FAULTS, ...TOKEN_FAULTS, ...HAND_OFF_FAULTS].map(
+    [...FAULTS, ...CHANGE_FAULTS, ...TOKEN_FAULTS, ...HAND_OFF_FAULTS, ...LIVENESS_FAULTS].map(
       (fault) => [fault.name, fault] as const,
     ),
   )('%s', { timeout: 300_000 }, async (_, fault) => {

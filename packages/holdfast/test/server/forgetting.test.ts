@@ -26,7 +26,7 @@ const steps: readonly Command[] = [
   asking('c', several),
   { op: 'renew', key: 'mutex', id: 'a', ttl, retention },
   { op: 'release', key: 'mutex', id: 'a', to: 'b', retention },
-  { op: 'poll', key: 'several', ids: ['b'], retention },
+  { op: 'poll', key: 'several', ids: ['b'], patience: 0, retention },
   { op: 'inspect', key: 'several', limit: 10 },
   { op: 'resize', key: 'several', id: 'a', weight: 1, fence: 0, retention },
   { op: 'capacity', key: 'several', from: 3, capacity: 1, retention },

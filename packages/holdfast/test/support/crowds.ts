@@ -12,7 +12,7 @@ export function asking(id: string, more: Partial<Acquire> = {}): Acquire {
   return {
     ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 2000, ttl: 1000, claim: 1000 },
     ...{ fair: false, passes: 0, channel: '', queue: true, ticket: 0, maxQueue: 1e6 },
-    ...{ retention, meta: '', token: '' },
+    ...{ patience: 1e6, retention, meta: '', token: '' },
     ...more,
   };
 }
@@ -21,15 +21,15 @@ function many(more: (index: number) => Partial<Acquire>): Step[] {
   return Array.from({ length: MANY }, (_, index) => literally(asking(`m${index}`, more(index))));
 }
 
-const poll = (...ids: string[]): Command => ({ op: 'poll', key, ids, retention });
+const poll = (...ids: string[]): Command => ({ op: 'poll', key, ids, patience: 1e6, retention });
 const force: Command = { op: 'force', key, id: '', retention };
 const release = (id: string): Command => ({ op: 'release', key, id, to: '', retention });
 /** A mutex: conditions are one's. */
 const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
 const parking = (id: string, as: string, more: Partial<Park> = {}): Command => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
-  ...{ fair: false, passes: 0, channel: '', maxParked: 1e6, retention, meta: '' },
-  token: '',
+  ...{ fair: false, passes: 0, channel: '', maxParked: 1e6, patience: 1e6, retention },
+  ...{ meta: '', token: '' },
   ...more,
 });
 const manyParked = (channel: string): Step[] =>
@@ -40,7 +40,13 @@ const manyParked = (channel: string): Step[] =>
 const signal = (seq: number, count: number): Command => ({
   ...{ op: 'signal', key: 'k1', id: 'holder', condition: 'c', count, seq, retention },
 });
-const look = (...ids: string[]): Command => ({ op: 'poll', key: 'k1', ids, retention });
+const look = (...ids: string[]): Command => ({
+  op: 'poll',
+  key: 'k1',
+  ids,
+  patience: 1e6,
+  retention,
+});
 /** Parked with a memory of a second, in a record that is remembered for long. */
 const shortly = (name: string): Step[] => [
   literally(asking(`before ${name}`, one)),

@@ -89,6 +89,8 @@ export class Differential {
       if (push !== undefined) this.#heard.push([channel, push]);
     });
     await subscriber.subscribe(SYNC, ...LIVE_CHANNELS);
+    // subscribers of a pattern are no sign of life
+    await subscriber.psubscribe('dead-*');
   }
 
   /** Runs one sequence on both sides. Throws at the first difference. */
@@ -131,7 +133,7 @@ export class Differential {
     const apply = (command: Command): void => {
       const { key } = command;
       const before = engine.resource(key)?.fence ?? 0;
-      this.#countState(command, engine.resource(key));
+      this.#countState(command, engine.resource(key), now);
       const outcome = engine.apply(command, now);
       const { reply } = outcome;
       for (const { channel, push } of outcome.pushes) {
@@ -157,13 +159,17 @@ export class Differential {
   }
 
   /** What a command is about to meet. */
-  #countState(command: Command, resource: Resource | undefined): void {
+  #countState(command: Command, resource: Resource | undefined, now: number): void {
     if (resource === undefined) return;
     if (resource.used > resource.capacity) this.#count('held beyond a lowered capacity');
     if (command.op === 'resize') {
       const weight = resource.holders.get(resource.holds.get(command.id) ?? command.id)?.weight;
       if (weight !== undefined && command.weight > weight) this.#count('resize to more');
       if (weight !== undefined && command.weight < weight) this.#count('resize to less');
+    }
+    for (const { until } of resource.processes.all.values()) {
+      if (until === 1) this.#count('a process let a claim lapse');
+      else if (until !== 0 && until <= now) this.#count('a process is silent');
     }
     for (const waiter of resource.waiters.values()) {
       if (waiter.weight > resource.capacity) this.#count('hopeless in the queue');

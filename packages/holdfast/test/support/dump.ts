@@ -23,7 +23,7 @@ if #all == 0 then return 'null' end
 local record = {}
 for index = 1, #all, 2 do
   local field, value = all[index], { all[index + 1] }
-  local packed = field == 's' or field == 'l' or string.find(field, '^[hrwcl]:')
+  local packed = field == 's' or field == 'l' or string.find(field, '^[hrwcln]:')
   if packed then value = { cmsgpack.unpack(value[1]) } end
   for at, one in ipairs(value) do
     value[at] = type(one) == 'number' and string.format('%.0f', one)
@@ -61,6 +61,9 @@ export function dumpOf(resource: Resource | undefined): Dump | null {
   for (const waiter of resource.waiters.values()) record[`w:${waiter.id}`] = waiterOf(waiter);
   for (const [owner, id] of resource.owners) record[`p:${owner}`] = [id];
   holdsOf(resource, record);
+  for (const [name, { waiters, heard, until }] of resource.processes.all) {
+    record[`n:${name}`] = texts(waiters, heard, until);
+  }
   parkedOf(resource, record);
   const ordered = listOf(expiries);
   const end = Math.floor(resource.forgetAt / 1000);

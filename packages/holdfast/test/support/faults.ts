@@ -47,8 +47,8 @@ export const FAULTS: readonly Fault[] = [
     'waiter.channel, waiter.token = channel, token',
     'waiter.token = token',
   ]),
-  fault('acquire: an owner does not join', [acquire, 'if not own then return', 'do return']),
-  fault('acquire: who joined stays queued', [acquire, 'local w = dequeue(id)', 'local w']),
+  fault('acquire: an owner does not join', [serve, 'if not own then return', 'do return']),
+  fault('acquire: who joined stays queued', [serve, 'local w = dequeue(id)', 'local w']),
   fault(
     'acquire: holds doubled on repeat',
     [acquire, 'if held then reply = granted(held) else', 'do'],
@@ -63,14 +63,14 @@ export const FAULTS: readonly Fault[] = [
   fault('acquire: who does not wait does not join', [acquire, 'if own then return own end', '']),
   fault('acquire: a mismatch serves nobody', [acquire, ' or not (agreed() or idle())', '']),
   fault('acquire: a smaller lease is joined', [
-    acquire,
+    serve,
     'if not joins(own, weight) then',
     'if false then',
   ]),
   fault('acquire: who waits must agree anew', [acquire, " or read('w:' .. id)", '']),
   fault('acquire: who cannot be granted is told nothing', [
     acquire,
-    "return rejoin() or { 'mismatch', now, capacity }",
+    "return rejoin(id, owner, weight, ttl) or { 'mismatch', now, capacity }",
     "return { 'refused', now, 0 }",
   ]),
   fault('acquire: an idle capacity stays', [
@@ -160,7 +160,7 @@ export const FAULTS: readonly Fault[] = [
   fault('signal: strangers may', [signal, 'lease_of(id)', '(lease_of(id) or sole)']),
   fault('parking: the chain of all is not left', [
     parking,
-    "  unlink('l', e, 'older', 'newer')\n  entries[id]",
+    "  unlink('l', e, 'older', 'newer')\n  leave_process(id)\n  entries[id]",
     '  entries[id]',
   ]),
   fault('parking: the first stays the first', [
@@ -185,12 +185,12 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('serve: the dead are woken', [
     serve,
-    "e.channel == '' or push(e.channel, 's ' .. id) then",
-    "e.channel == '' or push(e.channel, 's ' .. id) or true then",
+    "(e.channel == '' or push(e.channel, 's ' .. id)) then",
+    "(e.channel == '' or push(e.channel, 's ' .. id) or true) then",
   ]),
   fault('serve: the woken are not told', [
     serve,
-    "e.channel == '' or push(e.channel, 's ' .. id) then",
+    "(e.channel == '' or push(e.channel, 's ' .. id)) then",
     'true then',
   ]),
   fault('serve: the last who parked wakes first', [
@@ -277,7 +277,7 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('serve: a pushed lease is whole', [serve, 'or math.min(w.ttl, w.claim)', 'or w.ttl']),
   fault('serve: the fair wait for ever', [serve, 'fair_waiting = fair_waiting - w.fair', '']),
-  fault('serve: the asker is not spared', [serve, 'id == self or w.channel', 'w.channel']),
+  fault('serve: the asker is not spared', [serve, 'if w.id == self then return true end', '']),
 ];
 
 /** The changed files of a fault. Throws unless every text to change is there exactly once. */

@@ -106,8 +106,10 @@ export class Judge {
       const { holders, expiries, waiters, queue, owners, holds, used, fairWaiting } = resource;
       demand(resource.parking.size === 0, 'I6: somebody is parked');
       const left = [holders, expiries, waiters, queue, owners, holds].map(({ size }) => size);
-      const all = [...left, used, fairWaiting, resource.latest].join(' ');
-      demand(all === '0 0 0 0 0 0 0 0 0', `I6: left over: ${all}`);
+      const all = [...left, used, fairWaiting, resource.latest, resource.processes.all.size].join(
+        ' ',
+      );
+      demand(all === '0 0 0 0 0 0 0 0 0 0', `I6: left over: ${all}`);
       this.engine.sweep(resource.forgetAt);
     }
     demand(this.engine.size === 0, 'I9: a key is remembered for ever');
@@ -149,11 +151,13 @@ function sound(resource: Resource): void {
 }
 
 /** Nobody is in two places, and nobody's signal is forgotten. */
-function parkedApart({ parking, waiters, holders, holds, owed }: Resource): void {
+function parkedApart({ parking, processes, waiters, holders, holds, owed }: Resource): void {
   const all = parking.all();
   const elsewhere = all.find(({ id }) => waiters.has(id) || holders.has(id) || holds.has(id));
   demand(elsewhere === undefined, `I3: ${elsewhere?.id} is parked and elsewhere`);
   demand(owed.length === 0, 'a signal was not passed on');
+  const waiting = sum([...processes.all.values()].map((one) => one.waiters));
+  demand(waiting === all.length + waiters.size, 'processes are incomplete');
   const counted = sum([...parking.conditions].map((condition) => parking.count(condition)));
   demand(counted === all.length, 'conditions are incomplete');
 }

@@ -56,6 +56,7 @@ const key = fc.constantFrom(...KEYS);
 const ttl = fc.constantFrom(1, 5, 50, 1000, 1000);
 const retention = fc.constant(RETENTION);
 const token = fc.constantFrom('', 't1', 't2');
+const patience = fc.constantFrom(0, 3, 50, ...Array.from({ length: 20 }, () => 100_000));
 const id = fc.constant('');
 
 const acquire = fc.record({
@@ -74,7 +75,7 @@ const acquire = fc.record({
   queue: fc.constantFrom(true, true, true, true, false),
   ticket: fc.constant(0),
   maxQueue: fc.constantFrom(3, 100, 100, 100),
-  ...{ retention, token },
+  ...{ retention, patience, token },
   meta: fc.constantFrom('', 'é', '{"host":"h"}'),
 });
 
@@ -95,7 +96,7 @@ const most = fc.constantFrom('k1', 'k1', 'k1', 'k1', 'k2');
 const count = fc.constantFrom(0, 0, 1, 1, 2);
 const seq = fc.constantFrom(1, 2, 3, 4);
 const parking = fc.record({
-  ...{ op: op('park'), key: most, id, as: id, condition, ttl, retention, token },
+  ...{ op: op('park'), key: most, id, as: id, condition, ttl, retention, patience, token },
   want: fc.constantFrom('signal', 'signal', 'signal', 'permits', 'nothing'),
   claim: fc.constantFrom(1, 3, 20),
   fair: fc.constantFrom(false, false, false, true),
@@ -113,7 +114,7 @@ const signalling = fc.record({
 function kind(
   weight: number,
   command: fc.Arbitrary<Command>,
-  points: { id?: fc.Arbitrary<Pointer>; to?: fc.Arbitrary<Pointer>; ids?: fc.Arbitrary<Pointer[]> },
+  points: { id?: fc.Arbitrary<Pointer>; to?: fc.Arbitrary<Pointer>; ids?: typeof ids } = {},
 ): { weight: number; arbitrary: fc.Arbitrary<Omit<Step, 'elapsed'>> } {
   const { id: own = nobody, to = nobody, ids: several = none } = points;
   const again = fc.boolean();
@@ -131,11 +132,11 @@ const action = fc.oneof(
   kind(3, fc.record({ op: op('renew'), key, id, ttl, retention }), {
     id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
-  kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), retention }), { ids }),
+  kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), patience, retention }), { ids }),
   kind(1, fc.record({ op: op('force'), key, id, retention }), {
     id: pointer([3, 'nobody'], [3, 'holder'], [1, 'any']),
   }),
-  kind(1, fc.record({ op: op('inspect'), key, limit }), {}),
+  kind(1, fc.record({ op: op('inspect'), key, limit })),
   kind(5, parking, {
     id: pointer([8, 'holder'], [1, 'any']),
     to: pointer([8, 'newcomer'], [3, 'parked'], [2, 'waiter'], [2, 'holder'], [1, 'any']),
@@ -146,11 +147,7 @@ const action = fc.oneof(
   kind(3, fc.record({ op: op('resize'), key, id, weight, fence: zero, retention }), {
     id: pointer([8, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
-  kind(
-    2,
-    fc.record({ op: op('capacity'), key: mostly, from: zero, capacity: weight, retention }),
-    {},
-  ),
+  kind(2, fc.record({ op: op('capacity'), key: mostly, from: zero, capacity: weight, retention })),
 );
 
 const elapsed = fc.oneof(
@@ -254,7 +251,7 @@ export function commandOf(
 
 /** An acquisition has one owner for ever, as its id is its own for ever. */
 function ownerOf(id: string): string {
-  const number = Number(id.slice(1));
+  const number = Number(id.slice(3));
   if (number <= POOL / 2) return '';
   return number < POOL - 1 ? 'o0' : 'o1';
 }
@@ -269,7 +266,8 @@ function parkedAs(to: Pointer, id: string, resource: Resource | undefined): stri
 }
 
 function poolFrom(pick: number): string[] {
-  return Array.from({ length: POOL }, (_, index) => `a${((index + pick) % POOL) + 1}`);
+  const id = (index: number): string => `p${index % 3}.${index + 1}`;
+  return Array.from({ length: POOL }, (_, index) => id((index + pick) % POOL));
 }
 
 function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {

@@ -23,13 +23,16 @@ export class WatchedStore implements Store {
   readonly inner: MemoryStore;
   readonly batches: (readonly Command[])[] = [];
   fate: (command: Command) => Fate = () => 'answered';
-  /** False: nobody can be reached by push. */
+  /** False: a wake channel cannot be opened. */
   pushes = true;
+  /** True: the wake channel is open, and all pushes are lost. */
+  deaf = false;
   readonly #clock: Clock;
 
-  constructor(clock: Clock) {
+  /** @param inner set for several processes that have one store, and each its own way to it */
+  constructor(clock: Clock, inner: MemoryStore = new MemoryStore(clock)) {
     this.#clock = clock;
-    this.inner = new MemoryStore(clock);
+    this.inner = inner;
   }
 
   /** Commands of one kind that came in. */
@@ -69,7 +72,10 @@ export class WatchedStore implements Store {
 
   listen(name: string, listener: WakeListener): Promise<WakeChannel> {
     if (!this.pushes) return new Promise(() => undefined);
-    return this.inner.listen(name, listener);
+    const push: WakeListener['push'] = (one) => {
+      if (!this.deaf) listener.push(one);
+    };
+    return this.inner.listen(name, { ...listener, push });
   }
 
   keys(pattern: string): AsyncIterable<string> {

@@ -39,7 +39,7 @@ export class World {
     return this.apply({
       ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 1, ttl: 10_000, claim: 1000 },
       ...{ fair: false, passes: 0, channel: `to ${id}`, queue: true, ticket: 0, maxQueue: 100 },
-      ...{ retention, meta: '', token: `of ${id}` },
+      ...{ patience: 3_600_000, retention, meta: '', token: `of ${id}` },
       ...more,
     } satisfies T.Acquire);
   }
@@ -60,7 +60,7 @@ export class World {
   }
 
   poll(...ids: string[]): T.PollReply {
-    return this.apply({ op: 'poll', key, ids, retention });
+    return this.apply({ op: 'poll', key, ids, patience: 3_600_000, retention });
   }
 
   force(id = ''): T.ForceReply {
@@ -72,7 +72,7 @@ export class World {
     return this.apply({
       ...{ op: 'park', key, id, as, condition: 'c', want: 'signal', ttl: 10_000, claim: 1000 },
       ...{ fair: false, passes: 0, channel: `to ${as}`, maxParked: 100, retention, meta: '' },
-      token: `of ${as}`,
+      ...{ patience: 3_600_000, token: `of ${as}` },
       ...more,
     } satisfies T.Park);
   }

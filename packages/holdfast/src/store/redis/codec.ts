@@ -19,7 +19,7 @@ export function encode(command: T.Command): string[] {
     case 'renew':
       return [command.id, `${command.ttl}`, `${command.retention}`];
     case 'poll':
-      return [`${command.retention}`, ...command.ids];
+      return [`${command.patience}`, `${command.retention}`, ...command.ids];
     case 'force':
       return [command.id, `${command.retention}`];
     case 'inspect':
@@ -53,6 +53,7 @@ function encodePark(command: T.Park): string[] {
     `${command.passes}`,
     command.channel,
     `${command.maxParked}`,
+    `${command.patience}`,
     `${command.retention}`,
     command.meta,
     command.token,
@@ -73,6 +74,7 @@ function encodeAcquire(command: T.Acquire): string[] {
     command.queue ? '1' : '0',
     `${command.ticket}`,
     `${command.maxQueue}`,
+    `${command.patience}`,
     `${command.retention}`,
     command.meta,
     command.token,

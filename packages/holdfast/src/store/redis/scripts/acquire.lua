@@ -16,6 +16,7 @@
     wait       flag    1: join the queue if need be
     ticket     us      the place in the queue to get back, or 0
     max_queue  int     longest queue that a newcomer joins
+    patience   ms      silence of this process after which it is taken for dead
     retention  ms      how long the resource is remembered
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
@@ -37,9 +38,10 @@ local channel = ARGV[9]
 local wait = ARGV[10] == '1'
 local ticket = ARGV[11]
 local max_queue = ARGV[12]
-local retention = tonumber(ARGV[13])
-local meta = ARGV[14]
-local token = ARGV[15]
+local patience = ARGV[13]
+local retention = tonumber(ARGV[14])
+local meta = ARGV[15]
+local token = ARGV[16]
 --- @include "lib/look.lua"
 
 -- The ordinary case first, with nothing that it does not need: a mutex that nobody holds or waits
@@ -64,6 +66,7 @@ end
 
 weight, wanted_capacity, claim = tonumber(weight), tonumber(wanted_capacity), tonumber(claim)
 fair, ticket, max_queue = tonumber(fair), tonumber(ticket), tonumber(max_queue)
+patience = tonumber(patience)
 --- @include "lib/serve.lua"
 
 local function newcomer()
@@ -77,20 +80,6 @@ local function free()
   return used + weight <= capacity and queue_length() == 0
 end
 
--- An acquisition by the owner of a live lease joins that lease, or cannot have what it asks for.
-local function rejoin()
-  local own = lease_of_owner(owner)
-  if not own then return nil end
-  local w = dequeue(id)
-  local signalled = w and w.signalled
-  if not joins(own, weight) then
-    if signalled then owed[#owed + 1] = signalled end
-    if own.weight < weight then return { 'conflict', now, own.weight } end
-    return { 'crowded', now, hold_count(own) }
-  end
-  return granted(join(own, id, ttl, signalled))
-end
-
 local function enter()
   local waiter = read_waiter(id)
   if waiter then
@@ -101,7 +90,7 @@ local function enter()
   elseif not wait then
     serve('')
     -- its owner may have been served just now
-    local own = rejoin()
+    local own = rejoin(id, owner, weight, ttl)
     if own then return own end
     if free() then return granted(grant(newcomer(), ttl)) end
     return { 'refused', now, next_expiry() }
@@ -111,12 +100,13 @@ local function enter()
   else
     enqueue(newcomer())
   end
+  hear_process(id, patience)
   serve(id)
   local h = lease_of(id)
   if h then return granted(h) end
   local queued = read_waiter(id)
   if queued then return { 'queued', now, queued.ticket, next_expiry() } end
-  return rejoin() or { 'mismatch', now, capacity }
+  return rejoin(id, owner, weight, ttl) or { 'mismatch', now, capacity }
 end
 
 drop_expired()
@@ -124,7 +114,7 @@ drop_stale(id)
 settle()
 local held = lease_of(id)
 local reply
-if held then reply = granted(held) else reply = rejoin() end
+if held then reply = granted(held) else reply = rejoin(id, owner, weight, ttl) end
 local function idle()
   return used == 0 and queue_length() == 0 and parked_count() == 0
 end

@@ -14,6 +14,7 @@
     passes     int     leases that may be passed on in the process
     channel    string  where to push the grant, or ''
     max_parked int     most that may be parked
+    patience   ms      silence of this process after which it is taken for dead
     retention  ms      how long the resource is remembered, and a silent waiter
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
@@ -32,9 +33,10 @@ local fair = tonumber(ARGV[7])
 local passes = tonumber(ARGV[8])
 local channel = ARGV[9]
 local max_parked = tonumber(ARGV[10])
-local retention = tonumber(ARGV[11])
-local meta = ARGV[12]
-local token = ARGV[13]
+local patience = tonumber(ARGV[11])
+local retention = tonumber(ARGV[12])
+local meta = ARGV[13]
+local token = ARGV[14]
 --- @include "lib/serve.lua"
 
 local function park_instead_of(h)
@@ -109,6 +111,7 @@ if want == 'nothing' then
   refusal = give_up()
 else
   refusal = enter()
+  if not refusal then hear_process(as, patience) end
   if not refusal and want == 'permits' then back_to_the_queue() end
 end
 serve(as)

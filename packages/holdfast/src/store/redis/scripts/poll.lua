@@ -1,9 +1,10 @@
---[[ poll: serves the queue if something is due, and says how each of the ids stands.
+--[[ poll: joins queued ids to their owners' leases, serves the queue, says how each id stands.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
+    patience   ms      silence of this process after which it is taken for dead, or 0
     retention  ms      how long the resource is remembered
     ids...     string  the acquisitions
   REPLY
@@ -11,8 +12,9 @@
     | absent
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
-local retention = tonumber(ARGV[1])
-local ids = { unpack(ARGV, 2) }
+local patience = tonumber(ARGV[1])
+local retention = tonumber(ARGV[2])
+local ids = { unpack(ARGV, 3) }
 local id = ''
 --- @include "lib/serve.lua"
 
@@ -29,7 +31,20 @@ if not known then
   for index = 1, #ids do standings[index] = { 'absent' } end
   return { 'polled', now, 0, standings }
 end
+for from = 1, #ids, CHUNK do
+  local names = {}
+  for at = from, math.min(from + CHUNK - 1, #ids) do
+    names[#names + 1] = 'w:' .. ids[at]
+    names[#names + 1] = 'r:' .. ids[at]
+  end
+  load(names)
+end
 drop_expired()
+for _, id in ipairs(ids) do
+  hear_process(id, patience)
+  local w = read_waiter(id)
+  if w then rejoin(id, w.owner, w.weight, w.ttl) end
+end
 serve('')
 for index, id in ipairs(ids) do standings[index] = standing(id) end
 flush()

@@ -187,7 +187,10 @@ local function drop_expired()
   if not known then return end
   drop_silent(EXPIRE_LIMIT)
   if not many then
-    if sole and sole.expires <= now then remove(sole) end
+    if sole and sole.expires <= now then
+      lapse(sole)
+      remove(sole)
+    end
     return
   end
   local till = string.format('%.0f', now)
@@ -195,9 +198,7 @@ local function drop_expired()
   if #due == 0 then return end
   local names = {}
   for index, id in ipairs(due) do names[index] = 'h:' .. id end
-  for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
-    loaded[names[index]] = value
-  end
+  load(names)
   local removed, count = {}, 0
   for index, id in ipairs(due) do
     if count >= EXPIRE_LIMIT then break end
@@ -207,6 +208,7 @@ local function drop_expired()
     -- the record may have been evicted where the order was not
     if h then
       if h.owner ~= '' then count = count + hold_count(h) end
+      lapse(h)
       remove(h, true)
     end
   end

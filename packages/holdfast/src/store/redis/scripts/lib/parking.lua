@@ -1,4 +1,4 @@
---- @include "lib/record.lua"
+--- @include "lib/processes.lua"
 -- Parked waiters: see engine/parking.ts.
 --
 -- Each is a link of two chains: of its condition, in the order in which they parked (`ahead`,
@@ -56,6 +56,7 @@ end
 local function add_parked(e)
   link('l:' .. e.condition, e, 'ahead', 'behind')
   link('l', e, 'older', 'newer')
+  enter_process(e.id)
   entries[e.id], changed[e.id] = e, true
 end
 
@@ -64,6 +65,7 @@ local function remove_parked(id)
   if not e then return nil end
   unlink('l:' .. e.condition, e, 'ahead', 'behind')
   unlink('l', e, 'older', 'newer')
+  leave_process(id)
   entries[id], changed[id] = false, true
   return e
 end
@@ -86,6 +88,7 @@ local function drop_silent(limit)
 end
 
 collect = function()
+  collect_processes()
   for id in pairs(changed) do
     local e = entries[id]
     writes['c:' .. id] = e and cmsgpack.pack(

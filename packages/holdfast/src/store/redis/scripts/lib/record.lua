@@ -8,6 +8,7 @@
 --   p:<owner>   the owner's lease
 --   r:<id>      an owner's hold: its lease, and the holds of the lease before and after it
 --   c:<id>      a parked waiter
+--   n:<process> how many of its acquisitions wait, when it was heard of, when it is taken for dead
 --   l           the chain of all parked waiters: first, last, count
 --   l:<name>    the chain of those at a condition
 --
@@ -31,11 +32,15 @@ if known then
   sole = h.id and h
   if h.signalled == '' then h.signalled = nil end
   many = capacity ~= 1 or (used > 0 and not sole)
-  local names = { 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }
+end
+
+-- Reads some fields at once.
+local function load(names)
   for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
     loaded[names[index]] = value
   end
 end
+if known then load({ 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }) end
 
 -- The value of a field as this script has left it; false if there is none.
 local function read(field)

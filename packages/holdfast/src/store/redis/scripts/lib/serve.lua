@@ -30,6 +30,7 @@ local function enqueue(w)
   last_ticket = math.max(last_ticket, w.ticket)
   guard()
   redis.call('ZADD', queue, w.ticket, w.id)
+  enter_process(w.id)
   save_waiter(w)
   fair_waiting = fair_waiting + w.fair
 end
@@ -39,17 +40,29 @@ local function dequeue(id)
   if not w then return nil end
   guard()
   redis.call('ZREM', queue, id)
+  leave_process(id)
   writes['w:' .. id] = false
   fair_waiting = fair_waiting - w.fair
   return w
 end
 
--- True if somebody listens. A user who may not publish is served without pushes: waiters find their
--- grants by polling. Not replicated: somebody who listens at a replica is not counted here, so the
--- next waiter is granted instead, and he would believe in the same grant.
+-- Whether a channel has subscribers of its own. PUBLISH counts those of patterns too, and they say
+-- nothing about the waiter's process. A user who may not ask is told by PUBLISH.
+local subscribers = {}
+local function has_subscribers(channel)
+  if subscribers[channel] == nil then
+    local count = redis.pcall('PUBSUB', 'NUMSUB', channel)
+    subscribers[channel] = count.err ~= nil or tonumber(count[2]) > 0
+  end
+  return subscribers[channel]
+end
+
+-- True if the channel has a subscriber. A user who may not publish is served without pushes: its
+-- waiters find their grants by polling. The message is not replicated: a subscriber of a replica is
+-- not counted here, so both it and the next waiter would believe in the same grant.
 local dead = {}
 local function push(channel, message)
-  if dead[channel] then return false end
+  if dead[channel] or not has_subscribers(channel) then return false end
   guard()
   redis.set_repl(redis.REPL_NONE)
   local receivers = redis.pcall('PUBLISH', channel, message)
@@ -66,7 +79,7 @@ local function wake(condition, count)
     local id = chain('l:' .. condition).first
     if id == '' or (count > 0 and woken >= count) then break end
     local e = remove_parked(id)
-    if e.channel == '' or push(e.channel, 's ' .. id) then
+    if not is_silent(id) and (e.channel == '' or push(e.channel, 's ' .. id)) then
       e.ticket, e.signalled = 0, condition
       enqueue(e)
       woken = woken + 1
@@ -101,6 +114,26 @@ local function joins(own, weight)
   return own.weight >= weight and hold_count(own) < HOLD_LIMIT
 end
 
+-- An acquisition by the owner of a live lease joins that lease, or cannot have what it asks for.
+local function rejoin(id, owner, weight, ttl)
+  local own = lease_of_owner(owner)
+  if not own then return nil end
+  local w = dequeue(id)
+  local signalled = w and w.signalled
+  if not joins(own, weight) then
+    if signalled then owed[#owed + 1] = signalled end
+    if own.weight < weight then return { 'conflict', now, own.weight } end
+    return { 'crowded', now, hold_count(own) }
+  end
+  return granted(join(own, id, ttl, signalled))
+end
+
+-- Whether a waiter is to be granted: it is the asker, or its process is alive and knows of it.
+local function tell(w, self, own, lease)
+  if w.id == self then return true end
+  return not is_silent(w.id) and (w.channel == '' or announce(w, own, lease))
+end
+
 -- Grants what can be granted, in order. `self` is the asker: its reply tells it.
 local function serve(self)
   settle()
@@ -120,7 +153,7 @@ local function serve(self)
       if not hopeless and not own and used + w.weight > capacity then return end
       dequeue(id)
       local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
-      if not hopeless and (id == self or w.channel == '' or announce(w, own, lease)) then
+      if not hopeless and tell(w, self, own, lease) then
         if own then join(own, id, lease, w.signalled) else grant(w, lease) end
       else
         if w.signalled then owed[#owed + 1] = w.signalled end

@@ -1,0 +1,37 @@
+/**
+ * Looking after the waiters of a process: one command for up to as many as its caller names.
+ *
+ * It keeps the process from being taken for dead, and the parked ones from being forgotten. A
+ * queued id whose owner holds meanwhile joins that lease, as if it had asked again; an id that the
+ * lease cannot take loses its place, is absent, and is told why when it asks.
+ */
+import type { Resource } from './resource.js';
+import { granted, next, type Outside, rejoin, serve } from './serve.js';
+import type * as T from './types.js';
+
+export function poll(
+  resource: Resource | undefined,
+  { ids, patience, retention }: T.Poll,
+  outside: Outside,
+): T.PollReply {
+  const { now } = outside;
+  if (resource === undefined) {
+    return { status: 'polled', now, next: 0, standings: ids.map(() => ({ status: 'absent' })) };
+  }
+  resource.dropExpired(now);
+  for (const id of ids) {
+    resource.processes.hear(id, now, patience);
+    const waiter = resource.waiters.get(id);
+    if (waiter !== undefined) rejoin(resource, waiter, now);
+  }
+  serve(resource, outside, '');
+  resource.touch(now, retention);
+  const standings = ids.map((id): T.Standing => {
+    const holder = resource.leaseOf(id, now);
+    if (holder !== undefined) return granted(holder, now);
+    if (resource.waiters.has(id)) return { status: 'queued' };
+    resource.parking.hear(id, now, retention);
+    return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
+  });
+  return { status: 'polled', now, next: next(resource, outside), standings };
+}

@@ -1,0 +1,56 @@
+--- @include "lib/record.lua"
+-- The processes whose acquisitions wait: see engine/processes.ts.
+local processes = {}
+
+local function process_of(id)
+  return string.match(id, '^(.*)%.') or id
+end
+
+local function read_process(id)
+  local name = process_of(id)
+  local p = processes[name]
+  if p == nil then
+    local packed = known and read('n:' .. name)
+    p = packed and {} or false
+    if p then p.waiters, p.heard, p.till = cmsgpack.unpack(packed) end
+    processes[name] = p
+  end
+  return p
+end
+
+-- One more of its acquisitions waits.
+local function enter_process(id)
+  local p = read_process(id) or { waiters = 0, heard = 0, till = 0 }
+  p.waiters, p.changed = p.waiters + 1, true
+  processes[process_of(id)] = p
+end
+
+-- One of its acquisitions has ceased to wait.
+local function leave_process(id)
+  local p = read_process(id)
+  if p then p.waiters, p.changed = p.waiters - 1, true end
+end
+
+local function hear_process(id, patience)
+  local p = patience > 0 and read_process(id)
+  if p then p.heard, p.till, p.changed = now, now + patience * 1000, true end
+end
+
+-- A lease that was granted to it has ended without having been claimed.
+local function lapse(h)
+  local p = h.expires < h.since + h.ttl * 1000 and read_process(h.id)
+  if p and (p.heard <= h.since or p.heard > now) then p.till, p.changed = 1, true end
+end
+
+local function is_silent(id)
+  local p = read_process(id)
+  return p and p.till ~= 0 and p.till <= now
+end
+
+local function collect_processes()
+  for name, p in pairs(processes) do
+    if p and p.changed then
+      writes['n:' .. name] = p.waiters > 0 and cmsgpack.pack(p.waiters, p.heard, p.till)
+    end
+  end
+end
