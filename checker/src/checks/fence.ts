@@ -4,10 +4,10 @@
  *
  * A lease that was passed on inside a process has the fence that was reserved for it, so it counts
  * from the ask of the first lease. Grants that ran side by side may be learned of in any order, so
- * only their difference is checked.
- * Nothing excuses this: fences have to grow over restarts and forced releases as well. The one
- * exception is a hold that joins its owner's lease in a store that has lost its last writes: the
- * release of that lease can be among them, and it keeps its fence.
+ * only their difference is checked; so is that of a lease that came back from a condition, as its
+ * ask is older than its line. Nothing excuses this: fences have to grow over restarts and forced
+ * releases as well. The one exception is a hold that joins its owner's lease in a store that has
+ * lost its last writes: the release of that lease can be among them, and it keeps its fence.
  */
 import type { Attempt } from '../attempts.js';
 import type { Check, Context, Observer } from '../judge.js';
@@ -35,7 +35,7 @@ class Fences implements Observer {
     if (attempt === undefined) return;
     if (event.e === 'ask') {
       const top = this.#keys.get(event.k)?.top;
-      if (top !== undefined) this.#floors.set(attempt, top);
+      if (top !== undefined && event.back !== true) this.#floors.set(attempt, top);
     } else if (attempt.grantAt === at) {
       this.#granted(attempt);
       this.#floors.delete(attempt);

@@ -56,6 +56,13 @@ export const FAMILY_GOOD: readonly Case[] = [
     finds: ['exclusion (excused)'],
   },
   {
+    name: 'a lease that came back from a condition to a process that stood still',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a${turn('p2', 'b', 3, 3)}
+      11 p1 released a freed\n11 p1 woken a true\n12 p1 ask c back\n13 p1 grant c 2 held=false
+      14 p1 lost c`,
+    finds: [],
+  },
+  {
     name: 'an owner that joins its lease, whose release the store has forgotten',
     story: `0 p1 ask a owner=o\n1 p1 grant a 10\n2 p1 release a\n3 p1 released a freed
       ${turn('p2', 'b', 4, 20, 'owner=q')}\n12 - amnesia from=25 to=26\n13 p1 ask c owner=o
@@ -171,6 +178,13 @@ export const FAMILY_BAD: readonly Case[] = [
     story: `0 p1 ask a owner=o\n1 p1 grant a 1\n2 p2 ask b owner=o\n3 p2 grant b 2
       4 p1 release a\n5 p1 released a kept\n6 p2 release b\n7 p2 released b freed`,
     finds: ['exclusion'],
+  },
+  {
+    name: 'a lease that came back from a condition with a fence of another',
+    story: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a${turn('p2', 'b', 3, 3)}
+      11 p1 released a freed\n11 p1 woken a true\n12 p1 ask c back\n13 p1 grant c 3 held=false
+      14 p1 lost c\n0 p3 ask d\n20 p3 fail d HOLDFAST_ABORTED`,
+    finds: ['fence'],
   },
   {
     name: 'an owner that gets an old fence after its lease was released',
