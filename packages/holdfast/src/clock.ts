@@ -30,12 +30,22 @@ export interface Clock {
 /** Longest delay that Node's timers take. */
 const LONGEST_MS = 2 ** 31 - 1;
 
+/** A delay that is longer than one timer takes: several timers, one after another. */
+function afterLong(ms: number, callback: () => void, weak: boolean): Timer {
+  const next = (): void => {
+    timer = systemClock.after(ms - LONGEST_MS, callback, weak);
+  };
+  let timer = systemClock.after(LONGEST_MS, next, weak);
+  return { cancel: () => timer.cancel() };
+}
+
 /** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),
   after(ms, callback, weak = false) {
-    const timer = setTimeout(callback, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_MS));
+    if (ms > LONGEST_MS) return afterLong(ms, callback, weak);
+    const timer = setTimeout(callback, Math.max(0, Math.ceil(ms)));
     if (weak) timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },

@@ -4,7 +4,15 @@ import { Core } from './core.js';
 import { badOption, HoldfastError } from './errors.js';
 import * as inspection from './inspection.js';
 import type { LockInfo } from './inspection.js';
-import { checkKey, type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
+import {
+  checkKey,
+  checkObject,
+  duration,
+  type HoldfastOptions,
+  type LockOptions,
+  resolveSettings,
+} from './options.js';
+import { PREFIX } from './prefix.js';
 import { AllOf } from './primitives/all-of.js';
 import { Barrier, type BarrierOptions } from './primitives/barrier.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
@@ -29,7 +37,10 @@ export interface EmbeddedStore {
   readonly label: string;
 }
 
-/** The embedded store: locks between those in this process that share it. */
+/**
+ * The embedded store: locks between those in this process that share it. Instances with different
+ * prefixes share nothing.
+ */
 export function memory(): EmbeddedStore {
   return new MemoryStore();
 }
@@ -155,6 +166,7 @@ export class Holdfast implements AsyncDisposable {
    * leases ended. Rejects with `HOLDFAST_UNCERTAIN` without answer.
    */
   async forceRelease(key: string, options: { readonly id?: string } = {}): Promise<number> {
+    checkObject('options', options);
     const { id } = options;
     if (id !== undefined && (typeof id !== 'string' || id === '')) {
       throw badOption('id', 'the id of an acquisition', id);
@@ -169,7 +181,8 @@ export class Holdfast implements AsyncDisposable {
    * of ours is left. The client that was given stays open.
    */
   async close(options: { readonly grace?: number } = {}): Promise<void> {
-    const { grace } = resolveSettings({ grace: options.grace ?? this.#core.settings.grace });
+    checkObject('options', options);
+    const grace = duration('grace', options.grace, this.#core.settings.grace, 0, 86_400_000);
     this.#removeSignals();
     await this.#core.close(grace);
   }
@@ -181,6 +194,7 @@ export class Holdfast implements AsyncDisposable {
 }
 
 function storeFor(where: unknown, prefix: string): Store {
+  if (where instanceof MemoryStore) return prefix === PREFIX ? where : where.space(prefix);
   if (isStore(where)) return where;
   if (Array.isArray(where)) {
     throw badOption(

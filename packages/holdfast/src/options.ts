@@ -6,7 +6,8 @@
 import { type Chance, systemChance } from './chance.js';
 import { type Clock, systemClock } from './clock.js';
 import { badOption } from './errors.js';
-import { checkPrefix } from './prefix.js';
+import { over } from './given.js';
+import { checkPrefix, PREFIX } from './prefix.js';
 
 /** What a `Holdfast` is made with. Every one of them is optional. */
 export interface HoldfastOptions {
@@ -133,7 +134,7 @@ const TEXT_MAX = 200;
 export function resolveSettings(options: HoldfastOptions): Settings {
   known('options', options, SETTINGS);
   const settings: Settings = {
-    prefix: checkPrefix(text('prefix', options.prefix, 'holdfast:', 100)),
+    prefix: checkPrefix(text('prefix', options.prefix, PREFIX, 100)),
     ttl: duration('ttl', options.ttl, 10_000, 10, DAY),
     renew: flag('renew', options.renew, true),
     claimWindow: duration('claimWindow', options.claimWindow, 1000, 20, 60_000),
@@ -180,7 +181,7 @@ export function resolveTerms(
   wait: number,
 ): Terms {
   known('options', options, ACQUIRE);
-  const o: AcquireOptions = { ...defaults, ...options };
+  const o: AcquireOptions = over(defaults, options);
   const maxHold = duration('maxHold', o.maxHold, Number.POSITIVE_INFINITY, 10, DAY);
   const ttl = Math.ceil(Math.min(maxHold, duration('ttl', o.ttl, settings.ttl, 10, DAY)));
   const renew = flag('renew', o.renew, settings.renew);
@@ -280,9 +281,13 @@ function nonEmpty(name: string, value: string): string {
   return value;
 }
 
+export function checkObject(name: string, value: unknown): asserts value is object {
+  if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
+}
+
 /** A misspelt option would silently do nothing. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
-  if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
+  checkObject(name, value);
   for (const option of Object.keys(value)) {
     if (!names.has(option)) throw badOption(option, 'left out: there is no such option', option);
   }

@@ -1,6 +1,6 @@
 /** What a holder holds. */
 import type { Clock } from '../clock.js';
-import { HoldfastError } from '../errors.js';
+import { badOption, HoldfastError } from '../errors.js';
 import { duration } from '../options.js';
 import type { Grip } from './grip.js';
 import type { Keeper } from './keeper.js';
@@ -33,6 +33,8 @@ interface Away {
 }
 
 const LONGEST_MS = 86_400_000;
+/** How often more is asked for, when less than was asked for is left at the answer. */
+const EXTENSIONS_MAX = 3;
 
 /**
  * A granted lock. It is owned by this object: neither the process nor the client nor an ambient id
@@ -112,11 +114,12 @@ export class Lease implements AsyncDisposable {
   /**
    * Makes sure that the lock is held for at least `ms` from now, and asks the store if it must.
    * Resolves to `remaining()`. Rejects with `HOLDFAST_LOST` if the lease has ended, with
-   * `HOLDFAST_UNCERTAIN` if the store did not answer (the lease is what it was), and with
-   * `HOLDFAST_BAD_OPTION` beyond `maxHold`.
+   * `HOLDFAST_UNCERTAIN` if the store did not answer (the lease is what it was) or answers so
+   * slowly that less is left when it has (the lease is held), and with `HOLDFAST_BAD_OPTION` beyond
+   * `maxHold`.
    */
   async ensure(ms: number): Promise<number> {
-    duration('ms', ms, 0, 0, LONGEST_MS);
+    needed(ms, 0);
     const left = this.remaining();
     return left > 0 && left >= ms ? left : this.extend(Math.max(1, ms));
   }
@@ -126,7 +129,23 @@ export class Lease implements AsyncDisposable {
    * `ensure` does.
    */
   async extend(ms: number): Promise<number> {
-    duration('ms', ms, 0, 1, LONGEST_MS);
+    needed(ms, 1);
+    // an answer that takes too long leaves less than was asked for: then more is asked for
+    let late = 0;
+    for (let tries = 0; tries < EXTENSIONS_MAX; tries++) {
+      const asked = this.#grantor.clock.now();
+      const left = await this.#extend(ms, late);
+      if (left >= ms) return left;
+      late = 2 * (this.#grantor.clock.now() - asked);
+    }
+    const message =
+      `Holdfast: "${this.key}" was not extended to ${ms} ms: the store answers too slowly; ` +
+      `it is held for ${Math.floor(this.remaining())} ms`;
+    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: this.key });
+  }
+
+  /** Asks the store for `ms` from now and `more`. Resolves to what is left. */
+  async #extend(ms: number, more: number): Promise<number> {
     if (this.#away !== undefined) throw this.#notHeld();
     const grip = this.#grip;
     const { clock, keeper } = this.#grantor;
@@ -137,7 +156,7 @@ export class Lease implements AsyncDisposable {
     if (grip.state !== 'held' || clock.now() >= grip.validUntil) throw this.#notHeld();
     try {
       // asks for the margin too, so that what is left after it is what was asked for
-      const status = await keeper.renew(grip, ms * 1.02 + 10);
+      const status = await keeper.renew(grip, (ms + more) * 1.02 + 10);
       if (status === 'absent' && grip.confirmed) keeper.lose(grip, 'gone');
     } catch (cause) {
       const message = `Holdfast: no answer to the extension of ${quote(grip.key)}`;
@@ -236,4 +255,10 @@ export class Lease implements AsyncDisposable {
     }
     return grip.lossError();
   }
+}
+
+function needed(ms: unknown, least: number): void {
+  // there is no default
+  if (ms === undefined) throw badOption('ms', 'a number of milliseconds', ms);
+  duration('ms', ms, 0, least, LONGEST_MS);
 }

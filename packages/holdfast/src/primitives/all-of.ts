@@ -4,11 +4,13 @@
  */
 import type { Core } from '../core.js';
 import { badOption, HoldfastError, isHoldfastError } from '../errors.js';
+import { over } from '../given.js';
 import type { Lease } from '../lease/lease.js';
 import {
   type AcquireOptions,
   checkKey,
   checkLockOptions,
+  checkObject,
   type LockOptions,
   type Terms,
 } from '../options.js';
@@ -106,7 +108,8 @@ export class AllOf {
   }
 
   async #acquire(options: AcquireOptions = {}, wait: number): Promise<MultiLease | null> {
-    const all = { ...this.#options, ...options };
+    checkObject('options', options);
+    const all = over(this.#options, options);
     // what the call says is checked before anything is sent, also where mutexes differ
     const terms = this.#faces.map((face) => face.terms(all, wait));
     const gathering = new Gathering(this.#core.clock, this.#faces, all, terms[0] as Terms);

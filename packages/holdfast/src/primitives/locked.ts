@@ -7,6 +7,7 @@
  * method is found by whatever it calls, see `surrounding.ts`.
  */
 import { badOption, HoldfastError } from '../errors.js';
+import { over } from '../given.js';
 import type { Holdfast } from '../holdfast.js';
 import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../options.js';
@@ -127,7 +128,7 @@ class Plan {
     }
     const { signal, wait, ...lock } = options;
     this.#lock = lock;
-    this.#call = { ...(signal && { signal }), ...(wait !== undefined && { wait }) };
+    this.#call = over({}, { signal, wait }) as Pick<AcquireOptions, 'signal' | 'wait'>;
     this.#reentrant = lock.reentrant === true;
     this.#key = keyOf(key);
     this.#find = typeof holdfast === 'function' ? holdfast : () => holdfast;

@@ -3,7 +3,7 @@
  */
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
-import { type AcquireOptions, flag, type LockOptions } from '../options.js';
+import { type AcquireOptions, checkObject, flag, type LockOptions } from '../options.js';
 import { Condition } from './condition.js';
 import { checkWork, Face, plainLease } from './face.js';
 import { innermost, under } from './surrounding.js';
@@ -31,6 +31,7 @@ export class Mutex {
 
   /** @internal */
   constructor(core: Core, key: string, options: MutexOptions) {
+    checkObject('options', options);
     const { reentrant, ...lockOptions } = options;
     this.key = key;
     this.#reentrant = flag('reentrant', reentrant, false);

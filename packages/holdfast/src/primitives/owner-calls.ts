@@ -16,8 +16,15 @@
 import type { Core } from '../core.js';
 import type { HolderView } from '../engine/types.js';
 import { badOption, HoldfastError, isHoldfastError } from '../errors.js';
+import { over } from '../given.js';
 import { ask } from '../inspection.js';
-import { type AcquireOptions, checkKey, checkOwner, resolveTerms } from '../options.js';
+import {
+  type AcquireOptions,
+  checkKey,
+  checkObject,
+  checkOwner,
+  resolveTerms,
+} from '../options.js';
 import * as failures from '../waiting/failures.js';
 import { quote } from '../text.js';
 
@@ -152,7 +159,9 @@ export class OwnerCalls {
   ): Promise<number | null> {
     checkKey(key);
     checkExpiry(expiryMs);
-    const asked = { renew: false, ...options, ttl: expiryMs, owner: checkOwner(owner) };
+    checkObject('options', options);
+    const own = { ttl: expiryMs, owner: checkOwner(owner) };
+    const asked = { ...over({ renew: false }, options), ...own };
     const terms = resolveTerms(this.#core.settings, {}, asked, wait);
     const wanted = { key, weight: 1, capacity: 1, terms, stays: !terms.renew };
     return (await this.#core.grip(wanted))?.fence ?? null;

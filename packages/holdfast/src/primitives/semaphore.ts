@@ -9,7 +9,7 @@ import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { ask } from '../inspection.js';
 import type { Lease } from '../lease/lease.js';
-import { type AcquireOptions, type LockOptions, whole } from '../options.js';
+import { type AcquireOptions, checkObject, type LockOptions, whole } from '../options.js';
 import * as failures from '../waiting/failures.js';
 import { checkWork, Face, plainLease } from './face.js';
 
@@ -40,7 +40,8 @@ export class Semaphore {
 
   /** @internal */
   constructor(core: Core, key: string, options: SemaphoreOptions) {
-    const { permits, ...lockOptions } = options ?? {};
+    checkObject('options', options);
+    const { permits, ...lockOptions } = options;
     this.key = key;
     this.#core = core;
     this.#options = lockOptions;
@@ -90,6 +91,7 @@ export class Semaphore {
     options: AcquireOptions & { readonly count?: number } = {},
   ): Promise<T> {
     checkWork(work);
+    checkObject('options', options);
     const { count, ...rest } = options;
     return this.#face.run(this.#count(count), work, rest);
   }

@@ -86,6 +86,13 @@ export function unreachable(key: string, cause: unknown): HoldfastError {
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause });
 }
 
+export function tooSlow(key: string, ttl: number): HoldfastError {
+  const message =
+    `Holdfast: the answer for "${key}" took longer than the lease of ${ttl} ms lasts; ` +
+    `give it a longer ttl`;
+  return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
+}
+
 export function closed(key: string): HoldfastError {
   const message = `Holdfast: this instance was closed, ${quote(key)} was not acquired`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });

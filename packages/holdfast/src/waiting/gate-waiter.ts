@@ -104,8 +104,8 @@ export class GateWaiter {
   }
 
   /**
-   * Calls `aborted` when the caller's signal aborts, and `late` when its wait ends; but the answer to
-   * what it has asked before that still counts.
+   * Calls `aborted` when the caller's signal aborts, and `late` when its wait ends. The answer to
+   * what was asked before that still counts.
    */
   limit(clock: Clock, late: () => void, aborted: (reason: unknown) => void): void {
     const { signal, wait } = this.wish;

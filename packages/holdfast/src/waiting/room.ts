@@ -263,9 +263,8 @@ export class Room implements Hearing {
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine slept since: only the store knows how much is left
       void this.#asker.ask(waiter);
-    } else if (waiter.wanted.terms.wait === 0 || waiter.overdue) {
-      // too slow an answer: what it granted has ended
-      this.giveUp(waiter, failures.unreachable(waiter.wanted.key, undefined));
+    } else if (waiter.tooLate()) {
+      this.giveUp(waiter, failures.tooSlow(waiter.wanted.key, waiter.wanted.terms.ttl));
     } else {
       this.#asker.askLater(waiter);
     }

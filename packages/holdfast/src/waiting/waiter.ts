@@ -35,6 +35,9 @@ export interface Wanted {
   readonly told?: (trouble: unknown) => void;
 }
 
+/** Grants in a row whose answers may take longer than the lease lasts. */
+const LATE_MAX = 3;
+
 export class Waiter {
   readonly id: string;
   readonly wanted: Wanted;
@@ -62,6 +65,8 @@ export class Waiter {
   trouble: unknown;
   /** Set when its wait has ended before the first answer, which is the last one it waits for. */
   overdue = false;
+  /** Grants that had ended when their answer came. */
+  #late = 0;
   /** True while a request for it is under way. */
   asking = false;
   /** True if a request for it may arrive once more, see `Echoes`. */
@@ -115,6 +120,12 @@ export class Waiter {
 
   /** A request that was under way when it was settled had no answer. */
   unanswered(): void {}
+
+  /** A grant had ended when its answer came. True if it is not worth another request. */
+  tooLate(): boolean {
+    this.#late += 1;
+    return this.wanted.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
+  }
 
   /** Done when the waiter is settled. */
   cleanUp(cleanUp: () => void): void {

@@ -21,11 +21,20 @@ export class MemoryStore implements Store {
   readonly #engine = new Engine((channel) => (this.#listeners.has(channel) ? 1 : 0));
   /** Makes it the time of day, once: the fences of a program that starts again go on growing. */
   readonly #epoch: number;
+  /** Stores of their own, by prefix. */
+  readonly #spaces = new Map<string, MemoryStore>();
   #commands = 0;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
     this.#epoch = Math.floor((clock.wall() - clock.now()) * 1000);
+  }
+
+  /** A store of its own for a prefix: nothing in it is seen from another. */
+  space(prefix: string): MemoryStore {
+    const space = this.#spaces.get(prefix) ?? new MemoryStore(this.#clock);
+    this.#spaces.set(prefix, space);
+    return space;
   }
 
   /** Keys that are remembered. */

@@ -41,10 +41,19 @@ export class RedisStore implements Store {
     return answers.map((answer, index) => {
       const command = batch[index] as Command;
       return answer.then(
-        (raw) => this.#once(answerTo(command, raw), command, connection),
+        (raw) => this.#once(this.#read(command, raw), command, connection),
         (error: unknown) => this.#again(command, calls[index] as ScriptCall, error),
       );
     });
+  }
+
+  /** What the server answered. Inside a transaction of the user it answers only at its end. */
+  #read(command: Command, raw: unknown): Reply {
+    if (raw !== 'QUEUED') return answerTo(command, raw);
+    const message =
+      'the client is inside MULTI, so the command waits for its EXEC; ' +
+      'give Holdfast a client that nothing else uses for transactions or blocking commands';
+    throw new StoreFailure(message, true, undefined);
   }
 
   /**

@@ -1,0 +1,39 @@
+/** A client that the user has put into a transaction: the error says so, and nothing is held. */
+import { afterEach, describe, expect, it } from 'vitest';
+import { Holdfast } from '../../src/index.js';
+import { CLIENTS, Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
+import { failure, freshKey, unused } from '../suites/helpers.js';
+
+const made = new Made();
+afterEach(() => made.close());
+
+/** Sends a command as it is, through the client of the user. */
+function send(client: object, word: string): Promise<unknown> {
+  const { call, sendCommand } = client as {
+    call?: (word: string) => Promise<unknown>;
+    sendCommand: (words: string[]) => Promise<unknown>;
+  };
+  return call === undefined
+    ? Reflect.apply(sendCommand, client, [[word]])
+    : Reflect.apply(call, client, [word]);
+}
+
+describe.each(CLIENTS)('%s', (client) => {
+  it('inside MULTI is refused, and nothing is left after EXEC', async () => {
+    const server = await serverOf('redis');
+    const opened = await openClient(client, server);
+    const holdfast = made.add(new Holdfast(opened.client as object));
+    const other = await made.on(openClient(client, server));
+    const key = freshKey();
+    await send(opened.client as object, 'MULTI');
+    const error = await failure(holdfast.mutex(key).acquire({ wait: 5000 }), 'HOLDFAST_REFUSED');
+    expect(error.message).toContain('MULTI');
+    await send(opened.client as object, 'EXEC').catch(() => undefined);
+    await unused(other, key);
+    expect((await holdfast.mutex(key).tryAcquire())?.held).toBe(true);
+    await made.close();
+    await opened.close();
+  });
+});
+
+stopServersAfterwards();
