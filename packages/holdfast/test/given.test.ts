@@ -190,7 +190,7 @@ describe('memory()', () => {
     for await (const { key } of other?.list() ?? []) listed.push(key);
     expect(listed).toEqual([]);
     await lease?.release();
-    await Promise.all([one, same, other].map((each) => each?.close({ grace: 0 })));
+    for (const each of [one, same, other]) await each?.close({ grace: 0 });
   });
 });
 
