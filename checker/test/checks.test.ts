@@ -3,21 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { ALL, CHECKS, violations } from '../src/index.js';
 import { FAMILY_BAD, FAMILY_GOOD } from './support/family-stories.js';
 import { BAD, GOOD } from './support/stories.js';
+import { WAITS_BAD, WAITS_GOOD } from './support/wait-stories.js';
 import { found, story } from './support/story.js';
 
 describe('is let pass', () => {
-  it.each([...GOOD, ...FAMILY_GOOD])('$name', (each) => {
+  it.each([...GOOD, ...FAMILY_GOOD, ...WAITS_GOOD])('$name', (each) => {
     expect(found(each.story)).toEqual(each.finds);
   });
 });
 
 describe('is found', () => {
-  it.each([...BAD, ...FAMILY_BAD])('$name', (each) => {
+  it.each([...BAD, ...FAMILY_BAD, ...WAITS_BAD])('$name', (each) => {
     expect(found(each.story)).toEqual(each.finds);
   });
 
   it('by every check at least once', () => {
-    const finding = new Set([...BAD, ...FAMILY_BAD].flatMap(({ finds }) => finds));
+    const finding = new Set([...BAD, ...FAMILY_BAD, ...WAITS_BAD].flatMap(({ finds }) => finds));
     expect(CHECKS.filter((name) => !finding.has(name))).toEqual([]);
   });
 
