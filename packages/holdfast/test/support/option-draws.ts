@@ -1,0 +1,108 @@
+/** Option combinations of the public API: every option in range, out of range, and of wrong types. */
+import fc from 'fast-check';
+
+/** What an option may be, and what it must not be. */
+interface Range {
+  readonly good: readonly unknown[];
+  readonly bad: readonly unknown[];
+}
+
+/** Drawn options, and the names of those that are bad. */
+export interface Drawn {
+  readonly options: Record<string, unknown>;
+  readonly bad: readonly string[];
+}
+
+const DAY = 86_400_000;
+const NO_NUMBER: readonly unknown[] = [null, '50', Number.NaN, {}, [], true, 50n];
+const NO_FLAG: readonly unknown[] = [null, 0, 1, '', 'true', {}];
+const NO_TEXT: readonly unknown[] = [null, 5, {}, 'x'.repeat(201), '\ud800', Symbol('s')];
+
+function number(good: readonly number[], bad: readonly number[]): Range {
+  return { good, bad: [...NO_NUMBER, ...bad, -1, Number.NEGATIVE_INFINITY] };
+}
+
+const flag: Range = { good: [true, false], bad: NO_FLAG };
+const label: Range = { good: ['', 'job', 'x'.repeat(200), 'a\nb'], bad: NO_TEXT };
+const ttl = number([100, 250.5, 1000, 5000, 30_000, DAY], [0, 9, DAY + 1, Infinity]);
+
+const LOCK: Readonly<Record<string, Range>> = {
+  ttl,
+  renew: flag,
+  maxHold: number([150, 2000, DAY], [0, 9, DAY + 1, Infinity]),
+  fair: flag,
+  owner: { good: ['o1', 'o1', 'o2'], bad: [...NO_TEXT, ''] },
+  label,
+  onExpiring: { good: [() => undefined], bad: [null, 5, 'f', {}] },
+  expiringMs: number([1, 50, 100], [0, DAY + 1, Infinity]),
+};
+
+export const ACQUIRE: Readonly<Record<string, Range>> = {
+  ...LOCK,
+  wait: number([0, 10, 700, 2 ** 31, 2 ** 40], []),
+  signal: { good: [new AbortController().signal], bad: [null, 5, {}, new AbortController()] },
+};
+
+/** The options with which each other primitive is made. */
+export const MADE_WITH: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
+  mutex: LOCK,
+  rwLock: LOCK,
+  semaphore: { ...LOCK, permits: number([3], [0, 1.5, 2 ** 31, Infinity]) },
+  latch: {
+    count: number([2], [0, 1.5, 100_001]),
+    ttl,
+    retention: number([5000, DAY], [0, 999, DAY + 1]),
+  },
+  barrier: { parties: number([2], [0, 1.5, 10_001]), ttl },
+  schedule: {
+    ttl,
+    label,
+    atLeast: number([0, 100], [DAY + 1, Infinity]),
+    atMost: number([50, 200, DAY], [0, 9, DAY + 1]),
+    remember: number([10, DAY], [0, 9, DAY + 1]),
+    onFailure: { good: ['keep', 'release'], bad: ['', 'ignore', null, 5] },
+  },
+};
+
+/** Options without which a primitive cannot be made. */
+const NEEDED: ReadonlySet<string> = new Set(['permits', 'count', 'parties', 'atLeast']);
+
+/** Draws some of the options. `badness`: of a hundred values, so many are bad. */
+export function drawn(
+  ranges: Readonly<Record<string, Range>>,
+  badness: number,
+): fc.Arbitrary<Drawn> {
+  const draws = Object.entries(ranges).map(([name, { good, bad }]) => {
+    const fine = fc
+      .constantFrom(...good)
+      .map((value) => ({ name, value, bad: false, given: true }));
+    const wrong = fc.constantFrom(...bad).map((value) => ({ name, value, bad: true, given: true }));
+    const none = fc.constantFrom(
+      { name, value: undefined, bad: false, given: false },
+      { name, value: undefined, bad: false, given: true },
+    );
+    return fc.oneof(
+      { weight: 50, arbitrary: fine },
+      { weight: NEEDED.has(name) ? 0 : 50, arbitrary: none },
+      { weight: badness, arbitrary: wrong },
+    );
+  });
+  return fc.tuple(...draws).map((all) => {
+    const given = all.filter((one) => one.given);
+    return {
+      options: Object.fromEntries(given.map(({ name, value }) => [name, value])),
+      bad: all.filter((one) => one.bad).map(({ name }) => name),
+    };
+  });
+}
+
+/** The same, with what options that are good by themselves make bad together. */
+export function judged({ options, bad }: Drawn): Drawn {
+  const { renew, maxHold, ttl: length = 10_000, expiringMs, atLeast, atMost } = options;
+  const more: string[] = [];
+  if (renew === false && maxHold !== undefined) more.push('maxHold');
+  const longest = Math.min(Number(length), Number(maxHold ?? Infinity));
+  if (Number(expiringMs) > Math.ceil(longest)) more.push('expiringMs');
+  if (Number(atMost) < Number(atLeast)) more.push('atMost');
+  return { options, bad: [...bad, ...more] };
+}
