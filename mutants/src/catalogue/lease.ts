@@ -33,7 +33,7 @@ export const LEASE: readonly Mutant[] = [
   {
     name: 'push counted from its receipt',
     mistake: 'a pushed lease runs from when the push came (redis-rwlock hands over ended leases)',
-    edits: [room('Math.min(waiter.localTime(this.#sleep, push.now), now)', 'now')],
+    edits: [{ file: 'waiting/pushes.js', find: 'Math.min(grantedAt, now)', replace: 'now' }],
   },
   {
     name: 'no margin for drift',

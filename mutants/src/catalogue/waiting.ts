@@ -35,7 +35,11 @@ export const WAITING: readonly Mutant[] = [
     mistake: 'a grant that comes after its request was given up is not given back',
     edits: [
       room('this.#withdraw(waiter, true);', ''),
-      room('this.givenUp.withdraw(what, left, false);', ''),
+      {
+        file: 'waiting/given-up.js',
+        find: 'this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);',
+        replace: '',
+      },
     ],
     rare: true,
   },

@@ -1,4 +1,4 @@
-/** Option combinations of the public API: every option in range, out of range, and of wrong types. */
+/** Combinations of options of the public API: in range, out of range, and of wrong types. */
 import fc from 'fast-check';
 
 /** What an option may be, and what it must not be. */
