@@ -133,15 +133,26 @@ describe('a forged grant', () => {
 });
 
 describe('the token of a waiter', () => {
-  it('is its own, and is the same when it asks again', async () => {
+  it('is its own, and a new one when it asks again', async () => {
     void other.mutex('k').acquire();
     await clock.advance(2 * CLAIM);
-    const tokens = new Map<string, Set<string>>();
-    for (const { id, token } of store.seen('acquire')) {
-      if (token !== '') tokens.set(id, (tokens.get(id) ?? new Set()).add(token));
-    }
-    expect([...tokens.values()].map((own) => own.size)).toEqual([1, 1]);
-    expect(new Set([...tokens.values()].flatMap((own) => [...own])).size).toBe(2);
+    for (const listener of store.listeners) listener.up();
+    await clock.advance(10);
+    const tokens = store.seen('acquire').filter(({ token }) => token !== '');
+    expect(tokens).toHaveLength(4);
+    expect(new Set(tokens.map(({ token }) => token)).size).toBe(4);
+    expect(new Set(tokens.map(({ id }) => id)).size).toBe(2);
+  });
+
+  it('ends when a later request is answered: an old push cannot look fresh', async () => {
+    const old = await forge({ token: tokenOfWaiter(), left: CLAIM * 1000 });
+    for (const listener of store.listeners) listener.up();
+    await clock.advance(10);
+    expect(await commandsDuring(() => store.publish(old))).toEqual([]);
+    expect(waited).toBeUndefined();
+    store.publish(await forge({ token: tokenOfWaiter(), left: CLAIM * 1000 }));
+    await clock.advance(0);
+    expect(waited?.held).toBe(true);
   });
 
   it('is not shown by inspect', async () => {

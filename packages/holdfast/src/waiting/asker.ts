@@ -87,6 +87,7 @@ export class Asker {
       if (names) this.#wake.named(-1);
     }
     waiter.asking = false;
+    waiter.tokens.answered(command.token);
     if (this.#parts.echoes.possible(this.#clock.now() - sent.at)) waiter.echoes = true;
     if (waiter instanceof Sleeper) waiter.told(reply);
     if (waiter.settled) this.#hearing.late(waiter, reply.status);
@@ -155,7 +156,6 @@ export class Asker {
     const { key, weight, capacity, terms } = wanted;
     const { settings } = this.#parts;
     const { channel } = this.#wake;
-    if (channel !== '' && waiter.token === '') waiter.token = settings.chance.secret();
     return {
       op: 'acquire',
       key,
@@ -169,7 +169,7 @@ export class Asker {
       fair: terms.fair,
       passes: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,
       channel,
-      token: waiter.token,
+      token: channel === '' ? '' : waiter.tokens.draw(settings.chance),
       queue: terms.wait > 0,
       ticket,
       maxQueue: settings.maxQueue,

@@ -4,7 +4,7 @@
  */
 import type { Settings } from '../options.js';
 import type { Echoes } from './echoes.js';
-import { type GrantPush, sameToken } from './pushes.js';
+import type { GrantPush } from './pushes.js';
 import type { Returns } from './returns.js';
 import { type Abandoned, withdrawal } from './withdrawal.js';
 
@@ -59,7 +59,7 @@ export class GivenUp {
   /** A grant was pushed that no acquisition waits for: it is released if it was given up here. */
   refuse({ id, left, token }: GrantPush): void {
     const what = this.#lately.get(id);
-    if (what === undefined || (what.token !== undefined && !sameToken(token, what.token))) return;
+    if (what === undefined || what.tokens?.include(token) === false) return;
     this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);
   }
 }

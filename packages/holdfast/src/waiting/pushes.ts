@@ -7,6 +7,7 @@
  * store if it does not fit the waiter's last answer.
  */
 import { timingSafeEqual } from 'node:crypto';
+import type { Chance } from '../chance.js';
 import type { Micros, Push } from '../engine/types.js';
 import { drift, type Grant } from '../lease/grip.js';
 import type { Sleep } from '../lease/sleep.js';
@@ -32,6 +33,37 @@ const HOLDS_MAX = 1_000_000;
 export function sameToken(told: string, own: string): boolean {
   const [a, b] = [Buffer.from(told), Buffer.from(own)];
   return own !== '' && a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Unanswered requests of one waiter whose tokens are kept. */
+const TOKENS_MAX = 64;
+
+/**
+ * The tokens of one waiter: each request has one of its own. An answer ends those of the requests
+ * before: a push with such a token tells of a grant that had ended when the answer was given, and a
+ * server whose clock was set back meanwhile would make it look fresh.
+ */
+export class PushTokens {
+  readonly #tokens: string[] = [];
+
+  /** A token for the next request. */
+  draw(chance: Chance): string {
+    const token = chance.secret();
+    this.#tokens.push(token);
+    if (this.#tokens.length > TOKENS_MAX) this.#tokens.shift();
+    return token;
+  }
+
+  /** The request with this token was answered. */
+  answered(token: string): void {
+    const at = this.#tokens.indexOf(token);
+    if (at > 0) this.#tokens.splice(0, at);
+  }
+
+  /** True for the token of a request that a push may still answer. */
+  include(told: string): boolean {
+    return this.#tokens.some((own) => sameToken(told, own));
+  }
 }
 
 /**

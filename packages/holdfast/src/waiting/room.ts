@@ -20,7 +20,7 @@ import { type Answer, Asker, type AskerParts, type Hearing } from './asker.js';
 import * as failures from './failures.js';
 import { GivenUp } from './given-up.js';
 import { Lines } from './lines.js';
-import { believed, type GrantPush, sameToken } from './pushes.js';
+import { believed, type GrantPush } from './pushes.js';
 import type { Returns } from './returns.js';
 import { Sleeper } from './sleeper.js';
 import { endOfWait, limitWait } from './wait-limit.js';
@@ -191,10 +191,10 @@ export class Room implements Hearing {
     this.#withdraw(waiter, waiter.echoes || waiter.asking);
   }
 
-  #withdraw({ id, origin, token, wanted, grip }: Waiter, echoes: boolean): void {
+  #withdraw({ id, origin, tokens, wanted, grip }: Waiter, echoes: boolean): void {
     const { key, terms } = wanted;
     const unpassed = grip === null || grip.unpassed;
-    this.givenUp.leaveQueue({ key, id, origin, token, unpassed }, terms.ttl, echoes);
+    this.givenUp.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, echoes);
   }
 
   /** Leaves with nothing; what was asked may arrive once more. */
@@ -235,7 +235,7 @@ export class Room implements Hearing {
   }
 
   #pushedTo(waiter: Waiter, push: GrantPush): void {
-    if (!sameToken(push.token, waiter.token)) return;
+    if (!waiter.tokens.include(push.token)) return;
     const grant = believed(
       push,
       waiter,

@@ -12,7 +12,7 @@ import type { Acquire, Micros, Park } from '../engine/types.js';
 import { DRIFT, type Grip } from '../lease/grip.js';
 import type { Moment, Sleep } from '../lease/sleep.js';
 import type { Terms } from '../options.js';
-import type { Bounds } from './pushes.js';
+import { type Bounds, PushTokens } from './pushes.js';
 import type { Origin } from './withdrawal.js';
 
 /** What an acquisition wants. */
@@ -46,8 +46,8 @@ export class Waiter {
   ticket = 0;
   /** The channel that the store knows for it. */
   channel = '';
-  /** The secret that a push of its grant repeats; drawn when it first names a channel. */
-  token = '';
+  /** The secrets that a push of its grant may repeat, see `PushTokens`. */
+  readonly tokens: PushTokens = new PushTokens();
   /** What bounds a pushed grant: the store may know a request before its answer is here. */
   bounds: Bounds = { owner: '', claim: 0, passes: 0 };
   /**

@@ -1,5 +1,6 @@
 /** What takes back whatever an acquisition has, granted or not, used or not. */
 import type { Park, Release } from '../engine/types.js';
+import type { PushTokens } from './pushes.js';
 
 /** Where a lease came from that was granted to somebody who had waited at a condition. */
 export interface Origin {
@@ -14,8 +15,8 @@ export interface Abandoned {
   readonly id: string;
   /** Set if it waited at a condition: then the signal that was for it goes to the next. */
   readonly origin?: Origin | undefined;
-  /** The token that its grant would be pushed with, if it waited. */
-  readonly token?: string | undefined;
+  /** The tokens that its grant would be pushed with, if it waited. */
+  readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */
   readonly unpassed?: boolean;
 }
