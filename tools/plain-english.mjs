@@ -168,7 +168,8 @@ function main() {
     }
     return;
   }
-  for (const [folder, all] of [...byFolder(files)].sort()) {
+  const folders = [...byFolder(files)].sort(([a], [b]) => a.localeCompare(b));
+  for (const [folder, all] of folders) {
     const per = rate(all).toFixed(1).padStart(5);
     console.log(`${per} in 1,000  ${String(all.words).padStart(6)} words  ${folder}`);
     if (rate(all) > LIMIT) process.exitCode = 1;
