@@ -84,12 +84,13 @@ export const STORE: readonly Mutant[] = [
     name: 'forced release does not serve',
     mistake: 'an unlock by an administrator wakes nobody (Redisson before `forceUnlock` published)',
     edits: [
-      engine(
-        `serve(resource, outside, '');
+      {
+        file: 'engine/force.js',
+        find: `serve(resource, outside, '');
     resource.touch(now, retention);
     return { status: 'forced'`,
-        "resource.touch(now, retention);\n    return { status: 'forced'",
-      ),
+        replace: "resource.touch(now, retention);\n    return { status: 'forced'",
+      },
     ],
   },
   {

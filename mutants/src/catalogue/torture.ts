@@ -45,7 +45,7 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
     lua("and 'passed' or 'absent'\nend\nserve('')", "and 'passed' or 'absent'\nend"),
   ],
   'forced release does not serve': [
-    lua("'r ' .. victim) end\nend\nserve('')", "'r ' .. victim) end\nend"),
+    lua("'r ' .. one[2]) end\nend\nserve('')", "'r ' .. one[2]) end\nend"),
   ],
   'stale queue head': [
     shared("redis.call('ZRANGE', queue, 0, 0)[1]", "redis.call('ZRANGE', queue, -1, -1)[1]"),

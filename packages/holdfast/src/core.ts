@@ -140,7 +140,9 @@ export class Core implements Grantor {
     });
     if (grip.echoes) this.#room.givenUp.follow({ key, id });
     const result = outcome(key, returned);
+    if (result === 'kept') keeper.owned.counted(grip, returned?.holds ?? 0);
     if (result === 'lost' && grip.reason === undefined) grip.foundLost('gone');
+    if (returned?.status === 'absent') this.#room.revocations.foundLost(grip);
     return result;
   }
 

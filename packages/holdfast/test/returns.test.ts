@@ -39,7 +39,7 @@ describe('giving back', () => {
   it('says what the store answered', async () => {
     const heard = giveBack(10_000);
     await clock.advance(0);
-    const freed = { status: 'freed', repeated: false };
+    const freed = { status: 'freed', repeated: false, holds: 0 };
     expect(heard).toEqual({ soon: freed, atLast: freed });
     expect(clock.timers('strong')).toBe(0);
   });
@@ -64,7 +64,7 @@ describe('giving back', () => {
     await clock.advance(110);
     store.heal();
     await clock.advance(10);
-    const absent = { status: 'absent', repeated: true };
+    const absent = { status: 'absent', repeated: true, holds: 0 };
     expect(heard).toEqual({ soon: absent, atLast: absent });
   });
 
@@ -75,7 +75,10 @@ describe('giving back', () => {
     expect(heard).toEqual({ soon: undefined, atLast: 'nothing' });
     store.heal();
     await clock.advance(1000);
-    expect(heard).toEqual({ soon: undefined, atLast: { status: 'freed', repeated: true } });
+    expect(heard).toEqual({
+      soon: undefined,
+      atLast: { status: 'freed', repeated: true, holds: 0 },
+    });
   });
 
   it('ends when there is nothing left to give back', async () => {

@@ -170,7 +170,7 @@ export class Watch {
       // a replica that missed the release has the lease still, until it ends
       if (holder.fence <= key.excused) continue;
       if (holder.holds.size === 0) this.#lingers(key, holder.id, 'holds');
-      for (const id of holder.holds) this.#lingers(key, id, 'holds');
+      for (const id of holder.holds.keys()) this.#lingers(key, id, 'holds');
     }
     // what is held when the capacity shrinks stays held, and nothing comes to it
     const { used: before } = key;

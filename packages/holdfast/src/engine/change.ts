@@ -31,11 +31,19 @@ export function resize(
 function weigh(
   resource: Resource,
   holder: Holder,
-  { weight, fence }: T.Resize,
+  { id, weight, fence }: T.Resize,
   now: T.Micros,
 ): 'resized' | 'refused' {
-  if (weight === holder.weight) return 'resized';
-  if (fence !== holder.fence || holder.holds.size > 1) return 'refused';
+  const hold = holder.holds.get(id);
+  const own = hold?.weight ?? holder.weight;
+  if (weight === own) return 'resized';
+  if (fence !== holder.fence) return 'refused';
+  if (hold !== undefined && holder.holds.size > 1) {
+    if (weight < own || weight > holder.weight) return 'refused';
+    // the lease weighs that much already
+    hold.weight = weight;
+    return 'resized';
+  }
   if (weight > holder.weight && !resource.fits(weight - holder.weight)) return 'refused';
   resource.resize(holder, weight, now);
   return 'resized';

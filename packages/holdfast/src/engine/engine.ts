@@ -7,15 +7,16 @@
  * simulator run it as it stands.
  *
  * Here is what takes and gives back; `condition.ts` has what waits for signals, `change.ts` what
- * changes what is held, `view.ts` what shows it. Whatever a command is for, it first removes what
- * has expired, and it leaves no capacity free that the queue could use (I5), except what
- * `SERVE_LIMIT` leaves for the next command. Commands are idempotent by id (I3).
+ * changes what is held, `force.ts` what ends it by force, `view.ts` what shows it. Whatever a
+ * command is for, it first removes what has expired, and it leaves no capacity free that the queue
+ * could use (I5), except what `SERVE_LIMIT` leaves for the next command. Commands are idempotent by
+ * id (I3).
  */
 import { resize, setCapacity } from './change.js';
 import { park, signal } from './condition.js';
 import { isGateCommand } from './gate-types.js';
 import { Gates } from './gates.js';
-import { FORCE_LIMIT } from './limits.js';
+import { force } from './force.js';
 import { poll } from './poll.js';
 import { type Holder, NOTHING_SENT, Resource } from './resource.js';
 import { type Addressed, granted, next, type Outside, rejoin, serve } from './serve.js';
@@ -210,7 +211,7 @@ function letGo(
   resource.dequeue(to);
   resource.add({
     ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },
-    ...{ fence: holder.fence + 1, passes: holder.passes - 1, holds: new Set<string>() },
+    ...{ fence: holder.fence + 1, passes: holder.passes - 1, holds: new Map() },
     ...{ signalled: successor?.signalled ?? '', sent: NOTHING_SENT },
   });
   return 'passed';
@@ -230,26 +231,4 @@ function renew(
   resource.touch(now, retention);
   if (holder === undefined) return { status: 'absent', now, left: 0 };
   return { status: 'renewed', now, left: holder.expires - now };
-}
-
-function force(
-  resource: Resource | undefined,
-  { id, retention }: T.Force,
-  outside: Outside,
-): T.ForceReply {
-  const { now, pushes } = outside;
-  if (resource === undefined) return { status: 'forced', now, ended: 0 };
-  resource.dropExpired(now);
-  const one = resource.leaseOf(id, now);
-  const doomed =
-    id === '' ? resource.expiries.first(FORCE_LIMIT) : one === undefined ? [] : [one.id];
-  for (const victim of doomed) {
-    const holder = resource.holders.get(victim) as Holder;
-    resource.remove(holder);
-    if (holder.channel === '') continue;
-    pushes.push({ channel: holder.channel, push: { kind: 'revoke', id: victim } });
-  }
-  serve(resource, outside, '');
-  resource.touch(now, retention);
-  return { status: 'forced', now, ended: doomed.length };
 }

@@ -20,6 +20,17 @@ import { Processes } from './processes.js';
 import { Ranked } from './ranked.js';
 import type { Acquire, Micros } from './types.js';
 
+/** One of an owner's acquisitions that hold. */
+export interface Hold {
+  /** What it asked for. The lease weighs as much as the heaviest of its holds. */
+  weight: number;
+  /** Where its process is told that the lease was ended by force, or `''`. */
+  readonly channel: string;
+}
+
+/** What joins a lease. */
+export type Joining = Pick<Acquire, 'id' | 'weight' | 'channel'>;
+
 /** A live lease. */
 export interface Holder {
   /** The acquisition that was granted; with an owner, the first of its holds. */
@@ -34,8 +45,8 @@ export interface Holder {
   readonly ttl: number;
   /** Leases that may still be passed on after this one before the store decides again. */
   passes: number;
-  /** The owner's acquisitions that hold; empty without an owner. */
-  readonly holds: Set<string>;
+  /** The owner's acquisitions that hold, in the order in which they joined; empty without owner. */
+  readonly holds: Map<string, Hold>;
   expires: Micros;
   /** The condition whose signal brought it, `''` once its holder acted on it or if none did. */
   signalled: string;
@@ -160,7 +171,7 @@ export class Resource {
     const expires = now + lease * 1000;
     return this.add({
       ...{ id, owner, weight, channel, meta, ttl, fence, passes, since: now, expires },
-      holds: new Set(owner === '' ? [] : [id]),
+      holds: new Map(owner === '' ? [] : [[id, { weight, channel }]]),
       ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT },
     });
   }
@@ -177,9 +188,10 @@ export class Resource {
   }
 
   /** One more hold for an owner that has the lease already. */
-  join(holder: Holder, id: string, now: Micros, lease: number, signalled = ''): Holder {
+  join(holder: Holder, wanted: Joining, now: Micros, lease: number, signalled = ''): Holder {
+    const { id, weight, channel } = wanted;
     holder.signalled ||= signalled;
-    holder.holds.add(id);
+    if (!holder.holds.has(id)) holder.holds.set(id, { weight, channel });
     this.holds.set(id, holder.id);
     this.extend(holder, now + lease * 1000);
     return holder;
@@ -192,11 +204,20 @@ export class Resource {
     this.latest = Math.max(this.latest, holder.expires);
   }
 
-  /** Ends a hold by its holder's own will; true if that ends the lease. */
+  /**
+   * Ends a hold by its holder's own will; true if that ends the lease. If others remain, the lease
+   * weighs what the heaviest of them does.
+   */
   leave(holder: Holder, id: string): boolean {
     holder.holds.delete(id);
     if (holder.owner !== '') this.holds.delete(id);
-    if (holder.holds.size > 0) return false;
+    if (holder.holds.size > 0) {
+      let weight = 0;
+      for (const hold of holder.holds.values()) weight = Math.max(weight, hold.weight);
+      this.used += weight - holder.weight;
+      holder.weight = weight;
+      return false;
+    }
     holder.signalled = '';
     this.remove(holder);
     return true;
@@ -218,11 +239,12 @@ export class Resource {
     this.used -= holder.weight;
     // a lease that expired long ago may have a successor of the same owner already
     if (this.owners.get(holder.owner) === holder.id) this.owners.delete(holder.owner);
-    for (const id of holder.holds) if (this.holds.get(id) === holder.id) this.holds.delete(id);
+    for (const id of holder.holds.keys())
+      if (this.holds.get(id) === holder.id) this.holds.delete(id);
     if (this.used === 0) this.latest = 0;
   }
 
-  /** Gives a lease another weight; more of it is a new grant (I2). */
+  /** Gives a lease of one hold another weight; more of it is a new grant (I2). */
   resize(holder: Holder, weight: number, now: Micros): void {
     if (weight > holder.weight) {
       this.fence = Math.max(this.fence + 1, now);
@@ -230,6 +252,7 @@ export class Resource {
     }
     this.used += weight - holder.weight;
     holder.weight = weight;
+    for (const hold of holder.holds.values()) hold.weight = weight;
   }
 
   /** From now on so much may be granted. What is held stays held. */

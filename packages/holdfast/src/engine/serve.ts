@@ -10,7 +10,7 @@
  * polling, asks again, and is told why.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
-import type { Holder, Resource, Waiter } from './resource.js';
+import type { Holder, Joining, Resource, Waiter } from './resource.js';
 import type { Conflict, Crowded, Granted, Micros, Push } from './types.js';
 import { settle } from './wake.js';
 
@@ -47,7 +47,7 @@ function hopeless(resource: Resource, waiter: Waiter, own: Holder | undefined): 
 /** An acquisition by the owner of a live lease joins that lease, or cannot have what it wants. */
 export function rejoin(
   resource: Resource,
-  wanted: Pick<Waiter, 'id' | 'owner' | 'weight' | 'ttl'>,
+  wanted: Joining & Pick<Waiter, 'owner' | 'ttl'>,
   now: Micros,
 ): Granted | Conflict | Crowded | undefined {
   const own = resource.leaseOfOwner(wanted.owner, now);
@@ -58,7 +58,7 @@ export function rejoin(
     if (own.weight < wanted.weight) return { status: 'conflict', now, weight: own.weight };
     return { status: 'crowded', now, holds: own.holds.size };
   }
-  return granted(resource.join(own, wanted.id, now, wanted.ttl, signalled), now);
+  return granted(resource.join(own, wanted, now, wanted.ttl, signalled), now);
 }
 
 /**
@@ -116,7 +116,7 @@ function deliver(
   const holder =
     own === undefined
       ? resource.grant(waiter, now, lease)
-      : resource.join(own, waiter.id, now, lease, waiter.signalled);
+      : resource.join(own, waiter, now, lease, waiter.signalled);
   if (isSelf || waiter.channel === '') return;
   const { fence, passes } = holder;
   const left = holder.expires - now;

@@ -186,8 +186,10 @@ export interface Signal {
 
 /**
  * Changes the weight of a live lease. To less: always, and the queue is served. To more: only if it
- * fits at once; it is then a new grant, with a fence of its own. A lease of several holds keeps its
- * weight: the others believe in it.
+ * fits at once; it is then a new grant, with a fence of its own.
+ *
+ * Of a lease of several holds, each has its own weight, and the lease weighs as much as the
+ * heaviest of them. A hold may take as much as the lease weighs already; another change is refused.
  */
 export interface Resize {
   readonly op: 'resize';

@@ -41,7 +41,7 @@ export function inspect(
 function holderView(holder: Holder, now: T.Micros, limit: number): T.HolderView {
   const { id, owner, weight, fence, since, meta } = holder;
   const holds = Math.max(1, holder.holds.size);
-  const ids = firstOf(holder.holds, limit);
+  const ids = firstOf(holder.holds.keys(), limit);
   return { id, owner, weight, fence, left: holder.expires - now, holds, since, meta, ids };
 }
 

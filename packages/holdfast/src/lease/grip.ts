@@ -66,7 +66,8 @@ export class Grip {
   weight: number;
   readonly terms: Terms;
   fence: number;
-  readonly holds: number;
+  /** Holds of the owner's lease, as the store last said here; 1 without an owner. */
+  holds: number;
   passes: number;
   readonly since: number;
   /** True once it was passed on here, so that a reserved fence was used. */

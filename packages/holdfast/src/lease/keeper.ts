@@ -21,6 +21,7 @@ import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import { drift, type Grip, withDrift } from './grip.js';
 import { DueHeap } from './heap.js';
+import { Owned } from './owned.js';
 import type { Moment, Sleep } from './sleep.js';
 
 /**
@@ -38,6 +39,7 @@ export class Keeper {
   readonly #retention: number;
   readonly #heap = new DueHeap();
   readonly #grips = new Map<string, Grip>();
+  readonly owned: Owned = new Owned();
   #timer: Timer | undefined;
   #timerDue = Number.POSITIVE_INFINITY;
   #sleeps: number;
@@ -68,6 +70,7 @@ export class Keeper {
   /** Looks after a lease from now on. */
   add(grip: Grip): void {
     this.#grips.set(grip.id, grip);
+    this.owned.add(grip);
     this.#planRenewal(grip);
     this.#plan(grip);
   }
@@ -76,6 +79,7 @@ export class Keeper {
   remove(grip: Grip): void {
     if (this.#grips.get(grip.id) !== grip) return;
     this.#grips.delete(grip.id);
+    this.owned.remove(grip);
     this.#heap.remove(grip);
     if (this.#grips.size > 0) return;
     // the timer stays: it finds nothing to do, and the next lease need not set one

@@ -78,9 +78,14 @@ export class Lease implements AsyncDisposable {
     return this.#grip.fence;
   }
 
-  /** Holds of the owner when this one was granted; 1 without `owner`. */
+  /**
+   * How many holds the owner has, this one among them, as the store last told this process: when it
+   * granted or released a hold of this owner here. 1 without `owner`; 0 once this lease is released
+   * or lost. Holds that other processes took or released since are not counted: for those ask
+   * `calls.holds`.
+   */
   get holds(): number {
-    return this.#grip.holds;
+    return this.#away === undefined && this.#grip.state === 'held' ? this.#grip.holds : 0;
   }
 
   /**

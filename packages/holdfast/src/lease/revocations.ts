@@ -1,6 +1,9 @@
 /**
  * Leases that a push says were ended by force. The push carries no proof, so the store is asked at
  * once, and the lease is lost only if the store says so: a forged push costs one question.
+ *
+ * The store tells each process of one hold only of an owner's lease. If that one is lost, the store
+ * is asked about the others that are held here.
  */
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
@@ -24,6 +27,17 @@ export class Revocations {
   async heard(id: string): Promise<void> {
     const grip = this.#keeper.find(id);
     if (grip === undefined) return;
+    await this.#check(grip);
+    if (grip.state === 'lost') this.foundLost(grip);
+  }
+
+  /** A lease was ended without a word from here: its owner's other holds may have ended with it. */
+  foundLost(grip: Grip): void {
+    for (const one of this.#keeper.owned.ofSameLease(grip)) void this.#check(one);
+  }
+
+  async #check(grip: Grip): Promise<void> {
+    const { id } = grip;
     const asking = this.#asking.has(id);
     // an answer that is under way may be from before this push
     this.#asking.set(id, asking);

@@ -59,8 +59,7 @@ export class RwLease extends Lease {
       this.assertHeld();
       if (this.#unanswered === 'write') await this.#change('write');
       const settled = this.#mode === 'read' && this.#unanswered === undefined;
-      // a hold that joined its owner's lease does not know the other side's weight
-      if (settled && this.holds === 1 && this.#grip.weight === READER) return;
+      if (settled && this.#grip.weight === READER) return;
       const before = this.#mode;
       this.#mode = 'read';
       if (await this.#change('read')) return;

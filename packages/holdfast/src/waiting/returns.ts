@@ -33,6 +33,8 @@ export interface Returned {
   readonly status: ReleaseReply['status'];
   /** True if an earlier try was not answered, so that it may have been the one that did it. */
   readonly repeated: boolean;
+  /** Holds that the owner has left. */
+  readonly holds: number;
 }
 
 /** One series of tries. */
@@ -126,12 +128,12 @@ export class Returns {
       try {
         const reply = await this.#requests.send(command);
         // parking for nothing has no other answer than "absent"
-        const { status } = reply as ReleaseReply;
+        const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
         const missed = status === 'absent' || status === 'dequeued';
         const again = missed && tries.again;
         tries.again = false;
         if (again) continue;
-        if (!missed || after === undefined) return { status, repeated: failures > 0 };
+        if (!missed || after === undefined) return { status, holds, repeated: failures > 0 };
         // It may have overtaken the release that passes the lease on to it (a script that the
         // server did not know, a lost request): then that one would leave it holding for ever.
         const timer = this.#clock.after(PATIENCE * this.#requests.timeout, impatient, true);

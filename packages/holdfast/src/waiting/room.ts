@@ -39,7 +39,7 @@ export class Room implements Hearing {
   readonly #clock: Clock;
   readonly #sleep: Sleep;
   readonly #keeper: Keeper;
-  readonly #revocations: Revocations;
+  readonly revocations: Revocations;
   readonly givenUp: GivenUp;
   readonly #nextId: () => string;
   readonly wake: Wake;
@@ -53,7 +53,7 @@ export class Room implements Hearing {
     this.#clock = settings.clock;
     this.#sleep = parts.sleep;
     this.#keeper = parts.keeper;
-    this.#revocations = new Revocations(parts.requests, parts.keeper, settings);
+    this.revocations = new Revocations(parts.requests, parts.keeper, settings);
     this.givenUp = new GivenUp(settings, parts.returns, parts.echoes);
     this.#nextId = () => ids.next();
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
@@ -226,7 +226,7 @@ export class Room implements Hearing {
   }
 
   #pushed(push: Push): void {
-    if (push.kind === 'revoke') void this.#revocations.heard(push.id);
+    if (push.kind === 'revoke') void this.revocations.heard(push.id);
     // a gate's push is the gate room's; after a signal the grant will come
     if (push.kind !== 'grant') return;
     const waiter = this.#waiters.get(push.id);

@@ -132,7 +132,7 @@ function owning(backend: Backend): void {
     expect((await one.inspect(key))?.waiterCount).toBe(0);
   });
 
-  it('an owner that writes and asks to read joins; two holds stay what they are', async () => {
+  it('an owner that writes may read as well, and is a reader once it stops writing', async () => {
     const holdfast = await backend.make(CALM);
     const lock = holdfast.rwLock(freshKey(), { owner: 'me' });
     const writer = await lock.write.acquire();
@@ -141,10 +141,18 @@ function owning(backend: Backend): void {
     const error = await failure(writer.downgrade(), 'HOLDFAST_REFUSED');
     expect(error.message).toContain('more than once');
     expect(writer.mode).toBe('write');
-    expect(await writer.release()).toBe('kept');
-    expect(await holdfast.rwLock(lock.key).read.tryAcquire()).toBeNull();
     await reader.downgrade();
-    expect(await holdfast.rwLock(lock.key).read.run(({ mode }) => mode)).toBe('read');
+    const others = holdfast.rwLock(lock.key);
+    expect(await others.read.tryAcquire()).toBeNull();
+    const waiting = others.read.acquire();
+    await queued(holdfast, lock.key, 1);
+    expect(await writer.release()).toBe('kept');
+    const other = await waiting;
+    expect(other.fence).toBeGreaterThan(reader.fence);
+    expect(await others.write.tryAcquire()).toBeNull();
+    expect(await reader.tryUpgrade()).toBe(false);
+    expect(await other.release()).toBe('freed');
+    expect(await reader.tryUpgrade()).toBe(true);
     expect(await reader.release()).toBe('freed');
   });
 }

@@ -11,7 +11,10 @@ export function semaphoreSuite(backend: Backend): void {
     checking(backend);
   });
   describe('order', () => ordering(backend));
-  describe('the number of permits', () => agreeing(backend));
+  describe('the number of permits', () => {
+    agreeing(backend);
+    shrinking(backend);
+  });
 }
 
 function permitting(backend: Backend): void {
@@ -182,7 +185,9 @@ function agreeing(backend: Backend): void {
     await (await semaphore.acquire()).release();
     await failure(other.semaphore(key, { permits: 1 }).acquire(), 'HOLDFAST_MISMATCH');
   });
+}
 
+function shrinking(backend: Backend): void {
   it('shrinks in use: nobody loses permits, and nobody gets any until it fits', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();

@@ -4,7 +4,7 @@
  * part of the summary is shown as one of many: how it is stored is the store's affair.
  */
 import type { Parked } from '../../src/engine/parking.js';
-import type { Holder, Resource, Waiter } from '../../src/engine/resource.js';
+import type { Hold, Holder, Resource, Waiter } from '../../src/engine/resource.js';
 
 /** A field's values as text: numbers of Lua have no other exact form. */
 export interface Dump {
@@ -83,8 +83,9 @@ function summaryOf(resource: Resource): string[] {
 
 function holderOf(holder: Holder): string[] {
   const { expires, weight, fence, passes, ttl, since, owner, channel, meta } = holder;
-  const ids = [...holder.holds];
-  const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1)].join(' ');
+  const ids = [...holder.holds.keys()];
+  const full = [...holder.holds.values()].filter((hold) => hold.weight === weight).length;
+  const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1), full].join(' ');
   const { signalled, sent } = holder;
   const signals = signalled !== '' || sent.seq > 0;
   return [
@@ -105,10 +106,12 @@ function waiterOf(waiter: Waiter): string[] {
 /** The holds of owners, each with its neighbours. */
 function holdsOf({ holders, holds }: Resource, record: Record<string, string[]>): void {
   for (const holder of holders.values()) {
-    const own = [...holder.holds];
+    const own = [...holder.holds.keys()];
     own.forEach((id, at) => {
       if (holds.get(id) !== holder.id) return;
-      record[`r:${id}`] = [holder.id, own[at - 1] ?? '', own[at + 1] ?? ''];
+      const { weight, channel } = holder.holds.get(id) as Hold;
+      const beside = [own[at - 1] ?? '', own[at + 1] ?? ''];
+      record[`r:${id}`] = texts(holder.id, ...beside, weight, channel);
     });
   }
 }

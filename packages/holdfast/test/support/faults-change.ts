@@ -22,8 +22,31 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   ]),
   fault('resize: more than fits', [resize, 'if weight > h.weight and used', 'if false and used']),
   fault('resize: less must fit too', [resize, 'if weight > h.weight and used', 'if used']),
-  fault('resize: a late duplicate counts', [resize, 'own_fence ~= h.fence or ', '']),
-  fault('resize: other holds are changed too', [resize, ' or hold_count(h) > 1', '']),
+  fault('resize: a late duplicate counts', [
+    resize,
+    'if own_fence ~= h.fence then',
+    'if false then',
+  ]),
+  fault('resize: other holds are changed too', [
+    resize,
+    'if hold_count(h) > 1 then',
+    'if false then',
+  ]),
+  fault('resize: one of several holds takes more than the lease weighs', [
+    resize,
+    ' or weight > h.weight then return',
+    ' then return',
+  ]),
+  fault('resize: one of several holds is given nothing', [
+    resize,
+    'resize_hold(h, id, weight)',
+    '',
+  ]),
+  fault('resize: the weight of the lease is the weight of each hold', [
+    resize,
+    'if weight == own then',
+    'if weight == own or weight == h.weight then',
+  ]),
   fault('resize: the queue is not served', [resize, "serve('')\n", '']),
   fault('capacity: a waiter that lost its place changes it', [
     acquire,

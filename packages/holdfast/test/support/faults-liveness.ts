@@ -37,9 +37,5 @@ export const LIVENESS_FAULTS: readonly Fault[] = [
   fault('liveness: the queued are not counted', [serve, '  enter_process(w.id)\n', '']),
   fault('liveness: the parked are not counted', [parking, '  enter_process(e.id)\n', '']),
   fault('liveness: a process is not forgotten', [processes, 'p.waiters > 0 and ', '']),
-  fault('poll: a queued id does not join its owner', [
-    poll,
-    'if w then rejoin(id, w.owner, w.weight, w.ttl) end',
-    '',
-  ]),
+  fault('poll: a queued id does not join its owner', [poll, 'if w then rejoin(w) end', '']),
 ];

@@ -28,10 +28,11 @@ const signal = 'signal.lua';
 const parking = 'lib/parking.lua';
 const record = 'lib/record.lua';
 const holders = 'lib/holders.lua';
+const holds = 'lib/holds.lua';
 const serve = 'lib/serve.lua';
 
 const free = 'return used + weight <= capacity and queue_length() == 0';
-const listed = 'if read_hold(id) ~= h.id then';
+const listed = 'if read_hold(w.id) ~= h.id then';
 
 export const FAULTS: readonly Fault[] = [
   fault('acquire: a newcomer overtakes the queue', [
@@ -48,7 +49,7 @@ export const FAULTS: readonly Fault[] = [
     'waiter.token = token',
   ]),
   fault('acquire: an owner does not join', [serve, 'if not own then return', 'do return']),
-  fault('acquire: who joined stays queued', [serve, 'local w = dequeue(id)', 'local w']),
+  fault('acquire: who joined stays queued', [serve, 'local w = dequeue(wanted.id)', 'local w']),
   fault(
     'acquire: holds doubled on repeat',
     [acquire, 'if held then reply = granted(held) else', 'do'],
@@ -57,20 +58,20 @@ export const FAULTS: readonly Fault[] = [
   fault('acquire: a repeat prolongs the lease', [
     acquire,
     'reply = granted(held)',
-    'reply = granted(join(held, id, ttl))',
+    'reply = granted(join(held, newcomer(), ttl))',
   ]),
   fault('acquire: a join serves nobody', [acquire, 'if reply or not (', 'if not (']),
   fault('acquire: who does not wait does not join', [acquire, 'if own then return own end', '']),
   fault('acquire: a mismatch serves nobody', [acquire, ' or not (agreed() or idle())', '']),
   fault('acquire: a smaller lease is joined', [
     serve,
-    'if not joins(own, weight) then',
+    'if not joins(own, wanted.weight) then',
     'if false then',
   ]),
   fault('acquire: who waits must agree anew', [acquire, " or read('w:' .. id)", '']),
   fault('acquire: who cannot be granted is told nothing', [
     acquire,
-    "return rejoin(id, owner, weight, ttl) or { 'mismatch', now, capacity }",
+    "return rejoin(newcomer()) or { 'mismatch', now, capacity }",
     "return { 'refused', now, 0 }",
   ]),
   fault('acquire: an idle capacity stays', [
@@ -103,7 +104,7 @@ export const FAULTS: readonly Fault[] = [
   fault('poll: the expired are kept', [poll, 'drop_expired()\n', '']),
   fault('poll: a stranger is queued', [poll, "if read('w:' .. id) then", 'do']),
   fault('force: the queue is not served', [force, "serve('')\n", '']),
-  fault('force: the victim is not told', [force, "push(h.channel, 'r ' .. victim)", '']),
+  fault('force: the victim is not told', [force, "push(one[1], 'r ' .. one[2])", '']),
   fault('force: one id ends all', [force, "if id ~= '' then", 'if false then']),
   fault('force: a hold is no lease', [force, 'lease_of(id)', 'read_holder(id)']),
   fault('inspect: the expired are shown', [
@@ -211,16 +212,16 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('inspect: more holds than asked for', [inspect, 'and #ids < limit', '']),
   fault('inspect: one hold only', [inspect, '#ids < limit', '#ids < 1']),
-  fault('holders: the first hold stays the first', [holders, 'first = after\n', '\n']),
-  fault('holders: the last hold stays the last', [holders, 'last = before\n', '\n']),
-  fault('holders: the hold before is not told', [
-    holders,
-    'save_hold(before, root, second, after)',
+  fault('holds: the first hold stays the first', [holds, 'first = after\n', '\n']),
+  fault('holds: the last hold stays the last', [holds, 'last = before\n', '\n']),
+  fault('holds: the hold before is not told', [
+    holds,
+    'save_hold(before, root, second, after, own, told)',
     '',
   ]),
-  fault('holders: the hold after is not told', [
-    holders,
-    'save_hold(after, root, before, second)',
+  fault('holds: the hold after is not told', [
+    holds,
+    'save_hold(after, root, before, second, own, told)',
     '',
   ]),
   fault('holders: a hold stays when its lease has ended', [

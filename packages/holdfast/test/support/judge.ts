@@ -3,7 +3,7 @@
  * has broken. It knows nothing of how the engine works: it compares what was before with what is.
  */
 import { Engine } from '../../src/engine/engine.js';
-import type { Resource } from '../../src/engine/resource.js';
+import type { Holder, Resource } from '../../src/engine/resource.js';
 import type { Command, Reply } from '../../src/engine/types.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
 
@@ -144,6 +144,13 @@ function sound(resource: Resource): void {
   demand(expiries.size === holders.size && queue.size === waiters.size, 'orders are incomplete');
   demand(owners.size === held.filter(({ owner }) => owner !== '').length, 'owners are wrong');
   demand(holds.size === sum(held.map((one) => one.holds.size)), 'holds are wrong');
+  const owned = held.filter(({ owner }) => owner !== '');
+  const heaviest = (one: Holder): number =>
+    Math.max(...[...one.holds.values()].map(({ weight }) => weight));
+  demand(
+    owned.every((one) => one.weight === heaviest(one)),
+    'I1: a lease does not weigh what its heaviest hold does',
+  );
   demand(
     held.every(({ id, expires }) => expiries.score(id) === expires && expires <= resource.latest),
     'expiries are wrong',

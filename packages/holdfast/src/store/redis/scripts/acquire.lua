@@ -90,7 +90,7 @@ local function enter()
   elseif not wait then
     serve('')
     -- its owner may have been served just now
-    local own = rejoin(id, owner, weight, ttl)
+    local own = rejoin(newcomer())
     if own then return own end
     if free() then return granted(grant(newcomer(), ttl)) end
     return { 'refused', now, next_expiry() }
@@ -106,7 +106,7 @@ local function enter()
   if h then return granted(h) end
   local queued = read_waiter(id)
   if queued then return { 'queued', now, queued.ticket, next_expiry() } end
-  return rejoin(id, owner, weight, ttl) or { 'mismatch', now, capacity }
+  return rejoin(newcomer()) or { 'mismatch', now, capacity }
 end
 
 drop_expired()
@@ -114,7 +114,7 @@ drop_stale(id)
 settle()
 local held = lease_of(id)
 local reply
-if held then reply = granted(held) else reply = rejoin(id, owner, weight, ttl) end
+if held then reply = granted(held) else reply = rejoin(newcomer()) end
 local function idle()
   return used == 0 and queue_length() == 0 and parked_count() == 0
 end

@@ -29,8 +29,9 @@ drop_expired()
 local victims = doomed()
 for _, victim in ipairs(victims) do
   local h = read_holder(victim)
+  local told = listeners(h)
   remove(h)
-  if h.channel ~= '' then push(h.channel, 'r ' .. victim) end
+  for _, one in ipairs(told) do push(one[1], 'r ' .. one[2]) end
 end
 serve('')
 flush()

@@ -43,7 +43,7 @@ drop_expired()
 for _, id in ipairs(ids) do
   hear_process(id, patience)
   local w = read_waiter(id)
-  if w then rejoin(id, w.owner, w.weight, w.ttl) end
+  if w then rejoin(w) end
 end
 serve('')
 for index, id in ipairs(ids) do standings[index] = standing(id) end

@@ -19,9 +19,16 @@ local retention = tonumber(ARGV[4])
 --- @include "lib/serve.lua"
 
 local function weigh(h)
-  if weight == h.weight then return 'resized' end
-  -- a late duplicate names an older fence; and other holds believe in the weight that they joined
-  if own_fence ~= h.fence or hold_count(h) > 1 then return 'refused' end
+  local own = hold_weight(h, id)
+  if weight == own then return 'resized' end
+  -- a late duplicate names an older fence
+  if own_fence ~= h.fence then return 'refused' end
+  if hold_count(h) > 1 then
+    if weight < own or weight > h.weight then return 'refused' end
+    -- the lease weighs that much already
+    resize_hold(h, id, weight)
+    return 'resized'
+  end
   if weight > h.weight and used - h.weight + weight > capacity then return 'refused' end
   resize(h, weight)
   return 'resized'

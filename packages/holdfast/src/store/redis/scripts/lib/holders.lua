@@ -1,9 +1,9 @@
---- @include "lib/parking.lua"
+--- @include "lib/holds.lua"
 -- Leases: see engine/resource.ts, whose functions these are.
 --
 -- Where there may be many, each has a field, and `expiries` orders them by expiry; where there is
 -- one at most, it is part of the summary.
-local EXPIRE_LIMIT, HOLD_LIMIT = 1000, 1000
+local EXPIRE_LIMIT = 1000
 
 -- Conditions whose signal brought somebody who ended without having acted on it: the next parked
 -- waiter gets it.
@@ -28,57 +28,6 @@ local function save_holder(h)
   writes['h:' .. h.id] = cmsgpack.pack(
     h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
     with_signals(h))
-end
-
--- An owner's holds are a chain, in the order in which they joined. The lease has their number, the
--- first and the last; each hold has its lease, the hold before it and the one after it. So a hold
--- is added and taken out at the same price, however many there are.
-local function read_hold(id)
-  local packed = read('r:' .. id)
-  if not packed then return nil end
-  return cmsgpack.unpack(packed)
-end
-
-local function save_hold(id, root, before, after)
-  writes['r:' .. id] = cmsgpack.pack(root, before, after)
-end
-
-local function hold_count(h)
-  return h.owner == '' and 1 or h.holds[1]
-end
-
-local function first_hold(h)
-  return h.owner == '' and '' or h.holds[2]
-end
-
--- Puts a hold at the end of the chain.
-local function append_hold(h, id)
-  local count, first, last = unpack(h.holds)
-  if count > 0 then
-    local root, before = read_hold(last)
-    save_hold(last, root, before, id)
-  end
-  save_hold(id, h.id, last, '')
-  h.holds = { count + 1, count > 0 and first or id, id }
-end
-
-local function take_hold(h, id)
-  local count, first, last = unpack(h.holds)
-  local root, before, after = read_hold(id)
-  if before == '' then
-    first = after
-  else
-    local _, second = read_hold(before)
-    save_hold(before, root, second, after)
-  end
-  if after == '' then
-    last = before
-  else
-    local _, _, second = read_hold(after)
-    save_hold(after, root, before, second)
-  end
-  h.holds = { count - 1, first, last }
-  writes['r:' .. id] = false
 end
 
 -- The live lease that an acquisition holds, as itself or as one of its owner's holds.
@@ -121,8 +70,8 @@ end
 local function add(h)
   used = used + h.weight
   if h.owner ~= '' then
-    writes['p:' .. h.owner], h.holds = h.id, { 0, '', '' }
-    append_hold(h, h.id)
+    writes['p:' .. h.owner], h.holds = h.id, { 0, '', '', 0 }
+    append_hold(h, h.id, h.weight, h.channel)
   end
   extend(h, h.expires)
   return h
@@ -173,13 +122,26 @@ local function set_capacity(wanted)
   if used == 0 then many = capacity ~= 1 end
 end
 
--- Gives a lease another weight; more of it is a new grant (I2).
+-- Gives a lease of one hold another weight; more of it is a new grant (I2).
 local function resize(h, wanted)
   if wanted > h.weight then
     fence = math.max(fence + 1, now)
     h.fence = fence
   end
   used, h.weight = used + wanted - h.weight, wanted
+  if h.owner ~= '' then
+    local only = first_hold(h)
+    local root, before, after, _, channel = read_hold(only)
+    save_hold(only, root, before, after, wanted, channel)
+  end
+  save_holder(h)
+end
+
+-- Gives one of several holds more, of what the lease weighs already.
+local function resize_hold(h, id, wanted)
+  local root, before, after, _, channel = read_hold(id)
+  save_hold(id, root, before, after, wanted, channel)
+  if wanted == h.weight then h.holds[4] = h.holds[4] + 1 end
   save_holder(h)
 end
 
@@ -244,9 +206,9 @@ local function grant(w, lease)
 end
 
 -- One more hold for an owner that has the lease already.
-local function join(h, id, lease, signalled)
-  h.signalled = h.signalled or signalled
-  if read_hold(id) ~= h.id then append_hold(h, id) end
+local function join(h, w, lease)
+  h.signalled = h.signalled or w.signalled
+  if read_hold(w.id) ~= h.id then append_hold(h, w.id, w.weight, w.channel) end
   extend(h, now + lease * 1000)
   return h
 end
@@ -255,8 +217,10 @@ end
 local function leave(h, id)
   if h.owner ~= '' then
     take_hold(h, id)
+    local left, _, _, full = unpack(h.holds)
+    if left > 0 and full == 0 then weigh_again(h) end
     save_holder(h)
-    if hold_count(h) > 0 then return false end
+    if left > 0 then return false end
   end
   h.signalled = nil
   remove(h)

@@ -6,7 +6,8 @@
 --   h:<id>      a lease, if it was not
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
---   r:<id>      an owner's hold: its lease, and the holds of the lease before and after it
+--   r:<id>      an owner's hold: its lease, the holds of the lease before and after it, its weight
+--               and its channel
 --   c:<id>      a parked waiter
 --   n:<process> how many of its acquisitions wait, when it was heard of, when it is taken for dead
 --   l           the chain of all parked waiters: first, last, count

@@ -115,17 +115,18 @@ local function joins(own, weight)
 end
 
 -- An acquisition by the owner of a live lease joins that lease, or cannot have what it asks for.
-local function rejoin(id, owner, weight, ttl)
-  local own = lease_of_owner(owner)
+local function rejoin(wanted)
+  local own = lease_of_owner(wanted.owner)
   if not own then return nil end
-  local w = dequeue(id)
+  local w = dequeue(wanted.id)
   local signalled = w and w.signalled
-  if not joins(own, weight) then
+  if not joins(own, wanted.weight) then
     if signalled then owed[#owed + 1] = signalled end
-    if own.weight < weight then return { 'conflict', now, own.weight } end
+    if own.weight < wanted.weight then return { 'conflict', now, own.weight } end
     return { 'crowded', now, hold_count(own) }
   end
-  return granted(join(own, id, ttl, signalled))
+  wanted.signalled = signalled
+  return granted(join(own, wanted, wanted.ttl))
 end
 
 -- Whether a waiter is to be granted: it is the asker, or its process is alive and knows of it.
@@ -154,7 +155,7 @@ local function serve(self)
       dequeue(id)
       local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
       if not hopeless and tell(w, self, own, lease) then
-        if own then join(own, id, lease, w.signalled) else grant(w, lease) end
+        if own then join(own, w, lease) else grant(w, lease) end
       else
         if w.signalled then owed[#owed + 1] = w.signalled end
         settle()
