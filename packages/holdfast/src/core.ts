@@ -109,7 +109,11 @@ export class Core implements Grantor {
 
   /** Gives the coming back of a sleeper up. */
   abandon(sleeper: Sleeper): void {
+    const { from, ready } = sleeper;
+    sleeper.leave();
     this.#room.giveUp(sleeper, failures.releasedAsleep(sleeper.wanted.key));
+    // nothing was asked for it, so there is the lease to give back
+    if (!ready) this.#room.givenUp.withdraw(from, from.terms.ttl, from.echoes);
   }
 
   async release(grip: Grip): Promise<ReleaseOutcome> {

@@ -133,7 +133,7 @@ export class Sleeper extends Waiter {
   /** Ends without a grant. False if it has its lease still, as nothing was asked for it. */
   giveUp(): boolean {
     if (this.#ready) this.leave();
-    else this.kept = true;
+    else this.kept = !this.#parked;
     return this.#ready;
   }
 
