@@ -66,7 +66,6 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
 /** What one machine cannot provoke, and why. */
 export const BEYOND: Readonly<Record<string, string>> = {
   'no margin for drift': 'all processes and servers count on one clock, which has one speed',
-  'wall clock': 'only the wall clock of the servers is set, not that of the clients',
   'sleep is not noticed': 'the machine does not sleep',
 };
 
