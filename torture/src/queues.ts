@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
 import { connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
-import { MUTEXES, OPTIONS, RW, SEMAPHORE } from './settings.js';
+import { MUTEXES, OBSERVER, RW, SEMAPHORE } from './settings.js';
 import { note, type Stage } from './stage.js';
 
 const KEYS = [...Object.keys(MUTEXES), RW, SEMAPHORE];
@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 20;
 /** Lets the processes work for some time, and puts the queues on record. */
 export async function quiet(stage: Stage, ms: number): Promise<void> {
   const { client, close } = await connect('ioredis-6', stage.main.url);
-  const holdfast = new Holdfast(client, OPTIONS);
+  const holdfast = new Holdfast(client, OBSERVER);
   const known = new Set<string>();
   const end = monotonic() + ms;
   while (monotonic() < end) {

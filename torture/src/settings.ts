@@ -1,5 +1,6 @@
 /** What runner and processes have to agree on. */
 import { join } from 'node:path';
+import type { HoldfastOptions } from 'holdfast';
 import { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 
@@ -15,6 +16,9 @@ export const OPTIONS: Record<
   retention: 60_000,
   linger: 500,
 };
+
+/** What looks at locks from outside waits longer: the machine may be busy. */
+export const OBSERVER: HoldfastOptions = { ...OPTIONS, requestTimeout: 20_000 };
 
 /** Leases are of one of these, by draw; the longest is what bounds are taken from. */
 export const TTLS: readonly number[] = [500, 1000, 1000, 2000];

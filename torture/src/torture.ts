@@ -27,7 +27,7 @@ import { forgettingFaults } from './faults/forgetting.js';
 import { processFaults } from './faults/processes.js';
 import { serverFaults } from './faults/server.js';
 import { sequence } from './schedule.js';
-import { HAND_OFFS, LOCKS, OPTIONS, type PLANTED, TTLS } from './settings.js';
+import { HAND_OFFS, LOCKS, OBSERVER, OPTIONS, type PLANTED, TTLS } from './settings.js';
 import { quiet } from './queues.js';
 import { makeStage, note, type Stage } from './stage.js';
 
@@ -134,7 +134,7 @@ async function lookOut(scene: Scene, folder: string): Promise<number | undefined
 /** What is left in the store when all are done; those who were killed may hold for one ttl. */
 async function look(stage: Stage): Promise<void> {
   const { client, close } = await connect('ioredis-6', stage.main.url);
-  const holdfast = new Holdfast(client, OPTIONS);
+  const holdfast = new Holdfast(client, OBSERVER);
   const lookAt = async (k: string): Promise<void> => {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
     await until(free, { within: 30_000, every: 50 }).catch(() => undefined);
