@@ -22,8 +22,8 @@ const PRONOUN = '(?:who|what|which)ever|(?:some|no|any|every)body|(?:no|any|ever
 const VERB = '(?:\\w+s|can|may|must|had|will|would|did|do|are|were|came|went|held|asked|waited)';
 /** Nouns after which "who" has an antecedent. */
 const NOUNS =
-  '(?:holder|waiter|owner|caller|user|reader|writer|leader|engineer|developer|operator|person|people|' +
-  'newcomer|reviewer|client|administrator|attacker|maintainer|programmer|observer)s?,?';
+  '(?:holder|waiter|owner|caller|user|reader|writer|leader|engineer|developer|operator|person|' +
+  'people|newcomer|reviewer|client|administrator|attacker|maintainer|programmer|observer)s?,?';
 
 /** @type {readonly RegExp[]} */
 const MARKED = [

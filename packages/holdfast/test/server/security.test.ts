@@ -132,7 +132,7 @@ describe.each(SERVERS)('%s', (name) => {
     const lease = await one.mutex(key).acquire();
     let granted = false;
     const waiting = other.mutex(key).acquire();
-    later(waiting.then(() => (granted = true)));
+    void later(waiting.then(() => (granted = true)));
     const info = await queued(one, key, 1);
     const [id, fence] = [info.waiters[0]?.id as string, lease.fence + 1];
     const channels = async (): Promise<string[] | false> => {

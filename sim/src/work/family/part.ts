@@ -1,7 +1,7 @@
 /**
- * What all parts of the family have in common: how they are asked, what they may be told, and what
- * is noted of what they hold. They write no history: what they do with a lease (changing its weight,
- * having several at once) is judged by what the store shows.
+ * Code that all parts of the family share: how they acquire, which errors they may get, and what is
+ * noted of their leases. They write no history: a change of weight, or several leases at once, is
+ * judged by the state of the store.
  */
 import type { AcquireOptions } from '../../../../packages/holdfast/dist/index.js';
 import type { TaskPlan } from '../../plan/plan.js';
