@@ -2,7 +2,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ALL, type CheckName, type HistoryEvent, violations } from 'holdfast-checker';
+import {
+  ALL,
+  type CheckName,
+  type HistoryEvent,
+  violations,
+} from '../../../../checker/src/index.js';
 import { afterEach, expect, it } from 'vitest';
 import { type Outcome, type Parameters, torture } from '../../../../torture/src/torture.js';
 import { DAMAGES } from '../support/damage.js';
