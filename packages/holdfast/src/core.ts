@@ -102,6 +102,14 @@ export class Core implements Grantor {
     });
   }
 
+  /** Opens the connection for wake-ups, and keeps it until this closes. */
+  async warmUp(): Promise<void> {
+    const { wake } = this.#room;
+    const { clock, unreachableAfter } = this.settings;
+    if (this.#closing === undefined) await within(clock, unreachableAfter, wake.warmUp());
+    if (wake.channel === '') throw failures.notWarm(this.#closing !== undefined, wake.failure);
+  }
+
   /** Asks for what a sleeper wants. */
   ask(sleeper: Sleeper): void {
     this.#room.ask(sleeper);

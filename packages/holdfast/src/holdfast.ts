@@ -175,6 +175,18 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
+   * Opens the connection on which waiters are woken, which otherwise the first acquisition that has
+   * to wait opens, three round trips or more before its wake-up can arrive. It stays open until
+   * `close()`, whatever `linger` says. Not needed for correctness, nor in memory.
+   *
+   * Rejects with `HOLDFAST_UNREACHABLE` if the connection cannot be opened at once or within
+   * `unreachableAfter`; attempts go on, and acquisitions work by polling meanwhile.
+   */
+  warmUp(): Promise<void> {
+    return this.#core.warmUp();
+  }
+
+  /**
    * Ends this instance: waiting acquisitions are rejected with `HOLDFAST_CLOSED`, leaders step
    * down, and leases are renewed further until their holders release them, for `grace` ms at most;
    * what is left then is released, and its signal aborts. After it no timer, listener or connection

@@ -8,6 +8,8 @@ export interface IoredisSettings {
   readonly connectionName?: unknown;
   readonly retryStrategy?: unknown;
   readonly sentinelRetryStrategy?: unknown;
+  readonly sentinels?: unknown;
+  readonly enableReadyCheck?: unknown;
 }
 
 interface Origin {
@@ -75,15 +77,13 @@ export async function subscribe(
   };
 
   try {
-    await connection.connect().catch((error: unknown) => {
-      // `Connection is closed.` says less than what the socket or the server said
-      throw failure ?? error;
-    });
+    await connection.connect();
     await connection.subscribe(channel);
   } catch (error) {
     state = 'closed';
     connection.disconnect();
-    throw error;
+    // `Connection is closed.` says less than what the socket or the server said
+    throw isErrorReply(error) ? error : (failure ?? error);
   }
   state = 'live';
   return {
@@ -96,7 +96,11 @@ export async function subscribe(
 
 function overrides(options: IoredisSettings, persistent: (strategy: unknown) => Delay): object {
   const { connectionName, retryStrategy, sentinelRetryStrategy } = options;
+  // It costs a round trip, and a server that is loading takes SUBSCRIBE. With Sentinel it also
+  // checks that the server is the master, to whose subscribers alone grants are pushed.
+  const readyCheck = options.sentinels ? options.enableReadyCheck : false;
   return {
+    enableReadyCheck: readyCheck,
     connectionName: typeof connectionName === 'string' ? `${connectionName}:holdfast` : 'holdfast',
     retryStrategy: persistent(retryStrategy),
     sentinelRetryStrategy: persistent(sentinelRetryStrategy),

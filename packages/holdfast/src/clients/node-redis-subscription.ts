@@ -66,10 +66,12 @@ export async function subscribe(
   });
 
   try {
-    await connection.connect();
-    await connection.subscribe(channel, (payload) => {
+    // the client writes the subscription with its handshake: one round trip for both
+    const connected = connection.connect();
+    const subscribed = connection.subscribe(channel, (payload) => {
       if (state !== 'closed') listener.message(payload);
     });
+    await Promise.all([connected, subscribed]);
   } catch (error) {
     state = 'closed';
     destroy(connection);

@@ -93,6 +93,14 @@ export function tooSlow(key: string, ttl: number): HoldfastError {
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
 }
 
+/** The connection for wake-ups could not be opened. */
+export function notWarm(closing: boolean, cause: unknown): HoldfastError {
+  if (closing) return new HoldfastError('HOLDFAST_CLOSED', 'Holdfast: this instance was closed');
+  const why = cause instanceof Error ? `: ${quote(cause.message)}` : '';
+  const message = `Holdfast: the connection for wake-ups could not be opened${why}`;
+  return new HoldfastError('HOLDFAST_UNREACHABLE', message, { cause });
+}
+
 export function closed(key: string): HoldfastError {
   const message = `Holdfast: this instance was closed, ${quote(key)} was not acquired`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });

@@ -1,8 +1,8 @@
 /**
  * The one channel on which this process is woken.
  *
- *     closed --somebody waits--> opening --confirmed--> up <--> down
- *        ^------------------ nobody waits for `linger` -------/
+ *     closed --the first waiter, warmUp--> opening --confirmed--> up <--> down
+ *        ^------------------- no waiter for `linger` and no warmUp ------/
  *
  * While it is not up, requests name no channel: their grants are found by polling, so that a broken
  * subscription cannot starve anybody. Each time it comes up, every waiter asks again, because
@@ -32,6 +32,8 @@ export class Wake {
   #opening: Promise<void> | undefined;
   #timer: Timer | undefined;
   #failures = 0;
+  #failure: unknown;
+  #kept = false;
   #waiters = 0;
   #naming = 0;
   #closed = false;
@@ -79,6 +81,21 @@ export class Wake {
     this.#closeLater();
   }
 
+  /**
+   * Opens the channel and keeps it open until `close`. Resolves when the attempt has ended, with or
+   * without success; further attempts follow one that failed.
+   */
+  async warmUp(): Promise<void> {
+    if (!this.#kept) this.enter();
+    this.#kept = true;
+    await this.#opening;
+  }
+
+  /** Why the last attempt to open the channel failed. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
@@ -100,13 +117,17 @@ export class Wake {
         (channel) => {
           this.#channel = channel;
           this.#failures = 0;
+          this.#failure = undefined;
           if (this.#closed) return this.#shut();
           this.#set(true);
           // all who waited may have gone meanwhile
           if (this.#waiters === 0) this.#closeLater();
           return undefined;
         },
-        () => this.#retryLater(),
+        (error: unknown) => {
+          this.#failure = error;
+          this.#retryLater();
+        },
       )
       .finally(() => {
         this.#opening = undefined;
