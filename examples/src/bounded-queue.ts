@@ -1,9 +1,9 @@
 /**
- * Producers and consumers around a list of few places: who finds it full or empty waits at a
- * condition, instead of asking again and again.
+ * A bounded queue. A producer waits on a condition while the queue is full, a consumer while it is
+ * empty; neither polls.
  *
- * With REDIS_URL there are two processes of each kind around a list in Redis. Without it they are
- * tasks of this process, and nothing else is needed.
+ * With REDIS_URL, two producers and two consumers run as processes and share a list in Redis.
+ * Without REDIS_URL, they run as tasks of this process, and no server is needed.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,11 +11,11 @@ import { fileURLToPath } from 'node:url';
 import { Holdfast, memory } from 'holdfast';
 import { Redis } from 'ioredis';
 
-const PLACES = 3;
+const CAPACITY = 3;
 const ITEMS = 20;
 const LIST = 'bounded-queue:items';
 
-/** What is shared: a list that anybody may change, and that nobody guards. */
+/** The shared list. It has no protection of its own. */
 interface Items {
   length(): Promise<number>;
   push(item: string): Promise<unknown>;
@@ -37,7 +37,7 @@ class BoundedQueue {
 
   async put(item: string): Promise<void> {
     await this.#mutex.run(async (lease) => {
-      await this.#notFull.awaitUntil(lease, async () => (await this.#items.length()) < PLACES);
+      await this.#notFull.awaitUntil(lease, async () => (await this.#items.length()) < CAPACITY);
       await this.#items.push(item);
       await this.#notEmpty.signal(lease);
     });
@@ -73,7 +73,7 @@ if (url === undefined) {
   };
   await using holdfast = new Holdfast(memory());
   await Promise.all(roles.map((role) => work(role, new BoundedQueue(holdfast, items))));
-  console.log(`left: ${list.length}`);
+  console.log(`remaining: ${list.length}`);
 } else if (own === undefined) {
   const program = fileURLToPath(import.meta.url);
   await Promise.all(roles.map((role) => once(fork(program, [role]), 'exit')));

@@ -1,12 +1,13 @@
 /**
- * A cache entry expires, and a thousand callers want it. One computes it.
+ * A cache entry expires, and a thousand callers request it. One of them computes it.
  *
  *     node examples/dist/cache-stampede.js                          embedded
  *     node examples/dist/cache-stampede.js redis://127.0.0.1 10     ten clients of a server
  *     node examples/dist/cache-stampede.js redis://127.0.0.1 200    two hundred
  *
- * Three ways: everybody for himself; a mutex, whose holders look again; a single flight. Counted
- * are the computations, and for how long the last caller waited after the entry was there again.
+ * Three strategies are compared: no lock; a mutex (each holder checks the cache again); a single
+ * flight. For each, the program prints the number of computations, and the delay from the moment
+ * the entry is filled to the answer of the last caller.
  */
 import { argv } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -22,7 +23,7 @@ interface Cache {
   filledAt: number;
 }
 
-/** What is expensive. */
+/** The expensive computation. */
 async function compute(cache: Cache): Promise<string> {
   cache.computations += 1;
   await sleep(COMPUTATION_MS);
@@ -31,9 +32,9 @@ async function compute(cache: Cache): Promise<string> {
   return cache.entry;
 }
 
-const WAYS: Record<string, (holdfast: Holdfast, cache: Cache) => Promise<string>> = {
-  'nothing      ': async (_, cache) => cache.entry ?? compute(cache),
-  'a mutex      ': async (holdfast, cache) =>
+const STRATEGIES: Record<string, (holdfast: Holdfast, cache: Cache) => Promise<string>> = {
+  'no lock      ': async (_, cache) => cache.entry ?? compute(cache),
+  'mutex        ': async (holdfast, cache) =>
     cache.entry ?? holdfast.mutex('example:mutex').run(async () => cache.entry ?? compute(cache)),
   'single flight': (holdfast, cache) =>
     holdfast.singleFlight('example:flight').run({
@@ -56,16 +57,16 @@ const instances = Array.from(
 );
 
 console.log(`${INSTANCES * CALLERS} callers in ${INSTANCES} instances`);
-for (const [name, way] of Object.entries(WAYS)) {
+for (const [name, read] of Object.entries(STRATEGIES)) {
   const cache: Cache = { entry: undefined, computations: 0, filledAt: 0 };
   const callers = instances.flatMap((one) =>
-    Array.from({ length: CALLERS }, () => way(one, cache)),
+    Array.from({ length: CALLERS }, () => read(one, cache)),
   );
   await Promise.all(callers);
-  const late = performance.now() - cache.filledAt;
+  const delay = performance.now() - cache.filledAt;
   const count = String(cache.computations).padStart(4);
   console.log(
-    `${name} ${count} computations, the last caller ${late.toFixed(1)} ms after the entry`,
+    `${name} ${count} computations, the last caller ${delay.toFixed(1)} ms after the entry`,
   );
 }
 

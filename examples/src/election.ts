@@ -1,5 +1,6 @@
 /**
- * Two processes, one leader. The leader is killed, and the other one leads in a greater term.
+ * Two processes elect one leader. The leader is killed, and the other process becomes leader with a
+ * higher term.
  *
  *     node examples/dist/election.js redis://127.0.0.1:6379
  */
@@ -12,7 +13,7 @@ import { Redis } from 'ioredis';
 
 const [, , url, role] = argv;
 if (url === undefined) {
-  console.error('two processes need a server: node examples/dist/election.js redis://HOST:PORT');
+  console.error('a server URL is required: node examples/dist/election.js redis://HOST:PORT');
   exit(2);
 }
 const redis = new Redis(url);
@@ -22,7 +23,7 @@ const election = holdfast.election('example:leader');
 async function candidate(): Promise<void> {
   await election.lead(async ({ term, signal }) => {
     console.log(`process ${pid} leads, term ${term}`);
-    // work that goes on for as long as it leads
+    // work that continues until leadership ends
     await sleep(2 ** 30, undefined, { signal });
   });
   redis.disconnect();
@@ -33,7 +34,7 @@ async function show(server: string): Promise<void> {
   const children = [start(), start()];
   const terms: number[] = [];
   for await (const leader of election.observe({ every: 50 })) {
-    const seen = leader === null ? 'nobody' : `process ${leader.pid}, term ${leader.term}`;
+    const seen = leader === null ? 'no leader' : `process ${leader.pid}, term ${leader.term}`;
     console.log(`the observer sees: ${seen}`);
     if (leader === null) continue;
     terms.push(leader.term);
@@ -41,7 +42,7 @@ async function show(server: string): Promise<void> {
     console.log(`process ${leader.pid} is killed`);
     children.find((child) => child.pid === leader.pid)?.kill('SIGKILL');
   }
-  console.log(`terms grow: ${(terms[1] as number) > (terms[0] as number)}`);
+  console.log(`terms increase: ${(terms[1] as number) > (terms[0] as number)}`);
   for (const child of children) child.kill('SIGTERM');
   await holdfast.close();
   redis.disconnect();

@@ -1,6 +1,6 @@
 /**
- * Methods that run under a lock by annotation: the seats of a show are sold one at a time, and what
- * sells them checks that it runs under the lock.
+ * Methods that run under a lock by decorator: the seats of a show are sold one at a time, and the
+ * method that changes the seats asserts that the lock is held.
  */
 import { assertLocked, Holdfast, isHoldfastError, locked, memory } from 'holdfast';
 
@@ -11,12 +11,12 @@ class BoxOffice {
 
   @locked(holdfast, 'show:{0}', { wait: 5000 })
   async sell(show: string, to: string): Promise<string> {
-    const left = this.seats.get(show) ?? 0;
-    // a turn of the event loop, in which another sale would do harm
+    const available = this.seats.get(show) ?? 0;
+    // yields to the event loop: without the lock, another sale would sell the same seat here
     await new Promise((resolve) => setImmediate(resolve));
-    if (left === 0) return `${to} comes too late`;
-    this.#take(show, left);
-    return `${to} has seat ${left}`;
+    if (available === 0) return `sold out for ${to}`;
+    this.#take(show, available);
+    return `${to} has seat ${available}`;
   }
 
   #take(show: string, seat: number): void {
@@ -24,7 +24,7 @@ class BoxOffice {
     this.seats.set(show, seat - 1);
   }
 
-  /** Forgets to lock. */
+  /** A bug: it does not acquire the lock. */
   async giveAway(show: string): Promise<void> {
     this.#take(show, 1);
   }

@@ -1,6 +1,7 @@
 /**
- * Four workers smooth a row of numbers in phases: nobody begins a phase before all have ended the
- * one before. A latch says when all workers are ready, a barrier keeps them in step.
+ * Four workers smooth a row of numbers in phases: no worker begins a phase before all workers have
+ * finished the previous one. A latch opens when all workers are ready; a barrier separates the
+ * phases.
  *
  *     node examples/dist/phases.js
  */
@@ -9,7 +10,7 @@ import { Holdfast, memory } from 'holdfast';
 const WORKERS = 4;
 const PHASES = 5;
 
-// with a Redis client instead of memory(), the workers may be processes on many machines
+// with a Redis client instead of memory(), the workers can be processes on many machines
 await using holdfast = new Holdfast(memory());
 const ready = holdfast.latch('example:ready', { count: WORKERS });
 const step = holdfast.barrier('example:step', { parties: WORKERS, ttl: 5000 });
@@ -25,10 +26,10 @@ async function worker(number: number): Promise<void> {
       const [left = 0, own = 0, right = 0] = [row[at - 1], row[at], row[at + 1]];
       next[at] = (left + own + right) / 3;
     }
-    // all have computed: the last one to arrive takes the result over
+    // all workers have computed: the last one to arrive copies the result
     const { index } = await step.await();
     if (index === WORKERS - 1) row = [...next];
-    // and all wait for that, too
+    // all workers wait for the copy
     await step.await();
   }
 }

@@ -1,10 +1,10 @@
-/** The shortest use. Embedded: put an ioredis or node-redis client where `memory()` stands. */
+/** The shortest use. For a server, pass an ioredis or node-redis client instead of `memory()`. */
 import { Holdfast, memory } from 'holdfast';
 
 const holdfast = new Holdfast(memory());
 
 const balance = await holdfast.mutex('account:42').run(async (lease) => {
-  // alone here, across all processes that use the same server; renewed for as long as it takes
+  // mutual exclusion across all processes that use the same server; the lease is renewed meanwhile
   return withdraw(100, lease.signal);
 });
 
@@ -12,7 +12,7 @@ console.log(`balance: ${balance}`);
 await holdfast.close();
 
 async function withdraw(amount: number, signal: AbortSignal): Promise<number> {
-  // long work stops when the lock is lost
+  // stops long work when the lock is lost
   signal.throwIfAborted();
   return 1000 - amount;
 }

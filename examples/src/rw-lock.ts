@@ -1,6 +1,7 @@
 /**
- * A catalogue that many read and one rewrites. The writer becomes a reader before it announces the
- * new version, so that nobody can change it in between. Put a client where `memory()` stands.
+ * A catalogue with many readers and one writer. The writer downgrades to a reader before it
+ * announces the new version, so no other writer can change it in between. For a server, replace
+ * `memory()` by a Redis client.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, memory } from 'holdfast';

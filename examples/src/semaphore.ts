@@ -1,19 +1,19 @@
 /**
- * Three downloads at a time, across all processes; a large one takes two places. Put a client where
- * `memory()` stands.
+ * At most three downloads at a time, across all processes; a large download takes two permits. For
+ * a server, replace `memory()` by a Redis client.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, memory } from 'holdfast';
 
 const holdfast = new Holdfast(memory());
-const places = holdfast.semaphore('downloads', { permits: 3 });
+const semaphore = holdfast.semaphore('downloads', { permits: 3 });
 let busy = 0;
 
 async function download(name: string, count: number): Promise<void> {
-  await places.run(
+  await semaphore.run(
     async (lease) => {
       busy += count;
-      console.log(`${name} takes ${count}, ${busy} of ${places.permits} are busy`);
+      console.log(`${name} takes ${count}, ${busy} of ${semaphore.permits} are busy`);
       await sleep(20, undefined, { signal: lease.signal });
       busy -= count;
     },
@@ -23,7 +23,7 @@ async function download(name: string, count: number): Promise<void> {
 
 const all = ['a', 'b', 'c', 'd', 'e'].map((name, at) => download(name, at === 2 ? 2 : 1));
 await sleep(5);
-// more of them, while they are in use
-await places.setPermits(5);
+// raises the capacity while permits are in use
+await semaphore.setPermits(5);
 await Promise.all(all);
 await holdfast.close();

@@ -1,5 +1,5 @@
 /**
- * Two accounts are locked together for a transfer. Transfers in opposite directions name them in
+ * A transfer locks two accounts together. Transfers in opposite directions name the accounts in
  * opposite orders, and do not deadlock.
  */
 import { Holdfast, memory } from 'holdfast';
@@ -13,7 +13,7 @@ const balances = new Map([
 async function transfer(from: string, to: string, amount: number): Promise<void> {
   await holdfast.allOf([from, to]).run(async (lease) => {
     const [paid, got] = [balances.get(from) ?? 0, balances.get(to) ?? 0];
-    // a turn of the event loop, in which another transfer would do harm
+    // yields to the event loop: without the lock, another transfer would overwrite a balance here
     await new Promise((resolve) => setImmediate(resolve));
     lease.assertHeld();
     balances.set(from, paid - amount).set(to, got + amount);

@@ -1,20 +1,20 @@
-/** The demo: three acts. It exits with 0 only if all that they have to prove is true. */
+/** The demo: three scenarios. It exits with code 0 only if all checks of all scenarios pass. */
 import { parseArgs } from 'node:util';
-import { fiveWorkers } from './acts/five-workers.js';
-import { killed } from './acts/killed.js';
-import { paused } from './acts/paused.js';
-import type { Crew, Director, Player } from './crew/crew.js';
-import { embeddedCrew } from './crew/embedded.js';
-import { processCrew } from './crew/processes.js';
+import { fiveWorkers } from './scenarios/five-workers.js';
+import { killed } from './scenarios/killed.js';
+import { paused } from './scenarios/paused.js';
+import type { WorkerGroup, WorkerHost, DemoWorker } from './workers/workers.js';
+import { embeddedWorkers } from './workers/embedded.js';
+import { processWorkers } from './workers/processes.js';
 import { type Fault, faultOf, NORMAL, type Pace, QUICK } from './plan.js';
-import { displayFor, verdict } from './show/display.js';
-import { line, styled } from './show/line.js';
-import { Stage } from './stage.js';
+import { displayFor, verdict } from './display/display.js';
+import { line, styled } from './display/line.js';
+import { DemoRunner } from './runner.js';
 
 const USAGE = `npm run demo -- [--redis URL] [--quick]
 
-  --redis URL   locks in this server, workers in processes of their own
-  --quick       shorter`;
+  --redis URL   keep the locks on this server, and run each worker in its own process
+  --quick       use fewer workers and shorter times`;
 
 async function main(): Promise<number> {
   const options = { redis: { type: 'string' }, quick: { type: 'boolean' } } as const;
@@ -30,46 +30,54 @@ async function main(): Promise<number> {
   }
   const pace = values.quick === true ? QUICK : NORMAL;
   const fault = faultOf(process.env['HOLDFAST_DEMO_FAULT']);
-  const stage = new Stage(interrupt.signal, pace.breath);
-  stage.crew = await hire(values.redis, pace.workers, stage);
-  stage.display = displayFor(process.stdout);
+  const runner = new DemoRunner(interrupt.signal, pace.readingPause);
+  runner.group = await createWorkers(values.redis, pace.workers, runner);
+  runner.display = displayFor(process.stdout);
   let code = 130;
   try {
-    code = (await perform(stage, pace, fault)) ? 0 : 1;
+    code = (await runScenarios(runner, pace, fault)) ? 0 : 1;
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
   } finally {
-    await stage.crew.dismiss();
+    await runner.group.close();
   }
-  if (code === 130) stage.display.print(line(''), line(' interrupted: all workers ended'));
+  if (code === 130) runner.display.print(line(''), line(' interrupted: all workers ended'));
   return code;
 }
 
-function hire(url: string | undefined, size: number, director: Director): Promise<Crew> {
-  if (url === undefined) return Promise.resolve(embeddedCrew(size, director));
-  return processCrew(size, url, director);
+function createWorkers(
+  url: string | undefined,
+  size: number,
+  host: WorkerHost,
+): Promise<WorkerGroup> {
+  if (url === undefined) return Promise.resolve(embeddedWorkers(size, host));
+  return processWorkers(size, url, host);
 }
 
-async function perform(stage: Stage, pace: Pace, fault: Fault | undefined): Promise<boolean> {
-  const { display, crew } = stage;
-  const [first, second, third] = crew.players as readonly [Player, Player, Player];
+async function runScenarios(
+  runner: DemoRunner,
+  pace: Pace,
+  fault: Fault | undefined,
+): Promise<boolean> {
+  const { display, group } = runner;
+  const [first, second, third] = group.workers as readonly [DemoWorker, DemoWorker, DemoWorker];
   display.print(
     line(''),
-    line(' ', styled('bold', 'Holdfast'), styled('dim', `  ${crew.words.cast}`)),
+    line(' ', styled('bold', 'Holdfast'), styled('dim', `  ${group.texts.summary}`)),
   );
-  const acts = [
-    () => fiveWorkers(stage, pace, fault),
-    () => killed(stage, [first, second], pace, fault),
-    // the first is dead
-    () => paused(stage, [second, third], pace, fault),
+  const scenarios = [
+    () => fiveWorkers(runner, pace, fault),
+    () => killed(runner, [first, second], pace, fault),
+    // the first worker was killed
+    () => paused(runner, [second, third], pace, fault),
   ];
-  let good = true;
-  for (const act of acts) good = (await act()) && good;
-  const text = good
+  let passed = true;
+  for (const scenario of scenarios) passed = (await scenario()) && passed;
+  const text = passed
     ? 'One holder at a time, take-over when a lease has ended, no late write.'
-    : 'The demo did not show what it has to: see above.';
-  display.print(line(''), verdict(good, text), line(''));
-  return good;
+    : 'At least one check failed: see above.';
+  display.print(line(''), verdict(passed, text), line(''));
+  return passed;
 }
 
 try {

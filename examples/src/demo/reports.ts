@@ -1,4 +1,4 @@
-/** What happens in the demo: told by the workers, and by whoever kills and stops them. */
+/** Reports of the events in the demo, from the workers and from the scenarios. */
 
 interface About {
   /** See `now`. */
@@ -9,8 +9,8 @@ interface About {
 export type Report = About &
   (
     | { readonly what: 'waits' }
-    | { readonly what: 'holds'; readonly fence: number; readonly left: number }
-    | { readonly what: 'renewed'; readonly left: number }
+    | { readonly what: 'holds'; readonly fence: number; readonly remaining: number }
+    | { readonly what: 'renewed'; readonly remaining: number }
     | { readonly what: 'wrote'; readonly fence: number; readonly highest: number }
     | { readonly what: 'looked'; readonly held: boolean; readonly aborted: boolean }
     | { readonly what: 'releases' }
@@ -25,8 +25,8 @@ export type Kind = Report['what'];
 
 export type ReportOf<K extends Kind> = Extract<Report, { readonly what: K }>;
 
-/** A report without what everybody who reports would repeat. */
-export type News = Report extends infer R
+/** A report without its time and worker. */
+export type ReportBody = Report extends infer R
   ? R extends Report
     ? Omit<R, keyof About>
     : never

@@ -1,31 +1,31 @@
 /**
- * What the lock protects. It knows nothing of the lock: it looks by itself whether two are inside
- * at once, and it refuses a write whose fence is lower than one that it has seen.
+ * The resource that the lock protects. It is independent of the lock: it counts overlapping visits
+ * itself, and refuses a write with a fence below the highest fence that it has seen.
  */
 
-/** What a worker can do with the resource. Each step is answered before the worker goes on. */
+/** The resource as a worker calls it. The worker awaits each call before it continues. */
 export interface Access {
   enter(): Promise<void>;
   leave(): Promise<void>;
-  /** Resolves to the highest fence seen; the write was refused if its own is lower. */
+  /** Resolves to the highest fence seen. The write was refused if its own fence is lower. */
   write(fence: number): Promise<number>;
 }
 
 export class Resource {
-  /** How often somebody came in while another was inside. */
+  /** The number of visits that began while another worker was inside. */
   overlaps = 0;
-  /** How often somebody came in. */
+  /** The number of visits. */
   visits = 0;
   readonly #inside = new Set<string>();
   readonly #refuses: boolean;
   #highest = 0;
 
-  /** @param refuses false breaks it, to show that the demo would notice */
+  /** @param refuses false disables the fence check, to show that the demo detects this */
   constructor(refuses = true) {
     this.#refuses = refuses;
   }
 
-  /** The resource as one worker sees it. */
+  /** The resource for one worker. */
   access(worker: string): Access {
     return {
       enter: async () => {

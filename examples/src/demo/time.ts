@@ -1,7 +1,7 @@
-/** The demo's clock: one that all processes of a machine share, and that never steps. */
+/** The demo's clock: monotonic, and shared by all processes of a machine. */
 import { setTimeout } from 'node:timers/promises';
 
-/** Milliseconds, with fractions. Times taken in two processes can be compared. */
+/** Milliseconds, with fractions. Times of two processes can be compared. */
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -1,6 +1,6 @@
 /**
- * The demo, as a user starts it: it proves what it shows, and exits with 1 if it cannot. With a
- * fault planted, it cannot.
+ * Runs the demo as a user starts it. All its checks pass and it exits with 0; with a planted fault
+ * a check fails and it exits with 1.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -31,8 +31,8 @@ async function run(args: string[], fault?: string): Promise<Run> {
   return { ...exit, output: demo.output };
 }
 
-/** Only the test's own connection is left, and no key. */
-async function nothingLeft(server: Server): Promise<void> {
+/** Waits until only the test's own connection remains, and no key. */
+async function nothingRemains(server: Server): Promise<void> {
   const clients = async (): Promise<number> =>
     String(await server.command('CLIENT', 'LIST'))
       .trim()
@@ -42,36 +42,36 @@ async function nothingLeft(server: Server): Promise<void> {
   await until(empty, { what: 'all keys gone', within: 10_000 });
 }
 
-const HELD = [
+const PASSED = [
   /✓ 0 overlaps seen by the resource in 3 visits/,
   /✓ each holder had a higher fence than the one before/,
   /✓ taken over [\d.]+ ms after the lease ended/,
   /writes with fence \d+: REFUSED/,
   /✓ the late write with the old fence was refused/,
-  /✓ the new holder's went through/,
-  /✓ the late one can know: held is false, its signal aborted/,
+  /✓ the new holder's write was accepted/,
+  /✓ the old holder can detect it: held is false, its signal is aborted/,
 ];
 
 beforeAll(() => {
-  if (!existsSync(MAIN)) throw new Error('the demo is not built: npm run build');
+  if (!existsSync(MAIN)) throw new Error('the demo is not built; run npm run build');
 });
 
 describe.concurrent('the demo', { timeout: 60_000 }, () => {
-  it('proves what it shows, embedded', async () => {
+  it('passes all checks, embedded', async () => {
     const { code, output } = await run([]);
-    for (const line of HELD) expect(output).toMatch(line);
+    for (const line of PASSED) expect(output).toMatch(line);
     expect(output).not.toContain('✗');
     expect(code).toBe(0);
   });
 
-  it.each(['redis', 'valkey'] as const)('and with processes on %s', async (name) => {
+  it.each(['redis', 'valkey'] as const)('passes all checks with processes on %s', async (name) => {
     await using server = await startServer({ server: name });
     const { code, output } = await run(['--redis', server.url]);
-    for (const line of HELD) expect(output).toMatch(line);
+    for (const line of PASSED) expect(output).toMatch(line);
     for (const word of ['SIGKILL', 'SIGSTOP', 'SIGCONT']) expect(output).toContain(word);
     expect(output).not.toContain('✗');
     expect(code).toBe(0);
-    await nothingLeft(server);
+    await nothingRemains(server);
   });
 
   it.each([
@@ -85,14 +85,14 @@ describe.concurrent('the demo', { timeout: 60_000 }, () => {
     expect(code).toBe(1);
   });
 
-  it('fails with the fault no-lock in processes too', async () => {
+  it('fails with the fault no-lock in processes', async () => {
     await using server = await startServer({ server: 'redis' });
     const { code, output } = await run(['--redis', server.url], 'no-lock');
     expect(output).toMatch(/✗ [1-9]\d* overlaps? seen by the resource/);
     expect(code).toBe(1);
   });
 
-  it('says in one line that it cannot reach the server', async () => {
+  it('prints a one-line error when it cannot reach the server', async () => {
     const server = await startServer({ server: 'redis' });
     await server.stop();
     const { code, output } = await run(['--redis', `redis://:secret@127.0.0.1:${server.port}`]);
@@ -102,13 +102,13 @@ describe.concurrent('the demo', { timeout: 60_000 }, () => {
     expect(code).toBe(1);
   });
 
-  it('leaves nothing behind when it is interrupted while a worker is stopped', async () => {
+  it('closes all connections and keys when interrupted while a worker is stopped', async () => {
     await using server = await startServer({ server: 'redis' });
     await using demo = start(['--redis', server.url]);
     await until(() => demo.output.includes('is stopped (SIGSTOP)'), { within: 30_000 });
     demo.kill('SIGINT');
     expect(await demo.exited).toEqual({ code: 130, signal: null });
     expect(demo.output).toContain('interrupted: all workers ended');
-    await nothingLeft(server);
+    await nothingRemains(server);
   });
 });

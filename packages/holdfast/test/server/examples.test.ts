@@ -1,4 +1,4 @@
-/** The examples, as a user starts them: each does what it says, and ends by itself. */
+/** Runs the examples as a user starts them: each prints its expected result and exits. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Server, spawnWorker, startServer } from 'holdfast-testkit';
@@ -6,15 +6,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 const EXAMPLES = fileURLToPath(new URL('../../../../examples/dist/', import.meta.url));
 
-/** Something that each must say. */
-const SAYS: Readonly<Record<string, RegExp>> = {
-  'bounded-queue': /left: 0/,
+/** A pattern that the output of each example must match. */
+const EXPECTED: Readonly<Record<string, RegExp>> = {
+  'bounded-queue': /remaining: 0/,
   'cache-stampede': /single flight +1 computations/,
   'cron-job': /runs of each tick: 1, 1, 1/,
-  election: /terms grow: true/,
+  election: /terms increase: true/,
   'explicit-owner': /outer release: freed/,
-  'fenced-write': /first was told: lost/,
-  'java-style': /once more: false/,
+  'fenced-write': /first release: lost/,
+  'java-style': /third unlock: false/,
   'locked-method': /HOLDFAST_NOT_HELD/,
   phases: /^[\d. ]+$/m,
   'quick-start': /balance: 900/,
@@ -23,7 +23,7 @@ const SAYS: Readonly<Record<string, RegExp>> = {
   'several-keys': /account:3 has 70, account:7 130/,
 };
 
-/** These work in several processes too. */
+/** These examples also run with several processes on a server. */
 const WITH_SERVER: readonly string[] = ['bounded-queue', 'cache-stampede', 'election'];
 
 let server: Server;
@@ -32,31 +32,31 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-async function run(name: string, args: string[]): Promise<{ code: number | null; said: string }> {
+async function run(name: string, args: string[]): Promise<{ code: number | null; output: string }> {
   await using example = spawnWorker(`${EXAMPLES}${name}.js`, { args });
   const { code } = await example.exited;
-  return { code, said: example.output };
+  return { code, output: example.output };
 }
 
-it('leaves no example out', () => {
+it('covers every example', () => {
   const files = readdirSync(EXAMPLES).filter((file) => file.endsWith('.js'));
-  expect(files.map((file) => file.replace('.js', '')).sort()).toEqual(Object.keys(SAYS).sort());
+  expect(files.map((file) => file.replace('.js', '')).sort()).toEqual(Object.keys(EXPECTED).sort());
 });
 
-it.each(Object.keys(SAYS).filter((name) => name !== 'election'))('%s', async (name) => {
-  const { code, said } = await run(name, []);
-  expect(said).toMatch(SAYS[name] as RegExp);
+it.each(Object.keys(EXPECTED).filter((name) => name !== 'election'))('%s', async (name) => {
+  const { code, output } = await run(name, []);
+  expect(output).toMatch(EXPECTED[name] as RegExp);
   expect(code).toBe(0);
 });
 
 it.each(WITH_SERVER)('%s on a server', async (name) => {
-  const { code, said } = await run(name, [server.url]);
-  expect(said).toMatch(SAYS[name] as RegExp);
+  const { code, output } = await run(name, [server.url]);
+  expect(output).toMatch(EXPECTED[name] as RegExp);
   expect(code).toBe(0);
 });
 
-it('says in one line that it takes a server', async () => {
-  const { code, said } = await run('election', []);
-  expect(said.trim().split('\n')).toHaveLength(1);
+it('election prints a one-line error when the server URL is missing', async () => {
+  const { code, output } = await run('election', []);
+  expect(output.trim().split('\n')).toHaveLength(1);
   expect(code).toBe(2);
 });

@@ -1,7 +1,7 @@
-/** The picture of an act: one bar a worker over the time, and its figures. Pure. */
+/** The chart of a scenario: for each worker a bar over time, and its figures. Pure. */
 import { type Line, line, type Part, type Style, styled } from './line.js';
-import { type Phase, phaseAt, type Row, type Scene } from './scene.js';
-import { ms, seconds } from './words.js';
+import { type Phase, phaseAt, type Row, type ScenarioState } from './state.js';
+import { ms, seconds } from './text.js';
 
 /** Columns before the bars. */
 export const MARGIN = 12;
@@ -12,8 +12,8 @@ const CELLS: Record<Phase, Part> = {
   holds: styled('green', '█'),
   dead: styled('red', '╌'),
   paused: styled('yellow', '▒'),
-  late: styled('yellow', '▒'),
-  gone: styled('plain', ' '),
+  resumed: styled('yellow', '▒'),
+  finished: styled('plain', ' '),
 };
 
 const BADGES: Record<Phase, Part> = {
@@ -21,17 +21,17 @@ const BADGES: Record<Phase, Part> = {
   holds: styled('green', '▶'),
   dead: styled('red', REFUSED),
   paused: styled('yellow', '‖'),
-  late: styled('yellow', '▶'),
-  gone: styled('green', '✓'),
+  resumed: styled('yellow', '▶'),
+  finished: styled('green', '✓'),
 };
 
 const MEANINGS: Record<Phase, string> = {
   waits: 'waits',
   holds: 'holds the lock',
-  dead: 'dead, its lease runs on',
-  paused: 'stands still',
-  late: '',
-  gone: '',
+  dead: 'killed, its lease continues',
+  paused: 'paused',
+  resumed: '',
+  finished: '',
 };
 
 // the figures, with the space before them
@@ -41,13 +41,13 @@ const HAND_OFF = 9;
 const RENEWED = 8;
 const WIDEST_CHART = 60;
 const AXIS_STEPS_MS = [500, 1000, 2000, 5000, 10_000];
-/** Least number of cells from one label to the next. */
+/** The least number of cells from one label to the next. */
 const AXIS_GAP = 4.8;
 
-/** The axis and the rows, with their headings. */
-export function chart(scene: Scene, now: number, columns: number): Line[] {
+/** The axis and the rows, with headings. */
+export function chart(state: ScenarioState, now: number, columns: number): Line[] {
   const width = Math.min(columns - MARGIN - FENCE - WAITED - HAND_OFF - RENEWED, WIDEST_CHART);
-  const span = Math.max(scene.setting.span, now - scene.startedAt);
+  const span = Math.max(state.info.span, now - state.startedAt);
   const headings = [
     'fence'.padStart(FENCE),
     'waited'.padStart(WAITED),
@@ -56,17 +56,17 @@ export function chart(scene: Scene, now: number, columns: number): Line[] {
   ];
   return [
     line(' '.repeat(MARGIN), styled('dim', axis(span, width) + headings.join(''))),
-    ...scene.rows.map((row) => {
+    ...state.rows.map((row) => {
       const badge = badgeOf(row, now);
-      const cells = bar(scene, row, now, span, width);
+      const cells = bar(state, row, now, span, width);
       return line(' ', badge, ` ${row.name}`.padEnd(MARGIN - 2), ...cells, figures(row));
     }),
   ];
 }
 
-/** What the signs mean. */
-export function legend(scene: Scene): Line {
-  const shown = scene.setting.legend;
+/** The meaning of the symbols. */
+export function legend(state: ScenarioState): Line {
+  const shown = state.info.legend;
   const parts = shown.flatMap((phase) => [CELLS[phase], styled('dim', ` ${MEANINGS[phase]}   `)]);
   const refused = [styled('red', REFUSED), styled('dim', ' refused by the resource')];
   return line(' ', ...parts, ...(shown.includes('paused') ? refused : []));
@@ -79,7 +79,7 @@ function badgeOf(row: Row, now: number): Part {
   return phase === undefined ? styled('plain', ' ') : BADGES[phase];
 }
 
-function bar(scene: Scene, row: Row, now: number, span: number, width: number): Part[] {
+function bar(state: ScenarioState, row: Row, now: number, span: number, width: number): Part[] {
   const parts: Part[] = [];
   const cell = span / width;
   const add = ({ style, text }: { style: Style; text: string }): void => {
@@ -88,12 +88,12 @@ function bar(scene: Scene, row: Row, now: number, span: number, width: number): 
     else parts.push(styled(style, text));
   };
   for (let index = 0; index < width; index++) {
-    const from = scene.startedAt + index * cell;
-    // a cell shows what its middle saw, and the newest one what is
+    const from = state.startedAt + index * cell;
+    // a cell shows the phase at its middle, and the newest cell the current phase
     const phase = from <= now ? phaseAt(row, Math.min(from + cell / 2, now)) : undefined;
     const refused = row.refusedAt ?? Number.NaN;
     if (refused >= from && refused < from + cell) add(styled('red', REFUSED));
-    else add(phase === undefined ? CELLS.gone : CELLS[phase]);
+    else add(phase === undefined ? CELLS.finished : CELLS[phase]);
   }
   return parts;
 }

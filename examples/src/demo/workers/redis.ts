@@ -7,40 +7,40 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-const PATIENCE_MS = 4000;
-/** Keys are forgotten so soon after the demo; nothing of it stays in the server. */
+const TIMEOUT_MS = 4000;
+/** A short retention, so that no key of the demo remains on the server. */
 const RETENTION_MS = 3000;
 
-/** The part of an address that may be shown: there may be a password in it. */
+/** The host and port of a URL, safe to print: the URL may contain a password. */
 export function hostOf(url: string): string {
   const { protocol, host } = URL.canParse(url) ? new URL(url) : { protocol: '', host: '' };
   if (!/^rediss?:$/.test(protocol) || host === '') {
-    throw new Error('--redis takes an address as redis://127.0.0.1:6379');
+    throw new Error('--redis needs a URL such as redis://127.0.0.1:6379');
   }
   return host;
 }
 
-/** Resolves when the server has answered. Rejects with what is wrong, in words. */
+/** Resolves when the server has answered. Rejects with a readable error. */
 export async function connect(url: string, prefix: string, label: string): Promise<Connection> {
   const host = hostOf(url);
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
-  let trouble: Error | undefined;
+  let failure: Error | undefined;
   redis.on('error', (error: Error) => {
-    trouble ??= error;
+    failure ??= error;
   });
-  const late = setTimeout(() => {
-    trouble ??= new Error(`no answer within ${PATIENCE_MS / 1000} s`);
+  const timeout = setTimeout(() => {
+    failure ??= new Error(`no answer within ${TIMEOUT_MS / 1000} s`);
     redis.disconnect();
-  }, PATIENCE_MS);
+  }, TIMEOUT_MS);
   try {
     await redis.connect();
     await redis.ping();
   } catch (error) {
     redis.disconnect();
-    const { message } = trouble ?? (error as Error);
-    throw new Error(`cannot use the server at ${host}: ${message}`, { cause: error });
+    const { message } = failure ?? (error as Error);
+    throw new Error(`cannot connect to the server at ${host}: ${message}`, { cause: error });
   } finally {
-    clearTimeout(late);
+    clearTimeout(timeout);
   }
   const holdfast = new Holdfast(redis, { prefix, label, retention: RETENTION_MS });
   return {

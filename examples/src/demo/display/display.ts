@@ -1,15 +1,15 @@
-/** Where the demo is shown: live in a terminal, or as a log, one line an event. */
+/** The output of the demo: a live chart in a terminal, or a log with one line for each event. */
 import { now } from '../time.js';
 import { type Line, line, paint, plain, styled } from './line.js';
-import type { Scene } from './scene.js';
-import { frame } from './view.js';
+import type { ScenarioState } from './state.js';
+import { frame } from './frame.js';
 
 export interface Display {
-  /** An act begins. */
-  begin(scene: Scene): void;
-  /** Something happened in it, worth a line. */
+  /** Starts to show a scenario. */
+  begin(state: ScenarioState): void;
+  /** Shows an event. */
   note(text: string): void;
-  /** It is over: the last picture stays. */
+  /** Ends the scenario; its last frame remains visible. */
   end(): void;
   print(...lines: Line[]): void;
 }
@@ -46,21 +46,21 @@ class LogDisplay implements Display {
   }
 }
 
-// the escape sequences of every terminal emulator of today; who does not know the last two ignores
-// them
+// escape sequences of all current terminal emulators; a terminal that does not know the last two
+// ignores them
 const UP = (lines: number): string => (lines === 0 ? '' : `\u001b[${lines}A`);
 const CLEAR_REST = '\u001b[K';
-/** To the left margin, over what the keyboard has echoed (`^C`). */
+/** To the remaining margin, over what the keyboard has echoed (`^C`). */
 const FRESH = `\r${CLEAR_REST}`;
 const HIDE_CURSOR = '\u001b[?25l';
 const SHOW_CURSOR = '\u001b[?25h';
 const BEGIN_UPDATE = '\u001b[?2026h';
 const END_UPDATE = '\u001b[?2026l';
 
-/** Draws the picture of an act in place; what was printed before scrolls away as usual. */
+/** Draws the frames of a scenario in place; earlier output scrolls as usual. */
 class LiveDisplay implements Display {
   readonly #terminal: Terminal;
-  #scene: Scene | undefined;
+  #state: ScenarioState | undefined;
   #height = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -68,8 +68,8 @@ class LiveDisplay implements Display {
     this.#terminal = terminal;
   }
 
-  begin(scene: Scene): void {
-    this.#scene = scene;
+  begin(state: ScenarioState): void {
+    this.#state = state;
     this.#height = 0;
     this.#terminal.write(HIDE_CURSOR);
     this.#draw();
@@ -81,10 +81,10 @@ class LiveDisplay implements Display {
   }
 
   end(): void {
-    if (this.#scene === undefined) return;
+    if (this.#state === undefined) return;
     clearInterval(this.#timer);
     this.#draw();
-    this.#scene = undefined;
+    this.#state = undefined;
     this.#terminal.write(SHOW_CURSOR);
   }
 
@@ -99,17 +99,17 @@ class LiveDisplay implements Display {
   }
 
   #draw(): void {
-    if (this.#scene === undefined) return;
+    if (this.#state === undefined) return;
     const columns = this.#columns;
-    const lines = frame(this.#scene, now(), columns);
+    const lines = frame(this.#state, now(), columns);
     const text = lines.map((each) => `${paint(each, columns)}${CLEAR_REST}\n`).join('');
-    // in one write, or a terminal could show half of it
+    // one write, so that a terminal does not show half a frame
     this.#terminal.write(BEGIN_UPDATE + FRESH + UP(this.#height) + text + END_UPDATE);
     this.#height = lines.length;
   }
 }
 
-/** What was found, with its sign. */
+/** The line of a check, with its symbol. */
 export function verdict(ok: boolean, text: string): Line {
   return line(' ', ok ? styled('green', '✓') : styled('red', '✗'), ' ', text);
 }

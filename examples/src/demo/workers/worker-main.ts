@@ -1,9 +1,9 @@
-/** The process of one worker. It does what the demo tells it, and ends when the demo is gone. */
-import type { Step, ToDemo, ToWorker } from './crew/messages.js';
-import { type Connection, connect } from './crew/redis.js';
-import type { Access } from './resource.js';
-import { now } from './time.js';
-import { perform, type Surroundings } from './work.js';
+/** Main module of a worker's process. It executes the demo's messages and exits with the demo. */
+import type { Step, ToDemo, ToWorker } from './messages.js';
+import { type Connection, connect } from './redis.js';
+import type { Access } from '../resource.js';
+import { now } from '../time.js';
+import { runTask, type TaskContext } from '../task.js';
 
 const name = process.argv[2] ?? 'worker';
 let connection: Connection | undefined;
@@ -11,15 +11,15 @@ let proceed: () => void = () => undefined;
 let calls = 0;
 const open = new Map<number, (result: number) => void>();
 
-function say(message: ToDemo): void {
+function send(message: ToDemo): void {
   if (process.connected) process.send?.(message);
 }
 
-/** The resource lives in the demo's process: each step goes there and back. */
+/** Calls the resource, which is in the demo's process. */
 function call(step: Step): Promise<number> {
   calls += 1;
   const number = calls;
-  say({ say: 'call', call: number, step });
+  send({ type: 'call', call: number, step });
   return new Promise((resolve) => open.set(number, resolve));
 }
 
@@ -29,24 +29,24 @@ const resource: Access = {
   write: (fence) => call({ do: 'write', fence }),
 };
 
-function surroundings(): Surroundings {
-  const told = new Promise<void>((resolve) => {
+function taskContext(): TaskContext {
+  const proceeded = new Promise<void>((resolve) => {
     proceed = resolve;
   });
   return {
     resource,
-    tell: (news) => say({ say: 'news', news, at: now() }),
-    word: () => told,
+    report: (body) => send({ type: 'report', body, at: now() }),
+    untilProceed: () => proceeded,
   };
 }
 
-async function hear(message: ToWorker): Promise<void> {
-  switch (message.say) {
-    case 'hello':
+async function onMessage(message: ToWorker): Promise<void> {
+  switch (message.type) {
+    case 'connect':
       connection = await connect(message.url, message.prefix, name);
-      return say({ say: 'ready' });
+      return send({ type: 'ready' });
     case 'start':
-      if (connection) await perform(connection.holdfast, message.task, surroundings());
+      if (connection) await runTask(connection.holdfast, message.task, taskContext());
       return undefined;
     case 'proceed':
       return proceed();
@@ -64,9 +64,9 @@ async function leave(): Promise<void> {
   process.exit();
 }
 
-// Ctrl-C goes to all processes of the terminal; the demo tells its workers what to do
+// Ctrl-C reaches all processes of the terminal; a worker ignores it and waits for the demo's message
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => void leave());
 process.on('message', (message) => {
-  hear(message as ToWorker).catch(() => process.exit(1));
+  onMessage(message as ToWorker).catch(() => process.exit(1));
 });

@@ -1,16 +1,16 @@
-/** What the audience sees of an act: a state that reports change, and nothing else does. */
+/** The displayed state of a scenario. Only reports change it. */
 import type { Report } from '../reports.js';
 
-export type Phase = 'waits' | 'holds' | 'dead' | 'paused' | 'late' | 'gone';
+export type Phase = 'waits' | 'holds' | 'dead' | 'paused' | 'resumed' | 'finished';
 
 export interface Row {
   readonly name: string;
-  /** In the order of time; the last one goes on. */
+  /** In the order of time; the last phase has no end yet. */
   readonly phases: { readonly from: number; readonly phase: Phase }[];
   fence: number | undefined;
-  /** Ms from its request until it held the lock. */
+  /** Ms from its request until it acquired the lock. */
   waited: number | undefined;
-  /** Ms from the release of the one before until it held the lock. */
+  /** Ms from the release by the previous holder until it acquired the lock. */
   handOff: number | undefined;
   renewals: number;
   leaseEnds: number;
@@ -18,34 +18,34 @@ export interface Row {
   refusedAt: number | undefined;
 }
 
-/** What is known of an act before it begins. */
-export interface Setting {
+/** The description of a scenario. */
+export interface ScenarioInfo {
   readonly title: string;
-  /** What to look at. */
-  readonly look: readonly string[];
-  /** How many ms it will take, about. */
+  /** An explanation, printed before the scenario starts. */
+  readonly intro: readonly string[];
+  /** The expected duration in ms. */
   readonly span: number;
-  readonly players: readonly string[];
+  readonly workers: readonly string[];
   readonly ttl: number;
-  /** How many lines of what happened are shown beneath the chart. */
+  /** The number of event lines below the chart. */
   readonly notes: number;
-  /** What the chart shows, for its legend. */
+  /** The phases in the legend. */
   readonly legend: readonly Phase[];
 }
 
-export class Scene {
-  readonly setting: Setting;
+export class ScenarioState {
+  readonly info: ScenarioInfo;
   readonly rows: readonly Row[];
   readonly notes: string[] = [];
   readonly startedAt: number;
-  /** Who was granted the lock last. */
+  /** The last worker that acquired the lock. */
   holder: Row | undefined;
   #freedAt: number | undefined;
 
-  constructor(setting: Setting, startedAt: number) {
-    this.setting = setting;
+  constructor(info: ScenarioInfo, startedAt: number) {
+    this.info = info;
     this.startedAt = startedAt;
-    this.rows = setting.players.map((name) => ({
+    this.rows = info.workers.map((name) => ({
       ...{ name, phases: [], renewals: 0, leaseEnds: 0 },
       ...{ fence: undefined, waited: undefined, handOff: undefined, refusedAt: undefined },
     }));
@@ -68,37 +68,37 @@ export class Scene {
         row.waited = at - (row.phases.at(-1)?.from ?? at);
         if (this.#freedAt !== undefined) row.handOff = at - this.#freedAt;
         this.#freedAt = undefined;
-        row.leaseEnds = at + report.left;
+        row.leaseEnds = at + report.remaining;
         this.holder = row;
         return turn('holds');
       case 'renewed':
         row.renewals += 1;
-        row.leaseEnds = at + report.left;
+        row.leaseEnds = at + report.remaining;
         return undefined;
       case 'wrote':
         if (report.fence < report.highest) row.refusedAt = at;
         return undefined;
       case 'releases':
         this.#freedAt = at;
-        return turn('gone');
+        return turn('finished');
       case 'killed':
         row.leaseEnds = report.leaseEnds;
         turn('dead');
-        return turn('gone', report.leaseEnds);
+        return turn('finished', report.leaseEnds);
       case 'paused':
         return turn('paused');
       case 'resumed':
-        return turn('late');
+        return turn('resumed');
       case 'failed':
       case 'done':
-        return turn('gone');
+        return turn('finished');
       case 'looked':
         return undefined;
     }
   }
 }
 
-/** What somebody does at a time. */
+/** The phase of a worker at a time. */
 export function phaseAt(row: Row, at: number): Phase | undefined {
   return row.phases.findLast(({ from }) => from <= at)?.phase;
 }

@@ -1,21 +1,21 @@
-/** What happened, in words: a line of the log, and of the notes beneath a chart. */
+/** Describes a report in one line, for the log and for the notes below a chart. */
 import type { Report } from '../reports.js';
-import type { Scene } from './scene.js';
+import type { ScenarioState } from './state.js';
 
-/** A line, or nothing for what is too small to be told. Call it after the scene has the report. */
-export function describe(report: Report, scene: Scene): string | undefined {
-  const text = told(report, scene);
+/** A line, or undefined for minor reports. Call it after `state` has applied the report. */
+export function describe(report: Report, state: ScenarioState): string | undefined {
+  const text = eventText(report, state);
   if (text === undefined) return undefined;
-  const time = ((report.at - scene.startedAt) / 1000).toFixed(2);
+  const time = ((report.at - state.startedAt) / 1000).toFixed(2);
   return `${time.padStart(6)} s  ${report.worker} ${text}`;
 }
 
-function told(report: Report, scene: Scene): string | undefined {
+function eventText(report: Report, state: ScenarioState): string | undefined {
   switch (report.what) {
     case 'waits':
-      return 'asks for the lock';
+      return 'requests the lock';
     case 'holds':
-      return `holds the lock, fence ${report.fence}${since(report.worker, scene)}`;
+      return `holds the lock, fence ${report.fence}${waitText(report.worker, state)}`;
     case 'wrote': {
       const { fence, highest } = report;
       if (fence >= highest) return `writes with fence ${fence}: accepted`;
@@ -26,13 +26,13 @@ function told(report: Report, scene: Scene): string | undefined {
       return held ? undefined : `sees: lease.held false, lease.signal.aborted ${aborted}`;
     }
     case 'releases':
-      return `releases, after ${count(scene.row(report.worker)?.renewals ?? 0, 'renewal')}`;
+      return `releases, after ${count(state.row(report.worker)?.renewals ?? 0, 'renewal')}`;
     case 'done':
       return report.outcome === 'lost'
-        ? 'is told by release(): "lost", nothing was freed'
+        ? 'releases: release() resolves to "lost", no lock was freed'
         : undefined;
     case 'killed': {
-      const end = ((report.leaseEnds - scene.startedAt) / 1000).toFixed(2);
+      const end = ((report.leaseEnds - state.startedAt) / 1000).toFixed(2);
       return `${report.how}; its lease runs until ${end} s`;
     }
     case 'paused':
@@ -45,8 +45,8 @@ function told(report: Report, scene: Scene): string | undefined {
   }
 }
 
-function since(worker: string, scene: Scene): string {
-  const { waited, handOff } = scene.row(worker) ?? {};
+function waitText(worker: string, state: ScenarioState): string {
+  const { waited, handOff } = state.row(worker) ?? {};
   if (handOff !== undefined) return `, hand-off ${ms(handOff)}`;
   return waited === undefined ? '' : `, waited ${seconds(waited)}`;
 }

@@ -1,4 +1,4 @@
-/** Lines of styled text, and how they become characters for a terminal. */
+/** Lines of styled text, and their conversion to text for a terminal. */
 import { styleText } from 'node:util';
 
 export type Style = 'plain' | 'dim' | 'bold' | 'green' | 'red' | 'yellow' | 'cyan';
@@ -18,14 +18,14 @@ export function styled(style: Style, text: string): Part {
   return { text, style };
 }
 
-/** The line with its colours, cut to the width. */
+/** The line with colours, cut to the width. */
 export function paint(parts: Line, width: number): string {
-  let room = width;
+  let available = width;
   let text = '';
   for (const part of parts) {
-    // all signs of the demo are one unit of text and one column each
-    const cut = part.text.slice(0, room);
-    room -= cut.length;
+    // every character of the demo is one UTF-16 unit and one column wide
+    const cut = part.text.slice(0, available);
+    available -= cut.length;
     text += part.style === 'plain' || cut === '' ? cut : styleText(part.style, cut);
   }
   return text;
