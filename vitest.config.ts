@@ -30,6 +30,7 @@ const LOAD = [
 export default defineConfig({
   resolve: { alias },
   test: {
+    setupFiles: [here('packages/holdfast/test/support/assertions.ts')],
     projects: [
       {
         extends: true,

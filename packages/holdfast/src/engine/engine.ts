@@ -12,6 +12,7 @@
  * could use (I5), except what `SERVE_LIMIT` leaves for the next command. Commands are idempotent by
  * id (I3).
  */
+import { assertSound } from './assertions.js';
 import { resize, setCapacity } from './change.js';
 import { park, signal } from './condition.js';
 import { isGateCommand } from './gate-types.js';
@@ -69,6 +70,8 @@ export class Engine {
     const reply = isGateCommand(command)
       ? this.gates.apply(command, outside)
       : this.#reply(command, outside);
+    const resource = this.#resources.get(command.key);
+    if (resource !== undefined) assertSound(command.key, resource, now);
     return { reply: reply as T.ReplyTo<C>, pushes: outside.pushes };
   }
 
