@@ -123,8 +123,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'never looks after its place in the queue': {
     file: 'waiting/asker.js',
-    from: 'async poll(line) {',
-    to: 'async poll(line) { return;',
+    from: '    poll(line) {',
+    to: '    poll(line) { return;',
     shown: few(1),
     as: /idle|stuck/,
   },

@@ -46,6 +46,8 @@ export class Server {
   /** What it answers to every command instead of executing it. */
   refuses: string | undefined;
   engine: Engine;
+  /** It takes every channel for one that is listened to. */
+  readonly blind: boolean;
   readonly #library: Library;
   readonly #random: Random;
   readonly #events: ServerEvents;
@@ -59,7 +61,7 @@ export class Server {
     library: Library,
     scheduler: Scheduler,
     machine: Machine,
-    options: { random: Random; events: ServerEvents; replicated: boolean },
+    options: { random: Random; events: ServerEvents; replicated: boolean; blind: boolean },
   ) {
     this.scheduler = scheduler;
     this.machine = machine;
@@ -67,6 +69,7 @@ export class Server {
     this.#random = options.random;
     this.#events = options.events;
     this.#replicated = options.replicated;
+    this.blind = options.blind;
     this.engine = this.#newEngine();
   }
 
@@ -119,6 +122,14 @@ export class Server {
     }
     this.#events.after(command, reply, now);
     return { reply };
+  }
+
+  /** A client that is none of ours deletes a key. */
+  forget(key: string): void {
+    const resource = this.engine.resource(key);
+    if (!this.up || resource === undefined) return;
+    resource.forgetAt = 0;
+    this.engine.sweep(0);
   }
 
   /** The connections that listen on a channel. */
@@ -188,6 +199,7 @@ export class Server {
   #count(channel: string): number {
     let count = 0;
     for (const _ of this.listeners(channel)) count += 1;
+    if (this.blind) count = Math.max(count, 1);
     this.#seen.push(count);
     return count;
   }

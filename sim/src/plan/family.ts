@@ -30,6 +30,11 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   crowd: [0.01, crowd],
 };
 
+/** Whether a seed has sprints: its processes reserve many fences then. */
+export function hasSprint(random: Random): boolean {
+  return random.fork('family/sprint').chance((GROUPS['sprint'] as (typeof GROUPS)[string])[0]);
+}
+
 export function familyOf(scene: Scene): TaskPlan[] {
   const random = scene.random.fork('family');
   const tasks: TaskPlan[] = [];
@@ -163,10 +168,11 @@ function calls(random: Random, scene: Scene, make: Maker): void {
 
 /** One process takes a lock again and again, as fast as it can. */
 function sprint(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
   for (let left = random.whole(1, 4); left > 0; left--) {
-    make({ face: 'sprint', weight: random.whole(5, 60), renew: true, wait: undefined });
+    const weight = random.whole(5, 60);
+    make({ at: at(), face: 'sprint', weight, renew: true, wait: undefined });
   }
-  void scene;
 }
 
 /** More acquisitions of one process on one key than one command asks about. */

@@ -3,8 +3,11 @@ import type { Random } from '../base/random.js';
 import type { Profile, Scene } from './generate.js';
 import type { FaultKind, FaultPlan } from './plan.js';
 
+/** Keys are deleted where their tasks are drawn, see `trouble.ts`. */
+type Drawn = Exclude<FaultKind, 'forget'>;
+
 /** What may go wrong together: a memory that is lost, and a clock that is set back, are apart. */
-const KINDS: Record<Exclude<Profile, 'calm'>, readonly FaultKind[]> = {
+const KINDS: Record<Exclude<Profile, 'calm'>, readonly Drawn[]> = {
   faults: [
     ...(['stop', 'stop', 'crash', 'crash', 'close', 'sleep', 'set-clock', 'drift'] as const),
     ...(['cut', 'cut', 'cut', 'slow', 'reset', 'reset', 'reset', 'restart'] as const),
@@ -26,7 +29,7 @@ export function faultsOf(scene: Scene, profile: Exclude<Profile, 'calm'>): Fault
   return faults.sort((a, b) => a.at - b.at);
 }
 
-function fault(random: Random, scene: Scene, kind: FaultKind, profile: Profile): FaultPlan {
+function fault(random: Random, scene: Scene, kind: Drawn, profile: Profile): FaultPlan {
   const at = random.next() * scene.busy;
   const ms = scene.ttl * random.spread(0.01, 4);
   const process = random.pick(scene.processes).name;

@@ -4,17 +4,21 @@
  */
 import { Random } from '../base/random.js';
 import type { Weather } from '../net/path.js';
-import { familyOf } from './family.js';
+import { familyOf, hasSprint } from './family.js';
 import { faultsOf } from './faults.js';
 import { meetingsOf, settlingOf } from './meetings.js';
 import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
 import { tasksOf } from './tasks.js';
+import { troubleOf } from './trouble.js';
 
 /** Clocks are wrong by up to this much; two of them by less than the library's margin of 1 %. */
 const DRIFT = 0.0045;
 
 /** After the faults, and ten leases: what was signalled has woken somebody by then. */
 const SETTLED_MS = 60_000;
+
+/** As many leases as may be passed on inside a process. */
+const MANY_HAND_OFFS = 1000;
 
 /** What the rest of a plan is made with. */
 export interface Scene {
@@ -42,22 +46,35 @@ export function planOf(seed: number): Plan {
   const profile = random.pick(SHARES);
   const ttl = Math.round(random.fork('pace').spread(300, 60_000));
   const weather = weatherOf(random.fork('weather'), profile, ttl);
-  const { machines, processes } = crew(random.fork('crew'), ttl, profile, weather.latency);
+  const { machines, processes: usual } = crew(random.fork('crew'), ttl, profile, weather.latency);
   const keys = Array.from({ length: random.whole(1, 4) }, (_, index) => `k${index}`);
+  const processes = hasSprint(random) ? usual.map(handing) : usual;
   const scene = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
-  const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
-  const over = faults.map((fault) => fault.at + ('ms' in fault ? fault.ms : 0));
-  const calm = Math.max(scene.busy, ...over) + 1;
   const meetings = meetingsOf(scene);
   const family = familyOf(scene);
+  const own = tasksOf(scene);
+  const wanted = [...own, ...meetings, ...family];
+  const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
+  if (profile === 'faults') faults.push(...troubleOf(scene, wanted, faults));
+  faults.sort((a, b) => a.at - b.at);
+  const over = faults.map((fault) => fault.at + ('ms' in fault ? fault.ms : 0));
+  const calm = Math.max(scene.busy, ...over) + 1;
   const settling = settlingOf(meetings, processes, calm + 10 * ttl + SETTLED_MS);
-  const tasks = [...tasksOf(scene), ...meetings, ...family, ...settling];
+  const tasks = [...wanted, ...settling];
   const slowest = Math.max(...tasks.map(({ ttl: own, maxHold }) => Math.max(own, maxHold ?? 0)));
   return {
     ...{ seed, profile, weather, machines, processes, tasks, faults, calm },
-    server: machine(random.fork('server'), 'server'),
+    server: {
+      ...machine(random.fork('server'), 'server'),
+      blind: random.fork('blind').chance(0.15),
+    },
     end: calm + 60 * slowest + tasks.length * slowest + 600_000,
   };
+}
+
+/** A process that reserves many fences with each grant. */
+function handing(process: ProcessPlan): ProcessPlan {
+  return { ...process, options: { ...process.options, localHandOffs: MANY_HAND_OFFS } };
 }
 
 function crew(

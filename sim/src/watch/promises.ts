@@ -7,6 +7,7 @@
  * - `deadlock`: a reentrant run inside another never asks for the lock that its outer run holds;
  * - `capacity`: a capacity that was agreed stays, and no acquisition from before brings the old one
  *   back;
+ * - `dead`: the dead waiters of one process cost a few claim windows, not one each;
  * - `chatty`: a waiter that is in the queue is not asked for again and again by itself.
  */
 import type { Resource } from '../../../packages/holdfast/dist/engine/resource.js';
@@ -23,17 +24,22 @@ const WHOLE = 0.999;
 const WINDOWS = 10;
 const REPEATS_MAX = 6;
 
+/** Grants to a process that is gone until the store knows that it is. */
+const DEAD_MAX = 3;
+
 interface Key {
   /** Acquisitions that were seen to be granted. */
   readonly granted: Set<string>;
   /** The capacity that was agreed last, and how many commands came before. */
   agreed: { readonly capacity: number; readonly at: number } | undefined;
   commands: number;
+  /** Grants to processes that were gone by then. */
+  readonly dead: Map<string, number>;
 }
 
 interface Asked {
-  /** How many commands of its key came before its first. */
-  readonly first: number;
+  /** How many commands of its key came before it was queued. */
+  queuedAt: number | undefined;
   channel: string;
   /** When it was asked for again, though it was in the queue. */
   repeats: number[];
@@ -62,12 +68,15 @@ export class Promises {
     key.commands += 1;
     if (command.op === 'acquire') {
       this.#deadlock(command, reply);
-      this.#repeated(command, key);
+      this.#repeated(command, reply, key);
     }
-    for (const { id, since, expires } of resource.holders.values()) {
+    for (const { id, since, expires, holds } of resource.holders.values()) {
       if (key.granted.has(id)) continue;
       key.granted.add(id);
-      if (since === this.#world.server.now()) this.#length(id, (expires - since) / 1000);
+      const isNew = since === this.#world.server.now();
+      if (!isNew) continue;
+      this.#length(id, (expires - since) / 1000, holds.size > 1);
+      this.#dead(id, key);
     }
     if (command.op === 'capacity' && reply.status === 'changed') {
       key.agreed = { capacity: command.capacity, at: key.commands };
@@ -77,7 +86,12 @@ export class Promises {
 
   /** A store that forgets has nothing to keep. */
   amnesia(): void {
-    for (const key of this.#keys.values()) key.agreed = undefined;
+    for (const key of this.#keys.keys()) this.forget(key);
+  }
+
+  /** The store is about to forget a key. */
+  forget(key: string): void {
+    this.#key(key).agreed = undefined;
   }
 
   #resource(key: string): Resource | undefined {
@@ -87,13 +101,14 @@ export class Promises {
   #key(name: string): Key {
     let key = this.#keys.get(name);
     if (key === undefined) {
-      key = { granted: new Set(), agreed: undefined, commands: 0 };
+      key = { granted: new Set(), agreed: undefined, commands: 0, dead: new Map() };
       this.#keys.set(name, key);
     }
     return key;
   }
 
-  #length(id: string, ms: number): void {
+  /** A lease that an owner's other acquisition has joined is as long as that one needs it. */
+  #length(id: string, ms: number, isShared: boolean): void {
     const attempt = this.#world.watch.attempt(id);
     if (attempt === undefined) return;
     const { name, task } = attempt;
@@ -101,9 +116,20 @@ export class Promises {
     if (!renew && ms < ttl * WHOLE) {
       this.#world.report('short', task.key, `${name} is not renewed, and got ${ms} of ${ttl} ms`);
     }
-    if (ms > longest(task)) {
+    if (!isShared && ms > longest(task)) {
       this.#world.report('long', task.key, `${name} asked for ${ttl} ms, and got ${ms}`);
     }
+  }
+
+  /** Acquisitions of a process that is gone are passed over, but for a few of them. */
+  #dead(id: string, key: Key): void {
+    const attempt = this.#world.watch.attempt(id);
+    if (attempt === undefined || attempt.client.process.alive) return;
+    const { name } = attempt.client;
+    const count = (key.dead.get(name) ?? 0) + 1;
+    key.dead.set(name, count);
+    if (count <= DEAD_MAX) return;
+    this.#world.report('dead', attempt.task.key, `${count} were granted to ${name}, which is gone`);
   }
 
   #deadlock({ id, key }: Acquire, reply: Reply): void {
@@ -114,18 +140,25 @@ export class Promises {
     this.#world.report('deadlock', key, `${outer?.name} waits for the lock that it holds`);
   }
 
-  #repeated(command: Acquire, key: Key): void {
+  #repeated(command: Acquire, reply: Reply, key: Key): void {
     const { id, channel } = command;
-    const asked = this.#asked.get(id) ?? { first: key.commands, channel, repeats: [] };
+    const asked = this.#asked.get(id) ?? { queuedAt: undefined, channel, repeats: [] };
     this.#asked.set(id, asked);
+    if (reply.status === 'queued') asked.queuedAt ??= key.commands;
     if (!this.#waits || asked.channel !== channel) asked.repeats = [];
     asked.channel = channel;
     if (!this.#waits) return;
     const { now } = this.#world.scheduler;
     const attempt = this.#world.watch.attempt(id);
-    if (attempt === undefined || this.#world.plan.weather.loose) return;
-    const { claimWindow } = attempt.client.plan.options;
-    const from = Math.max(attempt.client.clearSince, now - WINDOWS * claimWindow);
+    const { loose, spikes, spike } = this.#world.plan.weather;
+    if (attempt === undefined || loose) return;
+    const { claimWindow, requestTimeout } = attempt.client.plan.options;
+    if (spikes > 0 && 2 * spike > requestTimeout) return;
+    const from = now - WINDOWS * claimWindow;
+    // what was not answered is asked for again
+    if (attempt.client.clearSince > from) asked.repeats = [];
+    // what was held up on its way comes all at once
+    if (now - (asked.repeats.at(-1) ?? Number.NEGATIVE_INFINITY) < claimWindow / 2) return;
     asked.repeats = [...asked.repeats.filter((at) => at > from), now];
     if (asked.repeats.length <= REPEATS_MAX) return;
     const text = `${attempt.name} is asked for again ${asked.repeats.length} times`;
@@ -137,8 +170,9 @@ export class Promises {
     if (agreed === undefined || resource.capacity === agreed.capacity) return;
     key.agreed = undefined;
     const id = command.op === 'acquire' ? command.id : '';
-    const isNew = (this.#asked.get(id)?.first ?? 0) > agreed.at;
-    if (isNew) return;
+    // one that never had a place, or has it since, is free to agree to another
+    const queuedAt = this.#asked.get(id)?.queuedAt ?? Number.POSITIVE_INFINITY;
+    if (command.op === 'acquire' && queuedAt > agreed.at) return;
     const text = `${agreed.capacity} was agreed, and a ${command.op} makes it`;
     this.#world.report('capacity', command.key, `${text} ${resource.capacity}`);
   }

@@ -83,10 +83,11 @@ export class Watch {
     }
     const own = 'id' in command ? command.id : '';
     const asker = command.op === 'park' ? command.as : own;
+    const { server } = this.#world;
     for (const { id, channel, since } of holders) {
-      const isNew = since === this.#world.server.now() && !key.granted.has(id);
+      const isNew = since === server.now() && !key.granted.has(id);
       const isTold = id === asker || channel === '' || 'to' in command;
-      if (!isNew || isTold || this.#world.server.listens(channel)) continue;
+      if (!isNew || isTold || server.blind || server.listens(channel)) continue;
       this.#world.report('deaf', key.name, `granted to ${id}, which nobody can tell`);
     }
   }
@@ -95,6 +96,11 @@ export class Watch {
   amnesia(): void {
     this.#amnesiaAt = this.#world.scheduler.now;
     for (const key of this.#keys.values()) this.#excuse(key);
+  }
+
+  /** The store is about to forget a key. */
+  forget(name: string): void {
+    this.#excuse(this.#key(name));
   }
 
   believes(attempt: Attempt): void {

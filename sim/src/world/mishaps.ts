@@ -87,6 +87,10 @@ export class Mishaps {
       case 'stop-server':
         server.stop(fault.ms);
         return this.#disturbAll(fault.ms + AFTERMATH_MS);
+      case 'forget':
+        this.#world.watch.forget(fault.key);
+        this.#world.promises.forget(fault.key);
+        return server.forget(fault.key);
       case 'refuse':
         return this.#refuse(fault);
     }

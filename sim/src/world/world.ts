@@ -86,6 +86,7 @@ export class World {
         },
       },
       replicated,
+      blind: plan.server.blind === true,
     });
     this.history.note(scheduler.now, '-', beginning(plan));
     for (const machine of plan.machines) this.#addMachine(machine);

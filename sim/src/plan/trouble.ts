@@ -1,0 +1,74 @@
+/**
+ * Faults that are drawn for some tasks, at the times at which they are under way: few of the faults
+ * that come at any time would meet them.
+ */
+import type { Random } from '../base/random.js';
+import type { Scene } from './generate.js';
+import type { FaultPlan, TaskPlan } from './plan.js';
+
+/** What writes no history may be forgotten: nothing else tells a deletion from a mistake. */
+const FORGOTTEN: ReadonlySet<string> = new Set<TaskPlan['face']>([
+  ...(['shift', 'resize', 'all', 'lead', 'schedule', 'sprint'] as const),
+]);
+/** What asks a lease of its own again and again whether it is held. */
+const ASKING: ReadonlySet<string> = new Set<TaskPlan['face']>(['lead', 'all']);
+/** What is in the middle of something when its process closes. */
+const CLOSING: ReadonlySet<string> = new Set<TaskPlan['face']>([
+  ...(['mutex', 'consume', 'produce', 'crowd', 'lead', 'schedule'] as const),
+]);
+
+/** @param others the faults that come at any time */
+export function troubleOf(
+  scene: Scene,
+  tasks: readonly TaskPlan[],
+  others: readonly FaultPlan[],
+): FaultPlan[] {
+  const random = scene.random.fork('trouble');
+  // a server that forgets, and whose clock is set back, may repeat a fence
+  const isSet = others.some((one) => one.kind === 'set-clock' && one.machine === 'server');
+  const faults = [
+    ...(isSet ? [] : forgetting(random.fork('forget'), scene, tasks)),
+    ...stepping(random.fork('step'), scene, tasks),
+    ...closing(random.fork('close'), scene, tasks),
+  ];
+  return faults.sort((a, b) => a.at - b.at);
+}
+
+/** A key is deleted soon after something was asked of it. */
+function forgetting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
+  const some = tasks.filter(({ face }) => FORGOTTEN.has(face));
+  if (some.length === 0 || !random.chance(0.6)) return [];
+  return Array.from({ length: random.whole(1, 3) }, () => {
+    const task = random.pick(some);
+    const at = task.at + scene.ttl * random.spread(0.0005, 2);
+    return { kind: 'forget', at, key: random.pick(task.keys ?? [task.key]) };
+  });
+}
+
+/** The wall clock of a holder's machine is set forward; the machine did not sleep. */
+function stepping(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
+  const some = tasks.filter(({ face, how }) => ASKING.has(face) || how === 'reenter');
+  if (some.length === 0 || !random.chance(0.3)) return [];
+  return Array.from({ length: random.whole(1, 4) }, () => {
+    const { at, process } = random.pick(some);
+    const machine = scene.processes.find(({ name }) => name === process)?.machine ?? '';
+    const when = at + scene.ttl * random.spread(0.001, 1);
+    return { kind: 'set-clock', at: when, machine, step: random.spread(1001, 30_000) };
+  });
+}
+
+/** The store falls silent for a process, which then closes. */
+function closing(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
+  const some = tasks.filter(({ face }) => CLOSING.has(face));
+  if (some.length === 0 || !random.chance(0.3)) return [];
+  return Array.from({ length: random.whole(1, 2) }).flatMap((): FaultPlan[] => {
+    const { at: from, process } = random.pick(some);
+    const at = from + scene.ttl * random.spread(0.001, 1);
+    const ms = scene.ttl * random.spread(0.01, 1);
+    const machine = scene.processes.find(({ name }) => name === process)?.machine ?? '';
+    const silence: FaultPlan = random.chance(0.5)
+      ? { kind: 'stop-server', at, ms }
+      : { kind: 'cut', at, ms, machine, way: random.pick(['up', 'down', 'both'] as const) };
+    return [silence, { kind: 'close', at: at + ms * random.between(0.1, 1.2), process }];
+  });
+}
