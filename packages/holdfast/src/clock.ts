@@ -25,6 +25,37 @@ export interface Clock {
    * looks at `now`. A `weak` timer does not keep the process alive.
    */
   after(ms: number, callback: () => void, weak?: boolean): Timer;
+  /**
+   * Calls back when everything that has arrived by now (in sockets, or on its way inside this
+   * process) was handed to the code that waits for it. Without it, two turns of the event loop are
+   * taken.
+   */
+  afterIo?(callback: () => void): void;
+}
+
+/**
+ * Calls back after one phase of input and output.
+ *
+ * After a stall of the event loop its timers run before its sockets are read. A deadline that
+ * passed during the stall must not be judged before the answers were read that came in time.
+ */
+export function afterIo(clock: Clock, callback: () => void): void {
+  if (clock.afterIo === undefined) twoTurns(callback);
+  else clock.afterIo(callback);
+}
+
+/** Calls back when the immediates that are set by now have run. */
+export function afterTurn(callback: () => void): void {
+  setImmediate(callback);
+}
+
+/**
+ * The first turn may be the rest of the present one, whose sockets were read before the stall: an
+ * immediate that is set while sockets are read runs right after them. The second begins with a
+ * whole phase of reading.
+ */
+function twoTurns(callback: () => void): void {
+  setImmediate(() => setImmediate(callback));
 }
 
 /** Longest delay that Node's timers take. */
@@ -49,4 +80,5 @@ export const systemClock: Clock = {
     if (weak) timer.unref();
     return { cancel: () => clearTimeout(timer) };
   },
+  afterIo: twoTurns,
 };

@@ -122,6 +122,11 @@ export class Process implements Clock {
     });
   }
 
+  /** Calls back when all that has reached it by now has been handled. */
+  afterIo(callback: () => void): void {
+    this.#scheduler.at(this.time, () => this.deliver('task', callback));
+  }
+
   /** Resolves in a later turn of its event loop. */
   turn(): Promise<void> {
     return new Promise((resolve) => {

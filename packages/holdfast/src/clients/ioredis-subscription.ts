@@ -5,6 +5,7 @@ import type { Subscription, SubscriptionListener } from './port.js';
 /** What is read of the client's options. */
 export interface IoredisSettings {
   readonly keyPrefix?: unknown;
+  readonly enableAutoPipelining?: unknown;
   readonly connectionName?: unknown;
   readonly retryStrategy?: unknown;
   readonly sentinelRetryStrategy?: unknown;

@@ -35,6 +35,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
   return {
     name: 'ioredis',
     keyPrefix: prefixOf(client.options.keyPrefix),
+    writesLater: client.options.enableAutoPipelining === true,
 
     evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
       return inOneWrite(client, calls, ({ sha, keys, args }) =>

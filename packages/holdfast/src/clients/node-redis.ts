@@ -47,6 +47,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   return {
     name: 'node-redis',
     keyPrefix,
+    writesLater: true,
 
     evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
       return calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args));

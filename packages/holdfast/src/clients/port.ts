@@ -16,6 +16,11 @@ export interface ClientPort {
   readonly keyPrefix: string;
 
   /**
+   * True if the client writes at the end of a turn of its event loop, not when it is called.
+   */
+  readonly writesLater: boolean;
+
+  /**
    * Sends one EVALSHA for each call, in order, over one connection, in one write where the client
    * can do that. Answers one promise for each call; each settles by itself. It never throws
    * synchronously.

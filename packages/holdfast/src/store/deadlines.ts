@@ -1,10 +1,13 @@
 /**
- * One deadline for many: what was started first ends first, so a queue and one timer do.
+ * One deadline for many: the request that started first ends first, so a queue and one timer do.
+ *
+ * A deadline is judged after the sockets were read once more: after a stall of the event loop the
+ * answer may lie there already.
  *
  * A timer for each request would cost more than the rest of it. This one does not keep the process
  * alive: the connection that a request waits for does.
  */
-import type { Clock, Timer } from '../clock.js';
+import { afterIo, type Clock, type Timer } from '../clock.js';
 
 /** Something that ends at its deadline, unless it is over before. */
 export interface Timed {
@@ -59,12 +62,16 @@ export class Deadlines {
   #arm(): void {
     const head = this.#queue[this.#first];
     if (head === undefined || this.#timer !== undefined) return;
-    this.#timer = this.#clock.after(head.deadline - this.#clock.now(), () => this.#expire(), true);
+    const due = (): void => {
+      const now = this.#clock.now();
+      afterIo(this.#clock, () => this.#expire(now));
+    };
+    this.#timer = this.#clock.after(head.deadline - this.#clock.now(), due, true);
   }
 
-  #expire(): void {
+  /** Ends all whose deadline was before `now` and which no answer has ended since. */
+  #expire(now: number): void {
     this.#timer = undefined;
-    const now = this.#clock.now();
     for (;;) {
       const head = this.#queue[this.#first];
       if (head === undefined || (!head.over && head.deadline > now)) break;

@@ -29,6 +29,9 @@ export interface Store {
   /** Where the store is, for messages: `memory`, `ioredis`, `node-redis`. */
   readonly label: string;
 
+  /** True if commands are written in a later turn of the event loop than `execute` is called in. */
+  readonly writesLater?: boolean;
+
   /**
    * Executes commands in order. One promise for each; each settles by itself, or never: the caller
    * has the deadline. Rejects with a `StoreFailure`.

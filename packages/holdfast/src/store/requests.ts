@@ -6,7 +6,7 @@
  * written. A request that passed its deadline may still be carried out, and its answer may still
  * come: whoever sent it is told (`late`).
  */
-import type { Clock, Timer } from '../clock.js';
+import { afterIo, afterTurn, type Clock, type Timer } from '../clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/types.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { type Store, StoreFailure } from './port.js';
@@ -99,16 +99,33 @@ export class Requests {
       const tooLate = late as ((reply: Reply) => void) | undefined;
       const request = new Request(command, limit, deadline, answered, reject, tooLate);
       if (timeout === undefined) this.#deadlines.add(request);
-      else request.timer = this.#clock.after(limit, () => request.expire(), true);
+      else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
       this.#collected.push(request);
       // a promise's job is a microtask too, and cheaper to make than one of queueMicrotask
       if (this.#collected.length === 1) void Promise.resolve().then(() => this.#flush());
     });
   }
 
+  /**
+   * Resolves when the requests up to now have been written, so that they go out although the code
+   * that runs next holds the event loop up. `undefined` if they are written before that code runs.
+   */
+  written(): Promise<void> | undefined {
+    if (this.#store.writesLater !== true) return undefined;
+    // behind the job that gives them to the store
+    return Promise.resolve().then(() => new Promise((resolve) => afterTurn(resolve)));
+  }
+
   /** Leaves no timer behind once the last request has ended. */
   close(): void {
     this.#deadlines.stop();
+  }
+
+  /** The answer may lie in the socket. */
+  #expireAfterIo(request: Request): void {
+    afterIo(this.#clock, () => {
+      if (!request.over) request.expire();
+    });
   }
 
   #flush(): void {

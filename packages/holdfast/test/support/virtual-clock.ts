@@ -29,6 +29,11 @@ export class VirtualClock implements Clock {
     return { cancel: () => void this.#pending.delete(pending) };
   }
 
+  /** After everything that is due by now: what would lie in a socket is due already. */
+  afterIo(callback: () => void): void {
+    this.after(0, callback, true);
+  }
+
   /** Timers that are set; with `strong`, only those that keep a process alive. */
   timers(kind: 'all' | 'strong' = 'all'): number {
     return [...this.#pending].filter(({ weak }) => kind === 'all' || !weak).length;

@@ -19,11 +19,13 @@ const SCAN_COUNT = 500;
 
 export class RedisStore implements Store {
   readonly label: string;
+  readonly writesLater: boolean;
   readonly #client: ClientPort;
   readonly #prefix: string;
 
   constructor(client: ClientPort, prefix: string) {
     this.label = client.name;
+    this.writesLater = client.writesLater;
     this.#client = client;
     this.#prefix = prefix;
   }
