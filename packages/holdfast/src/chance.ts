@@ -6,6 +6,7 @@
  * same.
  */
 import { randomBytes } from 'node:crypto';
+import { inEachCopy } from './snapshot.js';
 
 /** A source of chance. */
 export interface Chance {
@@ -22,6 +23,9 @@ const DRAWN = 256;
 const TOKEN_BYTES = 12;
 const TOKEN_LENGTH = 16;
 let drawn = '';
+inEachCopy(() => {
+  drawn = '';
+});
 
 /** The chance of this machine. */
 export const systemChance: Chance = {

@@ -1,19 +1,52 @@
 /**
- * Ids that are unique for ever: one for a process, and a count. No space occurs in them.
+ * Ids that are never given twice: a part for the process, and a count. No space occurs in them.
+ *
+ * Copies of a process must not share ids. The part of the process is drawn when it is first needed,
+ * and again by each process that starts from a snapshot of Node. A machine that is cloned, or
+ * restored from a copy of its memory, shows that only as a jump of its clocks: the count goes on
+ * behind a new beginning then.
  */
 import { type Chance, systemChance } from './chance.js';
+import { type Clock, systemClock } from './clock.js';
+import { inEachCopy } from './snapshot.js';
 
 export class Ids {
-  /** What all ids of this source begin with. */
-  readonly process: string;
+  readonly #chance: Chance;
+  readonly #clock: Clock;
+  #process: string | undefined;
   #count = 0;
+  #sleeps = 0;
+  /** What the count begins with since the clocks jumped. */
+  #beginning = '';
 
-  constructor(chance: Chance = systemChance) {
-    this.process = chance.id();
+  constructor(chance: Chance = systemChance, clock: Clock = systemClock) {
+    this.#chance = chance;
+    this.#clock = clock;
+    inEachCopy(() => {
+      this.#process = undefined;
+    });
   }
 
-  next(): string {
+  /** What all ids of this source begin with. */
+  get process(): string {
+    this.#process ??= this.#chance.id();
+    return this.#process;
+  }
+
+  /** @param sleeps how often the machine has slept, or its clocks have jumped */
+  next(sleeps = 0): string {
+    if (sleeps !== this.#sleeps) {
+      this.#sleeps = sleeps;
+      this.#beginAnew();
+    }
     this.#count += 1;
-    return `${this.process}.${this.#count.toString(36)}`;
+    return `${this.process}.${this.#beginning}${this.#count.toString(36)}`;
+  }
+
+  /** Copies of a machine may draw the same at random, but not at the same microsecond. */
+  #beginAnew(): void {
+    const { wall, now } = { wall: this.#clock.wall(), now: this.#clock.now() };
+    const numbers = [wall, (now % 1e6) * 1e3, this.#chance.fraction() * 36 ** 6];
+    this.#beginning = numbers.map((one) => Math.trunc(one).toString(36)).join('');
   }
 }
