@@ -28,14 +28,13 @@ import { quote } from './text.js';
 const LABELS_MAX = 100;
 
 export class Core implements Grantor {
-  /** Unique to this instance. */
-  readonly id: string;
   readonly settings: Settings;
   readonly store: Store;
   readonly requests: Requests;
   readonly keeper: Keeper;
   readonly gates: GateRoom;
   readonly gateDesk: GateDesk;
+  readonly #ids: Ids;
   readonly #returns: Returns;
   readonly #echoes: Echoes;
   readonly #room: Room;
@@ -45,8 +44,8 @@ export class Core implements Grantor {
 
   constructor(store: Store, settings: Settings) {
     const { chance, clock, requestTimeout, retention } = settings;
-    const ids = new Ids(chance);
-    this.id = ids.process;
+    const ids = new Ids(chance, clock);
+    this.#ids = ids;
     this.settings = settings;
     this.store = store;
     this.requests = new Requests(store, clock, requestTimeout);
@@ -71,8 +70,13 @@ export class Core implements Grantor {
       requests: this.requests,
       desk: this.gateDesk,
       wake: this.#room.wake,
-      nextId: () => ids.next(),
+      nextId: () => ids.next(sleep.count),
     });
+  }
+
+  /** Unique to this instance. */
+  get id(): string {
+    return this.#ids.process;
   }
 
   get clock(): Clock {
@@ -131,7 +135,7 @@ export class Core implements Grantor {
     if (grip.state !== 'held') {
       // the server may hold it for a little longer than we believed
       const { unpassed } = grip;
-      this.#room.givenUp.withdraw({ key, id, unpassed }, settings.claimWindow, grip.echoes);
+      this.#room.givenUp.withdraw({ key, id, unpassed }, grip.terms.ttl, grip.echoes);
       return 'lost';
     }
     const line = believed && !this.#returns.has(id) ? this.#room.lines.get(key) : undefined;
@@ -139,17 +143,20 @@ export class Core implements Grantor {
     grip.state = 'released';
     keeper.remove(grip);
     const heir = successor && this.#room.passOn(grip, successor);
-    const until = grip.validUntil + settings.requestTimeout;
+    const until = grip.endsBy + settings.requestTimeout;
     const to = heir?.id ?? '';
     const { unpassed } = grip;
     const { retention } = settings;
     const command = { op: 'release', key, id, to, unpassed, retention } as const;
     const what = { id, command, until, after: grip.settled };
     const settling = heir && this.#settling(heir);
-    const returned = await this.#returns.giveBack(what, (answer) => {
+    const returning = this.#returns.giveBack(what, (answer) => {
       grip.answered = answer !== undefined;
       settling?.(answer);
     });
+    // behind the release that passes the lease on
+    if (heir !== undefined) void keeper.claim(heir);
+    const returned = await returning;
     if (grip.echoes) this.#room.givenUp.follow({ key, id });
     const result = outcome(key, returned);
     if (result === 'kept') keeper.owned.counted(grip, returned?.holds ?? 0);

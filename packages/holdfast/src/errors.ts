@@ -28,7 +28,7 @@ import { escaped, quote } from './text.js';
  *   have granted in spite of that, the grant is withdrawn as soon as it can be reached, and ends at
  *   its expiry otherwise.
  * - `HOLDFAST_UNCERTAIN`: a release, extension or forced release was sent and not answered: it may
- *   have happened.
+ *   have happened. Or a lease is in doubt: it may be held, see `Lease.verify`.
  * - `HOLDFAST_BROKEN`: a barrier or a latch can open no more in this generation: a party died, gave
  *   up or was too late, or it was reset. Nobody who waits is let through.
  * - `HOLDFAST_CLOSED`: this `Holdfast` was closed.

@@ -3,6 +3,7 @@ export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors
 export { type EmbeddedStore, Holdfast, memory, type RedisClient } from './holdfast.js';
 export type { HolderInfo, LockInfo, ParkedInfo, Party, WaiterInfo } from './inspection.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
+export type { LeaseState } from './lease/lease-state.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
 export type { AllOf } from './primitives/all-of.js';
 export type { Barrier, BarrierOptions, Passage } from './primitives/barrier.js';

@@ -92,9 +92,15 @@ export interface LockOptions {
   readonly owner?: string;
   /** Free text for whoever looks, see {@link HoldfastOptions.label}. */
   readonly label?: string;
-  /** Called once, before the lease ends, if it could not be renewed until then. */
+  /**
+   * Called once for each danger, before the lease ends: a renewal failed or is overdue, or the
+   * lease is not renewed (any further). What it throws becomes a warning of the process.
+   */
   readonly onExpiring?: (remaining: number) => void;
-  /** How long before the lease's end `onExpiring` is called. Default: a third of the ttl. */
+  /**
+   * How long before the lease's end `onExpiring` is called; a renewal is overdue when a third of
+   * the lease that the store last granted is left. Default: a third of the ttl.
+   */
   readonly expiringMs?: number;
 }
 

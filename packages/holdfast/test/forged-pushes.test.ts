@@ -93,7 +93,14 @@ describe('a forged grant', () => {
     expect(holder.held).toBe(true);
   });
 
+  it('with the token ends when the store answers the claim', async () => {
+    store.publish(await forge({ token: tokenOfWaiter() }));
+    await clock.advance(0);
+    expect([waited?.state, waited?.signal.aborted]).toEqual(['lost', true]);
+  });
+
   it('with the token lasts no longer than what was asked for', async () => {
+    store.ail('renew', 'lost');
     store.publish(await forge({ token: tokenOfWaiter() }));
     await clock.advance(0);
     expect(waited?.remaining()).toBeLessThanOrEqual(CLAIM);
@@ -150,6 +157,8 @@ describe('the token of a waiter', () => {
     await clock.advance(10);
     expect(await commandsDuring(() => store.publish(old))).toEqual([]);
     expect(waited).toBeUndefined();
+    // the store would answer the claim that it does not know the lease
+    store.ail('renew', 'lost');
     store.publish(await forge({ token: tokenOfWaiter(), left: CLAIM * 1000 }));
     await clock.advance(0);
     expect(waited?.held).toBe(true);

@@ -30,7 +30,7 @@ async function opened(leaveFirst: boolean): Promise<number> {
   const clock = new VirtualClock();
   const store = new SlowStore(clock);
   const events = { push: () => undefined, up: () => undefined };
-  const wake = new Wake(store, clock, { name: 'w', linger: 10, events });
+  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, events });
   wake.enter();
   if (leaveFirst) wake.leave();
   await clock.advance(100);
@@ -75,7 +75,7 @@ it('a channel that a request names stays open until it is answered', async () =>
   const clock = new VirtualClock();
   const store = new SlowStore(clock);
   const events = { push: () => undefined, up: () => undefined };
-  const wake = new Wake(store, clock, { name: 'w', linger: 10, events });
+  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, events });
   wake.enter();
   await clock.advance(1);
   store.admit();

@@ -13,6 +13,7 @@
  * Not promised, and so excused: a belief in a lease that was forced away, or that the store forgot,
  * and a lease that is over where the store forgot its release.
  */
+import { SERVE_LIMIT } from '../../../packages/holdfast/dist/engine/limits.js';
 import type { Resource } from '../../../packages/holdfast/dist/engine/resource.js';
 import type { Acquire, Command, Park } from '../../../packages/holdfast/dist/engine/types.js';
 import type { Attempt } from '../work/attempt.js';
@@ -36,6 +37,8 @@ interface Key {
   /** Leases up to this fence need not be in the store. */
   excused: number;
   commands: number;
+  /** Waiters before the command that is looked at. */
+  queued: number;
   nextLook: number;
 }
 
@@ -54,6 +57,7 @@ export class Watch {
   }
 
   before(command: Command): void {
+    this.#key(command.key).queued = this.#resource(this.#key(command.key))?.queue.size ?? 0;
     if (command.op === 'force') this.#excuse(this.#key(command.key));
   }
 
@@ -73,7 +77,10 @@ export class Watch {
     const resource = this.#resource(key);
     if (resource === undefined || command.op === 'inspect') return;
     const head = resource.waiters.get(resource.queue.at(0) ?? '');
-    if (head !== undefined && resource.fits(head.weight) && resource.queue.size < QUEUE_SMALL) {
+    // a command that passed over as many as it may leaves the rest to the next one
+    const inPart =
+      key.queued - resource.queue.size >= SERVE_LIMIT || resource.queue.size >= QUEUE_SMALL;
+    if (head !== undefined && resource.fits(head.weight) && !inPart) {
       this.#world.report('unserved', key.name, `a ${command.op} leaves it free, and some wait`);
     }
     const holders = [...resource.holders.values()];
@@ -133,6 +140,7 @@ export class Watch {
         used: 0,
         excused: 0,
         commands: 0,
+        queued: 0,
         nextLook: Number.POSITIVE_INFINITY,
       };
       key = { name, believers: new Set(), granted: new Set(), ...none };

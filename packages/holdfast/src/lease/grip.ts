@@ -4,6 +4,9 @@
  *     held --release--> released        (by its owner; final)
  *       \---expiry on our clock, "absent" from the store, force, close--> lost    (final)
  *
+ * A lease whose state is `held` may be in doubt: the machine may have slept, or the lease's time is
+ * over and the answer to a renewal may have arrived unread. It is not believed then, and not lost.
+ *
  * Invariants: I7 (`validUntil` never lies beyond the server's expiry: it is counted from before the
  * request was sent, less a margin for drift) and I8 (what is released or lost is never extended
  * again: `confirm` looks at the state). Only the keeper and the line write here; a `Lease` is the
@@ -90,6 +93,15 @@ export class Grip {
   validUntil: number;
   renewAt: number = Number.POSITIVE_INFINITY;
   renewing = false;
+  /** Renewals that were sent and that the store has not answered: an answer may lie in a socket. */
+  unanswered = 0;
+  /** Set from a renewal that failed until one that succeeded. */
+  failing = false;
+  /** Set while its end waits for one phase of reading. */
+  ending = false;
+  /** Ms that the lease had left when the store last granted or extended it. */
+  span: number;
+  /** True if `onExpiring` was called for the present danger. */
   warned = false;
   /** Until when closing does not give it back: the store is to keep it for some time. */
   keepUntil = 0;
@@ -122,6 +134,24 @@ export class Grip {
     this.since = grant.since;
     this.holdUntil = clock.now() + asked.terms.maxHold;
     this.validUntil = Math.min(grant.validUntil, this.holdUntil);
+    this.span = this.validUntil - clock.now();
+  }
+
+  /** True if the keeper is to extend it: it is renewed, and `maxHold` allows it. */
+  get renews(): boolean {
+    return this.terms.renew && this.validUntil < this.holdUntil;
+  }
+
+  /** When it has ended in the store too: a renewal without an answer may have extended it. */
+  get endsBy(): number {
+    if (this.unanswered === 0) return this.validUntil;
+    return Math.max(this.validUntil, this.#clock.now() + this.terms.ttl);
+  }
+
+  /** True if the lease's time is over and no answer that has arrived can extend it. */
+  get over(): boolean {
+    if (this.#clock.now() < this.validUntil) return false;
+    return this.unanswered === 0 || this.validUntil >= this.holdUntil;
   }
 
   /** Milliseconds that the lease surely still runs. */
@@ -148,10 +178,10 @@ export class Grip {
 
   /**
    * Aborts when the lease is lost. Looking at it notices a deadline that passed while the event
-   * loop stood still.
+   * loop stood still, unless the answer to a renewal may have arrived meanwhile.
    */
   get signal(): AbortSignal {
-    if (this.state === 'held' && this.#clock.now() >= this.validUntil) this.lose(this.endReason());
+    if (this.state === 'held' && this.over) this.lose(this.endReason());
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
       if (this.state === 'lost') this.#controller.abort(this.lossError());
@@ -182,9 +212,11 @@ export class Grip {
   confirm(validUntil: number): void {
     if (this.state !== 'held') return;
     const known = this.doubted ? validUntil : Math.max(this.validUntil, validUntil);
+    const before = this.validUntil;
     this.validUntil = Math.min(known, this.holdUntil);
     this.doubted = false;
-    this.warned = false;
+    this.failing = false;
+    if (this.validUntil > before) this.span = this.validUntil - this.#clock.now();
   }
 
   /** The store gave the lease another weight, and with more of it another fence. */

@@ -1,42 +1,43 @@
 /**
  * The keeper: the one thing in a process that looks after all leases of a store.
  *
- * It has one timer, for whichever lease is due first. A lease is due when it should be renewed (at
+ * It has one timer, for the lease that is due first. A lease is due when it should be renewed (at
  * about a third of its length, with jitter), when its holder should be warned, and when it ends on
- * our clock. All that is due is renewed in one batch; each answer stands for itself, so that one
- * failure delays nobody else.
+ * our clock. All that is due is renewed in one batch; each answer stands for itself.
  *
- * An answer is one of three: renewed (and `validUntil` moves, counted from before the request was
+ * An answer is one of three: renewed (`validUntil` moves, counted from before the request was
  * sent), absent (the lease is lost, and its signal aborts now), or none (unknown: the lease stays
- * as it is, and is tried again until it ends). The keeper never keeps a process alive: whoever
- * works under a lease does.
+ * as it is, and is tried again until it ends). The keeper never keeps a process alive.
  *
- * When the machine slept, leases are doubted (not held, not lost) until the store has answered what
- * it was asked since.
+ * When the machine slept, leases are doubted (not held, not lost): the store is asked until it
+ * answers, or they end. A deadline that passed is judged after one phase of reading where the
+ * answer to a renewal may have arrived; the lease is not believed meanwhile.
  */
 import type { Chance } from '../chance.js';
-import type { Clock, Timer } from '../clock.js';
-import type { Micros, RenewReply } from '../engine/types.js';
+import { afterIo, type Clock, type Timer } from '../clock.js';
+import type { RenewReply } from '../engine/types.js';
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
-import { drift, type Grip, withDrift } from './grip.js';
+import { Decisions } from './decisions.js';
+import { drift, type Grip } from './grip.js';
 import { DueHeap } from './heap.js';
+import { Inquiries, RETRY_MS_MIN } from './inquiries.js';
 import { Owned } from './owned.js';
-import type { Moment, Sleep } from './sleep.js';
+import type { Sleep } from './sleep.js';
+import { leftAt, warn, warnAt } from './warning.js';
 
-/**
- * Leases that are nearly due for renewal go with those that are: this part of their length early.
- */
+/** Leases go with those that are due for renewal this part of their length early. */
 const GATHER = 0.05;
-/** Shortest time between two tries to renew the same lease. */
-const RETRY_MS_MIN = 5;
+/** Longest time between two questions for a lease in doubt. */
+const DOUBT_MS_MAX = 500;
+/** A lease that was granted with less than this part of its length is extended at once. */
+const CLAIM_BELOW = 0.5;
 
 export class Keeper {
-  readonly #requests: Requests;
+  readonly #inquiries: Inquiries;
   readonly #clock: Clock;
   readonly #sleep: Sleep;
   readonly #chance: Chance;
-  readonly #retention: number;
   readonly #heap = new DueHeap();
   readonly #grips = new Map<string, Grip>();
   readonly owned: Owned = new Owned();
@@ -44,15 +45,18 @@ export class Keeper {
   #timerDue = Number.POSITIVE_INFINITY;
   #sleeps: number;
   #emptied: (() => void)[] = [];
+  readonly #decisions = new Decisions();
 
   constructor(requests: Requests, sleep: Sleep, settings: Settings) {
     const { chance, clock, retention } = settings;
-    this.#requests = requests;
     this.#clock = clock;
     this.#chance = chance;
-    this.#retention = retention;
     this.#sleep = sleep;
     this.#sleeps = sleep.count;
+    this.#inquiries = new Inquiries(requests, sleep, retention, {
+      noticeSleep: () => this.#noticeSleep(),
+      confirmed: (grip) => this.#confirmed(grip),
+    });
   }
 
   get size(): number {
@@ -67,16 +71,33 @@ export class Keeper {
     return this.#grips.values();
   }
 
-  /** Looks after a lease from now on. */
-  add(grip: Grip): void {
+  /** Looks after a lease from now on. Claims it if the store knows it, see `claim`. */
+  add(grip: Grip): Promise<void> | undefined {
     this.#grips.set(grip.id, grip);
     this.owned.add(grip);
     this.#planRenewal(grip);
     this.#plan(grip);
+    return grip.confirmed ? this.claim(grip) : undefined;
+  }
+
+  /**
+   * Extends a lease that was granted with much less than its length at once, before its holder's
+   * code runs and can hold the event loop up. Resolves when the request has been written; returns
+   * `undefined` if there is nothing to wait for.
+   */
+  claim(grip: Grip): Promise<void> | undefined {
+    const now = this.#clock.now();
+    const whole = Math.min(grip.terms.ttl, grip.holdUntil - now);
+    if (!grip.renews || grip.renewing || grip.validUntil - now >= CLAIM_BELOW * whole) return;
+    grip.renewing = true;
+    this.#plan(grip);
+    void this.#renewDue(grip);
+    return this.#inquiries.written();
   }
 
   /** Looks after it no longer. */
   remove(grip: Grip): void {
+    this.#decisions.made(grip);
     if (this.#grips.get(grip.id) !== grip) return;
     this.#grips.delete(grip.id);
     this.owned.remove(grip);
@@ -106,40 +127,34 @@ export class Keeper {
   /** True if a lease may be believed: its time has not come, and the machine did not sleep. */
   believes(grip: Grip): boolean {
     this.#noticeSleep();
-    // after a stall whoever looks first ends it: the signal need not wait for a timer
-    if (this.#clock.now() >= grip.validUntil) this.lose(grip, grip.endReason());
+    // after a stall the first look ends it: the signal need not wait for a timer
+    if (this.#clock.now() >= grip.validUntil) this.#end(grip);
     return grip.remaining > 0;
+  }
+
+  /** True if a lease may be believed; waits until that is certain, if it is in doubt. */
+  async verified(grip: Grip): Promise<boolean> {
+    while (!this.believes(grip)) {
+      if (grip.state !== 'held') return false;
+      await this.#decisions.next(grip);
+    }
+    return true;
   }
 
   /**
    * Extends a lease to at least `ms` from now. Resolves to what the store answered; rejects if it
-   * did not. Not the place for policy: whoever calls decides what an answer means.
+   * did not. Not the place for policy: the caller decides what an answer means.
    */
-  async renew(grip: Grip, ms: number): Promise<RenewReply['status']> {
-    const { key, id } = grip;
-    const retention = this.#retention;
-    for (;;) {
-      const sent = this.#sleep.moment();
-      const length = Math.ceil(Math.min(ms, withDrift(grip.holdUntil - sent.at)));
-      const patience = Math.min(grip.validUntil - sent.at, grip.terms.ttl / 3);
-      const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
-      const timeout = Math.max(RETRY_MS_MIN, patience);
-      const reply = await this.#requests.send(command, undefined, timeout);
-      if (reply.status === 'absent' || this.#confirm(grip, sent, reply.left)) return reply.status;
-    }
+  renew(grip: Grip, ms: number): Promise<RenewReply['status']> {
+    return this.#inquiries.renew(grip, ms);
   }
 
-  /**
-   * The store said that a lease has so much left. False if that tells nothing, as it was asked
-   * before the machine slept: it has to be asked again.
-   */
-  #confirm(grip: Grip, sent: Moment, left: Micros): boolean {
-    this.#noticeSleep();
-    const sentAt = this.#sleep.told(sent);
-    if (sentAt === Number.NEGATIVE_INFINITY && grip.state === 'held') return false;
-    grip.confirm(sentAt + left / 1000 - drift(left / 1000));
+  /** The store has said how long a lease lasts. */
+  #confirmed(grip: Grip): void {
+    // more than what a newer answer leaves less in doubt
+    if (warnAt(grip) - this.#clock.now() > drift(grip.terms.ttl)) grip.warned = false;
     this.#plan(grip);
-    return true;
+    this.#decisions.made(grip);
   }
 
   #planRenewal(grip: Grip): void {
@@ -147,15 +162,15 @@ export class Keeper {
     // early by up to a sixth of the interval, so that processes which started together do not renew
     // together for ever
     const interval = (left / 3) * (1 - this.#chance.fraction() / 6);
-    const further = grip.terms.renew && grip.validUntil < grip.holdUntil;
-    grip.renewAt = further ? this.#clock.now() + interval : Number.POSITIVE_INFINITY;
+    grip.renewAt = grip.renews ? this.#clock.now() + interval : Number.POSITIVE_INFINITY;
   }
 
   #plan(grip: Grip): void {
     if (this.#grips.get(grip.id) !== grip) return;
-    const { warned, renewing, terms, validUntil } = grip;
-    const warnAt = warned || !terms.onExpiring ? validUntil : validUntil - terms.expiringMs;
-    grip.due = Math.min(validUntil, warnAt, renewing ? Number.POSITIVE_INFINITY : grip.renewAt);
+    const { ending, warned, renewing, terms, validUntil } = grip;
+    const end = ending ? Number.POSITIVE_INFINITY : validUntil;
+    const warning = warned || !terms.onExpiring ? end : warnAt(grip);
+    grip.due = Math.min(end, warning, renewing ? Number.POSITIVE_INFINITY : grip.renewAt);
     this.#heap.put(grip);
     this.#arm();
   }
@@ -184,15 +199,15 @@ export class Keeper {
       if (grip === undefined || grip.due - GATHER * grip.terms.ttl > now) break;
       if (!this.#attend(grip, now, renewals)) break;
     }
-    for (const grip of renewals) void this.#renewDue(grip);
+    for (const grip of renewals) void (grip.doubted ? this.#verify(grip) : this.#renewDue(grip));
     this.#arm();
   }
 
   /** Does what is due for one lease; false if nothing is, and so nothing for those after it. */
   #attend(grip: Grip, now: number, renewals: Grip[]): boolean {
     const { terms } = grip;
-    if (now >= grip.validUntil) {
-      this.lose(grip, grip.endReason());
+    if (now >= grip.validUntil && !grip.ending) {
+      this.#end(grip);
       return true;
     }
     let attended = false;
@@ -201,15 +216,40 @@ export class Keeper {
       renewals.push(grip);
       attended = true;
     }
-    if (terms.onExpiring && !grip.warned && now >= grip.validUntil - terms.expiringMs) {
-      grip.warned = true;
+    if (terms.onExpiring && !grip.warned && now >= warnAt(grip)) {
+      this.#warn(grip);
       attended = true;
-      warn(grip);
     }
     // what it was due for may be under way, or have been put off: it would be due for ever
     if (!attended && grip.due > now) return false;
     this.#plan(grip);
     return true;
+  }
+
+  /** Ends a lease whose time is over, after the answers that have arrived were read. */
+  #end(grip: Grip): void {
+    if (grip.state !== 'held' || grip.over) {
+      this.lose(grip, grip.endReason());
+      return;
+    }
+    if (grip.ending) return;
+    grip.ending = true;
+    this.#plan(grip);
+    afterIo(this.#clock, () => {
+      grip.ending = false;
+      if (grip.state !== 'held') return;
+      if (this.#clock.now() >= grip.validUntil) this.lose(grip, grip.endReason());
+      else this.#plan(grip);
+    });
+  }
+
+  /** Warns the holder, unless an answer that has arrived ends the danger. */
+  #warn(grip: Grip): void {
+    grip.warned = true;
+    afterIo(this.#clock, () => {
+      const now = this.#clock.now();
+      if (grip.state === 'held' && now >= warnAt(grip)) void warn(grip, leftAt(grip, now));
+    });
   }
 
   async #renewDue(grip: Grip): Promise<void> {
@@ -220,6 +260,7 @@ export class Keeper {
       else if (status === 'absent') this.#retrySoon(grip);
       else this.#planRenewal(grip);
     } catch {
+      grip.failing = true;
       this.#retrySoon(grip);
     }
     grip.renewing = false;
@@ -228,27 +269,23 @@ export class Keeper {
 
   /** Asks how a doubted lease stands, and changes nothing: it may be one that is not renewed. */
   async #verify(grip: Grip): Promise<void> {
-    const { key, id } = grip;
-    const retention = this.#retention;
-    const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     grip.renewing = true;
     try {
-      for (let known = false; !known; ) {
-        const sent = this.#sleep.moment();
-        const [standing] = (await this.#requests.send(command)).standings;
-        known = standing?.status !== 'granted' || this.#confirm(grip, sent, standing.left);
-        if (standing?.status !== 'granted' && grip.confirmed) this.lose(grip, 'gone');
-      }
+      const standing = await this.#inquiries.standing(grip);
+      if (standing === 'absent' && grip.confirmed) this.lose(grip, 'gone');
     } catch {
-      // still in doubt: asked again when it would be renewed, and lost at its deadline
+      // still in doubt: the store is asked again
     }
+    if (grip.doubted) this.#retrySoon(grip);
+    else this.#planRenewal(grip);
     grip.renewing = false;
     if (grip.state === 'held') this.#plan(grip);
   }
 
   #retrySoon(grip: Grip): void {
     const left = grip.validUntil - this.#clock.now();
-    grip.renewAt = this.#clock.now() + Math.max(RETRY_MS_MIN, Math.min(left, grip.terms.ttl) / 10);
+    const pause = Math.max(RETRY_MS_MIN, Math.min(left, grip.terms.ttl) / 10);
+    grip.renewAt = this.#clock.now() + (grip.doubted ? Math.min(pause, DOUBT_MS_MAX) : pause);
   }
 
   #noticeSleep(): void {
@@ -260,10 +297,4 @@ export class Keeper {
       if (!grip.renewing) void this.#verify(grip);
     }
   }
-}
-
-function warn(grip: Grip): void {
-  const remaining = grip.remaining;
-  // the holder's callback may throw; that is the holder's error, and must not stop the keeper
-  queueMicrotask(() => grip.terms.onExpiring?.(remaining));
 }

@@ -4,6 +4,7 @@ import { badOption, HoldfastError } from '../errors.js';
 import { duration } from '../options.js';
 import type { Grip } from './grip.js';
 import type { Keeper } from './keeper.js';
+import { type LeaseState, notHeld } from './lease-state.js';
 import { quote } from '../text.js';
 
 /**
@@ -89,9 +90,11 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Aborts when the lease is lost: at the latest when it ends on this machine's monotonic clock,
-   * which is before the server gives the lock to another, whether or not the server can be reached.
-   * Its reason is a `HOLDFAST_LOST` error. It does not abort on release.
+   * Aborts when the lease is lost for good: the store does not know it any more, or its time is
+   * over on this machine's monotonic clock and no answer that has arrived extends it. Its time is
+   * over before the server gives the lock to another, whether or not the server can be reached. The
+   * reason is a `HOLDFAST_LOST` error. It does not abort on release, nor while the lease is in
+   * doubt.
    *
    * While the event loop stands still nothing can abort. Code that comes back from long synchronous
    * work asks `held`.
@@ -101,9 +104,32 @@ export class Lease implements AsyncDisposable {
     return this.#grip.signal;
   }
 
-  /** True while the lock is surely held: asked of the clock, not remembered. */
+  /**
+   * True while the lock is surely held: asked of the clock, not remembered.
+   *
+   * It is false from the lease's end on the monotonic clock on, and while the lease is in doubt:
+   * the wall clock went forward by more than a second without the monotonic clock, as it does when
+   * the machine slept (and when it was set). In doubt the lease is not lost, and nothing is
+   * believed; after one answer of the store it is held again, or lost. `verify` waits for that.
+   */
   get held(): boolean {
     return this.#away === undefined && this.#grantor.keeper.believes(this.#grip);
+  }
+
+  /** How the lease stands, asked of the clock. */
+  get state(): LeaseState {
+    if (this.#away !== undefined) return 'parked';
+    const believed = this.#grantor.keeper.believes(this.#grip);
+    if (this.#grip.state !== 'held') return this.#grip.state;
+    return believed ? 'held' : 'doubted';
+  }
+
+  /**
+   * Resolves to `held` once that is certain: at once, unless the lease is in doubt; then when the
+   * store has answered, or the lease has ended on the monotonic clock. Never rejects.
+   */
+  async verify(): Promise<boolean> {
+    return this.#away === undefined && this.#grantor.keeper.verified(this.#grip);
   }
 
   /** Milliseconds for which the lock is surely held without another renewal. 0 if it is not. */
@@ -111,7 +137,11 @@ export class Lease implements AsyncDisposable {
     return this.held ? this.#grip.remaining : 0;
   }
 
-  /** Throws `HOLDFAST_LOST` unless `held`. */
+  /**
+   * Throws unless `held`: `HOLDFAST_UNCERTAIN` for a lease in doubt, which may be held (`await
+   * verify()` and ask again), and `HOLDFAST_LOST` for one that is lost, released or given up at a
+   * condition.
+   */
   assertHeld(): void {
     if (!this.held) throw this.#notHeld();
   }
@@ -158,7 +188,10 @@ export class Lease implements AsyncDisposable {
       const message = `Holdfast: option "ms" must not go beyond maxHold (${grip.terms.maxHold} ms)`;
       throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: grip.key });
     }
-    if (grip.state !== 'held' || clock.now() >= grip.validUntil) throw this.#notHeld();
+    // one whose time is over may be extended by an answer that has arrived; the doubt after a sleep
+    // ends with the answer to this
+    if (clock.now() >= grip.validUntil) await keeper.verified(grip);
+    if (grip.state !== 'held') throw this.#notHeld();
     try {
       // asks for the margin too, so that what is left after it is what was asked for
       const status = await keeper.renew(grip, (ms + more) * 1.02 + 10);
@@ -249,16 +282,7 @@ export class Lease implements AsyncDisposable {
   }
 
   #notHeld(): HoldfastError {
-    const grip = this.#grip;
-    if (this.#away !== undefined) {
-      const message = `Holdfast: the lease of ${quote(grip.key)} is given up at a condition`;
-      return new HoldfastError('HOLDFAST_LOST', message, { key: grip.key });
-    }
-    if (grip.state === 'released') {
-      const message = `Holdfast: the lease of ${quote(grip.key)} was released`;
-      return new HoldfastError('HOLDFAST_LOST', message, { key: grip.key });
-    }
-    return grip.lossError();
+    return notHeld(this.#grip, this.#away !== undefined);
   }
 }
 

@@ -81,7 +81,8 @@ export class Condition {
     if (signal !== undefined && !(signal instanceof AbortSignal)) {
       throw badOption('signal', 'an AbortSignal', signal);
     }
-    this.#check(lease);
+    if (this.#doubts(lease)) await lease.verify();
+    lease.assertHeld();
     if (signal?.aborted) throw failures.aborted(this.key, signal.reason);
     const core = this.#core;
     const from = lease.grip;
@@ -122,7 +123,8 @@ export class Condition {
     known('options', options, AWAIT);
     const { clock } = this.#core;
     const wait = duration('wait', options.wait, Number.POSITIVE_INFINITY, 0, LONGEST);
-    this.#check(lease);
+    if (this.#doubts(lease)) await lease.verify();
+    lease.assertHeld();
     const until = clock.now() + wait;
     while (!(await predicate())) {
       const left = until - clock.now();
@@ -142,21 +144,23 @@ export class Condition {
    * answered, and with `HOLDFAST_REFUSED` if the server refused.
    */
   async signal(lease: Lease): Promise<number> {
-    this.#check(lease);
+    if (this.#doubts(lease)) await lease.verify();
+    lease.assertHeld();
     return wakeUp(this.#core, lease.grip, this.name, 1);
   }
 
   /** Wakes all who wait, in the order in which they came. Resolves and rejects as `signal` does. */
   async signalAll(lease: Lease): Promise<number> {
-    this.#check(lease);
+    if (this.#doubts(lease)) await lease.verify();
+    lease.assertHeld();
     return wakeUp(this.#core, lease.grip, this.name, 0);
   }
 
-  /** The lease must be one of this mutex, and held. */
-  #check(lease: Lease): void {
+  /** True if the lease is in doubt. Throws unless it is one of this mutex. */
+  #doubts(lease: Lease): boolean {
     const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(this.#core);
     if (!own) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);
-    lease.assertHeld();
+    return lease.state === 'doubted';
   }
 
   /** Wants the lock back at the end of the wait, and when the caller's signal aborts. */

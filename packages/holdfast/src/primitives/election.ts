@@ -108,7 +108,8 @@ export class Election {
   /**
    * Campaigns again and again, and does the work in each term, until `signal` aborts or the
    * `Holdfast` closes; resolves then. The work should go on for as long as it leads, and end when
-   * `leadership.signal` aborts; if it ends before, it resigns, and is a candidate again.
+   * `leadership.signal` aborts; if it ends before, it resigns, and is a candidate again. Work that
+   * ends because `leads` was false in a doubt is begun again in the same term if the term goes on.
    *
    * When it is stopped, the signal of the present term aborts, and the leadership is kept until the
    * work has ended: the next leader begins after it (`close` waits for `grace` at most). When the
@@ -201,7 +202,8 @@ async function serve(
   work: (leadership: Leadership) => unknown,
 ): Promise<void> {
   try {
-    await work(leadership);
+    do await work(leadership);
+    while (await leadership.misled());
   } catch (error) {
     if (!endOf(leadership.signal, error)) throw error;
   } finally {

@@ -44,7 +44,7 @@ export class KeptLease extends Lease {
     // the lease of the store ends no earlier than what is believed here
     if (grip.validUntil - clock.now() < ms) await this.#extend(ms);
     grip.keepUntil = clock.now() + margin;
-    if (!this.held) throw grip.lossError();
+    if (!(await this.verify())) throw grip.lossError();
   }
 
   /** Keeps what is granted for as long as that lasts: nothing here gives it back. */
@@ -77,7 +77,7 @@ export class KeptLease extends Lease {
     const { clock, keeper } = this.#core;
     const rest = new Pause(clock);
     let failure: unknown;
-    while (this.held) {
+    while (await this.verify()) {
       try {
         if ((await keeper.renew(grip, ms)) === 'renewed') return;
         keeper.lose(grip, 'gone');

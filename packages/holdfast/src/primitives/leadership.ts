@@ -5,6 +5,8 @@
  *       |\---lease lost--> over
  *       \----step down (close, stop)--> over here; the lease is kept until `resign`
  *
+ * While the lease is in doubt, it neither leads for sure nor is its term over.
+ *
  * Invariants: I7 (`signal` aborts and `leads` is false no later than the lease ends here) and I8
  * (over is over: `signal` never comes back). `signal` aborts for every reason, so that whatever was
  * started for this term need watch nothing else.
@@ -25,6 +27,8 @@ export class Leadership implements AsyncDisposable {
   readonly #over = new AbortController();
   readonly #changed: () => void;
   readonly #unhook: () => void;
+  /** True if `leads` was false for no other reason than doubt. */
+  #showedDoubt = false;
 
   /**
    * @internal
@@ -84,9 +88,24 @@ export class Leadership implements AsyncDisposable {
     return this.#over.signal;
   }
 
-  /** True while this surely is the leader: asked of the clock, not remembered. */
+  /**
+   * True while this surely is the leader: asked of the clock, not remembered. False while the lease
+   * is in doubt, see {@link Lease.held}, though the term may go on: `verify` waits for the end of
+   * the doubt.
+   */
   get leads(): boolean {
-    return this.#lease.held && !this.#over.signal.aborted;
+    if (this.#over.signal.aborted) return false;
+    const { state } = this.#lease;
+    if (state === 'doubted') this.#showedDoubt = true;
+    return state === 'held';
+  }
+
+  /**
+   * Resolves to `leads` once that is certain: at once, unless the lease is in doubt; then when the
+   * store has answered, or the term is over.
+   */
+  async verify(): Promise<boolean> {
+    return (await this.#lease.verify()) && !this.#over.signal.aborted;
   }
 
   /**
@@ -108,6 +127,17 @@ export class Leadership implements AsyncDisposable {
   /** Resigns at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.resign();
+  }
+
+  /**
+   * True if `leads` was false since the last call although the term goes on; waits until that is
+   * certain.
+   * @internal
+   */
+  async misled(): Promise<boolean> {
+    const misled = this.#showedDoubt && (await this.verify());
+    this.#showedDoubt = false;
+    return misled;
   }
 
   /**

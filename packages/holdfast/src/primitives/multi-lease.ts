@@ -52,6 +52,12 @@ export class MultiLease implements AsyncDisposable {
     return this.#leases.every(({ held }) => held);
   }
 
+  /** Resolves to `held` once that is certain of each, see {@link Lease.verify}. */
+  async verify(): Promise<boolean> {
+    const verified = await Promise.all(this.#leases.map((lease) => lease.verify()));
+    return verified.every(Boolean) && this.held;
+  }
+
   /** Milliseconds for which all are surely held without another renewal. 0 if one is not. */
   remaining(): number {
     let least = Number.POSITIVE_INFINITY;
@@ -59,7 +65,7 @@ export class MultiLease implements AsyncDisposable {
     return least;
   }
 
-  /** Throws `HOLDFAST_LOST`, of the first key that is not held, unless `held`. */
+  /** Throws as `Lease.assertHeld` does, of the first key that is not held, unless `held`. */
   assertHeld(): void {
     for (const lease of this.#leases) lease.assertHeld();
   }

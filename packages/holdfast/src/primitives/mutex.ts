@@ -6,13 +6,15 @@ import type { Lease } from '../lease/lease.js';
 import { type AcquireOptions, checkObject, flag, type LockOptions } from '../options.js';
 import { Condition } from './condition.js';
 import { checkWork, Face, plainLease } from './face.js';
+import { enter, open } from './shared-runs.js';
 import { innermost, under } from './surrounding.js';
 
 /** What a mutex may be made with. */
 export interface MutexOptions extends LockOptions {
   /**
    * Let `run` enter again inside `run` of the same asynchronous context, without asking the store.
-   * The lock is released when the outermost `run` ends. Default `false`.
+   * Each `run` is a hold of its own: the lock is released when the last of them ends. That is the
+   * outermost one, unless work was started in it that it did not wait for. Default `false`.
    */
   readonly reentrant?: boolean;
 }
@@ -74,14 +76,21 @@ export class Mutex {
    * done, but not alone for sure. Work that can stop should watch `lease.signal`. A release that
    * the store does not answer is no error here: the lock ends by itself, and the release is tried
    * further.
+   *
+   * With `reentrant: true`, a `run` inside another one joins its lease, and waits for the lease's
+   * verification if it is in doubt. It rejects with `HOLDFAST_LOST` if the lease was lost, or
+   * released by hand, before its work had ended.
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     if (!this.#reentrant) return this.#face.run(1, work, options);
     const { core, key } = this.#face;
     const outer = innermost({ core, key, reentrant: true });
-    if (outer?.held) return work(outer);
-    return this.#face.run(1, (lease) => under(core, lease, true, () => work(lease)), options);
+    // a lease in doubt is not held for sure, and would be waited for if the store were asked for it
+    while (outer?.state === 'doubted') await outer.verify();
+    if (outer?.held) return enter(outer, () => work(outer));
+    const lease = await this.#face.acquire(1, options);
+    return open(lease, () => under(core, lease, true, () => work(lease)));
   }
 
   /**

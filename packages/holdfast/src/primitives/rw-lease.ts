@@ -56,7 +56,7 @@ export class RwLease extends Lease {
    */
   downgrade(): Promise<void> {
     return this.#inTurn(async () => {
-      this.assertHeld();
+      await this.#certainlyHeld();
       if (this.#unanswered === 'write') await this.#change('write');
       const settled = this.#mode === 'read' && this.#unanswered === undefined;
       if (settled && this.#grip.weight === READER) return;
@@ -82,7 +82,7 @@ export class RwLease extends Lease {
    */
   tryUpgrade(): Promise<boolean> {
     return this.#inTurn(async () => {
-      this.assertHeld();
+      await this.#certainlyHeld();
       if (this.#unanswered === 'read') await this.#change('read');
       if (this.#mode === 'write') return true;
       const changed = await this.#change('write');
@@ -97,6 +97,12 @@ export class RwLease extends Lease {
     return result;
   }
 
+  /** Rejects unless the lease is held; waits for that to be certain. */
+  async #certainlyHeld(): Promise<void> {
+    await this.verify();
+    this.assertHeld();
+  }
+
   /** Asks the store; false if it refuses. */
   async #change(to: RwMode): Promise<boolean> {
     const { key, id, fence } = this.#grip;
@@ -109,7 +115,7 @@ export class RwLease extends Lease {
       this.#unanswered = undefined;
       if (reply.status === 'absent') this.#core.keeper.lose(this.#grip, 'gone');
       else if (reply.status === 'resized') this.#grip.resized(weight, reply.fence);
-      this.assertHeld();
+      await this.#certainlyHeld();
       return reply.status === 'resized';
     } catch (error) {
       // the server refused to carry it out, so nothing was changed

@@ -112,9 +112,14 @@ export class ScheduledRun {
     return this.#lease.signal;
   }
 
-  /** True while the lock is surely held: asked of the clock, not remembered. */
+  /** True while the lock is surely held: asked of the clock, see {@link Lease.held}. */
   get held(): boolean {
     return this.#lease.held;
+  }
+
+  /** Resolves to `held` once that is certain, see {@link Lease.verify}. */
+  verify(): Promise<boolean> {
+    return this.#lease.verify();
   }
 
   /** Milliseconds for which the lock is surely held without another renewal. 0 if it is not. */
@@ -233,9 +238,7 @@ export class Schedule {
       else await quietly(lease.end());
       throw error;
     }
-    // a lease in doubt (the machine slept) was held if the store says that it still is
-    const held = lease.held || (await quietly(lease.ensure(1))) !== undefined;
-    const loss = held ? undefined : lease.loss;
+    const loss = (await lease.verify()) ? undefined : lease.loss;
     if (forgiving) marker?.leave();
     const outcome = await quietly(lease.end());
     if (loss !== undefined || outcome === 'lost') throw loss ?? lease.loss;

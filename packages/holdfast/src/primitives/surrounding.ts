@@ -30,8 +30,13 @@ const storage = new AsyncLocalStorage<readonly Surrounding[]>();
 /** Does work under a lease, so that it and all that it starts can find the lease. */
 export function under<T>(core: Core, lease: Lease, reentrant: boolean, work: () => T): T {
   // leases that are over would pile up where work starts work without end
-  const outer = (storage.getStore() ?? []).filter((one) => one.lease !== lease && one.lease.held);
+  const outer = (storage.getStore() ?? []).filter((one) => one.lease !== lease && lives(one.lease));
   return storage.run([...outer, { core, lease, reentrant }], work);
+}
+
+/** True if a lease is held, or may be. */
+function lives({ state }: Lease): boolean {
+  return state === 'held' || state === 'doubted' || state === 'parked';
 }
 
 /** The innermost lease around the running code that is like what is sought. */

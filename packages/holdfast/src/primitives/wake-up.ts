@@ -54,7 +54,7 @@ async function send(
     retention,
   } as const;
   let cause: unknown;
-  for (let again = RETRY_MS_MIN; core.keeper.believes(grip); again *= 2) {
+  for (let again = RETRY_MS_MIN; await core.keeper.verified(grip); again *= 2) {
     try {
       const reply = await core.requests.send(command);
       if (reply.status === 'signalled') return reply;

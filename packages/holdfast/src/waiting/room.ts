@@ -31,7 +31,7 @@ export interface RoomParts extends AskerParts {
   readonly store: Store;
   readonly keeper: Keeper;
   readonly returns: Returns;
-  readonly ids: { readonly process: string; next(): string };
+  readonly ids: { readonly process: string; next(sleeps: number): string };
 }
 
 export class Room implements Hearing {
@@ -55,9 +55,9 @@ export class Room implements Hearing {
     this.#keeper = parts.keeper;
     this.revocations = new Revocations(parts.requests, parts.keeper, settings);
     this.givenUp = new GivenUp(settings, parts.returns, parts.echoes);
-    this.#nextId = () => ids.next();
+    this.#nextId = () => ids.next(parts.sleep.count);
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
-    this.wake = new Wake(store, this.#clock, { ...settings, name: ids.process, events });
+    this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
     this.#asker = new Asker(parts, this.wake, this);
     this.lines = new Lines(this.#clock, this.wake, this.#asker);
   }
@@ -92,9 +92,7 @@ export class Room implements Hearing {
 
   /** Makes a waiter a holder without asking the store: the lease of `from` is passed on to it. */
   passOn(from: Grip, waiter: Waiter): Grip {
-    const grip = this.#deliver(waiter, from.passOn(waiter.wanted.terms.ttl));
-    grip.confirmed = false;
-    return grip;
+    return this.#deliver(waiter, from.passOn(waiter.wanted.terms.ttl), false);
   }
 
   /** Ends all waiting. */
@@ -270,15 +268,17 @@ export class Room implements Hearing {
     }
   }
 
-  #deliver(waiter: Waiter, grant: Grant): Grip {
+  /** @param confirmed false if the store has not been told of it */
+  #deliver(waiter: Waiter, grant: Grant, confirmed = true): Grip {
     const { key, weight, terms } = waiter.wanted;
     const grip = new Grip(this.#clock, { key, id: waiter.id, weight, terms }, grant);
     grip.echoes = waiter.echoes || waiter.asking;
     grip.origin = waiter.origin;
     this.#leave(waiter);
+    grip.confirmed = confirmed;
     grip.left = waiter.wanted.stays === true;
-    if (!grip.left) this.#keeper.add(grip);
-    waiter.grant(grip);
+    if (grip.left) waiter.grant(grip);
+    else waiter.grant(grip, this.#keeper.add(grip));
     return grip;
   }
 

@@ -137,10 +137,10 @@ export class Sleeper extends Waiter {
     return this.#ready;
   }
 
-  override grant(grip: Grip | null): void {
+  override grant(grip: Grip | null, first?: Promise<void>): void {
     this.leave();
     // with a request under way, its answer says by what
     if (!this.#back || !this.asking) this.#tell(true);
-    super.grant(grip);
+    super.grant(grip, first);
   }
 }

@@ -73,7 +73,7 @@ export class Waiter {
   echoes = false;
   /** Set if it waits, or waited, at a condition. */
   origin: Origin | undefined;
-  readonly #resolve: (grip: Grip | null) => void;
+  readonly #resolve: (grip: Grip | null | Promise<Grip | null>) => void;
   readonly #reject: (error: Error) => void;
   readonly #cleanups: (() => void)[] = [];
   #pause: Timer | undefined;
@@ -83,7 +83,7 @@ export class Waiter {
     this.wanted = wanted;
     this.sent = now;
     this.heardAt = now.at;
-    let resolve: (grip: Grip | null) => void = () => undefined;
+    let resolve: (grip: Grip | null | Promise<Grip | null>) => void = () => undefined;
     let reject: (error: Error) => void = () => undefined;
     this.promise = new Promise((yes, no) => {
       resolve = yes;
@@ -173,10 +173,11 @@ export class Waiter {
     return now - sleep.told(this.sent) > 2 * claimWindow;
   }
 
-  grant(grip: Grip | null): void {
+  /** @param first what its caller does not come before, though it is settled now */
+  grant(grip: Grip | null, first?: Promise<void>): void {
     if (!this.#settle()) return;
     this.grip = grip;
-    this.#resolve(grip);
+    this.#resolve(first === undefined ? grip : first.then(() => grip));
   }
 
   fail(error: Error): void {

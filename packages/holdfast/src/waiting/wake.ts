@@ -24,7 +24,7 @@ export interface WakeEvents {
 export class Wake {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #name: string;
+  readonly #name: () => string;
   readonly #linger: number;
   readonly #events: WakeEvents[];
   #channel: WakeChannel | undefined;
@@ -41,7 +41,7 @@ export class Wake {
   constructor(
     store: Store,
     clock: Clock,
-    options: { name: string; linger: number; events: WakeEvents },
+    options: { name: () => string; linger: number; events: WakeEvents },
   ) {
     this.#store = store;
     this.#clock = clock;
@@ -106,7 +106,7 @@ export class Wake {
   #open(): void {
     this.#timer?.cancel();
     this.#opening = this.#store
-      .listen(this.#name, {
+      .listen(this.#name(), {
         push: (push) => {
           for (const events of this.#events) events.push(push);
         },

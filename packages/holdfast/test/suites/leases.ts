@@ -7,6 +7,7 @@ import { aborted, failure, freshKey, later, unused } from './helpers.js';
 import { leaseHandOff } from './leases-hand-off.js';
 import { leaseFences } from './leases-fences.js';
 import { fixedLeases } from './leases-fixed.js';
+import { stalls } from './leases-stalls.js';
 
 export function leaseSuite(backend: Backend): void {
   describe('renewal', () => renewal(backend));
@@ -14,6 +15,7 @@ export function leaseSuite(backend: Backend): void {
   describe('extension', () => extension(backend));
   describe('warning', () => warning(backend));
   describe('end', () => ending(backend));
+  describe('a stall', () => stalls(backend));
   describe('fences', () => leaseFences(backend));
   describe('hand-off inside a process', () => leaseHandOff(backend));
 }
