@@ -6,6 +6,11 @@ const keeper = (find: string, replace: string): Edit => ({
   find,
   replace,
 });
+const inquiries = (find: string, replace: string): Edit => ({
+  file: 'lease/inquiries.js',
+  find,
+  replace,
+});
 const grip = (find: string, replace: string): Edit => ({ file: 'lease/grip.js', find, replace });
 const room = (find: string, replace: string): Edit => ({ file: 'waiting/room.js', find, replace });
 
@@ -14,11 +19,11 @@ export const LEASE: readonly Mutant[] = [
     name: 'renewal counted from its answer',
     mistake: 'a renewed lease runs from when the answer came (DistributedLock, `LeaseMonitor`)',
     edits: [
-      keeper(
+      inquiries(
         'const sent = this.#sleep.moment();\n            const length',
         'let sent = this.#sleep.moment();\n            const length',
       ),
-      keeper(
+      inquiries(
         "if (reply.status === 'absent' ||",
         "sent = this.#sleep.moment();\n            if (reply.status === 'absent' ||",
       ),
@@ -51,7 +56,7 @@ export const LEASE: readonly Mutant[] = [
         find: 'clock: checkClock(options.clock),',
         replace:
           'clock: ((c) => ({ now: () => c.wall(), wall: () => c.wall(), ' +
-          'after: (ms, f, u) => c.after(ms, f, u) }))(checkClock(options.clock)),',
+          'after: (ms, f, u) => c.after(ms, f, u), afterIo: (f) => c.afterIo(f) }))(checkClock(options.clock)),',
       },
     ],
     rare: true,
@@ -68,6 +73,7 @@ export const LEASE: readonly Mutant[] = [
       keeper(
         [
           'catch {',
+          '            grip.failing = true;',
           '            this.#retrySoon(grip);',
           '        }',
           '        grip.renewing = false;',
@@ -76,6 +82,7 @@ export const LEASE: readonly Mutant[] = [
         [
           'catch {',
           '            grip.validUntil += grip.terms.ttl / 3;',
+          '            grip.failing = true;',
           '            this.#retrySoon(grip);',
           '        }',
           '        grip.renewing = false;',
