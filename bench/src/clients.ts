@@ -1,6 +1,6 @@
 /**
- * The clients that are measured, and the lock that everybody writes with them: `SET NX PX`, and a
- * script that deletes the key if the value is still ours.
+ * The measured clients, and the simple lock on each of them for comparison: `SET NX PX`, and a
+ * script that deletes the key if it still contains the holder's token.
  */
 import { createHash } from 'node:crypto';
 import { Redis as Redis6 } from 'ioredis';
@@ -11,15 +11,15 @@ import { createClient as createClient5 } from 'redis-5';
 export const CLIENTS = ['ioredis', 'node-redis', 'ioredis-5', 'node-redis-5'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** A connected client, and the bare lock on it. */
+/** A connected client, and the simple lock on it. */
 export interface Bare {
   readonly name: ClientName;
   /** The client itself, for Holdfast. */
   readonly client: object;
   /** True if the lock was free. */
-  take(key: string, token: string, ms: number): Promise<boolean>;
-  /** True if it was ours. */
-  give(key: string, token: string): Promise<boolean>;
+  acquire(key: string, token: string, ms: number): Promise<boolean>;
+  /** True if the key contained `token`. */
+  release(key: string, token: string): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ end
 return 0`;
 const SHA = createHash('sha1').update(COMPARE_AND_DELETE).digest('hex');
 
-/** Connects a client with its own defaults, and loads the script of the bare lock. */
+/** Connects a client with its default options, and loads the script of the simple lock. */
 export function connect(name: ClientName, port: number): Promise<Bare> {
   switch (name) {
     case 'ioredis':
@@ -50,13 +50,13 @@ async function ioredis(name: ClientName, client: Redis5 | Redis6): Promise<Bare>
   return {
     name,
     client,
-    take: async (key, token, ms) => (await client.set(key, token, 'PX', ms, 'NX')) === 'OK',
-    give: async (key, token) => (await client.evalsha(SHA, 1, key, token)) === 1,
+    acquire: async (key, token, ms) => (await client.set(key, token, 'PX', ms, 'NX')) === 'OK',
+    release: async (key, token) => (await client.evalsha(SHA, 1, key, token)) === 1,
     close: async () => void (await client.quit()),
   };
 }
 
-/** What is used of node-redis; its own types name every command there is. */
+/** The part of node-redis in use; the package's own types list every command. */
 interface NodeRedis {
   on(event: 'error', listener: () => void): unknown;
   connect(): Promise<unknown>;
@@ -73,11 +73,11 @@ async function nodeRedis(name: ClientName, client: NodeRedis): Promise<Bare> {
   return {
     name,
     client,
-    take: async (key, token, ms) => {
+    acquire: async (key, token, ms) => {
       const options = { condition: 'NX', expiration: { type: 'PX', value: ms } };
       return (await client.set(key, token, options)) === 'OK';
     },
-    give: async (key, token) =>
+    release: async (key, token) =>
       (await client.evalSha(SHA, { keys: [key], arguments: [token] })) === 1,
     close: async () => void (await client.close()),
   };

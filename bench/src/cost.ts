@@ -1,6 +1,4 @@
-/**
- * What the server pays: its own microseconds for an acquire and a release, against the bare lock's.
- */
+/** The server's time in microseconds for an acquire and a release, against the simple lock. */
 import { Holdfast } from 'holdfast';
 import type { CommandStats } from 'holdfast-testkit';
 import { type Bare, connect } from './clients.js';
@@ -11,25 +9,25 @@ import type { Bench } from './settings.js';
 const LOCKS = 2000;
 
 interface Cost {
-  take: number;
-  give: number;
+  acquire: number;
+  release: number;
 }
 
-/** Takes all, then gives all back, so that each is measured for itself. */
-async function stage(
+/** Acquires all locks, then releases all, so that each operation is measured separately. */
+async function measureCost(
   bench: Bench,
-  names: { take: string; give: string },
-  work: { take(key: string): Promise<unknown>; give(key: string): Promise<unknown> },
+  names: { acquire: string; release: string },
+  work: { acquire(key: string): Promise<unknown>; release(key: string): Promise<unknown> },
 ): Promise<Cost> {
   const keys = Array.from({ length: LOCKS }, (_, index) => `cost:${index}`);
   const before = await bench.server.commandstats();
-  for (const key of keys) await work.take(key);
+  for (const key of keys) await work.acquire(key);
   const between = await bench.server.commandstats();
-  for (const key of keys) await work.give(key);
+  for (const key of keys) await work.release(key);
   const after = await bench.server.commandstats();
   return {
-    take: microseconds(names.take, before, between),
-    give: microseconds(names.give, between, after),
+    acquire: microseconds(names.acquire, before, between),
+    release: microseconds(names.release, between, after),
   };
 }
 
@@ -42,12 +40,12 @@ function microseconds(name: string, before: Stats, after: Stats): number {
 }
 
 function bareCost(bench: Bench, bare: Bare): Promise<Cost> {
-  return stage(
+  return measureCost(
     bench,
-    { take: 'set', give: 'evalsha' },
+    { acquire: 'set', release: 'evalsha' },
     {
-      take: (key) => bare.take(`bare:${key}`, 'token-of-22-characters', 60_000),
-      give: (key) => bare.give(`bare:${key}`, 'token-of-22-characters'),
+      acquire: (key) => bare.acquire(`bare:${key}`, 'token-of-22-characters', 60_000),
+      release: (key) => bare.release(`bare:${key}`, 'token-of-22-characters'),
     },
   );
 }
@@ -55,39 +53,39 @@ function bareCost(bench: Bench, bare: Bare): Promise<Cost> {
 async function ourCost(bench: Bench, bare: Bare): Promise<Cost> {
   const holdfast = new Holdfast(bare.client, { ttl: 60_000 });
   const leases = new Map<string, { release(): Promise<unknown> }>();
-  const cost = await stage(
+  const cost = await measureCost(
     bench,
-    { take: 'evalsha', give: 'evalsha' },
+    { acquire: 'evalsha', release: 'evalsha' },
     {
-      take: async (key) => leases.set(key, await holdfast.mutex(key).acquire()),
-      give: async (key) => leases.get(key)?.release(),
+      acquire: async (key) => leases.set(key, await holdfast.mutex(key).acquire()),
+      release: async (key) => leases.get(key)?.release(),
     },
   );
   await holdfast.close();
   return cost;
 }
 
-/** The time of the server does not depend on the client, so one of them is enough. */
+/** The server's time does not depend on the client, so one client is enough. */
 export async function cost(bench: Bench, report: Report): Promise<void> {
   const { server, rounds } = bench;
   const client = bench.clients[0] ?? 'ioredis';
   const bare = await connect(client, server.port);
-  const gives = { bare: [] as number[], ours: [] as number[] };
+  const releases = { bare: [] as number[], ours: [] as number[] };
   const both = async (side: 'bare' | 'ours'): Promise<number> => {
-    const { take, give } = await (side === 'bare' ? bareCost : ourCost)(bench, bare);
-    gives[side].push(give);
-    return take;
+    const { acquire, release } = await (side === 'bare' ? bareCost : ourCost)(bench, bare);
+    releases[side].push(release);
+    return acquire;
   };
-  const takes = await inTurns(rounds, { bare: () => both('bare'), ours: () => both('ours') });
+  const acquires = await inTurns(rounds, { bare: () => both('bare'), ours: () => both('ours') });
   await bare.close();
   const add = (what: string, against: string, ours: number[], theirs: number[]): void =>
     report.add({
-      ...{ part: 'Time of the server, while nobody waits', server: server.name, client, what },
+      ...{ part: 'Server time, no waiters', server: server.name, client, what },
       unit: 'µs',
       value: spread(ours),
       against: { what: against, value: spread(theirs), ratio: ratios(ours, theirs) },
     });
-  add('acquire', 'SET NX PX', takes.ours, takes.bare);
+  add('acquire', 'SET NX PX', acquires.ours, acquires.bare);
   // the warm-up round is not counted
-  add('release', 'compare-and-delete', gives.ours.slice(1), gives.bare.slice(1));
+  add('release', 'compare-and-delete', releases.ours.slice(1), releases.bare.slice(1));
 }

@@ -1,6 +1,6 @@
 /**
- * What goes over the wire when nobody waits: commands and round trips, counted by a proxy, and
- * connections, counted by the server.
+ * The network traffic without waiters: commands and round trips, and connections, counted by a
+ * proxy.
  */
 import { type Logged, startProxy } from 'holdfast-testkit';
 import { Holdfast } from 'holdfast';
@@ -18,7 +18,7 @@ export async function counts(bench: Bench, report: Report): Promise<void> {
     const bare = await connect(client, proxy.port);
     const holdfast = new Holdfast(bare.client);
     const mutex = holdfast.mutex('counted');
-    // the first use of a script sends its text
+    // the first use of a script sends its source
     await (await mutex.acquire()).release();
     const connections = proxy.accepted;
     const [acquires, releases]: Logged[][] = [[], []];
@@ -32,11 +32,11 @@ export async function counts(bench: Bench, report: Report): Promise<void> {
     }
     const add = (what: string, count: number, exactly: number): void =>
       report.add({
-        ...{ part: 'On the wire, while nobody waits', server: server.name, client, what, unit: '' },
+        ...{ part: 'Network, no waiters', server: server.name, client, what, unit: '' },
         value: spread([count]),
         target: { of: 'value', least: exactly, most: exactly },
       });
-    // a caller that waits for each answer makes one round trip for each command
+    // a caller that awaits each reply makes one round trip for each command
     add('commands and round trips of an acquire', (acquires?.length ?? 0) / PAIRS, 1);
     add('commands and round trips of a release', (releases?.length ?? 0) / PAIRS, 1);
     add('connections opened before the first contention', proxy.accepted - connections, 0);

@@ -1,4 +1,4 @@
-/** One process of the crowd: its tasks take turns at the lock until they are told to stop. */
+/** One worker process of the crowd benchmark: its tasks acquire the lock in turn until `stop`. */
 import { EventEmitter } from 'node:events';
 import { argv } from 'node:process';
 import { Holdfast } from 'holdfast';
@@ -8,7 +8,7 @@ const [client, port, tasks, mode] = argv.slice(2) as [ClientName, string, string
 
 const now = (): number => Number(process.hrtime.bigint() / 1000n);
 
-const say = (message: object): void => void process.send?.(message);
+const send = (message: object): void => void process.send?.(message);
 
 const bare = await connect(client, Number(port));
 const holdfast = new Holdfast(bare.client);
@@ -30,13 +30,13 @@ async function work(): Promise<void> {
   await Promise.allSettled(Array.from({ length: Number(tasks) }, task));
   await holdfast.close();
   await bare.close();
-  say({ type: 'turns', turns });
+  send({ type: 'turns', turns });
 }
 
 process.on('message', ({ type }: { type: string }) => {
   if (type === 'start') void work();
   if (type === 'stop') stop.abort();
 });
-// more listeners than a leak would have: one for each waiter
+// one listener for each waiter is expected here: it is not a leak
 EventEmitter.setMaxListeners(0, stop.signal);
-say({ type: 'ready' });
+send({ type: 'ready' });

@@ -1,6 +1,6 @@
 /**
- * A thousand waiters of four processes on one key, each holding it for no time at all: what a
- * hand-off costs, and whether that depends on how many wait.
+ * A thousand waiters in four processes on one key, with a hold time of 0 ms: the cost of a
+ * hand-off, and whether it depends on the number of waiters.
  */
 import { percentile, type Server, sleep, spawnWorker, until, type Worker } from 'holdfast-testkit';
 import type { ClientName } from './clients.js';
@@ -11,22 +11,22 @@ import { scriptCalls } from './stats.js';
 
 const PROCESSES = 4;
 const WAITERS = 1000;
-/** With fewer in the queue, some have not come yet. */
+/** The queue length at which the measurement may start. */
 const NEARLY_ALL = WAITERS * 0.98;
-/** What the first rush leaves behind: everybody asks again when a wake channel comes up. */
+/** The time for extra requests at the start: all waiters ask again when a wake channel connects. */
 const SETTLE_MS = 500;
 
-/** One acquisition: its fence, and when it was granted and given back, in µs of one clock. */
+/** One acquisition: its fence, and the times of its grant and release, in µs of one clock. */
 type Turn = [fence: number, from: number, until: number];
 
 interface Crowd {
-  /** Turns that began while it was measured, by fence. */
+  /** Acquisitions during the measurement, in the order of their fences. */
   turns: Turn[];
   calls: number;
   seconds: number;
 }
 
-async function gather(
+async function measure(
   server: Server,
   client: ClientName,
   fair: boolean,
@@ -42,14 +42,14 @@ async function gather(
     await Promise.all(workers.map((worker) => worker.send({ type: 'start' })));
     const queued = async (): Promise<boolean> =>
       Number(await server.command('ZCARD', 'holdfast:{crowd}:q')) >= NEARLY_ALL;
-    await until(queued, { within: 30_000, every: 50, what: 'the crowd has gathered' });
+    await until(queued, { within: 30_000, every: 50, what: 'nearly all waiters in the queue' });
     await sleep(SETTLE_MS);
     const [callsBefore, from] = [await scriptCalls(server), now()];
     await sleep(seconds * 1000);
     const [to, callsAfter] = [now(), await scriptCalls(server)];
     await Promise.all(workers.map((worker) => worker.send({ type: 'stop' })));
-    const told = await Promise.all(workers.map((w) => w.next('turns', { within: 60_000 })));
-    const all = told.flatMap((message) => message['turns'] as Turn[]);
+    const results = await Promise.all(workers.map((w) => w.next('turns', { within: 60_000 })));
+    const all = results.flatMap((message) => message['turns'] as Turn[]);
     const turns = all.filter(([, start]) => start >= from && start < to).sort(([a], [b]) => a - b);
     return { turns, calls: callsAfter - callsBefore, seconds: (to - from) / 1e6 };
   } finally {
@@ -76,12 +76,12 @@ export async function crowd(bench: Bench, report: Report): Promise<void> {
           turns,
           calls,
           seconds: time,
-        } = await gather(server, client, mode === 'fair', seconds);
+        } = await measure(server, client, mode === 'fair', seconds);
         figures.rate.push(turns.length / time);
         figures.calls.push(calls / turns.length);
         const gaps = turns.slice(1).map((turn, i) => turn[1] - (turns[i] as Turn)[2]);
         if (gaps.some((gap) => gap < 0)) report.fail(`leases overlapped (${client}, ${mode} mode)`);
-        if (gaps.length === 0) report.fail(`nothing was granted (${client}, ${mode} mode)`);
+        if (gaps.length === 0) report.fail(`fewer than two grants (${client}, ${mode} mode)`);
         for (const gap of gaps) figures.latency.push(gap);
       }
       const add = (what: string, unit: string, values: number[], most?: number): void =>

@@ -1,6 +1,6 @@
 /**
- * Ten tasks of one process want one lock, each holds it for a millisecond: every acquisition is a
- * hand-off. The ceiling is the same without any store.
+ * Ten tasks of one process acquire one lock and hold it for a millisecond each: every acquisition
+ * is a hand-off. The ceiling is the same work without a store.
  */
 import { Holdfast } from 'holdfast';
 import { connect } from './clients.js';
@@ -15,7 +15,7 @@ const LEAST = 800;
 
 const hold = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, HOLD));
 
-/** A chain of promises: a lock that costs nothing. */
+/** A chain of promises: a lock without cost. */
 function ceiling(seconds: number): Promise<number> {
   let last: Promise<void> = Promise.resolve();
   return rateOf(seconds, TASKS, () => () => {
@@ -26,7 +26,7 @@ function ceiling(seconds: number): Promise<number> {
 
 interface Side {
   rate(): Promise<number>;
-  /** Script calls for each acquisition, one figure a measurement. */
+  /** Script calls per acquisition, one figure for each measurement. */
   readonly calls: number[];
 }
 
@@ -57,7 +57,7 @@ export async function handoff(bench: Bench, report: Report): Promise<void> {
   for (const client of bench.clients) {
     const bare = await connect(client, server.port);
     const holdfast = new Holdfast(bare.client);
-    const overlap = (): void => report.fail(`two tasks were inside at once (${client})`);
+    const overlap = (): void => report.fail(`two tasks held the lock at the same time (${client})`);
     const sides = {
       default: side(bench, holdfast, false, overlap),
       fair: side(bench, holdfast, true, overlap),

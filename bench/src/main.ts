@@ -1,4 +1,4 @@
-/** `npm run bench`: Holdfast beside the bare client, on servers of its own. */
+/** `npm run bench`: compares Holdfast with the bare client, on servers that it starts itself. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, release, type, totalmem } from 'node:os';
@@ -26,10 +26,8 @@ const PARTS: Record<Part, (bench: Bench, report: Report) => Promise<void>> = {
 
 const PACKAGES = ['ioredis', 'redis', 'ioredis-5', 'redis-5'];
 
-/** What the figures were measured on. */
-function circumstances(
-  servers: Record<string, string>,
-): Record<string, unknown> & { date: string } {
+/** The machine, servers and clients of the measurement. */
+function environment(servers: Record<string, string>): Record<string, unknown> & { date: string } {
   const require = createRequire(import.meta.url);
   const version = (name: string): string =>
     (require(`${name}/package.json`) as { version: string }).version;
@@ -69,10 +67,10 @@ async function run(settings: Settings): Promise<boolean> {
   console.log(`\n${targets - missed} of ${targets} targets met`);
   if (broken.length > 0) console.log(`broken:\n  ${broken.join('\n  ')}`);
   if (settings.save) {
-    const found = circumstances(servers);
+    const machine = environment(servers);
     save(
-      { ...found, rounds: settings.rounds, seconds: settings.seconds, figures, broken },
-      found.date,
+      { ...machine, rounds: settings.rounds, seconds: settings.seconds, figures, broken },
+      machine.date,
     );
   }
   return broken.length === 0;

@@ -1,9 +1,9 @@
 /**
- * Measuring on a machine that others use too: what is compared is measured in turns, in the same
- * minute, and the figures of a round are compared with each other only.
+ * Measuring on a shared machine: the compared variants are measured alternately within the same
+ * minute, and figures are compared only within one round.
  */
 
-/** A figure of all rounds. */
+/** The distribution of a figure over all rounds. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -18,12 +18,12 @@ export function spread(values: readonly number[]): Spread {
   return { median, min: sorted[0] ?? Number.NaN, max: sorted.at(-1) ?? Number.NaN };
 }
 
-/** Runs `once` in a row until the time is over; answers times per second. */
+/** Runs `once` repeatedly for the given time; resolves to runs per second. */
 export async function rate(seconds: number, once: () => Promise<void>): Promise<number> {
   return rateOf(seconds, 1, () => once);
 }
 
-/** The same with several loops at once; `make` gives each its own work. */
+/** The same with several concurrent loops; `make` creates the work of each loop. */
 export async function rateOf(
   seconds: number,
   loops: number,
@@ -43,21 +43,21 @@ export async function rateOf(
 }
 
 /**
- * Measures several things in turns, each once a round, in an order that is turned round from round
- * to round so that none is always first. A round before the first one warms everything up.
+ * Measures several variants alternately, each once per round. The order is reversed in every second
+ * round, so that no variant is always first. An extra first round is the warm-up.
  */
 export async function inTurns<K extends string>(
   rounds: number,
-  things: Readonly<Record<K, () => Promise<number>>>,
+  variants: Readonly<Record<K, () => Promise<number>>>,
 ): Promise<Record<K, number[]>> {
-  const names = Object.keys(things) as K[];
+  const names = Object.keys(variants) as K[];
   const figures = Object.fromEntries(names.map((name) => [name, []])) as unknown as Record<
     K,
     number[]
   >;
   for (let round = 0; round <= rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const figure = await things[name]();
+      const figure = await variants[name]();
       if (round > 0) figures[name].push(figure);
     }
   }

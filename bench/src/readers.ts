@@ -1,6 +1,6 @@
 /**
- * What the server pays for the release of one reader among very many, against one among few: its
- * own microseconds, so that the client's share does not hide a difference.
+ * The server's time for the release of one reader among many readers, against one among few. The
+ * client's time is excluded, because it would hide a difference.
  */
 import { Holdfast, type RwLease } from 'holdfast';
 import { connect } from './clients.js';
@@ -12,7 +12,7 @@ const FEW = 10;
 const MANY = 10_000;
 const AT_ONCE = 1000;
 const RELEASES = 200;
-/** Nobody renews meanwhile. */
+/** No renewal during the measurement. */
 const OPTIONS = { ttl: 3_600_000, renew: false };
 
 export async function readers(bench: Bench, report: Report): Promise<void> {
@@ -22,18 +22,18 @@ export async function readers(bench: Bench, report: Report): Promise<void> {
     const holdfast = new Holdfast(bare.client, OPTIONS);
     const enter = async (key: string, count: number): Promise<RwLease[]> => {
       const { read } = holdfast.rwLock(key);
-      const asked: Promise<RwLease>[] = [];
+      const requests: Promise<RwLease>[] = [];
       for (let at = 0; at < count; at += AT_ONCE) {
-        const here = Math.min(AT_ONCE, count - at);
-        asked.push(...Array.from({ length: here }, () => read.acquire()));
-        await asked.at(-1);
+        const batch = Math.min(AT_ONCE, count - at);
+        requests.push(...Array.from({ length: batch }, () => read.acquire()));
+        await requests.at(-1);
       }
-      return Promise.all(asked);
+      return Promise.all(requests);
     };
-    // µs for one release; another reader comes in for each that goes, uncounted
+    // µs per release; a new reader replaces each released one, outside the measurement
     const releasing = async (key: string): Promise<number> => {
       let spent = 0;
-      for (let left = RELEASES; left > 0; left -= FEW / 2) {
+      for (let remaining = RELEASES; remaining > 0; remaining -= FEW / 2) {
         const leases = await enter(key, FEW / 2);
         const before = (await server.commandstats()).get('evalsha')?.usec ?? 0;
         for (const lease of leases) await lease.release();

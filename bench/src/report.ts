@@ -1,13 +1,13 @@
-/** What a run found: rows for a reader, and the same for a file. */
+/** The result of a run: printed as rows, and kept for the result file. */
 import type { Spread } from './measure.js';
 
-/** What a figure has to be. */
+/** The limits that a figure must respect. */
 export interface Target {
   readonly least?: number;
   readonly most?: number;
 }
 
-/** One measured figure, with what it is compared with. */
+/** One measured figure, with its comparison and its target. */
 export interface Figure {
   readonly part: string;
   readonly server: string;
@@ -15,7 +15,7 @@ export interface Figure {
   readonly what: string;
   readonly unit: string;
   readonly value: Spread;
-  /** What it was compared with in the same rounds, in words, and how it stands to that. */
+  /** The variant measured in the same rounds for comparison, and the ratio to it. */
   readonly against?: { readonly what: string; readonly value: Spread; readonly ratio: Spread };
   readonly target?: Target & { readonly of: 'value' | 'ratio'; readonly met: boolean };
 }
@@ -24,7 +24,7 @@ type Raw = Omit<Figure, 'target'> & { target?: Target & { of: 'value' | 'ratio' 
 
 export class Report {
   readonly figures: Figure[] = [];
-  /** What is wrong, other than slow. */
+  /** Errors other than missed targets. */
   readonly broken: string[] = [];
   #part = '';
 

@@ -1,4 +1,4 @@
-/** What a run is told on its command line, and what it works with. */
+/** The command line of a run, and its settings. */
 import { parseArgs } from 'node:util';
 import type { Server, ServerName } from 'holdfast-testkit';
 import { CLIENTS, type ClientName } from './clients.js';
@@ -18,13 +18,13 @@ export interface Settings {
   readonly servers: readonly ServerName[];
   readonly clients: readonly ClientName[];
   readonly parts: readonly Part[];
-  /** How long each thing is measured in each round. */
+  /** The duration of each measurement in each round, in seconds. */
   readonly seconds: number;
   readonly rounds: number;
   readonly save: boolean;
 }
 
-/** One server, and what to do with it. */
+/** The settings, and the server to measure. */
 export interface Bench extends Settings {
   readonly server: Server;
 }
@@ -33,11 +33,11 @@ export const USAGE: string = `npm run bench -- [options]
   --only PART      one of ${PARTS.join(', ')}; may be repeated
   --client NAME    one of ${CLIENTS.join(', ')}; may be repeated (default ioredis, node-redis)
   --server NAME    redis (default) or valkey; may be repeated
-  --seconds N      how long each thing is measured in each round (default 0.4)
+  --seconds N      duration of each measurement in each round (default 0.4)
   --rounds N       rounds of A/B/A/B… (default 7)
   --save           also writes bench/results/<date>.json`;
 
-/** Throws with a readable message if the command line makes no sense. */
+/** Throws with a readable message if the command line is invalid. */
 export function readSettings(args: string[]): Settings | undefined {
   const { values } = parseArgs({
     args,

@@ -1,6 +1,6 @@
 /**
- * Nobody waits: acquire and release, in a row and in many loops at once, against the bare lock on
- * the same client.
+ * Acquire and release without waiters, in one loop and in many concurrent loops, against the simple
+ * lock on the same client.
  */
 import { Holdfast } from 'holdfast';
 import { type Bare, connect } from './clients.js';
@@ -11,7 +11,7 @@ import type { Bench } from './settings.js';
 const LOOPS = 256;
 const TTL = 10_000;
 
-/** Names for keys: always the same, or never the same twice. */
+/** Creates key names: always the same name, or a new name each time. */
 type Keys = (loop: number) => () => string;
 
 let runs = 0;
@@ -27,9 +27,8 @@ const newKeys: Keys = (loop) => {
   return () => `${run}:${count++}`;
 };
 
-/** Throws if the lock was not free, or not ours. */
-function must(done: boolean): void {
-  if (!done) throw new Error('an uncontended lock was not free');
+function assertDone(done: boolean): void {
+  if (!done) throw new Error('an uncontended acquire or release did not succeed');
 }
 
 function bareLoop(bare: Bare, keys: Keys): (loop: number) => () => Promise<void> {
@@ -39,8 +38,8 @@ function bareLoop(bare: Bare, keys: Keys): (loop: number) => () => Promise<void>
     return async () => {
       const key = next();
       const token = `token-of-22-characters-${loop}.${count++}`;
-      must(await bare.take(`bare:${key}`, token, TTL));
-      must(await bare.give(`bare:${key}`, token));
+      assertDone(await bare.acquire(`bare:${key}`, token, TTL));
+      assertDone(await bare.release(`bare:${key}`, token));
     };
   };
 }
@@ -50,7 +49,7 @@ function ourLoop(holdfast: Holdfast, keys: Keys): (loop: number) => () => Promis
     const next = keys(loop);
     return async () => {
       const lease = await holdfast.mutex(next()).acquire();
-      must((await lease.release()) === 'freed');
+      assertDone((await lease.release()) === 'freed');
     };
   };
 }
@@ -85,9 +84,9 @@ async function compare(
   }
 }
 
-/** One after another: what a single caller gets. */
+/** One loop: the throughput of a single caller. */
 export async function uncontended(bench: Bench, report: Report): Promise<void> {
-  const part = 'Uncontended, one after another: acquire + release';
+  const part = 'Uncontended, one loop: acquire + release';
   await compare(bench, report, { part, name: 'one key', keys: sameKey, loops: 1, least: 0.9 });
   await compare(bench, report, {
     part,
@@ -98,8 +97,8 @@ export async function uncontended(bench: Bench, report: Report): Promise<void> {
   });
 }
 
-/** Many loops at once: what a process gets at most. */
+/** Many concurrent loops: the highest throughput of a process. */
 export async function concurrent(bench: Bench, report: Report): Promise<void> {
-  const part = `Uncontended, ${LOOPS} loops on as many keys`;
+  const part = `Uncontended, ${LOOPS} concurrent loops on ${LOOPS} keys`;
   await compare(bench, report, { part, name: 'own key each', keys: sameKey, loops: LOOPS });
 }

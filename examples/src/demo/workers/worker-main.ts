@@ -64,7 +64,7 @@ async function leave(): Promise<void> {
   process.exit();
 }
 
-// Ctrl-C reaches all processes of the terminal; a worker ignores it and waits for the demo's message
+// Ctrl-C reaches all processes of the terminal; workers ignore it and wait for the demo's message
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
 process.on('disconnect', () => void leave());
 process.on('message', (message) => {
