@@ -1,6 +1,6 @@
-/* Steps the wall clock of one program while it runs, for tests. The file that CLOCK_SHIM names
- * holds an int64: nanoseconds that are added to CLOCK_REALTIME. The monotonic clock is left alone.
- * Loaded by LD_PRELOAD.
+/* Steps the wall clock of a running program, for tests. The file named by CLOCK_SHIM contains an
+ * int64: nanoseconds added to CLOCK_REALTIME. The monotonic clock does not change. Loaded by
+ * LD_PRELOAD.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static void shift(struct timespec *time) {
   time->tv_nsec = ns % 1000000000LL;
 }
 
-/* Raw system calls: to look a symbol up would allocate, and the allocator asks for the time. */
+/* Raw system calls: a symbol lookup would allocate, and the allocator reads the clock. */
 int clock_gettime(clockid_t clock, struct timespec *time) {
   int result = syscall(SYS_clock_gettime, clock, time);
   if (!result && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) shift(time);

@@ -1,7 +1,7 @@
 /**
- * Where a server comes from, in this order: an environment variable, PATH, what was unpacked into
- * the repository's `.servers/`. `find` only looks; `prepare` fills `.servers/` (or, as root,
- * installs) when nothing is there.
+ * Finds a server, in this order: an environment variable, PATH, a package unpacked into the
+ * repository's `.servers/`. `find` only searches; `prepare` also fills `.servers/` (or, as root,
+ * installs) if no server is found.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
@@ -14,20 +14,20 @@ import { withLock } from './lock.js';
 
 const run = promisify(execFile);
 
-/** The servers that the tests know. */
+/** The servers that the tests use. */
 export type ServerName = 'redis' | 'valkey';
 
 /** A server that can be started. */
 export interface Binary {
   name: ServerName;
   version: string;
-  /** The words that start it; its own arguments follow. */
+  /** The words that start it, before the server's arguments. */
   command: string[];
-  /** Where it was found, in words. */
+  /** The place where it was found, for messages. */
   source: string;
 }
 
-/** Everything together takes no longer than this. */
+/** The longest time for all attempts together. */
 const LIMIT_MS = 5 * 60_000;
 
 const CACHE = fileURLToPath(new URL('../../../.servers/', import.meta.url));
@@ -35,15 +35,15 @@ const CACHE = fileURLToPath(new URL('../../../.servers/', import.meta.url));
 const found = new Map<ServerName, Promise<Binary>>();
 
 /**
- * The server `name`: found or, the first time on a machine, fetched. Safe in many processes at
- * once.
+ * Finds the server `name` or, the first time on a machine, fetches it. Safe in concurrent
+ * processes.
  */
 export function prepare(name: ServerName): Promise<Binary> {
   let binary = found.get(name);
   if (binary === undefined) {
     binary = findOrFetch(name);
     found.set(name, binary);
-    // a failure is not remembered: the reason may be gone the next time
+    // a failure is not cached: the next attempt may succeed
     binary.catch(() => found.delete(name));
   }
   return binary;
@@ -72,13 +72,13 @@ async function findOrFetch(name: ServerName): Promise<Binary> {
   throw new Error(`${advice(name)}${reasons.length > 0 ? ` (tried: ${reasons.join('; ')})` : ''}`);
 }
 
-/** The server `name` if it is on this machine already. */
+/** The server `name`, if it is already on this machine. */
 export async function find(name: ServerName): Promise<Binary | undefined> {
   const named = process.env[variable(name)];
   if (named !== undefined && named.trim() !== '') {
     const binary = await identify(name, named.trim().split(/\s+/), variable(name));
     if (binary !== undefined) return binary;
-    throw new Error(`${variable(name)} names no ${name} server that runs: ${named}`);
+    throw new Error(`${variable(name)} is not the command of a working ${name} server: ${named}`);
   }
   const onPath = await identify(name, [`${name}-server`], 'PATH');
   if (onPath !== undefined) return onPath;
@@ -86,7 +86,7 @@ export async function find(name: ServerName): Promise<Binary | undefined> {
   return command === undefined ? undefined : identify(name, command, '.servers');
 }
 
-/** Asks a binary what it is: `redis-server` is on some systems another name for Valkey. */
+/** Asks a binary for its name: on some systems `redis-server` is Valkey. */
 async function identify(
   name: ServerName,
   command: string[],
@@ -105,14 +105,14 @@ async function identify(
 
 async function fetchPackages(name: ServerName, signal: AbortSignal): Promise<void> {
   const own = debianSuite();
-  if (own === undefined) throw new Error('no Debian with apt');
+  if (own === undefined) throw new Error('this system is not Debian with apt');
   const suite = name === 'valkey' ? 'sid' : own;
   const target = folderOf(name);
   const temporary = mkdtempSync(join(CACHE, `${name}-`));
   try {
     await unpack(name, suite, temporary, signal);
     for (const part of ['apt', 'deb']) removeFolder(join(temporary, part));
-    // what is found there cannot be run, or `find` had taken it
+    // an existing folder contains no working server, otherwise `find` would have returned it
     removeFolder(target);
     renameSync(temporary, target);
   } finally {
@@ -136,7 +136,7 @@ function variable(name: ServerName): string {
 }
 
 function advice(name: ServerName): string {
-  return `no ${name}-server: install it, or set ${variable(name)} to the path of one`;
+  return `${name}-server not found: install it, or set ${variable(name)} to its path`;
 }
 
 function firstLine(error: unknown): string {

@@ -1,12 +1,12 @@
 /**
- * Other processes that a test plays with: Node scripts that talk by messages, and that can be
- * frozen and killed.
+ * Child processes of a test: Node scripts that exchange messages with the test, and that the test
+ * can stop, resume and kill.
  */
 import { type ChildProcess, fork, spawn, type StdioOptions } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { guard } from './guardian.js';
 
-/** What parent and child say to each other, as JSON. The child says it by `process.send`. */
+/** A JSON message between parent and child. The child sends it with `process.send`. */
 export interface Message {
   type: string;
   [key: string]: unknown;
@@ -18,12 +18,12 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** What a worker is given. */
+/** Options of `spawnWorker`. */
 export interface WorkerOptions {
   args?: string[];
   /** In addition to this process's own environment. */
   env?: Record<string, string>;
-  /** Words before the command that starts it, which must end in becoming that command. */
+  /** Words before the command; they must execute that command in the same process. */
   prefix?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ interface Waiting {
   reject: (error: Error) => void;
 }
 
-/** Starts a Node script (JavaScript) as a process of its own. */
+/** Starts a Node script (JavaScript) as a separate process. */
 export function spawnWorker(file: string | URL, options: WorkerOptions = {}): Worker {
   const { args = [], prefix = [] } = options;
   const env = { ...process.env, ...options.env };
@@ -43,22 +43,22 @@ export function spawnWorker(file: string | URL, options: WorkerOptions = {}): Wo
     const path = file instanceof URL ? fileURLToPath(file) : file;
     return new Worker(spawn(first, [...rest, process.execPath, path, ...args], { env, stdio }));
   }
-  // the flags of a test runner are not meant for it
+  // no `execArgv`: the flags of the test runner must not apply to the worker
   return new Worker(fork(file, args, { env, execArgv: [], stdio }));
 }
 
-/** A process that was started; `await using` kills it. */
+/** A started process; `await using` kills it. */
 export class Worker implements AsyncDisposable {
-  /** Everything it ever said. */
+  /** All messages from the process. */
   readonly messages: Message[] = [];
-  /** Resolves when it is gone, however it went. */
+  /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcess;
-  /** Messages that nobody has asked for with `next` yet. */
-  #fresh: Message[] = [];
+  /** Messages that `next` has not returned yet. */
+  #unread: Message[] = [];
   #waiting: Waiting[] = [];
   #output = '';
-  #gone: Error | undefined;
+  #ended: Error | undefined;
 
   /** @internal */
   constructor(child: ChildProcess) {
@@ -75,7 +75,7 @@ export class Worker implements AsyncDisposable {
         this.#end(error);
         if (child.pid === undefined) resolve({ code: null, signal: null });
       });
-      // `close` comes after the last of its output and messages, `exit` may come before
+      // `close` is emitted after the last output and message; `exit` may be emitted before them
       child.once('close', (code, signal) => {
         this.#end(new Error(`the worker ended (${signal ?? code})\n${this.#output}`));
         resolve({ code, signal });
@@ -87,12 +87,12 @@ export class Worker implements AsyncDisposable {
     return this.#child.pid ?? -1;
   }
 
-  /** What it wrote to stdout and stderr. */
+  /** The output of the process on stdout and stderr. */
   get output(): string {
     return this.#output;
   }
 
-  /** Says something to the worker; rejects if it is gone. */
+  /** Sends a message to the worker; rejects if the worker has ended. */
   send(message: Message): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#child.send(message, (error) => (error === null ? resolve() : reject(error)));
@@ -100,13 +100,12 @@ export class Worker implements AsyncDisposable {
   }
 
   /**
-   * The next message of this type that was not given yet. Rejects when the worker ends first, or
-   * after `within`.
+   * The next unread message of this type. Rejects when the worker ends first, or after `within` ms.
    */
   next(type: string, { within = 10_000 }: { within?: number } = {}): Promise<Message> {
-    const index = this.#fresh.findIndex((message) => message.type === type);
-    if (index >= 0) return Promise.resolve(this.#fresh.splice(index, 1)[0] as Message);
-    if (this.#gone !== undefined) return Promise.reject(this.#gone);
+    const index = this.#unread.findIndex((message) => message.type === type);
+    if (index >= 0) return Promise.resolve(this.#unread.splice(index, 1)[0] as Message);
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { type, resolve, reject };
       this.#waiting.push(waiting);
@@ -125,7 +124,7 @@ export class Worker implements AsyncDisposable {
     });
   }
 
-  /** Sends a signal: `SIGKILL` by default; `SIGSTOP` and `SIGCONT` freeze it and let it go on. */
+  /** Sends a signal: `SIGKILL` by default; `SIGSTOP` stops and `SIGCONT` resumes the process. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     this.#child.kill(signal);
   }
@@ -139,13 +138,13 @@ export class Worker implements AsyncDisposable {
     this.messages.push(message);
     const index = this.#waiting.findIndex(({ type }) => type === message.type);
     if (index >= 0) this.#waiting.splice(index, 1)[0]?.resolve(message);
-    else this.#fresh.push(message);
+    else this.#unread.push(message);
   }
 
   #end(error: Error): void {
-    this.#gone ??= error;
+    this.#ended ??= error;
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const { reject } of waiting) reject(this.#gone);
+    for (const { reject } of waiting) reject(this.#ended);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * A wall clock that can be stepped, for programs that are started with it: a small library that
- * they load first. Needs a C compiler; where there is none, there is no such clock.
+ * A wall clock that can be stepped, for programs that preload a small library. Needs a C compiler;
+ * without one, the clock is not available.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
@@ -15,17 +15,17 @@ const run = promisify(execFile);
 const SOURCE = fileURLToPath(new URL('../native/clock-shim.c', import.meta.url));
 const NANOSECONDS = 1_000_000n;
 
-/** A wall clock of its own for as many programs as are given `env`. */
+/** A separate wall clock for all programs that get `env`. */
 export interface ClockShim {
-  /** What a program's environment needs. */
+  /** The environment variables of a program. */
   readonly env: Readonly<Record<string, string>>;
-  /** By how many ms it is ahead of the machine's. */
+  /** How many ms it is ahead of the machine's clock. */
   readonly offset: number;
-  /** Sets that; the programs see it with their next look. */
+  /** Sets `offset`; the programs see it when they next read the clock. */
   step(offset: number): void;
 }
 
-/** Undefined where no compiler makes the library, or where programs do not load it. */
+/** Undefined if the library cannot be compiled, or if programs do not load it. */
 export async function makeClockShim(): Promise<ClockShim | undefined> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-clock-'));
   guardFolder(folder);
@@ -37,7 +37,7 @@ export async function makeClockShim(): Promise<ClockShim | undefined> {
     offset = ms;
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(Math.round(ms)) * NANOSECONDS);
-    // in place: the programs have mapped this very file. Eight bytes are written at once.
+    // in place, because the programs have mapped this file; eight bytes are written at once
     writeFileSync(file, bytes, { flag: 'r+' });
   };
   writeFileSync(file, Buffer.alloc(8));

@@ -1,7 +1,7 @@
 /**
- * A server out of Debian's own packages, unpacked into a folder, without root and without touching
- * the system. It runs with the loader and the libraries of its own suite, so that a package of
- * Debian's newest works on an old one.
+ * A server from Debian packages, unpacked into a folder, without root and without a change to the
+ * system. It runs with the loader and libraries of its own suite, so a package from the newest
+ * suite works on an older system.
  */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-// the names differ from suite to suite: whichever a suite has is taken
+// library names differ between suites: those that exist in the suite are downloaded
 const LIBRARIES = [
   'libc6',
   'libssl3t64',
@@ -33,18 +33,18 @@ const LIBRARIES = [
   'liblzma5',
 ];
 
-/** The archive that this machine is set up with, and the keys that vouch for it. */
+/** The archive that this machine uses, and the keys that sign it. */
 interface Archive {
   uri: string;
   signedBy: string | undefined;
 }
 
-/** This machine's suite of Debian (`bookworm`); undefined where it is not a Debian with apt. */
+/** This machine's Debian suite (`bookworm`); undefined if it is not Debian with apt. */
 export function debianSuite(): string | undefined {
   if (!existsSync('/usr/bin/apt-get') || !existsSync('/etc/os-release')) return undefined;
   const release = readFileSync('/etc/os-release', 'utf8');
   if (!/^ID="?debian"?$/m.test(release)) return undefined;
-  // testing and unstable name no version
+  // testing and unstable have no version codename
   return /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1] ?? 'sid';
 }
 
@@ -68,9 +68,9 @@ export async function unpack(
     'Dir::Etc::SourceParts': '/nonexistent',
     'Dir::State::Lists': join(apt, 'lists'),
     'Dir::Cache': join(apt, 'cache'),
-    // what is installed on this machine is not what the suite has
+    // ignores the packages installed on this machine: they may belong to another suite
     'Dir::State::status': '/dev/null',
-    // translations and the like are of no use here and most of the download
+    // translations are not needed and would be most of the download
     'Acquire::Languages': 'none',
     'APT::Sandbox::User': 'root',
   };
@@ -79,9 +79,9 @@ export async function unpack(
     run(tool, [...options, ...args], { cwd: archives, signal, maxBuffer: 2 ** 26 });
 
   await command('apt-get', '-q', 'update');
-  // `pkgnames` needs one run for all names; asking for each takes a second a name
+  // `pkgnames` lists all names in one run; one query for each name takes a second each
   const known = new Set((await command('apt-cache', 'pkgnames')).stdout.split('\n'));
-  // Debian keeps the server's binary in the package of the tools
+  // Debian's tools package contains the server's binary
   const wanted = [`${name}-tools`, ...LIBRARIES.filter((library) => known.has(library))];
   await command('apt-get', '-q', 'download', ...wanted);
   for (const file of readdirSync(archives).filter((each) => each.endsWith('.deb'))) {
@@ -89,7 +89,7 @@ export async function unpack(
   }
 }
 
-/** How to start the server `name` that was unpacked into `folder`; undefined if it is not there. */
+/** The command of the server `name` unpacked into `folder`; undefined if it is not there. */
 export function unpacked(name: string, folder: string): string[] | undefined {
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
   const binary = join(folder, `usr/bin/${name}-check-rdb`);
@@ -100,11 +100,11 @@ export function unpacked(name: string, folder: string): string[] | undefined {
     .filter((file) => /\/ld-linux-[^/]*\.so\.\d+$/.test(file));
   const loader = loaders[0];
   if (loader === undefined || !existsSync(binary)) return undefined;
-  // one binary serves as server and as check tool; its name tells it which to be
+  // one binary is both the server and the check tool; `argv[0]` selects the server
   return [loader, '--argv0', `${name}-server`, '--library-path', libraries.join(':'), binary];
 }
 
-/** The first source that offers Debian itself, in either of apt's two ways to write one. */
+/** The first apt source of Debian itself, in either of apt's two formats. */
 function archive(): Archive {
   for (const { uri, suites, components, signedBy } of sources()) {
     if (uri === undefined || !/^https?:/.test(uri)) continue;
@@ -113,7 +113,7 @@ function archive(): Archive {
     );
     if (own && components.includes('main')) return { uri, signedBy };
   }
-  throw new Error("apt's sources on this machine name no Debian archive");
+  throw new Error('the apt sources of this machine contain no Debian archive');
 }
 
 interface Source {
@@ -145,8 +145,7 @@ function stanza(text: string): Source {
     uri: field('Types').includes('deb') ? field('URIs')[0] : undefined,
     suites: field('Suites'),
     components: field('Components'),
-    // keys may also be written into the stanza itself, over many lines: then apt's common keys have
-    // to do
+    // a key may also be embedded in the stanza; then apt's default keys are used instead
     signedBy: field('Signed-By').find((word) => word.startsWith('/')),
   };
 }

@@ -1,8 +1,8 @@
 /**
- * Nothing that a test starts outlives the test's process, however that ends. One small shell reads
- * from a pipe which processes and folders are in our care; when the pipe closes, because this
- * process is gone even by SIGKILL, it ends them. An exit handler alone would not run on a signal,
- * and test runners end their workers by signal.
+ * Removes everything that a test started when the test's process ends. A small shell reads from a
+ * pipe the processes, folders and namespaces to remove. When this process ends, even by SIGKILL,
+ * the pipe closes and the shell removes them. An exit handler is not enough: it does not run on a
+ * signal, and test runners end their workers by signal.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -33,7 +33,7 @@ function tell(line: string): void {
 }
 
 function start(): Writable {
-  // detached: Ctrl-C at the terminal goes to the whole group, and the guardian has to survive it
+  // detached: Ctrl-C in a terminal reaches the whole process group, and this shell must survive it
   const shell = spawn('/bin/sh', ['-c', SCRIPT, 'guardian'], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -45,7 +45,7 @@ function start(): Writable {
   return shell.stdin;
 }
 
-/** Kills `child` when this process is gone. */
+/** Kills `child` when this process ends. */
 export function guard(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined) return;
@@ -53,12 +53,12 @@ export function guard(child: ChildProcess): void {
   child.once('exit', () => tell(`- ${pid}`));
 }
 
-/** Deletes `folder` when this process is gone, at the latest. */
+/** Deletes `folder` when this process ends, at the latest. */
 export function guardFolder(folder: string): void {
   tell(`d ${folder}`);
 }
 
-/** Deletes the network namespace `name` when this process is gone, at the latest. */
+/** Deletes the network namespace `name` when this process ends, at the latest. */
 export function guardNamespace(name: string): void {
   tell(`n ${name}`);
 }

@@ -1,6 +1,6 @@
 /**
- * The private test kit of Holdfast: real servers, a proxy that makes faults, child processes,
- * waiting.
+ * The private test kit of Holdfast: real servers, a proxy that injects faults, child processes,
+ * waiting for a state.
  */
 export { type Binary, find, prepare, type ServerName } from './binaries.js';
 export { type Exit, type Message, spawnWorker, Worker, type WorkerOptions } from './children.js';

@@ -1,7 +1,7 @@
 /**
- * One process at a time does a piece of work, by a lock file. Two at once would only be wasteful,
- * not wrong (what is made is put in place by a rename), so a lock whose owner is dead is simply
- * taken away.
+ * A lock file, so that one process at a time does a piece of work. Two at once would waste time but
+ * do no harm, because a rename puts the result in place. A lock of a dead process is therefore
+ * simply deleted.
  */
 import { randomUUID } from 'node:crypto';
 import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ export async function withLock(
   }
 }
 
-// a link appears with its content: a lock file without its owner is never seen
+// a link appears together with its content, so no process sees a lock file without its owner
 function take(path: string): boolean {
   const own = `${path}.${randomUUID()}`;
   writeFileSync(own, String(process.pid));
@@ -49,8 +49,8 @@ function abandoned(path: string): boolean {
     process.kill(Number(readFileSync(path, 'utf8')), 0);
     return false;
   } catch (error) {
-    // gone in the meantime (ENOENT) is for the next attempt to see; another user's process (EPERM)
-    // lives
+    // ENOENT: the lock was removed meanwhile, and the next attempt will take it. EPERM: the process
+    // belongs to another user and is alive.
     return (error as NodeJS.ErrnoException).code === 'ESRCH';
   }
 }

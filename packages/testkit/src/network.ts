@@ -1,7 +1,7 @@
 /**
- * A host of its own for a process: a network namespace, with any number of wires to this one. A
- * wire can be cut in one direction or both, while everybody believes that it is whole: frames then
- * go to a hardware address that nobody has. Needs root and the `ip` command.
+ * A separate host for a process: a network namespace, with any number of links to this machine. A
+ * link can be cut in one direction or both without either end noticing: frames then go to a
+ * hardware address that does not exist. Needs root and the `ip` command.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -10,34 +10,34 @@ import { guardNamespace } from './guardian.js';
 const run = promisify(execFile);
 
 /** A hardware address that no interface has. */
-const NOBODY = '02:00:00:00:00:01';
-/** Tries to find a name and a range of addresses that nobody uses. */
+const UNKNOWN_MAC = '02:00:00:00:00:01';
+/** Attempts to find an unused name and address range. */
 const ATTEMPTS = 5;
 
 let made = 0;
 
-/** Names of interfaces have room for 15 characters, and a process id for 7 of them. */
+/** An interface name has at most 15 characters; the process id needs up to 7 of them. */
 function letter(count: number): string {
   return count.toString(36).padStart(2, 'a');
 }
 
-/** A wire between this machine and a host. */
+/** A link between this machine and a host. */
 export interface Wire {
-  /** This machine's address on it. */
+  /** This machine's address on the link. */
   readonly address: string;
-  /** Frames vanish: `requests` are those from the host to here. */
+  /** Drops frames; `requests` are the frames from the host to this machine. */
   cut(direction: 'both' | 'requests' | 'replies'): Promise<void>;
   heal(): Promise<void>;
 }
 
-/** A network namespace. `await using` removes it, and what was sent from it goes nowhere. */
+/** A network namespace. `await using` removes it, and drops all frames in transit from it. */
 export interface Host extends AsyncDisposable {
   readonly wires: readonly Wire[];
-  /** The words that stand before a command that shall run there. */
+  /** The words before a command that runs it in the namespace. */
   readonly prefix: readonly string[];
 }
 
-/** Undefined where the machine does not allow it. */
+/** Undefined if the machine does not allow it. */
 export async function makeHost(wires: number): Promise<Host | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     made += 1;
@@ -67,7 +67,7 @@ export async function makeHost(wires: number): Promise<Host | undefined> {
 async function makeWire(name: string, index: number): Promise<Wire> {
   const here = `${name}${index}`;
   const there = `${here}x`;
-  // any /30 out of so many that two runs on a machine do not meet
+  // a random /30 of many, so that two runs on one machine rarely choose the same
   const block = Math.floor(Math.random() * 2 ** 14);
   const range = `10.${192 + (block >> 10)}.${(block >> 2) & 255}`;
   const base = (block & 3) * 64;
@@ -87,8 +87,8 @@ async function makeWire(name: string, index: number): Promise<Wire> {
   return {
     address,
     cut: async (direction) => {
-      if (direction !== 'replies') await point(true, NOBODY);
-      if (direction !== 'requests') await point(false, NOBODY);
+      if (direction !== 'replies') await point(true, UNKNOWN_MAC);
+      if (direction !== 'requests') await point(false, UNKNOWN_MAC);
     },
     heal: async () => {
       await point(true, macs.here);

@@ -1,23 +1,23 @@
 /**
- * Which command a reply answers. Replies come in the order of the commands, except for what a
- * server says unasked: RESP3's pushes and, on a subscribed RESP2 connection, messages. SUBSCRIBE
- * and its kin are answered once a channel, under RESP3 by pushes. Not known here: CLIENT REPLY OFF,
- * and the stream after MONITOR or PSYNC.
+ * Matches replies to commands. Replies arrive in the order of the commands, except for unsolicited
+ * frames: pushes of RESP3 and, on a subscribed RESP2 connection, messages. SUBSCRIBE and related
+ * commands get one confirmation for each channel; in RESP3 these are pushes. Not supported: CLIENT
+ * REPLY OFF, and the stream after MONITOR or PSYNC.
  */
 import { decode, RespError, type Value } from './resp.js';
 
 /**
- * A command that was sent and not yet wholly answered. What became of its reply is for the owner to
- * note.
+ * A command that was sent and is not completely answered. The owner of the pairing records the fate
+ * of its reply.
  */
 export interface Sent<Fate> {
   command: string[];
   fate: Fate | undefined;
-  /** Confirmations still to come; undefined until the first one of a subscription command. */
-  left: number | undefined;
+  /** Outstanding confirmations of a subscription command; undefined before the first one. */
+  remaining: number | undefined;
 }
 
-/** What one frame from the server is. */
+/** The classification of one frame from the server. */
 export type Received<Fate> =
   | { kind: 'reply'; sent: Sent<Fate> }
   | { kind: 'push'; message: string[] };
@@ -27,27 +27,27 @@ const MESSAGE = /^[ps]?message$/;
 const ARRAY = '*'.charCodeAt(0);
 const PUSH = '>'.charCodeAt(0);
 
-/** The commands of one connection that wait for their replies. */
+/** The commands of one connection that wait for replies. */
 export class Pairing<Fate> {
   readonly #queue: Sent<Fate>[] = [];
-  /** What is subscribed to: UNSUBSCRIBE without a name is confirmed once for each. */
+  /** The subscribed channels: UNSUBSCRIBE without a name gets one confirmation for each. */
   readonly #channels = new Map([
     ['', new Set<string>()],
     ['p', new Set<string>()],
     ['s', new Set<string>()],
   ]);
   /**
-   * From the first confirmation on: before it, a reply of RESP2 may look like a message and be
-   * none.
+   * True from the first confirmation on. Before it, a RESP2 reply that looks like a message is not
+   * a message.
    */
   #subscribed = false;
 
-  /** Notes a command that goes to the server, and what becomes of its reply if that is known. */
+  /** Records a command that is sent to the server, and the fate of its reply if already known. */
   sent(command: string[], fate?: Fate): void {
-    if (command.length > 0) this.#queue.push({ command, fate, left: undefined });
+    if (command.length > 0) this.#queue.push({ command, fate, remaining: undefined });
   }
 
-  /** Says what a frame from the server is. */
+  /** Classifies a frame from the server. */
   received(frame: Buffer): Received<Fate> {
     const [head] = this.#queue;
     const subscription = head !== undefined && SUBSCRIPTION.test(head.command[0] ?? '');
@@ -66,12 +66,12 @@ export class Pairing<Fate> {
     if (kind !== head.command[0]?.toLowerCase()) return false;
     const [, family = '', ends] = SUBSCRIPTION.exec(kind) ?? [];
     const channels = this.#channels.get(family) as Set<string>;
-    head.left ??= head.command.length - 1 || Math.max(channels.size, 1);
-    head.left -= 1;
+    head.remaining ??= head.command.length - 1 || Math.max(channels.size, 1);
+    head.remaining -= 1;
     if (ends) channels.delete(channel);
     else channels.add(channel);
     this.#subscribed = true;
-    if (head.left === 0) this.#queue.shift();
+    if (head.remaining === 0) this.#queue.shift();
     return true;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The command `node packages/testkit/dist/provision.js`: gets every server ready and says which
- * there are.
+ * The command `node packages/testkit/dist/provision.js`: finds or fetches each server, and prints
+ * its version and source.
  */
 import { prepare, type ServerName } from './binaries.js';
 

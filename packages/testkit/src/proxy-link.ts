@@ -1,33 +1,32 @@
 /**
- * One client's connection through the proxy: two sockets, what is held on the way there, what is
- * late on the way back. Everything that a fault does is done to whole frames, so that a stream is
- * never torn inside one by accident.
+ * One client's connection through the proxy: two sockets, the held requests and the delayed
+ * replies. A fault always affects complete frames, so a stream is never damaged inside a frame.
  */
 import { connect, type Socket } from 'node:net';
 import { Pairing, type Received } from './pairing.js';
 import type { Fate } from './proxy-rules.js';
 import { decodeCommand, FrameSplitter } from './resp.js';
 
-/** What the proxy decides; a link asks for every frame. */
+/** The decisions of the proxy; a link asks for each frame. */
 export interface Policy {
-  /** Where a new connection leads to. */
+  /** The server of a new connection. */
   target(): { host: string; port: number };
-  /** Bytes towards the server, or back from it, vanish. */
+  /** Whether bytes to the server (`requests`) or from it (`replies`) are dropped. */
   readonly lost: { requests: boolean; replies: boolean };
   seen(link: number, command: string[]): void;
   holds(command: string[]): boolean;
   fate(command: string[]): Fate | undefined;
-  /** After how many ms a command is sent once more. */
+  /** The delay in ms after which the command is sent a second time. */
   copies(command: string[]): number | undefined;
   dropsPush(message: string[]): boolean;
   closed(link: Link): void;
   problem(error: Error): void;
 }
 
-/** More than this on the way, and the sender has to wait. */
-const ROOM = 1024 * 1024;
+/** Above this number of buffered bytes, the proxy stops reading from the sender. */
+const BUFFER_LIMIT = 1024 * 1024;
 
-/** A client's connection, its commands and its replies. */
+/** A client's connection, with its commands and replies. */
 export class Link {
   readonly id: number;
   readonly #policy: Policy;
@@ -41,14 +40,14 @@ export class Link {
   #late: { frame: Buffer; due: number }[] = [];
   #lateBytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** Replies no longer come through, though the connection is open. */
+  /** Replies are dropped, although the connection is open. */
   #silent = false;
   /**
-   * Something was lost: what follows would be taken for it, so after a heal this connection has to
-   * go.
+   * Bytes were lost, so later replies would be matched to the wrong commands. `heal` closes such a
+   * connection.
    */
   #damaged = false;
-  #over = { client: false, server: false };
+  #ended = { client: false, server: false };
 
   constructor(id: number, client: Socket, policy: Policy) {
     this.id = id;
@@ -59,7 +58,7 @@ export class Link {
     client.setNoDelay(true);
     client.on('data', (chunk) => this.#guarded(() => this.#fromClient(chunk)));
     this.#server.on('data', (chunk) => this.#guarded(() => this.#fromServer(chunk)));
-    // an error is followed by `close`, which says whether there was one
+    // `close` follows an error and reports it
     client.on('error', () => undefined);
     this.#server.on('error', () => undefined);
     client.on('close', () => this.#clientClosed());
@@ -74,10 +73,10 @@ export class Link {
 
   /** Whether the client's side is open. */
   get open(): boolean {
-    return !this.#over.client;
+    return !this.#ended.client;
   }
 
-  /** Ends both sides at once. */
+  /** Closes both sides immediately. */
   cut(): void {
     clearTimeout(this.#timer);
     this.#held = [];
@@ -87,20 +86,20 @@ export class Link {
     this.#policy.closed(this);
   }
 
-  /** Lets go what was held, in order, even if its sender is gone: it was on its way. */
+  /** Forwards the held commands in order, even if the client has disconnected. */
   release(): void {
     const held = this.#held;
     this.#held = [];
     this.#heldBytes = 0;
     for (const frame of held) this.#forward(frame, decodeCommand(frame));
-    if (this.#over.client) this.#clientClosed();
+    if (this.#ended.client) this.#clientClosed();
     this.#regulate();
   }
 
-  /** The network is whole again. */
+  /** Ends all faults on this link. */
   heal(): void {
-    const over = this.#over.client || this.#over.server;
-    if (this.#damaged || (over && this.#held.length === 0)) this.cut();
+    const ended = this.#ended.client || this.#ended.server;
+    if (this.#damaged || (ended && this.#held.length === 0)) this.cut();
     else this.release();
   }
 
@@ -153,14 +152,14 @@ export class Link {
     this.#regulate();
   }
 
-  // false when that was the end of the connection
+  // false if this closed the connection
   #deliver(frame: Buffer, received: Received<Fate | 'none' | 'copy'>): boolean {
     if (received.kind === 'push') {
       if (!this.#policy.dropsPush(received.message)) this.#send(frame, 0);
       return true;
     }
     const { sent } = received;
-    // asked once a command: that of SUBSCRIBE comes in several frames
+    // decided once per command: SUBSCRIBE has several reply frames
     sent.fate ??= this.#policy.fate(sent.command) ?? 'none';
     if (sent.fate === 'copy') return true;
     if (sent.fate === 'none') {
@@ -187,12 +186,12 @@ export class Link {
     if (this.#late.length === 1) this.#wait();
   }
 
-  // what is behind a late frame waits with it: a stream keeps its order
+  // later frames wait behind a delayed one: a stream keeps its order
   #wait(): void {
     for (let next = this.#late[0]; next !== undefined; next = this.#late[0]) {
       const ms = next.due - performance.now();
       if (ms > 0) {
-        // rounded up: a timer may run a fraction of a millisecond early
+        // rounded up: a timer may fire a fraction of a millisecond early
         this.#timer = setTimeout(() => this.#wait(), Math.ceil(ms));
         return;
       }
@@ -201,13 +200,14 @@ export class Link {
       if (this.#policy.lost.replies || this.#silent) this.#damaged = true;
       else if (!this.#client.destroyed) this.#client.write(next.frame);
     }
-    if (this.#over.server) this.#serverClosed(false);
+    if (this.#ended.server) this.#serverClosed(false);
     this.#regulate();
   }
 
-  // back-pressure: a side is read only while the other one has room for what it says
+  // back-pressure: reads from one side only while the other side accepts the data
   #regulate(): void {
-    const full = (bytes: number, to: Socket): boolean => bytes > ROOM || to.writableNeedDrain;
+    const full = (bytes: number, to: Socket): boolean =>
+      bytes > BUFFER_LIMIT || to.writableNeedDrain;
     if (full(this.#heldBytes, this.#server)) this.#client.pause();
     else this.#client.resume();
     if (full(this.#lateBytes, this.#client)) this.#server.pause();
@@ -215,9 +215,9 @@ export class Link {
   }
 
   #clientClosed(): void {
-    this.#over.client = true;
-    // in a black hole the end vanishes like everything else: the server goes on to believe in this
-    // client
+    this.#ended.client = true;
+    // a black hole also drops the end of the stream: the server still considers this client
+    // connected
     if (this.#policy.lost.requests || this.#held.length > 0) return;
     this.#server.end();
     this.#server.resume();
@@ -225,7 +225,7 @@ export class Link {
   }
 
   #serverClosed(failed: boolean): void {
-    this.#over.server = true;
+    this.#ended.server = true;
     if (this.#policy.lost.replies || this.#silent) return;
     if (failed) this.cut();
     else if (this.#late.length === 0) {

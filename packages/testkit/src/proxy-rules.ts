@@ -1,25 +1,25 @@
-/** Rules of the proxy: which reply or push something happens to, and how often. */
+/** Rules of the proxy: which reply or push is affected, how, and how often. */
 
-/** What is done to a reply: lost (and then?), or late. */
+/** The effect on a reply: lost, with the behaviour after it, or delayed by ms. */
 export type Fate = { after: AfterDrop } | { delay: number };
 
 /**
- * What follows a lost reply. `cut`: the connection ends. `silence`: it stays open and nothing comes
- * any more, as when the way back is broken. `continue`: later replies come, so a client that counts
- * will take them for the wrong ones.
+ * The behaviour after a lost reply. `cut`: the connection is closed. `silence`: it stays open and
+ * all later replies are dropped too, as if the return path were broken. `continue`: later replies
+ * arrive, so a client that matches replies by order matches them to the wrong commands.
  */
 export type AfterDrop = 'cut' | 'silence' | 'continue';
 
-/** Whether a rule is meant for a command or a push, given as words. */
+/** Whether a rule applies to a command or a push, given as words. */
 export type Match = (words: string[]) => boolean;
 
-/** A rule that was made. */
+/** An active rule. */
 export interface Rule {
-  /** How often it was applied. */
+  /** How often the rule was applied. */
   readonly hits: number;
-  /** Resolves when it has been applied so often. */
+  /** Resolves when the rule has been applied `times` times. */
   applied(times?: number): Promise<void>;
-  /** Ends it. */
+  /** Removes the rule. */
   remove(): void;
 }
 
@@ -31,7 +31,7 @@ interface Entry<T> {
   waiting: { times: number; resolve: () => void }[];
 }
 
-/** Rules of one kind; the first that matches is applied. */
+/** Rules of one kind; the first matching rule is applied. */
 export class Rules<T> {
   #entries: Entry<T>[] = [];
 
@@ -53,7 +53,7 @@ export class Rules<T> {
     };
   }
 
-  /** What the first matching rule says; it counts as applied. */
+  /** Applies the first matching rule and returns its effect. */
   apply(words: string[]): T | undefined {
     const entry = this.#entries.find(({ match, hits, times }) => hits < times && match(words));
     if (entry === undefined) return undefined;

@@ -1,29 +1,29 @@
 /**
- * A TCP proxy in front of a server that understands what goes through it, and makes the faults that
- * a network makes: replies that are lost after the server acted, late ones, silence in one
- * direction or both, cuts. It speaks no TLS.
+ * A TCP proxy in front of a server. It parses the protocol and injects network faults: replies lost
+ * after the server has executed the command, delayed replies, silence in one direction or both, and
+ * closed connections. It does not support TLS.
  */
 import { createServer, type Server as Listener } from 'node:net';
 import { Link, type Policy } from './proxy-link.js';
 import { type AfterDrop, type Fate, type Match, type Rule, Rules } from './proxy-rules.js';
 
-/** Where a proxy leads to: a `Server` of this kit, or any host and port. */
+/** The server behind a proxy: a `Server` of this kit, or any host and port. */
 export interface Target {
   host: string;
   port: number;
   url?: string;
 }
 
-/** A command that came to the proxy, whether or not it went on to the server. */
+/** A command that the proxy received, whether or not it was forwarded. */
 export interface Logged {
-  /** Which connection it came by: 1 is the first one that was accepted. */
+  /** The number of its connection, counted from 1 in the order of acceptance. */
   link: number;
-  /** As of `performance.now()`. */
+  /** The time of receipt, by `performance.now()`. */
   at: number;
   command: string[];
 }
 
-/** Which way bytes vanish. */
+/** The direction in which bytes are dropped. */
 export type Direction = 'both' | 'requests' | 'replies';
 
 const HOST = '127.0.0.1';
@@ -43,11 +43,11 @@ export async function startProxy(target: Target): Promise<Proxy> {
 export class Proxy implements AsyncDisposable {
   readonly host: string = HOST;
   readonly port: number;
-  /** The target's URL with the proxy's address in it. */
+  /** The target's URL with the proxy's host and port. */
   readonly url: string;
-  /** The last commands that came, at most 10,000. */
+  /** The last commands received, at most 10,000. */
   readonly log: Logged[] = [];
-  /** Streams that were not understood; their connections were cut. */
+  /** Protocol errors; their connections were closed. */
   readonly problems: Error[] = [];
   readonly #listener: Listener;
   readonly #links = new Set<Link>();
@@ -82,35 +82,35 @@ export class Proxy implements AsyncDisposable {
     });
   }
 
-  /** How many clients are connected now. */
+  /** The number of connected clients. */
   get connections(): number {
     return [...this.#links].filter((link) => link.open).length;
   }
 
-  /** How many connections were ever let in. */
+  /** The number of connections accepted so far. */
   get accepted(): number {
     return this.#accepted;
   }
 
-  /** How many commands are held back now. */
+  /** The number of commands held back. */
   get held(): number {
     return [...this.#links].reduce((sum, link) => sum + link.held, 0);
   }
 
-  /** How often a command of this name came. */
+  /** The number of commands with this name received so far. */
   count(name: string): number {
     return this.#counts.get(name.toLowerCase()) ?? 0;
   }
 
-  /** Forgets the log and the counts. */
+  /** Clears the log and the counts. */
   clearLog(): void {
     this.log.length = 0;
     this.#counts.clear();
   }
 
   /**
-   * The server acts on the command, the client never learns of it. Once, and then a cut, unless
-   * told otherwise.
+   * The server executes the command, and its reply is lost. By default this happens once, and the
+   * connection is then closed.
    */
   dropReply(match: Match, options: { times?: number; after?: AfterDrop } = {}): Rule {
     const { times = 1, after = 'cut' } = options;
@@ -118,54 +118,54 @@ export class Proxy implements AsyncDisposable {
   }
 
   /**
-   * The reply comes `ms` later, and with it everything behind it on that connection. Each time by
-   * default.
+   * Delays the reply and all later replies on that connection by `ms`. By default, every matching
+   * reply.
    */
   delayReply(match: Match, ms: number, options: { times?: number } = {}): Rule {
     return this.#fates.add(match, options.times ?? Number.POSITIVE_INFINITY, { delay: ms });
   }
 
   /**
-   * A push (RESP3) or a message (RESP2) is lost; its words are such as `['message', channel,
-   * text]`.
+   * Drops a push (RESP3) or a message (RESP2); `match` gets words such as `['message', channel,
+   * text]`. By default, every matching push.
    */
   dropPush(match: Match, options: { times?: number } = {}): Rule {
     return this.#pushes.add(match, options.times ?? Number.POSITIVE_INFINITY, true);
   }
 
   /**
-   * The command reaches the server a second time, `ms` later if the connection still lives; nobody
-   * hears the second reply. Each time by default.
+   * Sends the command to the server a second time after `ms`, if the connection is still open. The
+   * second reply is dropped. By default, every matching command.
    */
   duplicate(match: Match, ms: number, options: { times?: number } = {}): Rule {
     return this.#copies.add(match, options.times ?? Number.POSITIVE_INFINITY, ms);
   }
 
-  /** New connections lead to another server from now on; those that there are go on as they are. */
-  lead(target: Target): void {
+  /** Forwards new connections to another server; existing connections do not change. */
+  redirect(target: Target): void {
     this.#target = target;
   }
 
-  /** From the first matching command of a connection on, its commands wait in the proxy. */
+  /** Holds back the commands of each connection from its first matching command on. */
   holdRequests(match: Match = () => true): void {
     this.#hold = match;
   }
 
-  /** What was held goes on to the server, also that of clients which are gone. */
+  /** Forwards the held commands, including those of disconnected clients. */
   releaseRequests(): void {
     this.#hold = undefined;
     for (const link of this.#links) link.release();
   }
 
-  /** Bytes vanish, connections stay open, and new ones are accepted. */
+  /** Drops all bytes; connections stay open, and new ones are accepted. */
   blackhole(direction: Direction = 'both'): void {
     this.#lost.requests ||= direction !== 'replies';
     this.#lost.replies ||= direction !== 'requests';
   }
 
   /**
-   * Ends every fault and every rule. Held commands go on. A connection that lost something is cut:
-   * TCP would have repeated it or given up, never have gone on without it.
+   * Ends every fault and every rule, and forwards held commands. A connection that lost bytes is
+   * closed: TCP would have sent them again or failed, but never continued without them.
    */
   heal(): void {
     this.#lost.requests = false;
@@ -178,17 +178,17 @@ export class Proxy implements AsyncDisposable {
     for (const link of this.#links) link.heal();
   }
 
-  /** Ends all connections that there are. */
+  /** Closes all connections. */
   cut(): void {
     for (const link of this.#links) link.cut();
   }
 
-  /** New connections are reset; those that there are go on. */
+  /** Resets new connections; existing connections stay open. */
   refuse(): void {
     this.#refuses = true;
   }
 
-  /** Ends everything. */
+  /** Closes all connections and the listener. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#listener.close(() => resolve()));
     this.#refuses = true;

@@ -1,12 +1,12 @@
 /**
- * The smallest client: commands over one socket, in RESP2 until it says HELLO 3. It neither
- * reconnects nor repeats anything, so a test sees exactly what came over the wire.
+ * A minimal client: commands over one socket, in RESP2 until the test sends HELLO 3. It neither
+ * reconnects nor retries, so a test sees exactly what the server sent.
  */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { decode, encodeCommand, FrameSplitter, RespError, type Value } from './resp.js';
 
-/** Where to connect to. With `ca`, over TLS. */
+/** The address to connect to; with `ca`, over TLS. */
 export interface Address {
   host: string;
   port: number;
@@ -20,7 +20,7 @@ interface Waiting {
 
 /** One connection. */
 export class RawClient {
-  /** Frames nobody asked for: RESP3's pushes, and whatever came while no command waited. */
+  /** Pushes of RESP3, and frames received while no command waits for a reply. */
   readonly pushes: Value[] = [];
   readonly #socket: Socket;
   readonly #splitter = new FrameSplitter('replies');
@@ -34,7 +34,7 @@ export class RawClient {
       for (const frame of this.#splitter.push(chunk)) this.#receive(frame);
     });
     socket.on('error', (error) => this.#end(error));
-    socket.on('close', () => this.#end(new Error('the connection was closed')));
+    socket.on('close', () => this.#end(new Error('the connection is closed')));
   }
 
   /** Connects, or rejects with the socket's error. */
@@ -49,19 +49,19 @@ export class RawClient {
     });
   }
 
-  /** Whether the connection is gone, from either side. */
+  /** Whether either side has closed the connection. */
   get closed(): boolean {
     return this.#closed !== undefined;
   }
 
-  /** Replies that have not come yet. */
+  /** The number of commands without a reply. */
   get unanswered(): number {
     return this.#waiting.length;
   }
 
   /**
-   * Sends a command; its reply. Rejects with a RespError for an error reply, and when the
-   * connection ends.
+   * Sends a command and resolves to its reply. Rejects with a RespError for an error reply, and
+   * when the connection ends.
    */
   send(...words: (string | number | Buffer)[]): Promise<Value> {
     if (this.#closed !== undefined) return Promise.reject(this.#closed);
@@ -71,17 +71,17 @@ export class RawClient {
     });
   }
 
-  /** Sends bytes as they are; replies to them are kept as pushes. */
+  /** Sends raw bytes; replies to them are kept in `pushes`. */
   write(bytes: string | Buffer): void {
     this.#socket.write(bytes);
   }
 
-  /** Stops reading, so that the server's replies pile up. */
+  /** Stops reading, so that replies accumulate at the server. */
   pauseReading(): void {
     this.#socket.pause();
   }
 
-  /** Reads on. */
+  /** Continues reading. */
   resumeReading(): void {
     this.#socket.resume();
   }

@@ -1,9 +1,9 @@
 /**
- * The protocol of Redis: where a frame ends in a stream that comes in any pieces, and what a frame
- * says.
+ * The Redis protocol: splits a stream, received in chunks of any size, into frames, and decodes a
+ * frame.
  */
 
-/** What a frame says. Errors are values here, because a proxy passes them on. */
+/** A decoded frame. Errors are values here, because a proxy passes them on. */
 export type Value = string | number | null | boolean | RespError | Value[] | Map<Value, Value>;
 
 /** An error reply. */
@@ -11,7 +11,7 @@ export class RespError extends Error {
   override readonly name = 'RespError';
 }
 
-/** The stream is not RESP (or has one of RESP3's streamed types, which no server sends). */
+/** The stream is not RESP (or contains a streamed type of RESP3, which no server sends). */
 export class FrameError extends Error {
   override readonly name = 'FrameError';
 }
@@ -33,19 +33,19 @@ export function encodeCommand(words: readonly (string | number | Buffer)[]): Buf
 }
 
 /**
- * Splits a stream into frames. `requests` also takes inline commands (a bare line); `replies`
- * throws a FrameError at what no server says.
+ * Splits a stream into frames. `requests` also accepts inline commands (a bare line); `replies`
+ * throws a FrameError for them.
  */
 export class FrameSplitter {
   readonly #inline: boolean;
   #chunks: Buffer[] = [];
   #size = 0;
   /**
-   * Not worth looking before so many bytes are there: a big value in small pieces costs no
-   * quadratic time.
+   * No parsing before this many bytes have arrived, so that a big value in small chunks does not
+   * take quadratic time.
    */
   #needed = 1;
-  /** Up to where the first frame was read, and how many elements of it are still to come. */
+  /** The parsed length of the first frame, and the number of its elements still to parse. */
   #position = 0;
   #pending = 1;
 
@@ -53,7 +53,7 @@ export class FrameSplitter {
     this.#inline = direction === 'requests';
   }
 
-  /** Takes the next piece, gives the frames that are now whole. */
+  /** Adds the next chunk and returns the frames that are now complete. */
   push(chunk: Buffer): Buffer[] {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
@@ -71,7 +71,7 @@ export class FrameSplitter {
     return frames;
   }
 
-  /** What is left of a frame that never became whole. */
+  /** The bytes of a frame that is not complete. */
   rest(): Buffer {
     return this.#take();
   }
@@ -81,8 +81,7 @@ export class FrameSplitter {
     return this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
   }
 
-  // true when the frame that starts at 0 is whole; otherwise says how many bytes that takes at
-  // least
+  // true if the frame that starts at 0 is complete; otherwise `#needed` is the least length for it
   #advance(buffer: Buffer): boolean {
     while (this.#pending > 0) {
       const start = this.#position;
@@ -110,32 +109,32 @@ export class FrameSplitter {
     return true;
   }
 
-  // by how much one line changes the number of elements that are still to come
+  // the change of `#pending` by one line
   #lineElements(type: string, buffer: Buffer, start: number, end: number): number {
     if (LINES.includes(type)) return -1;
     if (!AGGREGATES.includes(type)) {
       if (this.#inline && start === 0) return -1;
-      throw new FrameError(`no RESP type: ${JSON.stringify(type)}`);
+      throw new FrameError(`unknown RESP type: ${JSON.stringify(type)}`);
     }
     const length = Math.max(lengthOf(buffer, start, end), 0);
     if (type === '%') return 2 * length - 1;
-    // an attribute comes before the value it describes, and is none itself
+    // an attribute precedes the value that it describes, and does not count as an element
     return type === '|' ? 2 * length : length - 1;
   }
 }
 
 function lengthOf(buffer: Buffer, start: number, end: number): number {
   const text = buffer.toString('latin1', start + 1, buffer[end - 1] === CR ? end - 1 : end);
-  if (!/^-?\d+$/.test(text)) throw new FrameError(`no length: ${JSON.stringify(text)}`);
+  if (!/^-?\d+$/.test(text)) throw new FrameError(`invalid RESP length: ${JSON.stringify(text)}`);
   return Number(text);
 }
 
-/** What one whole frame says. Attributes are left out. */
+/** Decodes one complete frame. Attributes are ignored. */
 export function decode(frame: Buffer): Value {
   return new Reader(frame).value();
 }
 
-/** The words of one command as it was sent. */
+/** The words of one command frame. */
 export function decodeCommand(frame: Buffer): string[] {
   if (frame[0] !== 42) return frame.toString().trim().split(/\s+/).filter(Boolean);
   const words = decode(frame);

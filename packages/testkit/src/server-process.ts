@@ -1,6 +1,6 @@
 /**
- * One server's process: started until it answers, ended, frozen, and asked over a connection of our
- * own.
+ * The process of one server: starts it and waits for its first answer, stops, pauses and kills it,
+ * and sends commands over a separate connection.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,13 +9,13 @@ import { guard, guardFolder } from './guardian.js';
 import { RawClient } from './raw-client.js';
 import { sleep } from './wait.js';
 
-/** The user that the kit itself logs in as. */
+/** The user of the test kit's own connection. */
 export interface Admin {
   user: string;
   password: string;
 }
 
-/** Everything that it takes to start the same server once more. */
+/** Everything needed to start the same server again. */
 export interface Launch {
   command: string[];
   args: string[];
@@ -48,11 +48,11 @@ export class Process {
     return this.#child?.pid ?? -1;
   }
 
-  /** Starts the server and waits until it answers; `more` are arguments of this start only. */
+  /** Starts the server and waits until it answers; `more` are arguments for this start only. */
   async start(more: readonly string[] = []): Promise<void> {
     const { command, args, folder, files, env } = this.launch;
     const [file = '', ...words] = command;
-    // written anew each time: `stop` deletes the folder
+    // written at each start, because `stop` deletes the folder
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
     guardFolder(folder);
     for (const [name, text] of files) writeFileSync(join(folder, name), text);
@@ -75,16 +75,16 @@ export class Process {
     guard(child);
     const deadline = performance.now() + START_MS;
     while (!(await this.#answers())) {
-      if (failure !== undefined || this.#ended()) throw this.#failed('ended at once', failure);
+      if (failure !== undefined || this.#ended()) throw this.#failed('exited at start', failure);
       if (performance.now() > deadline) throw this.#failed(`no answer within ${START_MS} ms`);
       await sleep(5);
     }
   }
 
-  /** Ends the server in order; by force if it does not. */
+  /** Stops the server by SIGTERM, or by SIGKILL after a timeout. */
   async stop(): Promise<void> {
     this.signal('SIGTERM');
-    // a frozen process takes the signal only when it goes on
+    // a stopped process handles SIGTERM only after SIGCONT
     this.signal('SIGCONT');
     const timer = setTimeout(() => this.signal('SIGKILL'), STOP_MS);
     await this.#gone();
@@ -100,7 +100,7 @@ export class Process {
     if (!this.#ended()) this.#child?.kill(signal);
   }
 
-  /** What the server wrote to its log. */
+  /** The server's log. */
   log(): string {
     const path = this.#path('server.log');
     return existsSync(path) ? readFileSync(path, 'utf8') : '';
@@ -109,14 +109,14 @@ export class Process {
   /** One command over the kit's connection. */
   async command(...words: (string | number)[]): Promise<unknown> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
+    const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         this.#disconnect();
         reject(new Error(`the server did not answer ${words[0]} within ${COMMAND_MS} ms`));
       }, COMMAND_MS);
     });
     try {
-      return await Promise.race([this.#connected().then((one) => one.send(...words)), late]);
+      return await Promise.race([this.#connected().then((one) => one.send(...words)), timeout]);
     } finally {
       clearTimeout(timer);
     }
@@ -143,7 +143,7 @@ export class Process {
     this.#client = undefined;
   }
 
-  // a server of somebody else's may have got the port: only ours has been started with our file
+  // another server may use the port: only the right one was started with this configuration file
   async #answers(): Promise<boolean> {
     try {
       const pong = await this.command('PING');

@@ -1,7 +1,6 @@
 /**
- * Real servers for tests: one process each on a free port of the loopback, without persistence, in
- * a folder of its own. They can be stopped, frozen, killed and started again, and are gone when the
- * test's process is.
+ * Real servers for tests. Each is a process on a free loopback port, in its own folder, without
+ * persistence. A test can stop, pause, kill and restart it. It ends with the test's process.
  */
 import { mkdtempSync, realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -12,12 +11,12 @@ import { guardFolder, removeFolder } from './guardian.js';
 import { type Admin, type Launch, Process } from './server-process.js';
 import { type Certificate, makeCertificate } from './tls.js';
 
-/** What kind of server to start. */
+/** Options of `startServer`. */
 export interface ServerOptions {
   server: ServerName;
-  /** Arguments of the server's own, as on its command line: `['--maxmemory', '1mb']`. */
+  /** Command-line arguments of the server: `['--maxmemory', '1mb']`. */
   args?: string[];
-  /** Listens with TLS too, on a second port. */
+  /** Also listens with TLS, on a second port. */
   tls?: boolean;
   /** The password of the default user. */
   password?: string;
@@ -25,52 +24,51 @@ export interface ServerOptions {
    * Lines of an access control list without the word `user`: `['alice on >secret ~app:* +@all']`.
    */
   users?: string[];
-  /** Addresses of this machine to listen on besides the loopback. */
+  /** Further addresses of this machine to listen on. */
   bind?: readonly string[];
   /** In addition to this process's own environment. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** How often a command of one name ran, and how long all of them took. */
+/** The number of calls of one command, and their total time in µs. */
 export interface CommandStats {
   calls: number;
   usec: number;
 }
 
-/** A server that runs. `await using` stops it. */
+/** A running server. `await using` stops it. */
 export interface Server extends AsyncDisposable {
   readonly name: ServerName;
   readonly version: string;
   readonly host: string;
   readonly port: number;
-  /** With the password, if there is one. */
+  /** Includes the password, if there is one. */
   readonly url: string;
   readonly tlsPort?: number;
   readonly tlsUrl?: string;
-  /** The authority that a TLS client has to trust, as PEM. */
+  /** The certificate authority for TLS clients, as PEM. */
   readonly ca?: string;
-  /** Where it keeps what it saves, if its arguments say that it does. */
+  /** The folder of its data files, if its arguments enable persistence. */
   readonly folder: string;
   /** Changes with a restart. */
   readonly pid: number;
-  /** What the server has written to its log since it was last started. */
+  /** The server's log since its last start. */
   log(): string;
-  /** Ends the server in order. */
+  /** Stops the server by SIGTERM. */
   stop(): Promise<void>;
-  /** Ends the server by SIGKILL. */
+  /** Kills the server by SIGKILL. */
   kill(): Promise<void>;
-  /** Freezes the server: connections are still accepted by the kernel, nothing is answered. */
+  /** Stops the process by SIGSTOP: the kernel still accepts connections, but no command runs. */
   pause(): void;
-  /** Ends a pause. The server then answers what came in the meantime. */
+  /** Ends a pause. The server then answers the commands that it received meanwhile. */
   resume(): void;
   /**
-   * Starts it again on the same port: after `stop`, after `kill`, or ends it in order first. It
-   * comes back with what it saved in `folder`: by default that is nothing. `args` are for this
-   * start only.
+   * Starts it again on the same port, after `stop`, after `kill`, or after stopping it first. It
+   * loads the data saved in `folder`; by default there is none. `args` are for this start only.
    */
   restart(options?: { args?: readonly string[] }): Promise<void>;
   /**
-   * One command over the kit's own connection, as a user that may do everything. Rejects after 5 s.
+   * Sends one command over the test kit's own connection, with all permissions. Rejects after 5 s.
    */
   command(...words: (string | number)[]): Promise<unknown>;
   /** `INFO commandstats`; the names are in lower case, subcommands are `client|list`. */
@@ -88,14 +86,14 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   guardFolder(folder);
   try {
     for (let attempt = 1; ; attempt++) {
-      const launch = await plan(options, binary.command, folder, certificate);
+      const launch = await prepareLaunch(options, binary.command, folder, certificate);
       const server = new Process(launch);
       try {
         await server.start();
-        return await face(server, options, certificate);
+        return await toServer(server, options, certificate);
       } catch (error) {
         await server.kill();
-        // between the search for a free port and its use, another process may take it
+        // another process may take the free port before the server uses it
         if (attempt === ATTEMPTS || !/address already in use/i.test(String(error))) throw error;
       }
     }
@@ -105,7 +103,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-async function plan(
+async function prepareLaunch(
   options: ServerOptions,
   command: string[],
   folder: string,
@@ -132,8 +130,7 @@ async function plan(
   }
   let admin: Admin | undefined;
   if (password !== undefined || users !== undefined) {
-    // the kit asks the server as a user of its own: the default one may be off, or forbidden to
-    // look
+    // the test kit uses a separate user: the default user may be disabled or lack permissions
     admin = { user: 'testkit', password: 'testkit' };
     lines.push(`user ${admin.user} on >${admin.password} ~* &* +@all`);
     lines.push(...(users ?? []).map((user) => `user ${user}`));
@@ -152,7 +149,7 @@ async function plan(
   };
 }
 
-async function face(
+async function toServer(
   server: Process,
   options: ServerOptions,
   certificate: Certificate | undefined,
@@ -160,7 +157,7 @@ async function face(
   const { host, port, tlsPort } = server.launch;
   const login = options.password === undefined ? '' : `:${encodeURIComponent(options.password)}@`;
   const info = String(await server.command('INFO', 'server'));
-  // Valkey also reports the version of Redis that it is compatible with
+  // Valkey also reports a compatible Redis version
   const version = new RegExp(`^${options.server}_version:(\\S+)`, 'm').exec(info)?.[1] ?? '';
   const tls =
     certificate === undefined || tlsPort === undefined
@@ -206,7 +203,7 @@ function statsOf(info: string): Map<string, CommandStats> {
   );
 }
 
-/** Ports of the loopback that were free a moment ago, all different. */
+/** Different loopback ports that were free a moment ago. */
 export async function freePorts(count: number): Promise<number[]> {
   const listeners = Array.from({ length: count }, () => createServer());
   const ports = await Promise.all(

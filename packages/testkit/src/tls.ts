@@ -1,4 +1,4 @@
-/** A throw-away certificate authority and a certificate for this machine, valid for a day. */
+/** A temporary certificate authority and a certificate for this machine, valid for a day. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,14 +8,14 @@ import { guardFolder, removeFolder } from './guardian.js';
 
 const run = promisify(execFile);
 
-/** PEM texts: `ca` is for the client, the other two for the server. */
+/** PEM texts: `ca` is for the client, `cert` and `key` are for the server. */
 export interface Certificate {
   ca: string;
   cert: string;
   key: string;
 }
 
-// a new key of an elliptic curve takes a millisecond, one of RSA a good part of a second
+// creating an elliptic-curve key takes a millisecond, an RSA key a large part of a second
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
 /** A certificate for 127.0.0.1 and localhost. Needs the `openssl` command. */
@@ -24,7 +24,7 @@ export async function makeCertificate(): Promise<Certificate> {
   guardFolder(folder);
   const openssl = (...args: string[]): Promise<unknown> => run('openssl', args, { cwd: folder });
   try {
-    // its own configuration: that of the machine may be missing, or add extensions
+    // a separate configuration: the machine's may be missing or add extensions
     writeFileSync(
       join(folder, 'openssl.cnf'),
       '[req]\ndistinguished_name=dn\n[dn]\n[ca]\nbasicConstraints=critical,CA:true\n' +
@@ -45,7 +45,7 @@ export async function makeCertificate(): Promise<Certificate> {
     return { ca: read('ca.crt'), cert: read('server.crt'), key: read('server.key') };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new Error('TLS tests need the `openssl` command: install openssl', { cause: error });
+    throw new Error('TLS tests need the `openssl` command; install openssl', { cause: error });
   } finally {
     removeFolder(folder);
   }

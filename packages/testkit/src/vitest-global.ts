@@ -1,11 +1,10 @@
 /**
- * Vitest's globalSetup: servers are fetched once, before the test files that start them run side by
- * side.
+ * Vitest's globalSetup: fetches the servers once, before test files that need them run in parallel.
  */
 import { prepare } from './binaries.js';
 
 /** Called by vitest. */
 export async function setup(): Promise<void> {
-  // a test that needs a server which cannot be had fails by itself, with the reason
+  // failures are ignored here: a test that needs the missing server reports the reason
   await Promise.allSettled([prepare('redis'), prepare('valkey')]);
 }

@@ -1,25 +1,27 @@
-/** Waiting for states instead of for time, and percentiles of what was measured. */
+/** Waiting for a state instead of a fixed time; percentiles of measurements. */
 
-/** How long to wait for a state, and how often to look. */
+/** How long to wait for a state, and how often to check it. */
 export interface Patience {
   /** Milliseconds until the wait fails. Default 5000. */
   within?: number;
-  /** Milliseconds between two looks. Default 5. */
+  /** Milliseconds between two checks. Default 5. */
   every?: number;
-  /** What is waited for, in words, for the error. Default: the source of the predicate. */
+  /** A description of the state, for the error. Default: the source of the predicate. */
   what?: string;
 }
 
 /**
- * Resolves after `ms`. For polling and for faults that are made of time; a test waits with `until`.
+ * Resolves after `ms`. For polling and for faults that need a fixed time; a test waits with
+ * `until`.
  */
 export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /**
- * Waits until `predicate` gives something truthy, and gives that. A predicate that throws counts as
- * "not yet": its last error is part of the failure, so that an assertion can be waited for.
+ * Waits until `predicate` returns a truthy value, and resolves to that value. A predicate that
+ * throws counts as "not yet", and its last error is part of the failure message, so a test can wait
+ * for an assertion.
  */
 export async function until<T>(
   predicate: () => T | Promise<T>,
@@ -27,7 +29,7 @@ export async function until<T>(
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
   const start = performance.now();
   let last: unknown;
-  for (let looks = 1; ; looks++) {
+  for (let checks = 1; ; checks++) {
     try {
       const value = await predicate();
       if (value) return value as Exclude<T, false | 0 | '' | null | undefined>;
@@ -36,8 +38,8 @@ export async function until<T>(
       last = error;
     }
     if (performance.now() - start >= within) {
-      const seen = last instanceof Error ? `it threw: ${last.message}` : `it gave: ${show(last)}`;
-      const message = `not within ${within} ms (${looks} looks): ${what}\nlast time ${seen}`;
+      const seen = last instanceof Error ? `threw: ${last.message}` : `returned: ${show(last)}`;
+      const message = `not within ${within} ms (${checks} checks): ${what}\nthe last check ${seen}`;
       throw new Error(message, { cause: last });
     }
     await sleep(every);
@@ -45,8 +47,7 @@ export async function until<T>(
 }
 
 /**
- * The value below which the share `p` (0 to 100) of the numbers lies, by nearest rank. NaN for
- * none.
+ * The `p`th percentile (0 to 100) of the numbers, by nearest rank. NaN for an empty list.
  */
 export function percentile(numbers: readonly number[], p: number): number {
   const sorted = Float64Array.from(numbers).sort();

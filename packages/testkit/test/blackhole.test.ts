@@ -4,7 +4,7 @@ import { proxied } from './proxied.js';
 
 const at = proxied();
 
-it('swallows both ways, also of new connections, until it is healed', async () => {
+it('drops bytes in both directions, also of new connections, until it is healed', async () => {
   at.proxy.blackhole();
   const lost = at.client.send('SET', 'k', 1);
   const other = await at.connect();
@@ -18,7 +18,7 @@ it('swallows both ways, also of new connections, until it is healed', async () =
   expect(await (await at.connect()).send('PING')).toBe('PONG');
 });
 
-it('of replies: the server acts', async () => {
+it('of replies: the server executes the command', async () => {
   at.proxy.blackhole('replies');
   const lost = at.client.send('SET', 'k', 1).catch(() => 'lost');
   await until(async () => (await at.server.command('EXISTS', 'k')) === 1);
@@ -27,17 +27,17 @@ it('of replies: the server acts', async () => {
   expect(await lost).toBe('lost');
 });
 
-it('of requests: what the server says still comes, what it hears does not', async () => {
+it('of requests: pushes of the server arrive, commands of the client do not', async () => {
   expect(await at.client.send('SUBSCRIBE', 'ch')).toEqual(['subscribe', 'ch', 1]);
   at.proxy.blackhole('requests');
   void at.client.send('UNSUBSCRIBE', 'ch').catch(() => undefined);
   await until(() => at.proxy.count('unsubscribe') === 1);
   expect(await at.server.command('PUBLISH', 'ch', 'x')).toBe(1);
-  // the raw client takes whatever comes for its reply
+  // the raw client treats any frame as the reply
   await until(() => at.client.unanswered === 0);
 });
 
-it('hides that an end hung up', async () => {
+it('hides that one side closed the connection', async () => {
   const id = Number(await at.client.send('CLIENT', 'ID'));
   const other = await at.connect();
   const its = Number(await other.send('CLIENT', 'ID'));
@@ -52,7 +52,7 @@ it('hides that an end hung up', async () => {
   await until(async () => (await at.server.command('CLIENT', 'LIST', 'ID', id)) === '');
 });
 
-it('leaves alone a connection that lost nothing', async () => {
+it('keeps a connection that lost no bytes', async () => {
   at.proxy.blackhole();
   at.proxy.heal();
   expect(await at.client.send('PING')).toBe('PONG');

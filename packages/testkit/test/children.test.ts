@@ -14,7 +14,7 @@ interface Ids {
 function alive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // an orphan may stay as a zombie for as long as the container's first process does not care
+    // an orphan may remain as a zombie until the container's first process reaps it
     const stat = `/proc/${pid}/stat`;
     return !existsSync(stat) || !/\) Z /.test(readFileSync(stat, 'utf8'));
   } catch {
@@ -23,7 +23,7 @@ function alive(pid: number): boolean {
 }
 
 describe('spawnWorker', () => {
-  it('talks both ways, with arguments and environment', async () => {
+  it('exchanges messages, and passes arguments and environment', async () => {
     await using worker = spawnWorker(echo, { args: ['a', 'b'], env: { MOOD: 'good' } });
     await worker.next('ready');
     await worker.send({ type: 'hello', n: 1 });
@@ -32,14 +32,14 @@ describe('spawnWorker', () => {
     expect(worker.messages).toEqual([{ type: 'ready' }, hello]);
   });
 
-  it('gives each message once, in order', async () => {
+  it('returns each message once, in order', async () => {
     await using worker = spawnWorker(echo);
     for (const n of [1, 2, 3]) await worker.send({ type: 'hello', n });
     for (const n of [1, 2, 3]) expect(await worker.next('hello')).toMatchObject({ n });
     await expect(worker.next('hello', { within: 20 })).rejects.toThrow('no message hello');
   });
 
-  it('tells how it ended, and rejects what still waits', async () => {
+  it('reports how the worker ended, and rejects pending calls of next', async () => {
     const worker = spawnWorker(echo);
     await worker.next('ready');
     const never = expect(worker.next('never')).rejects.toThrow('the worker ended (3)');
@@ -49,13 +49,13 @@ describe('spawnWorker', () => {
     await expect(worker.next('later')).rejects.toThrow('the worker ended');
   });
 
-  it('shows what a failing worker wrote', async () => {
+  it('includes the output of a failing worker in the error', async () => {
     const worker = spawnWorker(echo);
     await worker.send({ type: 'fail' });
-    await expect(worker.next('never')).rejects.toThrow('as it was told');
+    await expect(worker.next('never')).rejects.toThrow('failed on request');
   });
 
-  it('kills', async () => {
+  it('kills the worker', async () => {
     const worker = spawnWorker(echo);
     await worker.next('ready');
     worker.kill();
@@ -63,7 +63,7 @@ describe('spawnWorker', () => {
     await expect(worker.send({ type: 'hello' })).rejects.toThrow();
   });
 
-  it.skipIf(!built)('leaves nothing behind when its parent is killed', async () => {
+  it.skipIf(!built)('ends the processes of a killed parent', async () => {
     const middle = spawnWorker(parent);
     const { server, worker } = (await middle.next('started')) as unknown as Ids;
     expect(alive(server) && alive(worker)).toBe(true);

@@ -1,4 +1,4 @@
-/** Faults that not every machine allows: where one is not to be had, that is what is tested. */
+/** Faults that some machines do not allow; there, the tests return early. */
 import { createServer } from 'node:net';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { makeClockShim, makeHost, startServer, until } from '../src/index.js';
 
 const run = promisify(execFile);
 
-it("steps a server's wall clock, and no other", async () => {
+it("steps a server's wall clock, and not this process's", async () => {
   const clock = await makeClockShim();
   if (clock === undefined) return;
   await using server = await startServer({ server: 'redis', env: clock.env });
@@ -22,7 +22,7 @@ it("steps a server's wall clock, and no other", async () => {
   expect((await seconds()) - Date.now() / 1000).toBeLessThan(-3500);
 });
 
-it('starts a server with arguments for once, and with what it saved', async () => {
+it('restarts a server with extra arguments and its saved data', async () => {
   await using server = await startServer({ server: 'redis', args: ['--appendonly', 'yes'] });
   await server.command('SET', 'k', 'v');
   await server.restart({ args: ['--maxclients', '77'] });
@@ -30,7 +30,7 @@ it('starts a server with arguments for once, and with what it saved', async () =
   expect(await server.command('CONFIG', 'GET', 'maxclients')).toEqual(['maxclients', '77']);
 });
 
-it('cuts the wire of a host in one direction', async () => {
+it('cuts the link of a host in one direction', async () => {
   const host = await makeHost(1);
   const wire = host?.wires[0];
   if (host === undefined || wire === undefined) return;

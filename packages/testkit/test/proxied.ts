@@ -1,4 +1,4 @@
-/** What every test of the proxy has: one server a file, and a proxy and a client of its own. */
+/** The fixture of the proxy tests: a server for each file, a proxy and a client for each test. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import {
   type Match,
@@ -10,17 +10,17 @@ import {
   startServer,
 } from '../src/index.js';
 
-/** The surroundings of one test. */
+/** The fixture of one test. */
 export interface Proxied {
   server: Server;
   proxy: Proxy;
   /** Connected through the proxy. */
   client: RawClient;
-  /** One more client, through this proxy or another one. */
+  /** Connects another client, through this proxy or another one. */
   connect(to?: { host: string; port: number }): Promise<RawClient>;
 }
 
-/** Sets everything up around each test of a file; to be read inside the tests only. */
+/** Sets up and tears down the fixture of each test. Read its fields only inside tests. */
 export function proxied(): Proxied {
   const clients: RawClient[] = [];
   const at = {} as Proxied;
@@ -52,7 +52,7 @@ export function proxied(): Proxied {
   return at;
 }
 
-/** Matches commands, or pushes, by their first word. */
+/** Matches commands or pushes by their first word. */
 export function named(name: string): Match {
   return ([first = '']) => first.toUpperCase() === name;
 }

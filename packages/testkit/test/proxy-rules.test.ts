@@ -5,7 +5,7 @@ import { named, proxied } from './proxied.js';
 const at = proxied();
 
 describe('dropReply', () => {
-  it('cuts, after the server has acted', async () => {
+  it('closes the connection after the server has executed the command', async () => {
     const rule = at.proxy.dropReply(named('SET'));
     const before = at.client.send('PING');
     await expect(at.client.send('SET', 'k', 1)).rejects.toThrow('closed');
@@ -16,7 +16,7 @@ describe('dropReply', () => {
     expect(rule.hits).toBe(1);
   });
 
-  it('stays silent on that connection, which a heal then cuts', async () => {
+  it('drops all later replies on that connection, which heal then closes', async () => {
     const rule = at.proxy.dropReply(named('SET'), { after: 'silence' });
     const lost = [at.client.send('SET', 'k', 1), at.client.send('INCR', 'k')];
     const ends = Promise.allSettled(lost);
@@ -29,7 +29,7 @@ describe('dropReply', () => {
     expect((await ends).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   });
 
-  it('goes on with later replies when told so', async () => {
+  it('delivers later replies with after: continue', async () => {
     at.proxy.dropReply(([, key]) => key === 'a', { times: 2, after: 'continue' });
     void at.client.send('INCR', 'a').catch(() => undefined);
     void at.client.send('INCR', 'a').catch(() => undefined);
@@ -46,7 +46,7 @@ describe('dropReply', () => {
 });
 
 describe('delayReply', () => {
-  it('makes a reply late, and those behind it, in order', async () => {
+  it('delays a reply and those after it, in order', async () => {
     const rule = at.proxy.delayReply(named('SET'), 60);
     const start = performance.now();
     const order: string[] = [];
@@ -65,7 +65,7 @@ describe('delayReply', () => {
 });
 
 describe('dropPush', () => {
-  it('loses pushes of RESP3, not their confirmations', async () => {
+  it('drops pushes of RESP3, not confirmations', async () => {
     await at.client.send('HELLO', 3);
     const rule = at.proxy.dropPush(([, channel]) => channel === 'lost');
     at.client.write('SUBSCRIBE lost kept\r\n');
@@ -77,7 +77,7 @@ describe('dropPush', () => {
     expect(rule.hits).toBe(1);
   });
 
-  it('loses messages of RESP2', async () => {
+  it('drops messages of RESP2', async () => {
     const rule = at.proxy.dropPush(named('PMESSAGE'), { times: 1 });
     expect(await at.client.send('PSUBSCRIBE', 'ch*')).toEqual(['psubscribe', 'ch*', 1]);
     await at.server.command('PUBLISH', 'ch1', 'a');
@@ -88,7 +88,7 @@ describe('dropPush', () => {
     expect(rule.hits).toBe(1);
   });
 
-  it('does not take a list that looks like a message for one', async () => {
+  it('does not mistake a list reply for a message', async () => {
     const rule = at.proxy.dropPush(() => true);
     await at.client.send('RPUSH', 'list', 'message', 'a', 'b');
     expect(await at.client.send('LRANGE', 'list', 0, -1)).toEqual(['message', 'a', 'b']);
@@ -97,7 +97,7 @@ describe('dropPush', () => {
 });
 
 describe('holdRequests', () => {
-  it('holds commands from the first match on, and lets them go in order', async () => {
+  it('holds commands from the first match on, and forwards them in order', async () => {
     at.proxy.holdRequests(named('SET'));
     expect(await at.client.send('PING')).toBe('PONG');
     const replies = [at.client.send('SET', 'k', 1), at.client.send('INCR', 'k')];
@@ -107,7 +107,7 @@ describe('holdRequests', () => {
     expect(await Promise.all(replies)).toEqual(['OK', 2]);
   });
 
-  it('delivers even what was sent by a client that is gone', async () => {
+  it('forwards held commands of a disconnected client', async () => {
     at.proxy.holdRequests();
     const never = at.client.send('SET', 'k', 'late').catch(() => undefined);
     await until(() => at.proxy.held === 1);

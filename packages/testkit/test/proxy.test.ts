@@ -6,7 +6,7 @@ import { named, proxied } from './proxied.js';
 const at = proxied();
 
 describe('without rules', () => {
-  it('passes everything on, and counts', async () => {
+  it('forwards everything, and counts commands', async () => {
     expect(await at.client.send('SET', 'k', 'v')).toBe('OK');
     expect(await at.client.send('get', 'k')).toBe('v');
     expect(at.proxy.count('GET')).toBe(1);
@@ -41,13 +41,13 @@ describe('without rules', () => {
     expect(rule.hits).toBe(1);
   });
 
-  it('keeps big values whole while the reader is slow', async () => {
+  it('delivers big values completely to a slow reader', async () => {
     const big = 'x'.repeat(16_000_000);
     expect(await at.client.send('SET', 'big', big)).toBe('OK');
     const id = Number(await at.client.send('CLIENT', 'ID'));
     at.client.pauseReading();
     const replies = [at.client.send('GET', 'big'), at.client.send('GET', 'big')];
-    // the proxy reads no more than it gets rid of: the rest waits in the server
+    // the proxy reads only as much as it can forward: the rest waits in the server
     await until(async () => {
       const line = String(await at.server.command('CLIENT', 'LIST', 'ID', id));
       return line.includes('cmd=get') && Number(/ omem=(\d+)/.exec(line)?.[1]) > 16_000_000;
@@ -56,7 +56,7 @@ describe('without rules', () => {
     expect((await Promise.all(replies)).every((reply) => reply === big)).toBe(true);
   });
 
-  it('passes on that one side hung up', async () => {
+  it('forwards the close of either side', async () => {
     const id = await at.client.send('CLIENT', 'ID');
     await at.server.command('CLIENT', 'KILL', 'ID', Number(id));
     await until(() => at.client.closed);
@@ -67,7 +67,7 @@ describe('without rules', () => {
     await until(() => at.proxy.connections === 0);
   });
 
-  it('survives a server that is not there, and finds it when it is back', async () => {
+  it('survives a stopped server, and works again after its restart', async () => {
     await at.server.kill();
     await until(() => at.client.closed);
     const early = await at.connect();
@@ -78,7 +78,7 @@ describe('without rules', () => {
 });
 
 describe('connections', () => {
-  it('are all cut', async () => {
+  it('are all closed by cut', async () => {
     const other = await at.connect();
     await until(() => at.proxy.connections === 2);
     at.proxy.cut();
@@ -86,7 +86,7 @@ describe('connections', () => {
     expect(await (await at.connect()).send('PING')).toBe('PONG');
   });
 
-  it('are refused when new', async () => {
+  it('are reset after refuse when new', async () => {
     expect(await at.client.send('PING')).toBe('PONG');
     at.proxy.refuse();
     const refused = await at.connect().catch(() => undefined);
@@ -97,7 +97,7 @@ describe('connections', () => {
   });
 });
 
-it('cuts what it does not understand, and says so', async () => {
+it('closes a connection with an unknown protocol, and records the problem', async () => {
   const stranger = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
@@ -107,6 +107,6 @@ it('cuts what it does not understand, and says so', async () => {
   await using odd = await startProxy({ host: '127.0.0.1', port });
   const lost = await at.connect(odd);
   await until(() => lost.closed);
-  expect(odd.problems.map(String)).toEqual(['FrameError: no RESP type: "H"']);
+  expect(odd.problems.map(String)).toEqual(['FrameError: unknown RESP type: "H"']);
   stranger.close();
 });

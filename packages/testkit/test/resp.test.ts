@@ -40,19 +40,19 @@ function split(pieces: Buffer[], direction: 'requests' | 'replies' = 'replies'):
 }
 
 describe('FrameSplitter', () => {
-  it('finds the frames wherever the stream is cut in two', () => {
+  it('splits a stream cut in two at any position', () => {
     const stream = Buffer.from(REPLIES.join(''));
     for (let at = 0; at <= stream.length; at++) {
       expect(split([stream.subarray(0, at), stream.subarray(at)])).toEqual(REPLIES);
     }
   });
 
-  it('finds them in a stream of single bytes', () => {
+  it('splits a stream of single bytes', () => {
     const stream = Buffer.from(REPLIES.join(''));
     expect(split([...stream].map((byte) => Buffer.from([byte])))).toEqual(REPLIES);
   });
 
-  it('finds any frames in any pieces', () => {
+  it('splits any frames in any chunks', () => {
     const frames = fc.array(fc.constantFrom(...REPLIES), { minLength: 1 });
     const cuts = fc.array(fc.nat(400));
     fc.assert(
@@ -66,24 +66,24 @@ describe('FrameSplitter', () => {
     );
   });
 
-  it('gives a frame as soon as it is whole', () => {
+  it('returns a frame as soon as it is complete', () => {
     const splitter = new FrameSplitter('replies');
     expect(splitter.push(Buffer.from('*2\r\n+a\r\n'))).toEqual([]);
     expect(splitter.push(Buffer.from('+b\r\n+c'))).toHaveLength(1);
     expect(splitter.rest().toString()).toBe('+c');
   });
 
-  it('takes inline commands from a client', () => {
+  it('accepts inline commands from a client', () => {
     const stream = Buffer.from('PING\r\n*1\r\n$4\r\nQUIT\r\nset a  1\n');
     const frames = split([stream], 'requests').map((frame) => decodeCommand(Buffer.from(frame)));
     expect(frames).toEqual([['PING'], ['QUIT'], ['set', 'a', '1']]);
   });
 
-  it.each(['HTTP/1.1 400\r\n', '*x\r\n', '$?\r\n'])('refuses %j from a server', (text) => {
+  it.each(['HTTP/1.1 400\r\n', '*x\r\n', '$?\r\n'])('rejects %j from a server', (text) => {
     expect(() => split([Buffer.from(text)])).toThrow(FrameError);
   });
 
-  it('copes with a big value in small pieces', () => {
+  it('splits a big value in small chunks in linear time', () => {
     const frame = encodeCommand(['SET', 'k', 'x'.repeat(8_000_000)]);
     const pieces = [];
     for (let at = 0; at < frame.length; at += 1000) pieces.push(frame.subarray(at, at + 1000));
@@ -92,7 +92,7 @@ describe('FrameSplitter', () => {
 });
 
 describe('decode', () => {
-  it('reads every type', () => {
+  it('decodes every type', () => {
     expect(REPLIES.map((reply) => decode(Buffer.from(reply)))).toEqual([
       'OK',
       new RespError('ERR no'),
@@ -117,7 +117,7 @@ describe('decode', () => {
     ]);
   });
 
-  it('reads back any command', () => {
+  it('decodes any encoded command', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { minLength: 1 }), (words) => {
         expect(decodeCommand(encodeCommand(words))).toEqual(words);

@@ -14,7 +14,7 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
 
   afterAll(() => server?.stop());
 
-  it('says which it is', () => {
+  it('reports its name, version and URL', () => {
     expect(server.name).toBe(name);
     expect(server.version).toMatch(/^\d+\.\d+\.\d+/);
     expect(server.url).toBe(`redis://127.0.0.1:${server.port}`);
@@ -41,7 +41,7 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
     expect(await server.command('CONFIG', 'GET', 'appendonly')).toEqual(['appendonly', 'no']);
   });
 
-  it('is silent while paused, and then answers', { timeout: TIMEOUT }, async () => {
+  it('does not answer while paused, and answers after resume', { timeout: TIMEOUT }, async () => {
     const client = await RawClient.connect(server);
     server.pause();
     let answered = false;
@@ -57,7 +57,9 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
     other.close();
   });
 
-  it('starts again on its port, empty, after each kind of end', { timeout: TIMEOUT }, async () => {
+  it('restarts on the same port, empty, after stop, kill and while running', {
+    timeout: TIMEOUT,
+  }, async () => {
     const { port } = server;
     const ends = [() => server.stop(), () => server.kill(), () => Promise.resolve()];
     for (const end of ends) {
@@ -71,7 +73,7 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
     }
   });
 
-  it('stops while it is paused', { timeout: TIMEOUT }, async () => {
+  it('stops while paused', { timeout: TIMEOUT }, async () => {
     const paused = await startServer({ server: name });
     const folder = ((await paused.command('CONFIG', 'GET', 'dir')) as string[])[1] as string;
     const { pid } = paused;
@@ -82,7 +84,7 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  it('knows passwords, users and its own arguments', { timeout: TIMEOUT }, async () => {
+  it('supports passwords, users and server arguments', { timeout: TIMEOUT }, async () => {
     await using guarded = await startServer({
       server: name,
       args: ['--maxmemory', '64mb'],
@@ -101,7 +103,7 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
     expect(await guarded.command('PING')).toBe('PONG');
   });
 
-  it('speaks TLS', { timeout: TIMEOUT }, async () => {
+  it('supports TLS', { timeout: TIMEOUT }, async () => {
     await using secure = await startServer({ server: name, tls: true });
     const { host, ca, tlsPort } = secure;
     const client = await RawClient.connect({ host, port: tlsPort as number, ca: ca as string });
@@ -111,7 +113,7 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
     await expect(stranger).rejects.toThrow(/certificate/);
   });
 
-  it('starts many at once', { timeout: TIMEOUT }, async () => {
+  it('starts many servers at the same time', { timeout: TIMEOUT }, async () => {
     const servers = await Promise.all(
       Array.from({ length: 8 }, () => startServer({ server: name })),
     );
@@ -119,8 +121,8 @@ describe.each<ServerName>(['redis', 'valkey'])('%s', (name) => {
     await Promise.all(servers.map((each) => each.stop()));
   });
 
-  it('says what is wrong when it cannot start', { timeout: TIMEOUT }, async () => {
+  it('reports the server log when it cannot start', { timeout: TIMEOUT }, async () => {
     const wrong = startServer({ server: name, args: ['--no-such-setting', 'yes'] });
-    await expect(wrong).rejects.toThrow(/ended at once[^]*no-such-setting/);
+    await expect(wrong).rejects.toThrow(/exited at start[^]*no-such-setting/);
   });
 });

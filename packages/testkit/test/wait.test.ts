@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { percentile, until } from '../src/index.js';
 
 describe('until', () => {
-  it('gives the first truthy value', async () => {
+  it('resolves to the first truthy value', async () => {
     let looks = 0;
     expect(await until(() => ++looks === 3 && 'there', { every: 1 })).toBe('there');
     expect(looks).toBe(3);
   });
 
-  it('takes a throwing predicate for "not yet"', async () => {
+  it('treats a throwing predicate as "not yet"', async () => {
     let looks = 0;
     const predicate = (): boolean => {
       looks += 1;
@@ -18,14 +18,14 @@ describe('until', () => {
     expect(await until(predicate, { every: 1 })).toBe(true);
   });
 
-  it('says what it waited for and what it saw', async () => {
+  it('rejects with the awaited state and the last result', async () => {
     await expect(until(() => 0, { within: 10, what: 'the key is gone' })).rejects.toThrow(
-      /not within 10 ms \(\d+ looks\): the key is gone\nlast time it gave: 0/,
+      /not within 10 ms \(\d+ checks\): the key is gone\nthe last check returned: 0/,
     );
     const failing = (): never => {
       throw new Error('no key');
     };
-    await expect(until(failing, { within: 10 })).rejects.toThrow('last time it threw: no key');
+    await expect(until(failing, { within: 10 })).rejects.toThrow('the last check threw: no key');
   });
 });
 
@@ -43,7 +43,7 @@ describe('percentile', () => {
     expect(percentile(numbers, p)).toBe(expected);
   });
 
-  it('leaves its input as it was, and has no answer for nothing', () => {
+  it('does not change its input, and returns NaN for an empty list', () => {
     const input = [3, 1, 2];
     expect(percentile(input, 50)).toBe(2);
     expect(input).toEqual([3, 1, 2]);

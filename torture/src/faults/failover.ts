@@ -45,7 +45,7 @@ async function handOver(from: Server, to: Server): Promise<void> {
 /** Proxies lead to `server`; those who are connected to the other one find out first. */
 async function lead(scene: Scene, server: Server, random: Random): Promise<void> {
   const { lanes } = scene.stage;
-  for (const { proxy } of lanes) proxy?.lead(server);
+  for (const { proxy } of lanes) proxy?.redirect(server);
   await scene.sleep(between(random, 0, 500));
   for (const { proxy } of lanes) proxy?.cut();
 }

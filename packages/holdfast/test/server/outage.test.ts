@@ -76,7 +76,7 @@ describe.each(CLIENTS)('%s', (client) => {
     proxies.push(proxy);
     const one = await on(proxy);
     await one.inspect(freshKey());
-    proxy.lead(target);
+    proxy.redirect(target);
     proxy.cut();
     expect(await others(one)).toEqual([]);
   });

@@ -1,8 +1,8 @@
-// says that it is ready, then says everything back; two things it does on demand
+// sends `ready`, then echoes each message; exits on `die` and throws on `fail`
 /** @param {{ type: string }} message */
 function answer(message) {
   if (message.type === 'die') process.exit(3);
-  if (message.type === 'fail') throw new Error('as it was told');
+  if (message.type === 'fail') throw new Error('failed on request');
   process.send?.({ ...message, args: process.argv.slice(2), mood: process.env['MOOD'] });
 }
 

@@ -1,4 +1,4 @@
-// starts a server and a worker, says their ids, and waits to be killed; imports what `tsc -b` made
+// starts a server and a worker, sends their process ids and waits to be killed; uses the built code
 import { spawnWorker, startServer } from '../../dist/index.js';
 
 const server = await startServer({ server: 'redis' });
