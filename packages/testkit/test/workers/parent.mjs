@@ -1,4 +1,4 @@
-// starts a server and a worker, sends their process ids and waits to be killed; uses the built code
+// starts a server and a worker, sends their process ids and waits to be killed; uses built code
 import { spawnWorker, startServer } from '../../dist/index.js';
 
 const server = await startServer({ server: 'redis' });
