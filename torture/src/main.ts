@@ -1,4 +1,4 @@
-/** `npm run torture`: one run, its report, and its verdict. */
+/** `npm run torture`: runs once, prints the report, and exits with 1 after a violation. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,24 +11,24 @@ import { type Parameters, readOutcome, torture } from './torture.js';
 const USAGE = `npm run torture -- [options]
 
   --server redis|valkey  default redis
-  --seconds N            how long faults happen, default 60
-  --seed N               default: another one each time
-  --processes N          default 6
-  --tasks N              in each process, default 4
-  --fault NAME           one that is planted and has to be found: ${PLANTED.join(', ')}
-  --proxies              no network namespaces: proxies make the partitions
-  --read FOLDER          no run: judges the histories that an earlier one kept
-  --keep                 keep the histories, also if all is well
+  --seconds N            how long faults are injected, default 60
+  --seed N               seed of the faults, default: from the time
+  --processes N          client processes, default 6
+  --tasks N              tasks in each process, default 4
+  --fault NAME           plant a fault that the run must find: ${PLANTED.join(', ')}
+  --proxies              make partitions with proxies, not with network namespaces
+  --read FOLDER          check the histories of an earlier run instead of running
+  --keep                 keep the histories even if there is no violation
 `;
 
-interface Asked {
+interface Invocation {
   readonly parameters: Parameters;
   readonly keep: boolean;
-  /** Histories to judge instead. */
+  /** A folder of histories to check instead of a run. */
   readonly histories: string | undefined;
 }
 
-function read(words: string[]): Asked {
+function parse(words: string[]): Invocation {
   const { values } = parseArgs({
     args: words,
     options: {
@@ -57,7 +57,7 @@ function read(words: string[]): Asked {
 }
 
 async function main(): Promise<void> {
-  const { parameters, keep, histories } = read(argv.slice(2));
+  const { parameters, keep, histories } = parse(argv.slice(2));
   const { server, seconds, seed, folder } = parameters;
   let outcome: Reported;
   if (histories === undefined) {

@@ -1,38 +1,38 @@
 /**
- * What the queues in the store show, while nothing is broken: which attempt waits with which
- * ticket. The label of a waiter is the name of its attempt.
+ * Reads the queues in the store while no fault is active, and records which attempt waits with
+ * which ticket. The label of a waiter is the name of its attempt.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
 import { connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { MUTEXES, OBSERVER, RW, SEMAPHORE } from './settings.js';
-import { note, type Stage } from './stage.js';
+import { note, type Scenario } from './scenario.js';
 
 const KEYS = [...Object.keys(MUTEXES), RW, SEMAPHORE];
-const LOOK_EVERY_MS = 20;
+const READ_EVERY_MS = 20;
 
-/** Lets the processes work for some time, and puts the queues on record. */
-export async function quiet(stage: Stage, ms: number): Promise<void> {
-  const { client, close } = await connect('ioredis-6', stage.main.url);
+/** Records the queues for `ms` while the processes work. */
+export async function recordQueues(scenario: Scenario, ms: number): Promise<void> {
+  const { client, close } = await connect('ioredis-6', scenario.main.url);
   const holdfast = new Holdfast(client, OBSERVER);
   const known = new Set<string>();
   const end = monotonic() + ms;
   while (monotonic() < end) {
-    await Promise.all(KEYS.map((k) => look(stage, holdfast, k, known)));
-    await sleep(LOOK_EVERY_MS);
+    await Promise.all(KEYS.map((k) => recordQueue(scenario, holdfast, k, known)));
+    await sleep(READ_EVERY_MS);
   }
   await holdfast.close();
   close();
 }
 
-async function look(
-  stage: Stage,
+async function recordQueue(
+  scenario: Scenario,
   holdfast: Holdfast,
   k: string,
   known: Set<string>,
 ): Promise<void> {
-  const queue = (await stage.main.command(
+  const queue = (await scenario.main.command(
     ...['ZRANGE', `holdfast:{${k}}:q`, 0, -1, 'WITHSCORES'],
   )) as string[];
   const tickets = new Map<string, number>();
@@ -47,6 +47,6 @@ async function look(
     const ticket = tickets.get(id);
     if (ticket === undefined || label === undefined) continue;
     known.add(`${id} ${ticket}`);
-    note(stage, { e: 'queued', k, a: label, ticket }, { t });
+    note(scenario, { e: 'queued', k, a: label, ticket }, { t });
   }
 }

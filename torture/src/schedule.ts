@@ -1,27 +1,27 @@
 /**
- * The order of faults. Everything random comes from the seed; when a fault ends depends on the
- * machine too, so that two runs of a seed resemble each other and are not the same.
+ * The order of faults. All random choices come from the seed. When a fault ends also depends on the
+ * machine, so two runs with one seed are similar, not equal.
  */
 import { between, type Random, randomFrom } from 'holdfast-trials/support/random';
-import type { Fault, Scene } from './faults/fault.js';
+import type { Fault, FaultContext } from './faults/fault.js';
 
-/** Between the end of a fault and the next one of the same sequence. */
+/** Pause between two faults of a sequence. */
 const PAUSE_MS = [50, 700] as const;
 
-/** Faults one after the other: each kind once in an order of its own, and again. */
+/** Runs faults one after the other: each kind once in random order, then again. */
 export async function sequence(
-  scene: Scene,
+  context: FaultContext,
   faults: readonly Fault[],
   seed: number,
 ): Promise<void> {
   const random = randomFrom(seed);
-  let deck: Fault[] = [];
-  while (!scene.over) {
-    if (deck.length === 0) deck = shuffled(random, faults);
-    const fault = deck.pop() as Fault;
-    const done = await fault.run(scene, random);
-    if (!done) scene.skipped.push(fault.kind);
-    await scene.sleep(done ? between(random, ...PAUSE_MS) : 1);
+  let pending: Fault[] = [];
+  while (!context.over) {
+    if (pending.length === 0) pending = shuffled(random, faults);
+    const fault = pending.pop() as Fault;
+    const done = await fault.run(context, random);
+    if (!done) context.skipped.push(fault.kind);
+    await context.sleep(done ? between(random, ...PAUSE_MS) : 1);
   }
 }
 

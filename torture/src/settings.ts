@@ -1,10 +1,10 @@
-/** What runner and processes have to agree on. */
+/** Settings shared by the runner and the processes. */
 import { join } from 'node:path';
 import type { HoldfastOptions } from 'holdfast';
 import { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 
-/** Requests and windows are short, so that faults of a second outlive them. */
+/** Timeouts and windows are short, so that a fault of one second is longer than they are. */
 export const OPTIONS: Record<
   'ttl' | 'claimWindow' | 'requestTimeout' | 'unreachableAfter' | 'retention' | 'linger',
   number
@@ -17,16 +17,16 @@ export const OPTIONS: Record<
   linger: 500,
 };
 
-/** What looks at locks from outside waits longer: the machine may be busy. */
+/** Options of the instances that inspect locks. They wait longer: the machine may be busy. */
 export const OBSERVER: HoldfastOptions = { ...OPTIONS, requestTimeout: 20_000 };
 
-/** Leases are of one of these, by draw; the longest is what bounds are taken from. */
+/** Each call draws one of these. The bounds of the checker use the longest. */
 export const TTLS: readonly number[] = [500, 1000, 1000, 2000];
 
-/** How often an instance passes a lease on among its own waiters, by draw. */
-export const HAND_OFFS: readonly number[] = [0, 8, 8, 100];
+/** Each instance draws one of these as its `localHandOffs`. */
+export const LOCAL_HAND_OFFS: readonly number[] = [0, 8, 8, 100];
 
-/** Keys of mutexes, and how they are locked; `undefined` is one way or the other. */
+/** Keys of mutexes, and whether they are fair; `undefined`: each call draws the mode. */
 export const MUTEXES: Readonly<Record<string, boolean | undefined>> = {
   'fair 1': true,
   'fair 2': true,
@@ -36,19 +36,19 @@ export const MUTEXES: Readonly<Record<string, boolean | undefined>> = {
   forced: undefined,
 };
 
-/** The one key whose leases are ended by force now and then. */
+/** The only key with forced releases. */
 export const FORCED = 'forced';
-/** Held by owners, several times each, in all processes. */
+/** Held by explicit owners in all processes, several times each. */
 export const OWNED = 'owned';
 export const OWNERS: readonly string[] = ['owner 1', 'owner 2', 'owner 3'];
 export const REENTRANT = 'reentrant';
 export const RW = 'read-write';
-/** What a writer holds of a read-write lock. */
+/** The weight of a writer of a read-write lock. */
 export const WRITER: number = 2 ** 30;
 export const SEMAPHORE = 'permits';
-/** How many permits there may be; at first the first. */
+/** Possible capacities of the semaphore. The first is the initial one. */
 export const PERMITS: readonly [number, ...number[]] = [3, 2, 4, 6];
-/** Taken several at a time; two of them are locked alone as well. */
+/** Keys for `allOf`. Two of them are also locked alone. */
 export const ALL_OF: readonly string[] = ['all 1', 'all 2', 'default 2', 'fair 2'];
 /** A mutex with a condition. */
 export const STOCK = 'stock';
@@ -60,29 +60,29 @@ export const ELECTION = 'election';
 export const SCHEDULE = 'schedule';
 export const FLIGHT = 'flight';
 
-/** All that are locked. */
+/** All keys that are locked. */
 export const LOCKS: readonly string[] = [
   ...new Set([...Object.keys(MUTEXES), ...ALL_OF]),
   ...[OWNED, REENTRANT, RW, SEMAPHORE, STOCK, ELECTION, SCHEDULE, FLIGHT],
 ];
 
-/** Faults that can be planted, each of which the check has to find. */
+/** Faults that can be planted in the processes. The checker must find each. */
 export const PLANTED = ['no-renewal', 'release-without-compare'] as const;
 
 export const CLIENTS = ['ioredis', 'node-redis'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** What a process is given. */
-export interface Given {
-  /** Unique in the run: a process that replaces a killed one has another. */
+/** The settings of one process. */
+export interface WorkerSettings {
+  /** Unique in the run: a process that replaces a killed one has another name. */
   readonly name: string;
-  /** Where the lock's server is, and where that of the protected resource. */
+  /** Of the lock server and of the server of the protected resource. */
   readonly url: string;
   readonly resourceUrl: string;
   readonly client: ClientName;
   readonly seed: number;
   readonly tasks: number;
-  /** Where histories are kept. */
+  /** The folder of the histories. */
   readonly folder: string;
   readonly fault: string | undefined;
 }

@@ -1,8 +1,8 @@
 /**
- * One run: processes lock, faults happen to them and to their servers, everything calms down, and
- * the histories of all are read together.
+ * One run: processes lock while faults are injected into them and their servers. Then the faults
+ * end, the processes recover and finish, and the checker reads all histories together.
  *
- * Three sequences of faults run at the same time: one for the server, two for the processes.
+ * Three sequences of faults run at the same time: one for the servers, two for the processes.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,32 +20,32 @@ import { type ServerName, until } from 'holdfast-testkit';
 import { connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { Problems } from 'holdfast-trials/support/problems';
-import { Cast } from './cast.js';
+import { Participants } from './participants.js';
 import { failovers } from './faults/failover.js';
-import { Scene } from './faults/fault.js';
-import { forgettingFaults } from './faults/forgetting.js';
+import { FaultContext } from './faults/fault.js';
+import { memoryLossFaults } from './faults/memory-loss.js';
 import { processFaults } from './faults/processes.js';
 import { serverFaults } from './faults/server.js';
 import { sequence } from './schedule.js';
-import { HAND_OFFS, LOCKS, OBSERVER, OPTIONS, type PLANTED, TTLS } from './settings.js';
-import { quiet } from './queues.js';
-import { makeStage, note, type Stage } from './stage.js';
+import { LOCAL_HAND_OFFS, LOCKS, OBSERVER, OPTIONS, type PLANTED, TTLS } from './settings.js';
+import { recordQueues } from './queues.js';
+import { startScenario, note, type Scenario } from './scenario.js';
 
 export interface Parameters {
   readonly server: ServerName;
-  /** How long faults happen. */
+  /** How long faults are injected. */
   readonly seconds: number;
   readonly seed: number;
   readonly processes: number;
   /** Tasks in each process. */
   readonly tasks: number;
-  /** Where the histories go. */
+  /** The folder for the histories. */
   readonly folder: string;
-  /** False: proxies make all faults of the network, as where nothing else is allowed. */
+  /** False: no network namespaces; proxies make all faults of the network. */
   readonly hosts?: boolean;
-  /** A fault that is planted in the processes; the run has to find it. */
+  /** A fault to plant in the processes; the run must find it. */
   readonly fault?: (typeof PLANTED)[number] | undefined;
-  /** Faults end as soon as something is violated, and who hangs is not waited for long. */
+  /** Ends the faults at the first violation, and waits less long for a process that hangs. */
   readonly hunt?: boolean;
 }
 
@@ -53,97 +53,100 @@ export interface Outcome {
   readonly version: string;
   readonly events: readonly HistoryEvent[];
   readonly problems: Problems;
-  /** Excused violations, by what excuses them. */
+  /** Numbers of excused violations by excuse. */
   readonly excused: ReadonlyMap<Excuse, number>;
-  /** Faults that were drawn when they were not possible. */
+  /** Kinds of faults that were drawn when they were not possible. */
   readonly skipped: readonly string[];
-  /** Of a hunt: after how many seconds something was found while faults happened. */
+  /** With `hunt`: seconds of faults until the first violation. */
   readonly foundAfter: number | undefined;
-  /** What the faults of the network and the clock were made with. */
+  /** How the faults of the network and of the clock are made on this machine. */
   readonly means: Readonly<Record<string, string>>;
 }
 
-/** What a busy machine may add to a bound of the checker's. */
+/** Added to the bounds of the checker, because the machine may be busy. */
 const SLACK_MS = 30_000;
-/** After a fault, when all processes have recovered, until no waiter loses its turn by it. */
+/** For so long after a fault a waiter may still lose its turn. */
 const FELT_MS = 4000;
-/** In a long run, work goes on for so long without faults, and the order of queues is judged. */
+/** A run of at least `QUIET_FROM_S` continues for so long without faults, to check queue order. */
 const QUIET_MS = 14_000;
 const QUIET_FROM_S = 30;
 const SEQUENCES_OF_PROCESSES = 2;
-const LOOK_EVERY_MS = 1000;
+const CHECK_EVERY_MS = 1000;
 const SETTLED_MS = 2000;
 const PATIENCE_MS = { run: 60_000, hunt: 20_000 } as const;
 
 export async function torture(parameters: Parameters): Promise<Outcome> {
   const { server, seconds, seed, processes, tasks, folder, fault, hunt = false } = parameters;
-  const stage = await makeStage(server, processes, folder, parameters.hosts ?? true);
-  const cast = new Cast(stage, {
+  const scenario = await startScenario(server, processes, folder, parameters.hosts ?? true);
+  const participants = new Participants(scenario, {
     seed,
     tasks,
     fault,
     patience: PATIENCE_MS[hunt ? 'hunt' : 'run'],
   });
   try {
-    const localHandOffs = Math.max(...HAND_OFFS);
+    const localHandOffs = Math.max(...LOCAL_HAND_OFFS);
     const ttl = Math.max(...TTLS);
     const bounds = { slack: SLACK_MS, felt: FELT_MS };
-    note(stage, { e: 'begin', ...OPTIONS, ttl, localHandOffs, seed, ...bounds });
-    await cast.start();
-    const scene = new Scene(stage, cast, seconds * 1000);
-    const faults = processFaults(stage.lanes.some(({ wire }) => wire !== undefined));
-    const onServer = [...serverFaults(scene), ...forgettingFaults, ...failovers];
-    const sequences = [sequence(scene, onServer, seed)];
+    note(scenario, { e: 'begin', ...OPTIONS, ttl, localHandOffs, seed, ...bounds });
+    await participants.start();
+    const context = new FaultContext(scenario, participants, seconds * 1000);
+    const faults = processFaults(scenario.routes.some(({ wire }) => wire !== undefined));
+    const onServer = [...serverFaults(context), ...memoryLossFaults, ...failovers];
+    const sequences = [sequence(context, onServer, seed)];
     for (let index = 1; index <= SEQUENCES_OF_PROCESSES; index++) {
-      sequences.push(sequence(scene, faults, seed + index * 7919));
+      sequences.push(sequence(context, faults, seed + index * 7919));
     }
-    const found = hunt ? lookOut(scene, folder) : undefined;
+    const found = hunt ? watchForViolations(context, folder) : undefined;
     await Promise.all(sequences);
     const foundAfter = await found;
-    await cast.recover();
-    note(stage, { e: 'calm' });
-    if (!hunt && seconds >= QUIET_FROM_S) await quiet(stage, QUIET_MS);
-    await cast.finish();
-    await look(stage);
-    note(stage, { e: 'end' });
-    await cast.close();
-    return { ...outcomeOf(parameters, stage, cast, scene), foundAfter };
+    await participants.recover();
+    note(scenario, { e: 'calm' });
+    if (!hunt && seconds >= QUIET_FROM_S) await recordQueues(scenario, QUIET_MS);
+    await participants.finish();
+    await recordFinalState(scenario);
+    note(scenario, { e: 'end' });
+    await participants.close();
+    return { ...outcomeOf(parameters, scenario, participants, context), foundAfter };
   } finally {
-    await cast.close();
-    await stage.close();
+    await participants.close();
+    await scenario.close();
   }
 }
 
 /**
- * Ends the faults when the checker finds something. It looks at events of a while ago, because the
- * line of a loss of memory is written after the loss.
+ * Ends the faults when the checker finds a violation. It reads only events older than `SETTLED_MS`,
+ * because an `amnesia` is written after the loss.
  */
-async function lookOut(scene: Scene, folder: string): Promise<number | undefined> {
+async function watchForViolations(
+  context: FaultContext,
+  folder: string,
+): Promise<number | undefined> {
   const from = monotonic();
-  while (!scene.over) {
-    await scene.sleep(LOOK_EVERY_MS);
+  while (!context.over) {
+    await context.sleep(CHECK_EVERY_MS);
     const till = monotonic() - SETTLED_MS;
     const known = eventsIn(folder).filter(({ t, e }) => t < till || e === 'amnesia');
-    if (judged(known, violationsSoFar(known, ALL)).problems.total === 0) continue;
-    scene.stop();
+    if (sortViolations(known, violationsSoFar(known, ALL)).problems.total === 0) continue;
+    context.stop();
     return (till - from) / 1000;
   }
   return undefined;
 }
 
-/** What is left in the store when all are done; those who were killed may hold for one ttl. */
-async function look(stage: Stage): Promise<void> {
-  const { client, close } = await connect('ioredis-6', stage.main.url);
+/** Records the final state of the store. A killed process may hold a lease for one ttl. */
+async function recordFinalState(scenario: Scenario): Promise<void> {
+  const { client, close } = await connect('ioredis-6', scenario.main.url);
   const holdfast = new Holdfast(client, OBSERVER);
-  const lookAt = async (k: string): Promise<void> => {
+  const record = async (k: string): Promise<void> => {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
     await until(free, { within: 30_000, every: 50 }).catch(() => undefined);
     const info = await holdfast.inspect(k);
     const holders = (info?.holders ?? []).map(({ id, fence, weight }) => ({ id, fence, weight }));
     const waiters = (info?.waiters ?? []).map(({ id }) => id);
-    note(stage, { e: 'seen', k, holders, waiters, last: true });
+    note(scenario, { e: 'seen', k, holders, waiters, last: true });
   };
-  await Promise.all(LOCKS.map(lookAt));
+  await Promise.all(LOCKS.map(record));
   await holdfast.close();
   close();
 }
@@ -157,19 +160,19 @@ function eventsIn(folder: string): HistoryEvent[] {
   return events.sort((a, b) => a.t - b.t);
 }
 
-/** What the histories of a folder say. */
+/** Checks the histories of a folder. */
 export function readOutcome(folder: string): Pick<Outcome, Read> {
   const events = eventsIn(folder);
-  return { events, ...judged(events, violations(events, ALL)) };
+  return { events, ...sortViolations(events, violations(events, ALL)) };
 }
 
-interface Judged {
+interface CheckResult {
   readonly problems: Problems;
   readonly excused: ReadonlyMap<Excuse, number>;
 }
 
-/** What the checker of histories finds, and errors that are none of the library's. */
-function judged(events: readonly HistoryEvent[], found: readonly Violation[]): Judged {
+/** Sorts violations, and adds errors that the library does not define. */
+function sortViolations(events: readonly HistoryEvent[], found: readonly Violation[]): CheckResult {
   const problems = new Problems();
   const excused = new Map<Excuse, number>();
   for (const { check, text, excuse } of found) {
@@ -177,8 +180,8 @@ function judged(events: readonly HistoryEvent[], found: readonly Violation[]): J
     else excused.set(excuse, (excused.get(excuse) ?? 0) + 1);
   }
   for (const event of events) {
-    const said = event.e === 'released' ? event.outcome : 'code' in event ? event.code : null;
-    if (said?.startsWith('unexpected') === true) problems.add('error', `${event.p}: ${said}`);
+    const code = event.e === 'released' ? event.outcome : 'code' in event ? event.code : null;
+    if (code?.startsWith('unexpected') === true) problems.add('error', `${event.p}: ${code}`);
   }
   return { problems, excused };
 }
@@ -187,25 +190,28 @@ type Read = 'events' | 'problems' | 'excused';
 
 function outcomeOf(
   parameters: Parameters,
-  stage: Stage,
-  cast: Cast,
-  scene: Scene,
+  scenario: Scenario,
+  participants: Participants,
+  context: FaultContext,
 ): Omit<Outcome, 'foundAfter'> {
   const read = readOutcome(parameters.folder);
   const { problems } = read;
-  for (const problem of cast.problems) problems.add('process', problem);
-  const hosts = stage.lanes.filter(({ wire }) => wire !== undefined).length;
-  const proxies = stage.lanes.length - hosts;
+  for (const problem of participants.problems) problems.add('process', problem);
+  const hosts = scenario.routes.filter(({ wire }) => wire !== undefined).length;
+  const proxies = scenario.routes.length - hosts;
   return {
     ...read,
-    version: `${stage.main.name} ${stage.main.version}`,
-    skipped: scene.skipped,
+    version: `${scenario.main.name} ${scenario.main.version}`,
+    skipped: context.skipped,
     means: {
       partitions:
         hosts > 0
-          ? `of ${hosts} network namespaces; ${proxies} processes use a proxy`
-          : 'by proxies, without network namespaces',
-      'wall clock': stage.clock === undefined ? 'left alone: no C compiler' : 'stepped by a shim',
+          ? `${hosts} network namespaces; ${proxies} processes use a proxy`
+          : 'proxies only, without network namespaces',
+      'wall clock':
+        scenario.clock === undefined
+          ? 'not stepped: no C compiler'
+          : 'stepped by a preloaded library',
     },
   };
 }

@@ -1,13 +1,13 @@
 /**
- * The standby takes over from the main server, and gives back after a while. A client that is still
- * connected to the old one gets READONLY; proxies lead to the new one, and cut after a while what
- * they had led before.
+ * The standby takes over from the main server, and later the main server takes over again. A client
+ * that is still connected to the former primary gets READONLY. The proxies connect to the new
+ * primary, and cut the old connections after a while.
  */
 import { type Server, until } from 'holdfast-testkit';
 import { between, type Random } from 'holdfast-trials/support/random';
 import { monotonic } from 'holdfast-trials/support/overlaps';
-import { serverMicros } from '../stage.js';
-import type { Fault, Scene } from './fault.js';
+import { serverMicros } from '../scenario.js';
+import type { Fault, FaultContext } from './fault.js';
 
 const PATIENCE = { within: 30_000, every: 10 };
 
@@ -15,81 +15,81 @@ async function info(server: Server): Promise<string> {
   return String(await server.command('INFO', 'replication'));
 }
 
-/** Waits until the other one follows `server` and has all of it. */
+/** Waits until the other server replicates `server` and has all its data. */
 async function followed(server: Server): Promise<void> {
   await until(
     async () => {
       const text = await info(server);
       return text.includes('role:master') && /slave0:.*state=online/.test(text);
     },
-    { ...PATIENCE, what: 'the standby follows' },
+    { ...PATIENCE, what: 'the replica to be in step' },
   );
 }
 
-/** In order: the old one stops writing, the new one has everything before it takes over. */
+/** `FAILOVER`: the old primary stops writing, and the new one gets all data before it starts. */
 async function handOver(from: Server, to: Server): Promise<void> {
   await followed(from);
   await until(
     async () => {
       if ((await info(to)).includes('role:master')) return true;
-      // it gives up when the other one does not keep up, as on a machine that has too much to do
+      // on a busy machine the replica can be too slow: the fail-over is then aborted and repeated
       if ((await info(from)).includes('master_failover_state:no-failover')) {
         await from.command('FAILOVER', 'TO', to.host, to.port, 'TIMEOUT', 3000);
       }
       return false;
     },
-    { ...PATIENCE, within: 60_000, what: 'the fail-over' },
+    { ...PATIENCE, within: 60_000, what: 'the fail-over to end' },
   );
 }
 
-/** Proxies lead to `server`; those who are connected to the other one find out first. */
-async function lead(scene: Scene, server: Server, random: Random): Promise<void> {
-  const { lanes } = scene.stage;
-  for (const { proxy } of lanes) proxy?.redirect(server);
-  await scene.sleep(between(random, 0, 500));
-  for (const { proxy } of lanes) proxy?.cut();
+/** Connects the proxies to `server`. Old connections stay open for up to 500 ms: READONLY. */
+async function routeTo(context: FaultContext, server: Server, random: Random): Promise<void> {
+  const { routes } = context.scenario;
+  for (const { proxy } of routes) proxy?.redirect(server);
+  await context.sleep(between(random, 0, 500));
+  for (const { proxy } of routes) proxy?.cut();
 }
 
-async function giveBack(scene: Scene, random: Random): Promise<void> {
-  const { stage } = scene;
-  await scene.sleep(between(random, 100, 1500));
-  await handOver(stage.standby, stage.main);
-  await lead(scene, stage.main, random);
+async function failBack(context: FaultContext, random: Random): Promise<void> {
+  const { scenario } = context;
+  await context.sleep(between(random, 100, 1500));
+  await handOver(scenario.standby, scenario.main);
+  await routeTo(context, scenario.main, random);
 }
 
 const orderly: Fault = {
   kind: 'fail-over in order',
-  async run(scene, random) {
-    const { stage } = scene;
-    await followed(stage.main);
-    scene.begin(this.kind);
-    await handOver(stage.main, stage.standby);
-    await lead(scene, stage.standby, random);
-    await giveBack(scene, random);
-    scene.end(this.kind);
+  async run(context, random) {
+    const { scenario } = context;
+    await followed(scenario.main);
+    context.begin(this.kind);
+    await handOver(scenario.main, scenario.standby);
+    await routeTo(context, scenario.standby, random);
+    await failBack(context, random);
+    context.end(this.kind);
     return true;
   },
 };
 
 const lossy: Fault = {
   kind: 'fail-over that lost writes',
-  async run(scene, random) {
-    const { stage } = scene;
-    const { main, standby } = stage;
+  async run(context, random) {
+    const { scenario } = context;
+    const { main, standby } = scenario;
     await followed(main);
-    if (scene.clockIsBehind) return false;
-    scene.begin(this.kind);
+    if (context.clockIsBehind) return false;
+    context.begin(this.kind);
     standby.pause();
-    await scene.sleep(between(random, 20, 500));
-    const [from, t] = [serverMicros(stage), monotonic()];
+    await context.sleep(between(random, 20, 500));
+    const [from, t] = [serverMicros(scenario), monotonic()];
     await main.kill();
     standby.resume();
-    scene.lose({ from, to: serverMicros(stage), t });
+    context.noteDataLoss({ from, to: serverMicros(scenario), t });
     await standby.command('REPLICAOF', 'NO', 'ONE');
     await main.restart({ args: ['--replicaof', standby.host, `${standby.port}`] });
-    await lead(scene, standby, random);
-    await giveBack(scene, random);
-    scene.end(this.kind);
+    await routeTo(context, standby, random);
+    await failBack(context, random);
+    context.end(this.kind);
     return true;
   },
 };

@@ -1,10 +1,10 @@
-/** What a fault is, and what it plays with. */
+/** The interface of a fault, and the context in which faults run. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { between, type Random } from 'holdfast-trials/support/random';
-import type { Actor, Cast } from '../cast.js';
-import { type Lane, note, serverMicros, type Stage } from '../stage.js';
+import type { Participant, Participants } from '../participants.js';
+import { type Route, note, serverMicros, type Scenario } from '../scenario.js';
 
-/** A loss of memory. */
+/** The store lost data. */
 export interface Loss {
   /** On the servers' clock, in microseconds. */
   readonly from: number;
@@ -14,23 +14,23 @@ export interface Loss {
   readonly k?: string | undefined;
 }
 
-/** What faults are done with. */
-export class Scene {
-  readonly stage: Stage;
-  readonly cast: Cast;
-  /** What was drawn but could not be done, with the reason. */
+/** The state that all faults share. */
+export class FaultContext {
+  readonly scenario: Scenario;
+  readonly participants: Participants;
+  /** Kinds of faults that were drawn but not possible. */
   readonly skipped: string[] = [];
-  /** Until when, on the servers' clock, what was forgotten could be given out again. */
+  /** The latest time that the clock of the servers has shown. */
   latest = 0;
-  /** When the store last lost its memory, on the servers' clock: it must not show that again. */
+  /** When the store last lost data, on the clock of the servers, which must not go back to it. */
   lostAt = 0;
 
-  /** When the last fault ends, of `performance.now()`. */
+  /** When the last fault ends, on `performance.now()`. */
   #end: number;
 
-  constructor(stage: Stage, cast: Cast, ms: number) {
-    this.stage = stage;
-    this.cast = cast;
+  constructor(scenario: Scenario, participants: Participants, ms: number) {
+    this.scenario = scenario;
+    this.participants = participants;
     this.#end = performance.now() + ms;
   }
 
@@ -38,17 +38,17 @@ export class Scene {
     return performance.now() >= this.#end;
   }
 
-  /** No more faults from here on. */
+  /** Ends the faults now. */
   stop(): void {
     this.#end = Math.min(this.#end, performance.now());
   }
 
-  /** What a fault does most of the time; the end of the run cuts it short. */
+  /** Waits `ms`, or until the faults end. */
   sleep(ms: number): Promise<void> {
     return sleep(Math.max(1, Math.min(ms, this.#end - performance.now())));
   }
 
-  /** Puts a fault on record; `of` is the process that it is done to. */
+  /** Records the start of a fault; `of` is the affected process. */
   begin(kind: string, of?: string): void {
     this.#fault(kind, 'begin', of);
   }
@@ -57,7 +57,7 @@ export class Scene {
     this.#fault(kind, 'end', of);
   }
 
-  /** `step`: by how many ms a clock was set. */
+  /** Records a fault without duration; `step`: by how many ms a clock was set. */
   once(kind: string, step?: number): void {
     this.#fault(kind, 'once', undefined, step);
   }
@@ -65,30 +65,34 @@ export class Scene {
   #fault(kind: string, phase: 'begin' | 'end' | 'once', of?: string, step?: number): void {
     const more = { ...(of === undefined ? {} : { of }), ...(step === undefined ? {} : { step }) };
     const fault = { e: 'fault', kind, phase, ...more } as const;
-    note(this.stage, fault);
+    note(this.scenario, fault);
   }
 
   /**
-   * The store has lost its memory (of one key, if that is given): what it granted before `to` may
-   * be granted again by what it is after `from`. Both are fences, which are times of the server.
+   * Records that the store lost its data, or the data of key `k`. Leases granted up to `to` may
+   * overlap with leases granted from `from` on. Both are fences, which are times of the server.
    */
-  lose({ from, to, t, k }: Loss): void {
+  noteDataLoss({ from, to, t, k }: Loss): void {
     this.lostAt = to;
-    this.forget({ from, to, t, k });
+    this.noteAmnesia({ from, to, t, k });
   }
 
-  /** The same for a clock that was set: what was granted before ends early. */
-  forget({ from, to, t, k }: Loss): void {
+  /** The event alone. Also for a clock that was set: leases granted before it end early. */
+  noteAmnesia({ from, to, t, k }: Loss): void {
     const about = k === undefined ? {} : { k };
-    note(this.stage, { e: 'amnesia', ...about, from: Math.floor(from), to: Math.ceil(to) }, { t });
+    note(
+      this.scenario,
+      { e: 'amnesia', ...about, from: Math.floor(from), to: Math.ceil(to) },
+      { t },
+    );
   }
 
   /**
-   * True while the servers' clock shows a time that it has shown before. What forgets its last
-   * fence then, gives it out again: that is beyond what is promised.
+   * True while the clock of the servers shows a time that it has shown before. A store that loses
+   * its last fence at such a time would grant it again: the guarantees do not cover that.
    */
   get clockIsBehind(): boolean {
-    const now = serverMicros(this.stage);
+    const now = serverMicros(this.scenario);
     this.latest = Math.max(this.latest, now);
     return now < this.latest;
   }
@@ -97,53 +101,53 @@ export class Scene {
 /** One kind of fault. */
 export interface Fault {
   readonly kind: string;
-  /** Does it, and undoes it; returns false if it could not be done. */
-  run(scene: Scene, random: Random): Promise<boolean>;
+  /** Injects the fault and removes it; returns false if it was not possible. */
+  run(context: FaultContext, random: Random): Promise<boolean>;
 }
 
-/** A fault of one process, which is left in peace by the others meanwhile. */
-export function actorFault(
+/** A fault of one process, which has no other fault at the same time. */
+export function participantFault(
   kind: string,
-  fits: (lane: Lane) => boolean,
-  play: (scene: Scene, actor: Actor, random: Random) => Promise<void>,
+  fits: (route: Route) => boolean,
+  inject: (context: FaultContext, participant: Participant, random: Random) => Promise<void>,
 ): Fault {
   return {
     kind,
-    async run(scene, random) {
-      const actor = scene.cast.free(random, fits);
-      if (actor === undefined) return false;
-      actor.busy = true;
-      const { name } = actor;
-      scene.begin(kind, name);
+    async run(context, random) {
+      const participant = context.participants.free(random, fits);
+      if (participant === undefined) return false;
+      participant.busy = true;
+      const { name } = participant;
+      context.begin(kind, name);
       try {
-        await play(scene, actor, random);
+        await inject(context, participant, random);
       } finally {
-        scene.end(kind, name);
-        actor.busy = false;
+        context.end(kind, name);
+        participant.busy = false;
       }
       return true;
     },
   };
 }
 
-/** A fault that is done to the main server and undone after a while. */
+/** A fault of the main server that is removed after a while. */
 export function mainFault(
   kind: string,
   [shortest, longest]: readonly [number, number],
-  start: (stage: Stage, random: Random, ms: number) => unknown,
-  stop: (stage: Stage) => unknown,
+  start: (scenario: Scenario, random: Random, ms: number) => unknown,
+  stop: (scenario: Scenario) => unknown,
 ): Fault {
   return {
     kind,
-    async run(scene, random) {
+    async run(context, random) {
       const ms = between(random, shortest, longest);
-      scene.begin(kind);
+      context.begin(kind);
       try {
-        await start(scene.stage, random, ms);
-        await scene.sleep(ms);
+        await start(context.scenario, random, ms);
+        await context.sleep(ms);
       } finally {
-        await stop(scene.stage);
-        scene.end(kind);
+        await stop(context.scenario);
+        context.end(kind);
       }
       return true;
     },

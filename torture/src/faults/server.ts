@@ -1,10 +1,10 @@
-/** What happens to the server without its forgetting anything. */
+/** Faults of the server that lose no data. */
 import { Redis } from 'ioredis';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, pick } from 'holdfast-trials/support/random';
 import { OPTIONS } from '../settings.js';
-import { serverMicros } from '../stage.js';
-import { type Fault, mainFault, type Scene } from './fault.js';
+import { serverMicros } from '../scenario.js';
+import { type Fault, mainFault, type FaultContext } from './fault.js';
 import { slowly } from './loading.js';
 
 const frozen = mainFault(
@@ -45,92 +45,92 @@ const paused = mainFault(
   () => undefined,
 );
 
-/** A subscriber of all channels, as a monitoring tool is one. */
-const listened: Fault = {
+/** A subscriber of all channels, such as a monitoring tool. */
+const subscribed: Fault = {
   kind: 'foreign subscriber of *',
-  async run(scene, random) {
-    const foreign = new Redis(scene.stage.main.url, { retryStrategy: () => null });
+  async run(context, random) {
+    const foreign = new Redis(context.scenario.main.url, { retryStrategy: () => null });
     foreign.on('error', () => undefined);
     try {
       await foreign.psubscribe('*');
     } catch {
       return false;
     }
-    scene.begin(this.kind);
-    await scene.sleep(between(random, 500, 4000));
+    context.begin(this.kind);
+    await context.sleep(between(random, 500, 4000));
     foreign.disconnect();
-    scene.end(this.kind);
+    context.end(this.kind);
     return true;
   },
 };
 
-/** One command, once. */
+/** A fault that is one command. */
 function command(kind: string, words: readonly string[]): Fault {
   return {
     kind,
-    async run(scene) {
-      await scene.stage.main.command(...words);
-      scene.once(kind);
+    async run(context) {
+      await context.scenario.main.command(...words);
+      context.once(kind);
       return true;
     },
   };
 }
 
-/** It saves every command before it answers: what it comes back with is what it had. */
+/** The server saves every command before it answers, so it restarts with all its data. */
 const restarted: Fault = {
   kind: 'server killed, loads all',
-  async run(scene, random) {
-    const { main } = scene.stage;
+  async run(context, random) {
+    const { main } = context.scenario;
     const args = await slowly(main, between(random, 50, 1500));
-    scene.begin(this.kind);
+    context.begin(this.kind);
     await main.kill();
     await main.restart({ args });
-    scene.end(this.kind);
+    context.end(this.kind);
     return true;
   },
 };
 
-/** How far the servers' clock goes from the machine's; less than `retention`. */
+/** How far the clock of the servers may be ahead of the machine; less than `retention`. */
 const AHEAD_MS = 6000;
 
 const forwards: Fault = {
   kind: 'clock forwards',
-  async run(scene, random) {
-    const { clock } = scene.stage;
+  async run(context, random) {
+    const { clock } = context.scenario;
     if (clock === undefined || clock.offset >= AHEAD_MS - 100) return false;
-    const [from, t] = [serverMicros(scene.stage), monotonic()];
+    const [from, t] = [serverMicros(context.scenario), monotonic()];
     const { offset } = clock;
     clock.step(between(random, offset + 50, AHEAD_MS));
-    scene.once(this.kind, clock.offset - offset);
-    // leases end early by the server's clock, and waiters still tell it by what it was: see
+    context.once(this.kind, clock.offset - offset);
+    // leases end early on the server, and waiters still estimate its clock without the step: see
     // docs/guarantees.md
-    const to = serverMicros(scene.stage) + 2000 * OPTIONS.claimWindow;
-    scene.forget({ from, to, t });
+    const to = serverMicros(context.scenario) + 2000 * OPTIONS.claimWindow;
+    context.noteAmnesia({ from, to, t });
     return true;
   },
 };
 
 const backwards: Fault = {
   kind: 'clock backwards',
-  async run(scene, random) {
-    const { clock } = scene.stage;
-    if (clock === undefined || clock.offset < 100 || scene.clockIsBehind) return false;
+  async run(context, random) {
+    const { clock } = context.scenario;
+    if (clock === undefined || clock.offset < 100 || context.clockIsBehind) return false;
     const { offset } = clock;
-    const lowest = Math.max(0, scene.lostAt / 1000 - Date.now() + 10);
+    const lowest = Math.max(0, context.lostAt / 1000 - Date.now() + 10);
     if (lowest > offset - 50) return false;
     clock.step(between(random, lowest, offset - 50));
-    scene.once(this.kind, clock.offset - offset);
+    context.once(this.kind, clock.offset - offset);
     return true;
   },
 };
 
-/** Those that can be had with what there is. */
-export function serverFaults({ stage }: Scene): Fault[] {
+/** The faults that are possible on this machine. */
+export function serverFaults({ scenario }: FaultContext): Fault[] {
   return [
-    ...[frozen, restarted, full, denied, paused, listened],
+    ...[frozen, restarted, full, denied, paused, subscribed],
     command('SCRIPT FLUSH', ['SCRIPT', 'FLUSH']),
     command('CLIENT KILL', ['CLIENT', 'KILL', 'TYPE', 'normal']),
     command('CLIENT KILL of subscribers', ['CLIENT', 'KILL', 'TYPE', 'pubsub']),
-    ...(stage.clock === undefined ? [] : [forwards, backwards]),
+    ...(scenario.clock === undefined ? [] : [forwards, backwards]),
   ];
 }

@@ -1,6 +1,7 @@
 /**
- * The clients of the processes: ioredis 6 and node-redis 6 as they come, except that they try again
- * soon. By default the pauses between two tries grow to 5 s and 2 s, longer than most faults.
+ * The clients of the processes: ioredis 6 and node-redis 6 with default options, except that they
+ * reconnect sooner. By default the pauses between two attempts grow to 5 s in ioredis and to 2 s in
+ * node-redis, which is longer than most faults.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';

@@ -1,7 +1,6 @@
 /**
- * The library that the processes lock with: what `HOLDFAST_DIST` names (a compiled copy with a
- * mistake planted in it, or an older one), or else this repository's own. The judge's is always
- * the latter.
+ * The library that the processes lock with: the compiled copy that `HOLDFAST_DIST` names (a mutant
+ * or an older version), or else this repository's own. The runner always uses its own.
  */
 import { pathToFileURL } from 'node:url';
 import type * as holdfast from 'holdfast';

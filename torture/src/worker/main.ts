@@ -1,35 +1,35 @@
-/** A process of the torture: locks until it is told to finish, or is killed. */
+/** A client process: locks until the runner tells it to finish, or kills it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, randomFrom } from 'holdfast-trials/support/random';
 import { Resource } from 'holdfast-trials/support/resource';
 import { given, say, told } from 'holdfast-trials/support/workers';
-import { type Given, historyOf } from '../settings.js';
-import { drawAct } from './acts/all.js';
+import { type WorkerSettings, historyOf } from '../settings.js';
+import { drawStep } from './steps/all.js';
 import { connect } from './connect.js';
 import { loadLibrary } from './library.js';
-import { Play } from './play.js';
+import { Workload } from './workload.js';
 
-/** Between two acts of a task: the history of ten minutes has to fit into memory. */
-const THINK_MS = 150;
+/** Longest pause between two steps: the history of ten minutes must fit into memory. */
+const PAUSE_MS = 150;
 const LOOK_EVERY_MS = 10;
-/** Shorter ones cost no waiter its turn. */
+/** A shorter stall costs no waiter its turn. */
 const STALL_MS = 15;
 
-const all = given<Given>();
+const all = given<WorkerSettings>();
 const { Holdfast } = await loadLibrary();
 
-/** What one task does until it is over. */
-async function task(play: Play, index: number): Promise<void> {
+/** One task: repeats random steps until the run is over. */
+async function task(workload: Workload, index: number): Promise<void> {
   const random = randomFrom(all.seed * 1000 + index);
-  while (!play.over) {
-    await sleep(between(random, 1, THINK_MS));
-    await drawAct(random, all.fault !== undefined)(play, random);
+  while (!workload.over) {
+    await sleep(between(random, 1, PAUSE_MS));
+    await drawStep(random, all.fault !== undefined)(workload, random);
   }
 }
 
-/** Puts on record when the event loop stood still, by itself or because the machine was busy. */
+/** Records each stall of the event loop, whether the process or a busy machine caused it. */
 function watchStalls(history: History): void {
   let last = monotonic();
   const look = (): void => {
@@ -46,23 +46,23 @@ const client = await connect(all.client, all.url);
 const resource = new Resource(all.resourceUrl);
 const history = historyOf(all.folder, all.name);
 watchStalls(history);
-const play = new Play(all, (options) => new Holdfast(client, options), history, resource);
+const workload = new Workload(all, (options) => new Holdfast(client, options), history, resource);
 void told('finish').then(() => {
-  play.over = true;
-  play.finish.abort();
+  workload.over = true;
+  workload.finish.abort();
 });
 void told('calm').then(async () => {
-  await play.nextGrant();
+  await workload.nextGrant();
   await say('recovered');
 });
 process.on('message', (message: { type: string; offset?: number }) => {
-  if (message.type === 'wall') play.wallOffset = message.offset ?? 0;
+  if (message.type === 'wall') workload.wallOffset = message.offset ?? 0;
 });
-const tasks = Array.from({ length: all.tasks }, (_, index) => task(play, index));
-void play.force();
-void play.replace();
+const tasks = Array.from({ length: all.tasks }, (_, index) => task(workload, index));
+void workload.force();
+void workload.replace();
 await Promise.all(tasks);
-await play.holdfast.close();
+await workload.holdfast.close();
 await say('finished');
-// connections that a torn network left behind would keep the process alive
+// connections that a partition left behind would keep the process alive
 process.exit(0);

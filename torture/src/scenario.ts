@@ -1,10 +1,10 @@
 /**
- * Where the torture plays: a main server that saves everything at once, a standby that replicates
- * it, and the server of the protected resource, to which nothing is done.
+ * The servers and the network of a run: a main server that saves every command at once, a standby
+ * that replicates it, and the server of the protected resource, which has no faults.
  *
- * Half of the processes run on hosts of their own, with one wire to the lock's servers and one to
- * the resource; the others run here and reach the lock's server through a proxy each. Where the
- * machine allows no hosts, all of them do the latter.
+ * Half of the processes run in network namespaces ("hosts"), each with one wire to the lock servers
+ * and one to the resource. Each of the others reaches the lock server through its own proxy. Where
+ * the machine allows no namespaces, all processes use proxies.
  */
 import { mkdirSync } from 'node:fs';
 import {
@@ -23,47 +23,47 @@ import type { Happening, History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { historyOf } from './settings.js';
 
-/** The way of one process to the lock's server. */
-export interface Lane {
+/** The network path of one process to the lock server. */
+export interface Route {
   readonly url: string;
   readonly resourceUrl: string;
-  /** What stands before the command of the process. */
+  /** Words before the command of the process, which start it in its namespace. */
   readonly prefix: readonly string[];
   readonly wire: Wire | undefined;
   readonly proxy: Proxy | undefined;
 }
 
-export interface Stage {
+export interface Scenario {
   readonly main: Server;
   readonly standby: Server;
   readonly resource: Server;
-  /** Undefined where there is no compiler. */
+  /** Undefined without a C compiler. */
   readonly clock: ClockShim | undefined;
-  readonly lanes: readonly Lane[];
+  readonly routes: readonly Route[];
   readonly folder: string;
   /** The runner's own history. */
   readonly history: History;
   close(): Promise<void>;
 }
 
-/** What the runner is called in the history. */
+/** The name of the runner in the history. */
 const RUNNER = 'runner';
 
-/** Keys that are there besides, so that loading takes its time. */
+/** Extra keys, which make loading slower. */
 const FILLERS = 4000;
 
-/** Main and standby forget nothing in order, and take over from each other. */
+/** Main and standby replicate without delay, so that a fail-over in order loses no write. */
 const COMMON = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
 const SAVED = ['--appendonly', 'yes', '--appendfsync', 'always'];
-/** Small, so that a restart has little to read. */
+/** The log is rewritten when it is small, so that a restart reads little. */
 const REWRITE = ['--auto-aof-rewrite-min-size', '4mb'];
 
-export async function makeStage(
+export async function startScenario(
   name: ServerName,
   processes: number,
   folder: string,
   useHosts: boolean,
-): Promise<Stage> {
+): Promise<Scenario> {
   mkdirSync(folder, { recursive: true });
   const clock = await makeClockShim();
   const env = clock?.env ?? {};
@@ -90,36 +90,36 @@ export async function makeStage(
     });
     open.push(resource);
     await fill(main);
-    const lanes: Lane[] = hosts.map((host) => ({
+    const routes: Route[] = hosts.map((host) => ({
       url: `redis://${address(host, 0)}:${main.port}`,
       resourceUrl: `redis://${address(host, 1)}:${resource.port}`,
       prefix: host.prefix,
       wire: host.wires[0],
       proxy: undefined,
     }));
-    while (lanes.length < processes) {
+    while (routes.length < processes) {
       const proxy = await startProxy(main);
       open.push(proxy);
       const { url } = proxy;
-      lanes.push({ url, resourceUrl: resource.url, prefix: [], wire: undefined, proxy });
+      routes.push({ url, resourceUrl: resource.url, prefix: [], wire: undefined, proxy });
     }
     const history = historyOf(folder, RUNNER);
-    return { main, standby, resource, clock, lanes, folder, history, close: () => closeAll(open) };
+    return { main, standby, resource, clock, routes, folder, history, close: () => closeAll(open) };
   } catch (error) {
     await closeAll(open);
     throw error;
   }
 }
 
-/** Gives the server something to load when it comes back. */
+/** Writes the extra keys that the server loads after a restart. */
 export async function fill(server: Server): Promise<void> {
   const script = `for i = 1, ${FILLERS} do redis.call('SET', 'filler:' .. i, i) end`;
   await server.command('EVAL', script, 0);
 }
 
-/** Puts on record what the runner did, or knows of another process. */
+/** Records an event of the runner, or of process `p`. */
 export function note(
-  { history }: Stage,
+  { history }: Scenario,
   happening: Happening,
   { p = RUNNER, t = monotonic() }: { readonly p?: string; readonly t?: number } = {},
 ): void {
@@ -130,7 +130,7 @@ async function closeAll(open: readonly AsyncDisposable[]): Promise<void> {
   await Promise.all(open.map((one) => one[Symbol.asyncDispose]()));
 }
 
-/** Microseconds of the servers' wall clock, as fences count them. */
-export function serverMicros({ clock }: Stage): number {
+/** The wall clock of the servers in microseconds, the unit of fences. */
+export function serverMicros({ clock }: Scenario): number {
   return (Date.now() + (clock?.offset ?? 0)) * 1000;
 }

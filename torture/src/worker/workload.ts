@@ -1,16 +1,23 @@
 /**
- * What the tasks of one process share: the instance they lock with, the history, the resource, and
- * the clock that the instance is given.
+ * The state that all tasks of one process share: the `Holdfast` instance, the history, the
+ * resource, and the clock of the instance.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Clock, type Holdfast, type HoldfastOptions, isHoldfastError } from 'holdfast';
 import { between, pick, type Random, randomFrom } from 'holdfast-trials/support/random';
 import type { Resource } from 'holdfast-trials/support/resource';
 import type { Happening, History } from 'holdfast-checker';
-import { FORCED, type Given, HAND_OFFS, OPTIONS, PERMITS, TTLS } from '../settings.js';
+import {
+  FORCED,
+  type WorkerSettings,
+  LOCAL_HAND_OFFS,
+  OPTIONS,
+  PERMITS,
+  TTLS,
+} from '../settings.js';
 
-/** How a key is locked this time. */
-export interface DrawnTerms {
+/** The lock options of one call. */
+export interface LockOptions {
   readonly ttl: number;
   readonly renew: boolean;
   readonly fair: boolean;
@@ -23,18 +30,18 @@ export interface Limits {
   readonly signal?: AbortSignal;
 }
 
-/** A forced release without an answer is not carried out later than this. */
+/** A forced release without a reply is not executed later than this. */
 const LATE_FORCE_MS = 15_000;
 
-export class Play {
+export class Workload {
   over = false;
-  readonly given: Given;
+  readonly given: WorkerSettings;
   readonly resource: Resource;
-  /** Aborts when no new work begins: it ends waits that have no limit. */
+  /** Aborts at the end of the run: it ends waits without a limit. */
   readonly finish: AbortController = new AbortController();
-  /** How many permits this process believes there are. */
+  /** The capacity of the semaphore, as this process knows it. */
   permits: number = PERMITS[0];
-  /** By how many ms the wall clock of this process is ahead. */
+  /** Offset of the wall clock of this process, in ms. */
   wallOffset = 0;
   holdfast: Holdfast;
   readonly #history: History;
@@ -43,7 +50,7 @@ export class Play {
   #onGrant: (() => void)[] = [];
 
   constructor(
-    given: Given,
+    given: WorkerSettings,
     make: (options: HoldfastOptions) => Holdfast,
     history: History,
     resource: Resource,
@@ -59,30 +66,30 @@ export class Play {
     this.#history.add(this.given.name, happening, t);
   }
 
-  /** A name for an attempt or a call. */
+  /** A new name for an attempt or a call. */
   name(): string {
     this.#count += 1;
     return `${this.given.name}/${this.#count}`;
   }
 
-  /** Resolves when something is granted. */
+  /** Resolves at the next grant to this process. */
   nextGrant(): Promise<void> {
     return new Promise((resolve) => this.#onGrant.push(resolve));
   }
 
   granted(): void {
-    for (const tell of this.#onGrant.splice(0)) tell();
+    for (const resolve of this.#onGrant.splice(0)) resolve();
   }
 
-  /** Terms differ from call to call, also within one process and on one key. */
-  terms(random: Random, fair: boolean = random() < 0.5): DrawnTerms {
+  /** Draws lock options. They differ from call to call, also on one key. */
+  drawLockOptions(random: Random, fair: boolean = random() < 0.5): LockOptions {
     const renew = this.given.fault !== 'no-renewal' && random() > 0.1;
     const ttl = pick(random, TTLS);
     if (!renew || random() > 0.05) return { ttl, renew, fair };
     return { ttl, renew, fair, maxHold: between(random, ttl, 2 * ttl) };
   }
 
-  /** Some wait for as long as it takes, some give up: by a limit, or by a signal. */
+  /** Some acquisitions wait without limit; others end by a limit or by a signal. */
   limits(random: Random): Limits {
     const way = random();
     if (way < 0.25) return { wait: between(random, 1, 500) };
@@ -90,7 +97,7 @@ export class Play {
     return {};
   }
 
-  /** Now and then an instance is closed, with whatever it holds and waits for, and followed. */
+  /** Replaces the instance every few seconds. The old one is closed with its leases and waits. */
   async replace(): Promise<void> {
     const random = randomFrom(this.given.seed);
     while (!this.over) {
@@ -101,7 +108,7 @@ export class Play {
     }
   }
 
-  /** Ends leases of one key by force, until it is over. */
+  /** Force-releases one key again and again until the run is over. */
   async force(): Promise<void> {
     const random = randomFrom(this.given.seed * 1000 + 999);
     while (!this.over) {
@@ -117,10 +124,14 @@ export class Play {
   }
 
   #newInstance(random: Random): Holdfast {
-    return this.#make({ ...OPTIONS, localHandOffs: pick(random, HAND_OFFS), clock: this.#clock() });
+    return this.#make({
+      ...OPTIONS,
+      localHandOffs: pick(random, LOCAL_HAND_OFFS),
+      clock: this.#clock(),
+    });
   }
 
-  /** The machine's clock, but for a wall clock that can be stepped. */
+  /** The clock of the machine, except that the wall clock has an offset. */
   #clock(): Clock {
     return {
       now: () => performance.now(),

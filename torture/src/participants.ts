@@ -1,0 +1,119 @@
+/** The client processes of a run. A killed process is replaced by a new one. */
+import { spawnWorker, type Worker } from 'holdfast-testkit';
+import type { Random } from 'holdfast-trials/support/random';
+import { CLIENTS, type ClientName, type WorkerSettings } from './settings.js';
+import { type Route, note, type Scenario } from './scenario.js';
+
+/** One client process and the processes that replace it after a kill. */
+export class Participant {
+  readonly index: number;
+  readonly route: Route;
+  readonly client: ClientName;
+  /** A fault is active on it. */
+  busy = false;
+  worker!: Worker;
+  name = '';
+  #generation = 0;
+
+  constructor(index: number, route: Route) {
+    this.index = index;
+    this.route = route;
+    this.client = CLIENTS[index % 2] as ClientName;
+  }
+
+  async start(participants: Participants): Promise<void> {
+    this.name = `p${this.index}${this.#generation === 0 ? '' : `.${this.#generation}`}`;
+    this.#generation += 1;
+    const { seed, tasks, fault, scenario } = participants;
+    const { url, resourceUrl, prefix } = this.route;
+    const given: WorkerSettings = {
+      ...{ name: this.name, url, resourceUrl, client: this.client },
+      ...{ seed: seed * 100_000 + this.index * 1000 + this.#generation, tasks },
+      ...{ folder: scenario.folder, fault },
+    };
+    const file = new URL('../dist/worker/main.js', import.meta.url);
+    this.worker = spawnWorker(file, { args: [JSON.stringify(given)], prefix });
+    participants.names.set(this.name, this);
+    await this.worker.next('ready', { within: 60_000 });
+  }
+}
+
+interface ParticipantsOptions {
+  readonly seed: number;
+  readonly tasks: number;
+  readonly fault: string | undefined;
+  /** Longest time in ms to recover after the last fault; the same limit holds for finishing. */
+  readonly patience: number;
+}
+
+/** All participants of a run. */
+export class Participants {
+  readonly all: readonly Participant[];
+  /** By process name; names of killed processes stay. */
+  readonly names: Map<string, Participant> = new Map();
+  /** Processes that did not recover or finish, or ended although the run did not kill them. */
+  readonly problems: string[] = [];
+  readonly scenario: Scenario;
+  readonly seed: number;
+  readonly tasks: number;
+  readonly fault: string | undefined;
+  readonly #patience: number;
+
+  constructor(scenario: Scenario, options: ParticipantsOptions) {
+    this.scenario = scenario;
+    this.seed = options.seed;
+    this.tasks = options.tasks;
+    this.fault = options.fault;
+    this.#patience = options.patience;
+    this.all = scenario.routes.map((route, index) => new Participant(index, route));
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.all.map((participant) => participant.start(this)));
+  }
+
+  /** A random participant that has no active fault and a route for which `fits` is true. */
+  free(random: Random, fits: (route: Route) => boolean): Participant | undefined {
+    const free = this.all.filter(({ busy, route }) => !busy && fits(route));
+    return free[Math.floor(random() * free.length)];
+  }
+
+  async kill(participant: Participant): Promise<void> {
+    participant.worker.kill();
+    await participant.worker.exited;
+    note(this.scenario, { e: 'crash' }, { p: participant.name });
+  }
+
+  /** Waits until every process was granted a lease after the last fault. */
+  async recover(): Promise<void> {
+    const recovered = async ({ worker, name }: Participant): Promise<void> => {
+      try {
+        await worker.send({ type: 'calm' });
+        await worker.next('recovered', { within: this.#patience });
+      } catch (error) {
+        this.problems.push(`${name} got no lease after the faults: ${String(error)}`);
+      }
+    };
+    await Promise.all(this.all.map(recovered));
+  }
+
+  /** Tells every process to finish, and waits until it exits. */
+  async finish(): Promise<void> {
+    const end = async ({ worker, name }: Participant): Promise<void> => {
+      try {
+        await worker.send({ type: 'finish' });
+        await worker.next('finished', { within: this.#patience });
+        const { code } = await worker.exited;
+        if (code !== 0) this.problems.push(`${name} exited with code ${code}`);
+      } catch (error) {
+        this.problems.push(`${name} did not finish: ${String(error)}`);
+      }
+    };
+    await Promise.all(this.all.map(end));
+  }
+
+  async close(): Promise<void> {
+    const started = this.all.filter(({ worker }) => worker !== undefined);
+    await Promise.all(started.map(({ worker }) => worker[Symbol.asyncDispose]()));
+  }
+}
