@@ -54,6 +54,12 @@ export class Engine {
     return this.#resources.get(key);
   }
 
+  /** Loses a resource and a gate, as a server may that evicts or deletes keys. */
+  forget(key: string): void {
+    this.#resources.delete(key);
+    this.gates.forget(key);
+  }
+
   /**
    * Forgets what has been idle for its retention. Changes no reply: `apply` never sees a forgotten
    * resource.

@@ -132,6 +132,13 @@ export class Gate {
     this.channels.set(channel, token);
   }
 
+  /** Loses the arrivals of the generation before. */
+  forgetPast(): void {
+    if (this.past.size === 0) return;
+    this.past = new Map();
+    this.pastGeneration = 0;
+  }
+
   #next(outside: Outside, count: number): void {
     const ended = this.generation;
     this.past = this.arrivals;

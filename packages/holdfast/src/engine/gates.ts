@@ -19,6 +19,10 @@ export class Gates {
     return this.#gates.get(key);
   }
 
+  forget(key: string): void {
+    this.#gates.delete(key);
+  }
+
   /** Forgets what was not used for its retention. */
   sweep(now: Micros): void {
     for (const [key, gate] of this.#gates) if (gate.forgetAt <= now) this.#gates.delete(key);

@@ -6,7 +6,7 @@ import { literally, type Step } from './traffic.js';
 const key = 'k2';
 const retention = 86_400_000;
 /** More than any limit of one command. */
-const MANY = 1300;
+export const MANY = 1300;
 
 export function asking(id: string, more: Partial<Acquire> = {}): Acquire {
   return {

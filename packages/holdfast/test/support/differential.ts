@@ -15,7 +15,8 @@ import type { Command, Op, Push, Reply } from '../../src/engine/types.js';
 import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
 import { DUMP, type Dump, dumpOf } from './dump.js';
-import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
+import { type Loss, type LossyStep, PARTS } from './loss.js';
+import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS } from './traffic.js';
 
 export const FOLDER: string = fileURLToPath(
   new URL('../../src/store/redis/scripts/', import.meta.url),
@@ -58,7 +59,7 @@ export async function loadScripts(
 
 /** What the engine did with a sequence. */
 interface Expected {
-  readonly sent: { command: Command; now: number; reply: Reply }[];
+  readonly sent: { command: Command; now: number; reply: Reply; lost: readonly Loss[] }[];
   readonly pushes: [string, Push][];
   readonly states: readonly (Dump | null)[];
 }
@@ -94,13 +95,18 @@ export class Differential {
   }
 
   /** Runs one sequence on both sides. Throws at the first difference. */
-  async run(steps: readonly Step[]): Promise<void> {
+  async run(steps: readonly LossyStep[]): Promise<void> {
     const prefix = `d${process.pid}-${sequences++}:`;
     const expected = this.#expect(steps);
     this.operations += expected.sent.length;
     this.#heard.length = 0;
     const pipeline = this.#redis.pipeline();
-    for (const { command, now } of expected.sent) {
+    const places: number[] = [];
+    for (const { command, now, lost } of expected.sent) {
+      for (const { key, part } of lost) {
+        pipeline.del(keysOf(prefix, key)[PARTS.indexOf(part)] as string);
+      }
+      places.push(pipeline.length);
       const { sha } = this.#scripts[command.op] as { sha: string };
       pipeline.evalsha(sha, 4, ...keysOf(prefix, command.key), `${now}`, ...encode(command));
     }
@@ -110,27 +116,27 @@ export class Differential {
     const answers = (await pipeline.exec()) as [Error | null, unknown][];
     await allHeard;
     for (const [index, { command, reply }] of expected.sent.entries()) {
-      const [error, raw] = answers[index] as [Error | null, unknown];
+      const [error, raw] = answers[places[index] as number] as [Error | null, unknown];
       const what = `reply to step ${index} ${JSON.stringify(command)}`;
       if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
       same(what, answerTo(command, raw), reply);
     }
     same('pushes', this.#heard, expected.pushes);
     for (const [index, key] of KEYS.entries()) {
-      const [error, raw] = answers[expected.sent.length + index] as [Error | null, string];
+      const [error, raw] = answers.at(index - KEYS.length - 1) as [Error | null, string];
       if (error !== null) throw error;
       same(`state of ${key}`, JSON.parse(raw), expected.states[index]);
     }
   }
 
-  #expect(steps: readonly Step[]): Expected {
+  #expect(steps: readonly LossyStep[]): Expected {
     const engine = new Engine((channel) => (LIVE_CHANNELS.includes(channel) ? 1 : 0));
     const pushes: [string, Push][] = [];
     const tickets = new Map<string, number>();
     const sent: Expected['sent'] = [];
     // far in the future, so that the server's real expiry of keys never comes in between
     let now = (Date.now() + 86_400_000) * 1000;
-    const apply = (command: Command): void => {
+    const apply = (command: Command, lost: readonly Loss[] = []): void => {
       const { key } = command;
       const before = engine.resource(key)?.fence ?? 0;
       this.#countState(command, engine.resource(key), now);
@@ -145,15 +151,22 @@ export class Differential {
         tickets.set(`${key} ${command.id}`, reply.ticket);
       }
       this.#countReply(command, reply, before);
-      sent.push({ command, now, reply });
+      sent.push({ command, now, reply, lost });
     };
     for (const step of steps) {
       const resource = (): ReturnType<Engine['resource']> => engine.resource(step.command.key);
       const elapsed = elapsedOf(step, resource(), now);
       if (elapsed < 0) this.#count('clock stepped back');
       now += elapsed;
-      apply(commandOf(step, resource(), tickets));
+      for (const { key, part } of step.lost ?? []) {
+        this.#countLoss(part, engine.resource(key));
+        if (part === 'record') engine.forget(key);
+      }
+      apply(commandOf(step, resource(), tickets), step.lost);
     }
+    // a command makes anew what was lost
+    const retention = 86_400_000;
+    for (const key of KEYS) apply({ op: 'poll', key, ids: [], patience: 1e6, retention });
     for (const key of KEYS) apply({ op: 'inspect', key, limit: 1000 });
     return { sent, pushes, states: KEYS.map((key) => dumpOf(engine.resource(key))) };
   }
@@ -174,6 +187,14 @@ export class Differential {
     for (const waiter of resource.waiters.values()) {
       if (waiter.weight > resource.capacity) this.#count('hopeless in the queue');
     }
+  }
+
+  #countLoss(part: Loss['part'], resource: Resource | undefined): void {
+    if (resource === undefined) return;
+    const { queue, expiries } = resource;
+    if (part === 'record') this.#count('lost record');
+    if (part === 'queue' && queue.size > 0) this.#count('lost queue');
+    if (part === 'expiries' && expiries.size > 1) this.#count('lost expiries');
   }
 
   #countReply(command: Command, reply: Reply, fenceBefore: number): void {

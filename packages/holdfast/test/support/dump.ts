@@ -31,10 +31,10 @@ for index = 1, #all, 2 do
   end
   record[field] = value
 end
-local sole = table.remove(record.s, 7)
+local sole = table.remove(record.s, 9)
 if sole then
   local rest = {}
-  while record.s[7] do rest[#rest + 1] = table.remove(record.s, 7) end
+  while record.s[9] do rest[#rest + 1] = table.remove(record.s, 9) end
   record['h:' .. sole] = rest
 end
 local function list(key)
@@ -45,6 +45,9 @@ end
 local ends = {}
 for index = 1, 3 do ends[index] = redis.call('PEXPIRETIME', KEYS[index]) end
 local queue, expiries = list(KEYS[2]), list(KEYS[3])
+-- what is left of an order that the record knows nothing of
+if record.s[8] == '0' then queue, ends[2] = '', -2 end
+if sole or record.s[7] == '0' then expiries, ends[3] = '', -2 end
 if sole and expiries == '' then
   expiries, ends[3] = sole .. ' ' .. record['h:' .. sole][1], ends[1]
 end
@@ -53,7 +56,7 @@ return cjson.encode({ record = record, queue = queue, expiries = expiries, ends 
 
 export function dumpOf(resource: Resource | undefined): Dump | null {
   if (resource === undefined) return null;
-  const { queue, expiries, lastTicket } = resource;
+  const { queue, expiries } = resource;
   const record: Record<string, string[]> = { s: summaryOf(resource) };
   for (const holder of resource.holders.values()) {
     record[`h:${holder.id}`] = holderOf(holder);
@@ -67,7 +70,7 @@ export function dumpOf(resource: Resource | undefined): Dump | null {
   parkedOf(resource, record);
   const ordered = listOf(expiries);
   const end = Math.floor(resource.forgetAt / 1000);
-  const queueEnd = queue.size > 0 && lastTicket > 0 ? end : -2;
+  const queueEnd = queue.size > 0 ? end : -2;
   return {
     record,
     queue: listOf(queue),
@@ -78,7 +81,9 @@ export function dumpOf(resource: Resource | undefined): Dump | null {
 
 function summaryOf(resource: Resource): string[] {
   const { capacity, fence, lastTicket, used, latest, fairWaiting } = resource;
-  return texts(capacity, fence, lastTicket, used, latest, fairWaiting);
+  const { holders, waiters } = resource;
+  const known = [holders.size, waiters.size];
+  return texts(capacity, fence, lastTicket, used, latest, fairWaiting, ...known);
 }
 
 function holderOf(holder: Holder): string[] {

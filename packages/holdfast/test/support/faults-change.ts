@@ -62,11 +62,6 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   fault('capacity: anybody changes it', [capacity, 'capacity == from or', 'true or']),
   fault('capacity: only what is free changes', [capacity, 'capacity == from or', '']),
   fault('capacity: the sole lease is lost', [holders, 'sole, many = nil, true\n', 'many = true\n']),
-  fault('capacity: the sole lease has no order', [
-    holders,
-    "guard()\n    redis.call('ZADD', expiries, h.expires, h.id)\n  end\n  capacity",
-    'end\n  capacity',
-  ]),
   fault('capacity: fences stay reserved for passes', [holders, 'h.passes = 0\n', '']),
   fault('capacity: many leases at a capacity of 1 are one', [
     record,

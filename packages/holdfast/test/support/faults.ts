@@ -31,14 +31,14 @@ const holders = 'lib/holders.lua';
 const holds = 'lib/holds.lua';
 const serve = 'lib/serve.lua';
 
-const free = 'return used + weight <= capacity and queue_length() == 0';
+const free = 'return used + weight <= capacity and waiting == 0';
 const listed = 'if read_hold(w.id) ~= h.id then';
 
 export const FAULTS: readonly Fault[] = [
   fault('acquire: a newcomer overtakes the queue', [
     acquire,
     free,
-    free.replace(' and queue_length() == 0', ''),
+    free.replace(' and waiting == 0', ''),
   ]),
   fault('acquire: one permit too many', [acquire, free, free.replace('<= ', '< 1 + 1 + ')]),
   fault('acquire: a queue one longer than allowed', [acquire, '>= max_queue', '> max_queue']),
@@ -115,8 +115,8 @@ export const FAULTS: readonly Fault[] = [
   fault('inspect: the expired are counted', [inspect, 'weight = weight - h.weight', '']),
   fault('inspect: only those shown count', [
     inspect,
-    'queue_length(), holders',
-    '#waiters, holders',
+    'count, waiting, holders',
+    'count, #waiters, holders',
   ]),
   fault('inspect: nobody is parked', [inspect, 'parked_count(), parked', '0, parked']),
   fault('poll: a parked one is a stranger', [poll, "read_parked(id) and 'parked' or", "''  and"]),
@@ -254,7 +254,7 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('holders: no fences for passes', [holders, 'fence = own + passes', 'fence = own']),
   fault('holders: passes past the fair', [holders, ' or fair_waiting > 0', '']),
-  fault('holders: what ends is still used', [holders, 'used = used - h.weight', '']),
+  fault('holders: what ends is still used', [holders, 'used - h.weight,', 'used,']),
   fault('holders: extending shortens', [holders, 'math.max(h.expires, expires)', 'expires']),
   fault('holders: an owner stays one', [
     holders,
@@ -277,7 +277,7 @@ export const FAULTS: readonly Fault[] = [
     '',
   ]),
   fault('serve: a pushed lease is whole', [serve, 'or math.min(w.ttl, w.claim)', 'or w.ttl']),
-  fault('serve: the fair wait for ever', [serve, 'fair_waiting = fair_waiting - w.fair', '']),
+  fault('serve: the fair wait for ever', [serve, 'fair_waiting - w.fair,', 'fair_waiting,']),
   fault('serve: the asker is not spared', [serve, 'if w.id == self then return true end', '']),
 ];
 

@@ -11,7 +11,8 @@ import type { GateCommand, GatePush, GateReply } from '../../src/engine/types.js
 import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
 import { gateKeysOf } from '../../src/store/redis/keys.js';
 import { FOLDER, type Scripts } from './differential.js';
-import { GATE_KEYS, gateCommandOf, type GateStep, LIVE_CHANNELS } from './gate-traffic.js';
+import { GATE_PARTS, type GateLoss, lose, type LossyGateStep } from './gate-loss.js';
+import { GATE_KEYS, gateCommandOf, LIVE_CHANNELS } from './gate-traffic.js';
 
 const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[5])\n';
 const OPS = ['arrive', 'watch', 'turn'] as const;
@@ -62,7 +63,8 @@ function dumpOf(gate: Gate | undefined): object | null {
   const expiries = gate.expiries.first(gate.expiries.size);
   const end = Math.floor(gate.forgetAt / 1000);
   const endOf = (size: number): number => (size === 0 ? -2 : end);
-  const head = [kind, count, generation, since, left, endsAt, retention, pastGeneration];
+  const sizes = [gate.arrivals.size, gate.past.size];
+  const head = [kind, count, generation, since, left, endsAt, retention, pastGeneration, ...sizes];
   return {
     summary: [...head, ...broken].join(' '),
     channels: [...gate.channels]
@@ -98,9 +100,15 @@ interface Sent {
   readonly command: GateCommand;
   readonly now: number;
   readonly reply: GateReply;
+  readonly lost: readonly GateLoss[];
 }
 
 let sequences = 0;
+
+function look(key: string): GateCommand {
+  const about = { key, kind: 'latch', count: 0, generation: 0, ids: [], ttl: 1000 } as const;
+  return { op: 'watch', ...about, channel: '', token: '', retention: 1000 };
+}
 
 export class GateDifferential {
   operations = 0;
@@ -126,13 +134,18 @@ export class GateDifferential {
   }
 
   /** Runs one sequence on both sides. Throws at the first difference. */
-  async run(steps: readonly GateStep[]): Promise<void> {
+  async run(steps: readonly LossyGateStep[]): Promise<void> {
     const prefix = `g${process.pid}-${sequences++}:`;
     const engine = new Engine(() => 1);
     const { sent, pushes } = this.#expect(engine, steps);
     this.#heard.length = 0;
     const pipeline = this.#redis.pipeline();
-    for (const { command, now } of sent) {
+    const places: number[] = [];
+    for (const { command, now, lost } of sent) {
+      for (const { key, part } of lost) {
+        pipeline.del(gateKeysOf(prefix, key)[GATE_PARTS.indexOf(part)] as string);
+      }
+      places.push(pipeline.length);
       const { sha } = this.#scripts[command.op] as { sha: string };
       pipeline.evalsha(sha, 5, ...gateKeysOf(prefix, command.key), `${now}`, ...encode(command));
     }
@@ -146,36 +159,42 @@ export class GateDifferential {
     const answers = (await pipeline.exec()) as [Error | null, unknown][];
     await heard;
     for (const [index, { command, reply }] of sent.entries()) {
-      const [error, raw] = answers[index] as [Error | null, unknown];
+      const [error, raw] = answers[places[index] as number] as [Error | null, unknown];
       const what = `reply to step ${index} ${JSON.stringify(command)}`;
       if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
       same(what, answerTo(command, raw), reply);
     }
     same('pushes', this.#heard, pushes);
     for (const [index, key] of GATE_KEYS.entries()) {
-      const [error, raw] = answers[sent.length + index] as [Error | null, string];
+      const [error, raw] = answers.at(index - GATE_KEYS.length - 1) as [Error | null, string];
       if (error !== null) throw error;
       same(`state of ${key}`, JSON.parse(raw), dumpOf(engine.gates.get(key)));
     }
   }
 
-  #expect(engine: Engine, steps: readonly GateStep[]): { sent: Sent[]; pushes: unknown[] } {
+  #expect(engine: Engine, steps: readonly LossyGateStep[]): { sent: Sent[]; pushes: unknown[] } {
     const sent: Sent[] = [];
     const pushes: [string, GatePush][] = [];
     // far in the future, so that the server's real expiry of keys never comes in between
     let now = (Date.now() + 86_400_000) * 1000;
-    for (const step of steps) {
-      const gate = engine.gates.get(step.command.key);
-      now += step.elapsed === 'to what is due' ? (gate?.next(now) ?? 0) : step.elapsed;
-      const command = gateCommandOf(step, gate);
+    const apply = (command: GateCommand, lost: readonly GateLoss[]): void => {
       const outcome = engine.apply(command, now);
       for (const { channel, push } of outcome.pushes) {
         if (push.kind === 'gate') this.#count(`push ${push.fate} ${push.reason}`);
         if (LIVE_CHANNELS.includes(channel)) pushes.push([channel, push as GatePush]);
       }
       this.#countReply(command, outcome.reply);
-      sent.push({ command, now, reply: outcome.reply });
+      sent.push({ command, now, reply: outcome.reply, lost });
+    };
+    for (const step of steps) {
+      const lost = step.lost ?? [];
+      for (const one of lost) if (lose(engine, one)) this.#count(`lost ${one.part}`);
+      const gate = engine.gates.get(step.command.key);
+      now += step.elapsed === 'to what is due' ? (gate?.next(now) ?? 0) : step.elapsed;
+      apply(gateCommandOf(step, gate), lost);
     }
+    // a command acts on what was lost
+    for (const key of GATE_KEYS) apply(look(key), []);
     this.operations += sent.length;
     return { sent, pushes };
   }

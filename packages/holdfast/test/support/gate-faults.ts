@@ -67,7 +67,7 @@ export const GATE_FAULTS: readonly Fault[] = [
   fault('generations are a count', gate, 'math.max(ended + 1, now)', 'ended + 1'),
   fault('arrivals go on into the next', gate, "redis.call('RENAME', arrivals, past)", ''),
   fault('expiries go on into the next', gate, "redis.call('DEL', expiries)", ''),
-  fault('the one before the last is remembered', gate, "redis.call('DEL', past)", ''),
+  fault('the one before the last is remembered', gate, "else\n    redis.call('DEL', past)", 'else'),
   fault('a token is cut off', arrive, 'listen(channel, token)', "listen(channel, '')"),
   fault('< for <= at the expiry', gate, 'first and first <= now', 'first and first < now'),
   fault('< for <= at the end of a latch', gate, 'g.ends > now then', 'g.ends >= now then'),

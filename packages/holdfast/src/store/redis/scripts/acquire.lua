@@ -47,16 +47,16 @@ local token = ARGV[16]
 -- The ordinary case first, with nothing that it does not need: a mutex that nobody holds or waits
 -- for. The long way does the same, at twice the price. A number is cheaper to read than a list.
 if wanted_capacity == '1' and owner == '' then
-  local c, last, last_ticket, used = 1, 0, 0, 0
-  if seen then c, last, last_ticket, used = cmsgpack.unpack(seen) end
+  local c, last, last_ticket, used, waiting, _ = 1, 0, 0, 0, 0
+  if seen then c, last, last_ticket, used, _, _, _, waiting = cmsgpack.unpack(seen) end
   local may_agree = c == 1 or ticket == '0'
-  if used == 0 and may_agree and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+  if used == 0 and may_agree and waiting == 0 then
     local own, expires = math.max(last + 1, now), now + ttl * 1000
     if fair == '1' then passes = 0 end
     local at = math.floor((expires + retention * 1000) / 1000)
     if seen then redis.call('PEXPIREAT', resource, at) end
     redis.call('HSET', resource, 's', cmsgpack.pack(
-      1, own + passes, last_ticket, 1, expires, 0,
+      1, own + passes, last_ticket, 1, expires, 0, 1, 0,
       id, expires, 1, own, passes, ttl, now, '', '', channel, meta))
     if not seen then redis.call('PEXPIREAT', resource, at) end
     if own == now then return now end
@@ -77,7 +77,7 @@ local function newcomer()
 end
 
 local function free()
-  return used + weight <= capacity and queue_length() == 0
+  return used + weight <= capacity and waiting == 0
 end
 
 local function enter()
@@ -94,9 +94,9 @@ local function enter()
     if own then return own end
     if free() then return granted(grant(newcomer(), ttl)) end
     return { 'refused', now, next_expiry() }
-  elseif ticket == 0 and queue_length() >= max_queue then
+  elseif ticket == 0 and waiting >= max_queue then
     serve('')
-    return { 'full', now, queue_length() }
+    return { 'full', now, waiting }
   else
     enqueue(newcomer())
   end
@@ -116,7 +116,7 @@ local held = lease_of(id)
 local reply
 if held then reply = granted(held) else reply = rejoin(newcomer()) end
 local function idle()
-  return used == 0 and queue_length() == 0 and parked_count() == 0
+  return used == 0 and waiting == 0 and parked_count() == 0
 end
 -- Who waits already is served in turn, whatever was agreed when it came.
 local function agreed()

@@ -33,6 +33,7 @@ local by = tonumber(ARGV[10])
 
 local function arrive()
   g.left = math.max(0, g.left - by)
+  g.arrived = g.arrived + 1
   redis.call('HSET', arrivals, id, g.left)
   if g.kind == 'latch' then
     g.ends = g.left == 0 and now or now + ttl * 1000

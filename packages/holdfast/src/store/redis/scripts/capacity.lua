@@ -20,7 +20,7 @@ local id = ''
 if not known then return { 'absent', now, 0 } end
 drop_expired()
 settle()
-local idle = used == 0 and queue_length() == 0
+local idle = used == 0 and waiting == 0
 local agreed = capacity == from or capacity == wanted
 -- a signal finds who is parked at a capacity of 1 only
 if (agreed or idle) and parked_count() == 0 then set_capacity(wanted) end

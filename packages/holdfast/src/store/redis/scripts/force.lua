@@ -21,7 +21,7 @@ local function doomed()
     return h and { h.id } or {}
   end
   if not many then return sole and { sole.id } or {} end
-  return redis.call('ZRANGE', expiries, 0, FORCE_LIMIT - 1)
+  return leases > 0 and redis.call('ZRANGE', expiries, 0, FORCE_LIMIT - 1) or {}
 end
 
 if not known then return { 'forced', now, 0 } end

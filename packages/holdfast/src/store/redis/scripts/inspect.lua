@@ -31,19 +31,32 @@ end
 
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
+-- The orders as they are; or, if the server has lost one of them, as the next command makes them.
+local queued, held = nil, nil
+if not agree() then queued, held = survey() end
+
 -- However many hold, no more of them are read than are shown, and no more of the expired than one
 -- command removes: those beyond still count.
-local ids, over, count, weight = {}, {}, 0, used
+local ids, over, count = {}, {}, 0
 if not many then
   local live = sole and sole.expires > now
   ids, over, count = { live and sole.id }, { not live and sole and sole.id }, live and 1 or 0
-else
+elseif held then
+  for _, one in ipairs(held) do
+    local list, most = over, EXPIRE_LIMIT
+    if one.place > now then
+      list, most, count = ids, limit, count + 1
+    end
+    if #list < most then list[#list + 1] = one.id end
+  end
+elseif leases > 0 then
   local at = string.format('%.0f', now)
   local from = '(' .. at
   ids = redis.call('ZRANGE', expiries, from, '+inf', 'BYSCORE', 'LIMIT', 0, limit)
   over = redis.call('ZRANGE', expiries, '-inf', at, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
   count = redis.call('ZCOUNT', expiries, from, '+inf')
 end
+local weight = used
 for _, id in ipairs(over) do
   local h = id and read_holder(id)
   if h then weight = weight - h.weight end
@@ -58,8 +71,13 @@ for _, id in ipairs(ids) do
     }
   end
 end
-local waiters = {}
-for _, id in ipairs(redis.call('ZRANGE', queue, 0, limit - 1)) do
+local waiters, in_turn = {}, {}
+if queued then
+  for index = 1, math.min(limit, #queued) do in_turn[index] = queued[index].id end
+elseif waiting > 0 then
+  in_turn = redis.call('ZRANGE', queue, 0, limit - 1)
+end
+for _, id in ipairs(in_turn) do
   local w = read_waiter(id)
   if w then waiters[#waiters + 1] = { id, w.owner, w.weight, w.ticket, w.fair, w.meta } end
 end
@@ -71,6 +89,6 @@ while at ~= '' and #parked < limit do
   at = e.newer
 end
 return {
-  'inspected', now, capacity, weight, fence, count, queue_length(), holders, waiters,
+  'inspected', now, capacity, weight, fence, count, waiting, holders, waiters,
   parked_count(), parked,
 }

@@ -21,13 +21,13 @@ local retention = tonumber(ARGV[4])
 
 -- The ordinary case first, as in acquire.lua: the only holder releases, and nobody waits.
 if seen and to == '' then
-  local c, fence, last_ticket, _, _, _, sole, expires, _, own, passes, _, _, owner =
+  local c, fence, last_ticket, _, _, _, _, waiting, sole, expires, _, own, passes, _, _, owner =
     cmsgpack.unpack(seen)
   local ordinary = sole == id and expires > now and owner == ''
-  if ordinary and (last_ticket == 0 or redis.call('ZCARD', queue) == 0) then
+  if ordinary and waiting == 0 then
     if unpassed and fence == own + passes then fence = own end
     redis.call('PEXPIREAT', resource, math.floor((now + retention * 1000) / 1000))
-    redis.call('HSET', resource, 's', cmsgpack.pack(c, fence, last_ticket, 0, 0, 0))
+    redis.call('HSET', resource, 's', cmsgpack.pack(c, fence, last_ticket, 0, 0, 0, 0, 0))
     return now
   end
 end

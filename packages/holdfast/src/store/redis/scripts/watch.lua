@@ -33,8 +33,9 @@ if not g then
   if count == 0 then return none(generation) end
   g = {
     kind = kind, count = count, generation = now, since = now, left = count, ends = now,
-    retention = retention, past = 0, broken = {},
+    retention = retention, past = 0, arrived = 0, remembered = 0, broken = {},
   }
+  delete_rest()
   if kind == 'latch' then g.ends = now + ttl * 1000 end
 end
 settle()

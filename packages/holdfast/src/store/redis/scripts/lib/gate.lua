@@ -2,7 +2,8 @@
 -- Gates: see engine/gate.ts, whose functions these are.
 --
 --   gate       s            kind, count, generation, since, left, ends, retention, past generation,
---                           and of each broken generation its number and the reason
+--                           ids in `arrivals`, ids in `past`, and of each broken generation its
+--                           number and the reason
 --              c:<channel>  a channel that waits for the current generation; holds its token
 --   arrivals   <id>         arrivals that were missing after it, in the current generation
 --   past       <id>         the same of the generation before
@@ -11,6 +12,11 @@
 -- As with resources, the expiry of a known gate is set before anything else is changed or told: a
 -- server that may not write says so there, and one that is out of memory lets a script finish that
 -- has written.
+--
+-- A server may lose one of the four keys without the others (eviction, DEL). Without the arrivals of
+-- the current generation, or their expiries, a repeat would count twice or a dead party for ever, so
+-- the gate is forgotten as if all of it were lost. Without those of the generation before, it is not
+-- known for sure of an id whether it was counted there.
 local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
 
 local seen = redis.call('HGET', gate, 's')
@@ -18,8 +24,28 @@ local g
 if seen then
   g = { broken = {} }
   local list = { cmsgpack.unpack(seen) }
-  g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past = unpack(list, 1, 8)
-  for at = 9, #list do g.broken[at - 8] = list[at] end
+  g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, g.arrived,
+    g.remembered = unpack(list, 1, 10)
+  for at = 11, #list do g.broken[at - 10] = list[at] end
+end
+
+local function delete_rest()
+  if redis.call('EXISTS', arrivals, past, expiries) > 0 then
+    redis.call('DEL', arrivals, past, expiries)
+  end
+end
+
+if g then
+  local intact = redis.call('HLEN', arrivals) == g.arrived
+    and (g.kind == 'latch' or redis.call('ZCARD', expiries) == g.arrived)
+  if not intact then
+    redis.call('DEL', gate)
+    delete_rest()
+    g = nil
+  elseif redis.call('HLEN', past) ~= g.remembered then
+    redis.call('DEL', past)
+    g.past, g.remembered = 0, 0
+  end
 end
 
 local function forget_at()
@@ -31,7 +57,8 @@ if g then redis.call('PEXPIREAT', gate, forget_at()) end
 local function flush()
   local at = forget_at()
   redis.call('HSET', gate, 's', cmsgpack.pack(
-    g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, unpack(g.broken)))
+    g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, g.arrived,
+    g.remembered, unpack(g.broken)))
   for _, name in ipairs({ gate, arrivals, past, expiries }) do
     redis.call('PEXPIREAT', name, at)
   end
@@ -103,7 +130,7 @@ local function next_generation(wanted)
     redis.call('DEL', past)
   end
   redis.call('DEL', expiries)
-  g.past = ended
+  g.past, g.remembered, g.arrived = ended, g.arrived, 0
   g.generation = math.max(ended + 1, now)
   g.count, g.left, g.ends = wanted, wanted, now
   tell(ended)

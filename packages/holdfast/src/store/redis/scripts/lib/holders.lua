@@ -1,3 +1,4 @@
+--- @include "lib/orders.lua"
 --- @include "lib/holds.lua"
 -- Leases: see engine/resource.ts, whose functions these are.
 --
@@ -52,7 +53,9 @@ local more = false
 local function next_expiry()
   local first = sole and sole.expires
   if more then return 0 end
-  if many then first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]) end
+  if many and leases > 0 then
+    first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
+  end
   return first and math.max(0, first - now) or 0
 end
 
@@ -68,7 +71,7 @@ local function extend(h, expires)
 end
 
 local function add(h)
-  used = used + h.weight
+  used, leases = used + h.weight, leases + 1
   if h.owner ~= '' then
     writes['p:' .. h.owner], h.holds = h.id, { 0, '', '', 0 }
     append_hold(h, h.id, h.weight, h.channel)
@@ -101,7 +104,7 @@ local function remove(h, ordered)
       redis.call('ZREM', expiries, h.id)
     end
   end
-  used = used - h.weight
+  used, leases = used - h.weight, leases - 1
   if used == 0 then
     latest, many = 0, capacity ~= 1
   end
@@ -147,6 +150,7 @@ end
 
 local function drop_expired()
   if not known then return end
+  reconcile()
   drop_silent(EXPIRE_LIMIT)
   if not many then
     if sole and sole.expires <= now then

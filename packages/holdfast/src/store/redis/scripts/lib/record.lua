@@ -1,8 +1,8 @@
 --- @include "lib/look.lua"
 -- The main record of a resource: a hash.
 --
---   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, and, if it
---               was granted at a capacity of 1, the only lease
+--   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, leases,
+--               waiters, and, if it was granted at a capacity of 1, the only lease
 --   h:<id>      a lease, if it was not
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
@@ -20,16 +20,17 @@ local CHUNK = 1000
 
 local known = seen and true
 local loaded, writes = {}, {}
-local capacity, fence, last_ticket, used, latest, fair_waiting = 0, 0, 0, 0, 0, 0
+local capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting =
+  0, 0, 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
 -- True if leases have fields. A capacity of 1 does not mean that they have none: it may have been
 -- greater when they were granted. It says where the next one goes once nobody holds.
 local many = false
 if known then
   local h = {}
-  capacity, fence, last_ticket, used, latest, fair_waiting, h.id, h.expires, h.weight, h.fence,
-    h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled, h.seq, h.woken,
-    h.left = cmsgpack.unpack(seen)
+  capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, h.id, h.expires,
+    h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled,
+    h.seq, h.woken, h.left = cmsgpack.unpack(seen)
   sole = h.id and h
   if h.signalled == '' then h.signalled = nil end
   many = capacity ~= 1 or (used > 0 and not sole)
@@ -75,12 +76,13 @@ end
 
 local function pack_summary()
   if not sole then
-    return cmsgpack.pack(capacity, fence, last_ticket, used, latest, fair_waiting)
+    return cmsgpack.pack(
+      capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting)
   end
   return cmsgpack.pack(
-    capacity, fence, last_ticket, used, latest, fair_waiting, sole.id, sole.expires, sole.weight,
-    sole.fence, sole.passes, sole.ttl, sole.since, sole.owner, sole.holds, sole.channel,
-    with_signals(sole))
+    capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, sole.id,
+    sole.expires, sole.weight, sole.fence, sole.passes, sole.ttl, sole.since, sole.owner,
+    sole.holds, sole.channel, with_signals(sole))
 end
 
 local function in_chunks(command, list)
@@ -109,6 +111,6 @@ local function flush()
   in_chunks('HDEL', deleted)
   in_chunks('HSET', set)
   if not known then redis.call('PEXPIREAT', resource, at) end
-  if last_ticket > 0 then redis.call('PEXPIREAT', queue, at) end
-  if many then redis.call('PEXPIREAT', expiries, at) end
+  if waiting > 0 then redis.call('PEXPIREAT', queue, at) end
+  if many and leases > 0 then redis.call('PEXPIREAT', expiries, at) end
 end

@@ -20,11 +20,6 @@ local function save_waiter(w)
     unpack(signal))
 end
 
--- The queue is asked only if it was used in this record's life.
-local function queue_length()
-  return last_ticket > 0 and redis.call('ZCARD', queue) or 0
-end
-
 local function enqueue(w)
   if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
   last_ticket = math.max(last_ticket, w.ticket)
@@ -32,7 +27,7 @@ local function enqueue(w)
   redis.call('ZADD', queue, w.ticket, w.id)
   enter_process(w.id)
   save_waiter(w)
-  fair_waiting = fair_waiting + w.fair
+  fair_waiting, waiting = fair_waiting + w.fair, waiting + 1
 end
 
 local function dequeue(id)
@@ -42,7 +37,7 @@ local function dequeue(id)
   redis.call('ZREM', queue, id)
   leave_process(id)
   writes['w:' .. id] = false
-  fair_waiting = fair_waiting - w.fair
+  fair_waiting, waiting = fair_waiting - w.fair, waiting - 1
   return w
 end
 
@@ -138,7 +133,7 @@ end
 -- Grants what can be granted, in order. `self` is the asker: its reply tells it.
 local function serve(self)
   settle()
-  if last_ticket == 0 then return end
+  if waiting == 0 then return end
   for _ = 1, SERVE_LIMIT do
     local id = redis.call('ZRANGE', queue, 0, 0)[1]
     if not id then return end
@@ -162,5 +157,5 @@ local function serve(self)
       end
     end
   end
-  more = queue_length() > 0
+  more = waiting > 0
 end

@@ -1,0 +1,68 @@
+--- @include "lib/parking.lua"
+-- The two orders: the queue by ticket, and leases by expiry where there may be many.
+--
+-- Both follow from the main record, which knows how many belong in each. A server may lose one of
+-- the three keys without the others (eviction, DEL). An order that has another number of members is
+-- made anew from the record. An order that has none by the record is not read: the rest of an order
+-- whose record was lost counts for nothing. So the loss of an order changes nothing, and the loss of
+-- the record is the loss of the resource.
+
+-- The fields of leases or of waiters: each id with its place, and its weight or whether it is fair.
+-- A field that this library did not write is no reason to fail.
+local function members(all, kind)
+  local found = {}
+  for at = 1, #all, 2 do
+    if string.sub(all[at], 1, 2) == kind then
+      local ok, place, weight, _, _, _, fair = pcall(cmsgpack.unpack, all[at + 1])
+      if ok and type(place) == 'number' and type(weight) == 'number' then
+        found[#found + 1] = {
+          id = string.sub(all[at], 3), place = place, weight = weight, fair = tonumber(fair) or 0,
+        }
+      end
+    end
+  end
+  table.sort(found, function(a, b)
+    if a.place == b.place then return a.id < b.id end
+    return a.place < b.place
+  end)
+  return found
+end
+
+-- Counts anew what the record has. The cost is that of the whole record.
+local function survey()
+  local all = redis.call('HGETALL', resource)
+  local waiters, held = members(all, 'w:'), many and members(all, 'h:') or {}
+  waiting, fair_waiting = #waiters, 0
+  for _, one in ipairs(waiters) do fair_waiting = fair_waiting + one.fair end
+  if many then
+    leases, used = #held, 0
+    for _, one in ipairs(held) do used = used + one.weight end
+  end
+  return waiters, held
+end
+
+local function agree()
+  return (waiting == 0 or redis.call('ZCARD', queue) == waiting)
+    and (not many or leases == 0 or redis.call('ZCARD', expiries) == leases)
+end
+
+local function write_order(key, list)
+  redis.call('DEL', key)
+  for from = 1, #list, CHUNK do
+    local words = {}
+    for at = from, math.min(from + CHUNK - 1, #list) do
+      words[#words + 1] = list[at].place
+      words[#words + 1] = list[at].id
+    end
+    redis.call('ZADD', key, unpack(words))
+  end
+end
+
+-- Makes the orders agree with the record. To be called before anything is done with them.
+local function reconcile()
+  if not known or agree() then return end
+  local waiters, held = survey()
+  guard()
+  write_order(queue, waiters)
+  write_order(expiries, held)
+end

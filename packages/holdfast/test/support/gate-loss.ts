@@ -1,0 +1,71 @@
+/**
+ * Partial loss of gates: a server that evicts or deletes one of the keys of a gate and keeps the
+ * others. See `lib/gate.lua` for what each loss means.
+ */
+import fc from 'fast-check';
+import type { Engine } from '../../src/engine/engine.js';
+import { type Fault, fault } from './faults.js';
+import { GATE_KEYS, type GateStep, gateTraffic } from './gate-traffic.js';
+
+/** The keys of a gate, in the order in which scripts name them. */
+export const GATE_PARTS = ['record', 'arrivals', 'past', 'expiries'] as const;
+
+export interface GateLoss {
+  readonly key: string;
+  readonly part: (typeof GATE_PARTS)[number];
+}
+
+/** A step, and the keys that are lost before it. */
+export interface LossyGateStep extends GateStep {
+  readonly lost?: readonly GateLoss[];
+}
+
+/** What the engine makes of a loss; true if there was something to lose. */
+export function lose(engine: Engine, { key, part }: GateLoss): boolean {
+  const gate = engine.gates.get(key);
+  if (gate === undefined) return false;
+  if (part === 'past') {
+    if (gate.past.size === 0) return false;
+    gate.forgetPast();
+    return true;
+  }
+  if (part === 'arrivals' && gate.arrivals.size === 0) return false;
+  if (part === 'expiries' && gate.expiries.size === 0) return false;
+  engine.forget(key);
+  return true;
+}
+
+const loss = fc.record({
+  at: fc.nat(120),
+  key: fc.constantFrom(...GATE_KEYS),
+  part: fc.constantFrom(...GATE_PARTS),
+});
+
+/** Random traffic on a server that loses keys one by one. */
+export const lossyGateTraffic: fc.Arbitrary<LossyGateStep[]> = fc
+  .tuple(gateTraffic, fc.array(loss, { minLength: 1, maxLength: 20, size: 'max' }))
+  .map(([steps, losses]) =>
+    steps.map((step, index) => ({ ...step, lost: losses.filter(({ at }) => at === index) })),
+  );
+
+const gate = 'lib/gate.lua';
+
+/** Mistakes in what is done about lost keys. */
+export const GATE_LOSS_FAULTS: readonly Fault[] = [
+  fault('gate loss: arrivals are not counted', [
+    gate,
+    "redis.call('HLEN', arrivals) == g.arrived",
+    'true',
+  ]),
+  fault('gate loss: expiries are not counted', [
+    gate,
+    "redis.call('ZCARD', expiries) == g.arrived",
+    'true',
+  ]),
+  fault('gate loss: the past is not counted', [
+    gate,
+    "redis.call('HLEN', past) ~= g.remembered",
+    'false',
+  ]),
+  fault('gate loss: what is left is used', ['watch.lua', '  delete_rest()\n', '']),
+];

@@ -1,0 +1,101 @@
+/**
+ * Partial loss: a server that evicts or deletes one of the keys of a resource and keeps the others.
+ *
+ * The queue and the order of expiry follow from the main record, so their loss changes nothing: the
+ * engine, which cannot lose them, stays the measure. The loss of the main record is the loss of the
+ * resource, whatever is left of the orders.
+ */
+import fc from 'fast-check';
+import { asking, MANY } from './crowds.js';
+import { type Fault, fault } from './faults.js';
+import { KEYS, literally, type Step, traffic } from './traffic.js';
+
+/** The keys of a resource, in the order in which scripts name them. */
+export const PARTS = ['record', 'queue', 'expiries'] as const;
+
+export interface Loss {
+  readonly key: string;
+  readonly part: (typeof PARTS)[number];
+}
+
+/** A step, and the keys that are lost before it. */
+export interface LossyStep extends Step {
+  readonly lost?: readonly Loss[];
+}
+
+const loss = fc.record({
+  at: fc.nat(120),
+  key: fc.constantFrom(...KEYS),
+  part: fc.constantFrom('queue', 'queue', 'expiries', 'expiries', 'record'),
+});
+
+/** Random traffic on a server that loses keys one by one. */
+export const lossyTraffic: fc.Arbitrary<LossyStep[]> = fc
+  .tuple(traffic, fc.array(loss, { minLength: 1, maxLength: 20, size: 'max' }))
+  .map(([steps, losses]) =>
+    steps.map((step, index) => ({ ...step, lost: losses.filter(({ at }) => at === index) })),
+  );
+
+const key = 'k2';
+const retention = 86_400_000;
+const patience = 1e6;
+const after = (step: Step, ...parts: Loss['part'][]): LossyStep => ({
+  ...step,
+  lost: parts.map((part) => ({ key, part })),
+});
+
+/** Many leases and many waiters, of whose keys some are lost. */
+export const lossyCrowd: LossyStep[] = [
+  ...Array.from({ length: MANY }, (_, index) =>
+    literally(asking(`h${index}`, { capacity: MANY, ttl: 1000 + index })),
+  ),
+  ...Array.from({ length: MANY }, (_, index) =>
+    literally(asking(`w${index}`, { capacity: MANY, channel: 'live-1', fair: index % 2 === 0 })),
+  ),
+  after(literally({ op: 'inspect', key, limit: 3 }, 1_500_000), 'queue', 'expiries'),
+  literally({ op: 'release', key, id: 'h5', to: '', retention }),
+  after(literally({ op: 'force', key, id: '', retention }), 'expiries'),
+  after(literally({ op: 'poll', key, ids: ['w0', 'w1299'], patience, retention }), 'queue'),
+  after(literally(asking('new', { capacity: 3 })), 'record'),
+  literally(asking('other', { capacity: 3 })),
+  literally(asking('large', { capacity: 3, weight: 3 })),
+  // the order of expiry is left, and the record has no lease in it
+  after(literally(asking('alone', { capacity: 1 })), 'record'),
+  literally({ op: 'release', key, id: 'alone', to: '', retention }),
+  literally({ op: 'capacity', key, from: 1, capacity: 3, retention }),
+  literally({ op: 'poll', key, ids: [], patience, retention }),
+];
+
+const orders = 'lib/orders.lua';
+const holders = 'lib/holders.lua';
+const inspect = 'inspect.lua';
+
+/** Mistakes in what is done about lost keys, as those of `faults.ts`. */
+export const LOSS_FAULTS: readonly Fault[] = [
+  fault('loss: the orders are never made anew', [
+    orders,
+    'if not known or agree() then',
+    'if true then',
+  ]),
+  fault('loss: the queue is not compared', [
+    orders,
+    "(waiting == 0 or redis.call('ZCARD', queue) == waiting)\n    and ",
+    '',
+  ]),
+  fault('loss: the order of expiry is not compared', [
+    orders,
+    "\n    and (not many or leases == 0 or redis.call('ZCARD', expiries) == leases)",
+    '',
+  ]),
+  fault('loss: what is left of an order of expiry is used', [
+    holders,
+    'if many and leases > 0 then\n    first',
+    'if many then\n    first',
+  ]),
+  fault('loss: inspect shows what is left', [inspect, 'if not agree() then', 'if false then']),
+  fault('loss: the expired are not told from the others', [
+    inspect,
+    'if one.place > now then',
+    'if true then',
+  ]),
+];
