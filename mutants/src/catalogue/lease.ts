@@ -56,7 +56,8 @@ export const LEASE: readonly Mutant[] = [
         find: 'clock: checkClock(options.clock),',
         replace:
           'clock: ((c) => ({ now: () => c.wall(), wall: () => c.wall(), ' +
-          'after: (ms, f, u) => c.after(ms, f, u), afterIo: (f) => c.afterIo(f) }))(checkClock(options.clock)),',
+          'after: (ms, f, u) => c.after(ms, f, u), ' +
+          'afterIo: (f) => c.afterIo(f) }))(checkClock(options.clock)),',
       },
     ],
     rare: true,

@@ -13,4 +13,15 @@ export const REVIEW_DOUBT: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'warning without a danger',
+    mistake: '`onExpiring` comes whenever little of a lease is left, also right after a push',
+    edits: [
+      {
+        file: 'lease/warning.js',
+        find: 'Math.min(terms.expiringMs, overdue)',
+        replace: 'terms.expiringMs',
+      },
+    ],
+  },
 ];

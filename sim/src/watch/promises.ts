@@ -136,6 +136,8 @@ export class Promises {
     const outer = this.#world.watch.outerOf(id);
     const lease = outer?.lease;
     if (lease === undefined || reply.status !== 'queued') return;
+    // what its process has lost for good is not renewed: it ends in the store, too
+    if (outer?.lost === true) return;
     if (this.#resource(key)?.leaseOf(lease.id, this.#world.server.now()) === undefined) return;
     this.#world.report('deadlock', key, `${outer?.name} waits for the lock that it holds`);
   }

@@ -187,12 +187,13 @@ class Performer {
     return !lease.signal.aborted;
   }
 
-  /** A lease whose signal has not aborted is not said to be lost. */
+  /** A lease whose signal has not aborted is not said to be lost; it may be in doubt. */
   #doubt(lease: Lease): void {
     try {
       lease.assertHeld();
     } catch (error) {
-      if (!lease.signal.aborted) this.#unlost(error);
+      const code = this.#expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']);
+      if (code === 'HOLDFAST_LOST' && !lease.signal.aborted) this.#unlost(error);
     }
   }
 

@@ -106,8 +106,11 @@ export class All extends Part {
       if (lease.signal.aborted) break;
       try {
         lease.assertHeld();
-      } catch {
-        this.unlost(lease.signal, 'is told so');
+      } catch (error) {
+        // in doubt it is not said to be held either
+        if (this.expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']) === 'HOLDFAST_LOST') {
+          this.unlost(lease.signal, 'is told so');
+        }
       }
     }
     for (const end of ends) end();
@@ -139,11 +142,13 @@ export class Lead extends Part {
     const { id, term, key } = leadership;
     const end = this.holdsToo(key, { id, fence: term, key, held: () => leadership.leads });
     const until = this.client.process.now() + this.#length();
-    while (leadership.leads) {
+    // work of `lead` may end in a doubt: it is begun again in the same term
+    const goesOn = async (): Promise<boolean> => (serves ? leadership.leads : leadership.verify());
+    while (await goesOn()) {
       if (!serves && this.client.process.now() >= until) break;
       await this.rest(Math.max(1, this.task.ttl / 7));
     }
-    if (!leadership.leads) this.unlost(leadership.signal, 'its loop has ended');
+    if (!(await leadership.verify())) this.unlost(leadership.signal, 'its loop has ended');
     end();
   }
 
