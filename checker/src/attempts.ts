@@ -1,16 +1,16 @@
 /**
- * What became of each attempt, as far as the history has been read.
+ * The state of each attempt at the current position of the history.
  *
  *     asked --grant--> held --release--> releasing --released--> released
  *       |               |  \---lost---> lost --release, released--> (stays lost)
  *       |               |\--weight--> held, with another weight and fence
  *       \--fail--> failed \--crash--> crashed
  *
- * An attempt's _belief_ lasts from its grant to the last moment at which it was seen to be held: to
- * the last `hold`, or to the call of a release of which the store said that it ended a live lease.
- * A release alone proves nothing: a process that was frozen calls it long after its lease ended.
+ * The _belief_ of an attempt lasts from its grant to the last moment at which the lease was known
+ * to be held: the last `hold`, or the call of a release that ended a live lease by its outcome. A
+ * release alone proves nothing: a frozen process may call it long after its lease has ended.
  *
- * Memory is bounded by what is open: of attempts that have ended, the last ones are remembered.
+ * Memory is needed for open attempts, and for a fixed number of attempts that ended last.
  */
 import type { Ask, AttemptEvent, Grant, HistoryEvent, Stamp, Weight } from './format.js';
 import { Recent } from './recent.js';
@@ -19,12 +19,12 @@ export type AttemptState =
   | ('asked' | 'held' | 'releasing')
   | ('released' | 'failed' | 'lost' | 'crashed');
 
-/** Ended attempts that are remembered. */
+/** Number of ended attempts that are remembered. */
 const ENDED = 1 << 16;
-/** Grants to a process on a key among which the one before is looked for. */
+/** Last grants to a process on a key that are searched for the predecessor in a hand-off. */
 const LAST = 4;
 
-/** One acquisition. Positions count the events of the history; -1 is never. */
+/** One acquisition. Positions (`…At`) count the events of the history; -1 means never. */
 export class Attempt {
   readonly ask: Ask & Stamp;
   readonly askAt: number;
@@ -32,17 +32,17 @@ export class Attempt {
   ticket = 0;
   grant: (Grant & Stamp) | undefined;
   grantAt = -1;
-  /** Its ask, or that of the lease that was passed on to it: its lease is no older. */
+  /** Its own ask, or the ask of the first lease in its chain of local hand-offs. */
   rootAt: number;
   /** The last moment of its belief. */
   believedAt = -1;
   believedT: number = Number.NEGATIVE_INFINITY;
-  /** When it asked for its release, while that is not answered. */
+  /** When its release was called. */
   releaseAt = -1;
   releaseT = 0;
   /** The code it failed with, or the outcome of its release. */
   outcome: string | null = null;
-  /** When it ended, in whichever way. */
+  /** When it ended. */
   endT: number = Number.NaN;
 
   constructor(ask: Ask & Stamp, at: number) {
@@ -63,8 +63,8 @@ export class Attempt {
     return this.grant?.fence ?? 0;
   }
 
-  /** The same lease from here on, with another weight. */
-  turned({ weight, fence, t }: Weight & Stamp, at: number): Attempt {
+  /** The same lease with another weight. */
+  withWeight({ weight, fence, t }: Weight & Stamp, at: number): Attempt {
     const next = new Attempt({ ...this.ask, weight }, this.askAt);
     next.state = this.state;
     next.ticket = this.ticket;
@@ -88,11 +88,11 @@ interface LastGrant {
   readonly rootAt: number;
 }
 
-/** Who hears of attempts. */
+/** Callbacks for events of attempts. */
 export interface AttemptEvents {
-  /** An event that its attempt does not allow. */
+  /** The state of the attempt does not allow this event. */
   bad(event: HistoryEvent, attempt: Attempt | undefined, why: string): void;
-  /** It has ended, or the history has: nothing further will be believed of it. */
+  /** The attempt or the history has ended: the belief of the attempt is final. */
   settled(attempt: Attempt): void;
 }
 
@@ -109,22 +109,22 @@ export class Attempts {
     this.#events = events;
   }
 
-  /** An attempt that is open, or ended lately. */
+  /** Finds an attempt that is open or ended recently. */
   find(name: string): Attempt | undefined {
     return this.#open.get(name) ?? this.#ended.get(name);
   }
 
-  /** Attempts that have not ended. */
+  /** All attempts that have not ended. */
   open(): Iterable<Attempt> {
     return this.#open.values();
   }
 
-  /** Open asks of a key, and what is held or being released there, each the oldest first. */
+  /** Open attempts of a key: asked, and held or releasing; oldest first. */
   onKey(key: string): { readonly asked: Set<Attempt>; readonly held: Set<Attempt> } {
     return this.#keys.get(key) ?? NONE;
   }
 
-  /** Takes an event up; returns the attempt that it is about. */
+  /** Processes an event; returns its attempt. */
   see(event: HistoryEvent, at: number): Attempt | undefined {
     if (event.e === 'crash') {
       for (const attempt of [...this.#open.values()]) {
@@ -135,12 +135,12 @@ export class Attempts {
     if (!('a' in event)) return undefined;
     if (event.e === 'ask') return this.#ask(event, at);
     const attempt = this.find(event.a);
-    if (attempt === undefined) this.#events.bad(event, attempt, 'of an attempt that never asked');
+    if (attempt === undefined) this.#events.bad(event, attempt, 'of an attempt without an ask');
     else this.#step(attempt, event, at);
     return this.find(event.a);
   }
 
-  /** The history is over: what is open is settled as it stands. */
+  /** The history has ended: open attempts are settled in their present state. */
   finish(): void {
     for (const attempt of this.#open.values()) {
       if (attempt.grant !== undefined) this.#events.settled(attempt);
@@ -149,7 +149,7 @@ export class Attempts {
 
   #ask(event: Ask & Stamp, at: number): Attempt {
     const known = this.find(event.a);
-    if (known !== undefined) this.#events.bad(event, known, 'of a name that was used before');
+    if (known !== undefined) this.#events.bad(event, known, 'with the name of an earlier attempt');
     const attempt = new Attempt(event, at);
     this.#open.set(event.a, attempt);
     let key = this.#keys.get(event.k);
@@ -187,7 +187,7 @@ export class Attempts {
         if (event.fence !== attempt.fence) this.#events.bad(event, attempt, 'with another fence');
         break;
       case 'weight':
-        if (state === 'held') this.#turned(attempt, event, at);
+        if (state === 'held') this.#withWeight(attempt, event, at);
         break;
       case 'park':
       case 'woken':
@@ -201,7 +201,7 @@ export class Attempts {
         if (state === 'held') attempt.state = 'releasing';
         break;
       case 'lost':
-        // while it is being released, the answer says more
+        // for an attempt in `releasing` the outcome of the release decides
         if (state === 'held') this.#end(attempt, 'lost', event.t);
         break;
       case 'released':
@@ -218,7 +218,7 @@ export class Attempts {
     attempt.grant = event;
     attempt.grantAt = at;
     if (event.held !== false) believe(attempt, at, event.t);
-    // inside a process a lease is passed on with the next fence, without asking the store
+    // a local hand-off gives the lease the next fence without a request to the store
     const place = `${event.p} ${event.k}`;
     const last = this.#last.get(place) ?? [];
     const before = last.find(({ fence }) => fence === event.fence - 1);
@@ -230,9 +230,9 @@ export class Attempts {
     key.held.add(attempt);
   }
 
-  /** What it was is settled; its name stands for what it is from here on. */
-  #turned(attempt: Attempt, event: Weight & Stamp, at: number): void {
-    const next = attempt.turned(event, at);
+  /** Settles the attempt with the old weight; its name then stands for the new weight. */
+  #withWeight(attempt: Attempt, event: Weight & Stamp, at: number): void {
+    const next = attempt.withWeight(event, at);
     believe(attempt, at - 1, event.t);
     attempt.state = 'released';
     attempt.outcome = 'freed';
@@ -257,14 +257,14 @@ export class Attempts {
   }
 }
 
-/** In which states an attempt may have an event. `hold` has a check of its own. */
+/** States in which an event is allowed. A wrong `hold` is found by the check `zombie`. */
 const ALLOWED: Readonly<Record<Exclude<AttemptEvent, Ask>['e'], readonly AttemptState[]>> = {
-  // a request that came twice may be queued when its attempt is over: that is for others to judge
+  // a late duplicate may be queued after its attempt has ended: the check `ghost` decides on it
   queued: ['asked', 'held', 'releasing', 'released', 'failed', 'lost', 'crashed'],
   grant: ['asked'],
   fail: ['asked'],
   hold: ['held', 'releasing', 'released', 'lost'],
-  // what a process had sent before it died may still arrive
+  // a write that was sent before the process died may still arrive
   use: ['held', 'releasing', 'released', 'lost', 'crashed'],
   weight: ['held', 'releasing', 'released', 'lost'],
   park: ['held', 'releasing', 'lost'],
@@ -277,7 +277,7 @@ const ALLOWED: Readonly<Record<Exclude<AttemptEvent, Ask>['e'], readonly Attempt
   released: ['releasing', 'lost'],
 };
 
-/** True if a release with this outcome ended a lease that was alive until then. */
+/** True if a release with this outcome ended a live lease. */
 export function endedLive(outcome: string | null): boolean {
   return outcome === 'freed' || outcome === 'kept';
 }

@@ -1,8 +1,8 @@
 /**
- * How much a key had at some time, where its capacity is changed in use.
+ * The capacities that a key may have had at a time, when its capacity changes.
  *
- * A change takes effect between its call and its answer, or not at all. It is over when another one
- * was called after its answer, and carried out.
+ * A change takes effect between its call and its reply, or not at all. It stays in effect until
+ * another change is called after this reply and is accepted.
  */
 import type { HistoryEvent } from './format.js';
 
@@ -15,7 +15,7 @@ interface Change {
   accepted: boolean;
 }
 
-/** Changes of a key that are remembered. */
+/** Number of changes of a key that are remembered. */
 const CHANGES = 256;
 
 export class Capacities {
@@ -37,14 +37,15 @@ export class Capacities {
     open.accepted = event.accepted;
   }
 
-  /** The most that the key may have had between two positions, by changes; 0 without any. */
+  /** The greatest capacity by a change between two positions; 0 without a change. */
   most(key: string, from: number, to: number): number {
     const changes = this.#keys.get(key) ?? [];
-    const isOver = (change: Change): boolean =>
+    const isReplaced = (change: Change): boolean =>
       changes.some((each) => each.accepted && each.from > change.to && each.to < from);
     let most = 0;
     for (const change of changes) {
-      if (change.from <= to && change.capacity > most && !isOver(change)) most = change.capacity;
+      if (change.from <= to && change.capacity > most && !isReplaced(change))
+        most = change.capacity;
     }
     return most;
   }

@@ -1,8 +1,8 @@
-/** Counts what a history holds, for the table that is printed. */
+/** Counts the events and violations of a history for the printed table. */
 import type { HistoryEvent } from './format.js';
-import { CHECKS, type CheckName, type Violation } from './judge.js';
+import { CHECKS, type CheckName, type Violation } from './run-checks.js';
 
-/** Violations of each kind that are kept with their text. */
+/** Number of violations of each check that are printed with their text. */
 const SHOWN = 5;
 
 export class Counts {
@@ -36,7 +36,7 @@ export class Counts {
     if ((this.#shown.get(check) as number) <= SHOWN) this.shown.push(violation);
   }
 
-  /** Lines of a table. */
+  /** The lines of the table. */
   table(): string[] {
     const count = (name: string): number => this.#events.get(name) ?? 0;
     const rows: [string, string][] = [

@@ -1,6 +1,6 @@
 /** Events of conditions, slots, latches and barriers: parts of the format in `events.ts`. */
 
-/** The holder waits at condition `c`: with its `release`. */
+/** The holder begins to wait at condition `c`. Its `release` is a separate event. */
 export interface Park {
   readonly e: 'park';
   readonly k: string;
@@ -8,13 +8,13 @@ export interface Park {
   readonly c: string;
 }
 
-/** The wait that the attempt parked for is over: by a signal, without one, or by an error. */
+/** The wait at the condition has ended: by a signal, without one, or by an error. */
 export interface Woken {
   readonly e: 'woken';
   readonly k: string;
   readonly a: string;
   readonly c: string;
-  /** `null`: an error. */
+  /** `null`: the wait ended with an error. */
   readonly signalled: boolean | null;
 }
 
@@ -26,7 +26,7 @@ export interface Signal {
   readonly c: string;
 }
 
-/** The answer: how many were woken; `null` where it is not known. */
+/** The reply to a signal: how many waiters were woken; `null` if unknown. */
 export interface Signalled {
   readonly e: 'signalled';
   readonly k: string;
@@ -35,7 +35,7 @@ export interface Signalled {
   readonly count: number | null;
 }
 
-/** The holder begins the one run that its slot may have in `remember` ms. */
+/** The holder begins the run of a slot. A slot may have one run in `remember` ms. */
 export interface SlotRun {
   readonly e: 'run';
   readonly k: string;
@@ -44,7 +44,7 @@ export interface SlotRun {
   readonly remember: number;
 }
 
-/** A latch that `size` counts open is counted down by `by`; `g` names the call. */
+/** A latch of `size` counts is counted down by `by`. `g` names the call. */
 export interface Count {
   readonly e: 'count';
   readonly k: string;
@@ -53,7 +53,7 @@ export interface Count {
   readonly by: number;
 }
 
-/** The answer: how many counts are left. */
+/** The reply to a count: how many counts remain. */
 export interface Counted {
   readonly e: 'counted';
   readonly k: string;
@@ -71,7 +71,7 @@ export interface Await {
   readonly wait?: number;
 }
 
-/** It passed; at a barrier in this generation, as the `index`th that had arrived. */
+/** The call passed; at a barrier with its generation and its index of arrival. */
 export interface Passed {
   readonly e: 'passed';
   readonly k: string;

@@ -1,15 +1,15 @@
 /**
- * The history of a run: what processes asked for, got and gave back, one event a line.
+ * The events of a history: what the processes of a run asked for, got and released.
  *
- * `t` is in ms on one timeline for all processes; `p` names the process; `e` the event; `k` the
- * key; `a` the attempt, unique in the whole history. An attempt goes one of these ways:
+ * `t` is in ms on one timeline for all processes. `p` names the process, `e` the event, `k` the
+ * key, and `a` the attempt, unique in the history. An attempt has one of these sequences of events:
  *
  *     ask [queued] --grant--> believed --release--> released
  *        \                       \---lost (signal, or `held` turned false)
  *         \--fail (code, or null for a refusal by value)
  *
- * Whoever writes may add fields of its own: what is not named here is not judged. Fields that are
- * named are validated, because a check that reads nonsense would find nothing.
+ * A writer may add fields of its own, which are ignored. The fields named here are validated,
+ * because a check that reads a wrong value would find nothing.
  */
 
 import type {
@@ -27,35 +27,35 @@ import type {
 
 export type * from './events-of-waits.js';
 
-/** When, and in which process. */
+/** The time and the process of an event. */
 export interface Stamp {
   readonly t: number;
   readonly p: string;
 }
 
-/** The run begins: the settings that bounds are taken from. All of them are optional. */
+/** The run begins. The bounds of the checks come from these settings. All are optional. */
 export interface Begin {
   readonly e: 'begin';
   readonly localHandOffs?: number;
   readonly claimWindow?: number;
   readonly ttl?: number;
   readonly requestTimeout?: number;
-  /** Ms for which a store remembers a wait at a condition that nothing asks about. */
+  /** Ms for which a store keeps a waiter at a condition that is not polled. */
   readonly retention?: number;
-  /** Ms after `calm`, or after a later ask, by which every ask has ended. */
+  /** Every ask ends within so many ms after it and after `calm`. */
   readonly settle?: number;
-  /** Ms by which timers and answers may be late on a busy machine. Default 5,000. */
+  /** Ms by which timers and replies may be late on a busy machine. Default 5,000. */
   readonly slack?: number;
-  /** Longest time in ms that a message takes where nothing is broken. Default 0. */
+  /** Longest time in ms that a message takes without a fault. Default 0. */
   readonly delay?: number;
   /** Ms after a fault in which a waiter may still lose its turn. */
   readonly felt?: number;
-  /** Ms for which what was given up unanswered may still hold or wait in the store. */
+  /** Ms for which an abandoned acquisition may still hold or wait in the store. */
   readonly grace?: number;
   readonly seed?: number | string;
 }
 
-/** An acquisition is called. `wait` is left out where there is no limit. */
+/** An acquisition is called. `wait` is missing if it has no limit. */
 export interface Ask {
   readonly e: 'ask';
   readonly k: string;
@@ -66,7 +66,7 @@ export interface Ask {
   readonly wait?: number;
   /** Acquisitions of one owner share a lease, and its fence. */
   readonly owner?: string;
-  /** It came back from a condition: since when it was in the queue is not known. */
+  /** It returns from a condition: its time of entry into the queue is unknown. */
   readonly back?: boolean;
 }
 
@@ -86,7 +86,7 @@ export interface Grant {
   /** The id of the acquisition, as the store knows it. */
   readonly id: string;
   readonly fence: number;
-  /** `false` if `lease.held` was not true any more when this was written. */
+  /** `false` if `lease.held` was already false when this event was written. */
   readonly held?: boolean;
 }
 
@@ -98,7 +98,7 @@ export interface Fail {
   readonly code: string | null;
 }
 
-/** The process asked `lease.held`, and it was true. */
+/** The process read `lease.held`, and it was true. */
 export interface Hold {
   readonly e: 'hold';
   readonly k: string;
@@ -128,8 +128,8 @@ export interface Lost {
 }
 
 /**
- * The fenced resource was written to; `t` is after its answer. The resource took the write at a
- * moment between `sent` and `t`, and `at` counts the writes to the key in the resource's own order.
+ * A write to the fenced resource; `t` is the time of its reply. The resource processed the write
+ * between `sent` and `t`. `at` counts the writes to the key in the order of the resource.
  */
 export interface Use {
   readonly e: 'use';
@@ -137,20 +137,20 @@ export interface Use {
   readonly a: string;
   readonly fence: number;
   readonly accepted: boolean;
-  /** Before the write was sent. Left out: the fence was not known before the grant. */
+  /** Time before the write was sent. If missing, the time of the grant is used. */
   readonly sent?: number;
-  /** The number that the resource gave the write. */
+  /** The number of the write in the resource. */
   readonly at?: number;
 }
 
-/** A forced release is called (`force`), and has returned (`forced`). No `id`: all leases. */
+/** A forced release is called (`force`) or has returned (`forced`). Without `id`: all leases. */
 export interface Force {
   readonly e: 'force' | 'forced';
   readonly k: string;
   readonly id?: string;
 }
 
-/** A new capacity is asked for. */
+/** A change of the capacity is called. */
 export interface Resize {
   readonly e: 'resize';
   readonly k: string;
@@ -158,8 +158,8 @@ export interface Resize {
 }
 
 /**
- * A `resize` of the same process is over: `accepted` if the store said that it was carried out. If
- * not, it may have been; it will not be any more.
+ * A `resize` of the same process has ended. `accepted`: the store replied that it took effect. If
+ * not, it may have taken effect before this event, but does not take effect later.
  */
 export interface Resized {
   readonly e: 'resized';
@@ -168,7 +168,7 @@ export interface Resized {
   readonly accepted: boolean;
 }
 
-/** The lease of an attempt has another weight and fence from here on, as by an upgrade. */
+/** The lease has another weight and fence from now on (upgrade, downgrade). */
 export interface Weight {
   readonly e: 'weight';
   readonly k: string;
@@ -177,7 +177,7 @@ export interface Weight {
   readonly fence: number;
 }
 
-/** The process did nothing for the last `ms`: it computed, or was not given the processor. */
+/** The process did nothing for the last `ms`: it was blocked, or had no processor. */
 export interface Stalled {
   readonly e: 'stalled';
   readonly ms: number;
@@ -188,7 +188,7 @@ export interface Crash {
   readonly e: 'crash';
 }
 
-/** Something was broken or mended. A fault with phases has the same `p` and `kind` in both. */
+/** A fault begins, ends, or happens once. `begin` and `end` have the same `p` and `kind`. */
 export interface Fault {
   readonly e: 'fault';
   readonly kind: string;
@@ -197,14 +197,14 @@ export interface Fault {
   readonly step?: number;
 }
 
-/** No fault from here on. */
+/** There are no faults after this event. */
 export interface Calm {
   readonly e: 'calm';
 }
 
 /**
- * A store lost its memory: of everything, or of key `k`. Where fences are times of the store, the
- * two moments are more exact than the place in the history.
+ * A store lost its memory: all of it, or that of key `k`. If fences are times of the store, `from`
+ * and `to` are more exact than the position of the event in the history.
  */
 export interface Amnesia {
   readonly e: 'amnesia';
@@ -215,29 +215,29 @@ export interface Amnesia {
   readonly to?: number;
 }
 
-/** What the store showed of a key when everything was over. */
+/** The holders and waiters of a key that the store shows. */
 export interface Seen {
   readonly e: 'seen';
   readonly k: string;
   readonly holders: readonly { id: string; fence: number; weight: number }[];
   readonly waiters: readonly string[];
-  /** All have ended, and leases that were left behind have expired: nothing may be there. */
+  /** All attempts have ended and abandoned leases have expired: nothing may be there. */
   readonly last?: boolean;
 }
 
-/** The run is over. */
+/** The run has ended. */
 export interface End {
   readonly e: 'end';
 }
 
-/** What happened. */
+/** An event without time and process. */
 export type Happening =
   | (Begin | Ask | Queued | Grant | Fail | Hold | Release | Released | Lost | Use)
   | (Weight | Park | Woken | Signal | Signalled | SlotRun)
   | (Count | Counted | Await | Passed | Stopped)
   | (Force | Resize | Resized | Stalled | Crash | Fault | Calm | Amnesia | Seen | End);
 
-/** What happened, when and where: one line of a history. */
+/** One line of a history. */
 export type HistoryEvent = Happening & Stamp;
 
 /** The events of one attempt. */

@@ -1,4 +1,4 @@
-/** Reading the lines of a history: what they must be, and what is wrong with those that are not. */
+/** Parses and validates the lines of a history. */
 import type { HistoryEvent } from './events.js';
 
 export * from './events.js';
@@ -25,11 +25,11 @@ const TEXT = ['a non-empty string', isText] as const;
 const TIME = ['a finite number', isTime] as const;
 const POSITIVE = ['a whole number from 1', isPositive] as const;
 const FLAG = ['true or false', isFlag] as const;
-const MAYBE_TEXT = ['left out or a non-empty string', isOptional(isText)] as const;
-const MAYBE_FLAG = ['left out, true or false', isOptional(isFlag)] as const;
+const MAYBE_TEXT = ['missing or a non-empty string', isOptional(isText)] as const;
+const MAYBE_FLAG = ['missing, true or false', isOptional(isFlag)] as const;
 const COUNT = ['a whole number from 0', isCount] as const;
-const MAYBE_COUNT = ['left out or a whole number from 0', isOptional(isCount)] as const;
-const MAYBE_TIME = ['left out or a finite number', isOptional(isTime)] as const;
+const MAYBE_COUNT = ['missing or a whole number from 0', isOptional(isCount)] as const;
+const MAYBE_TIME = ['missing or a finite number', isOptional(isTime)] as const;
 
 const STAMP: Fields = { t: TIME, p: TEXT };
 const ATTEMPT: Fields = { k: TEXT, a: TEXT };
@@ -108,7 +108,7 @@ const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
   end: {},
 };
 
-/** The same as lists: walking an object for each of millions of lines is slow. */
+/** The same as lists: iterating over an object for each of millions of lines is slow. */
 const RULES: ReadonlyMap<unknown, readonly Rule[]> = new Map(
   Object.entries(FIELDS).map(([name, fields]) => [
     name,
@@ -116,12 +116,12 @@ const RULES: ReadonlyMap<unknown, readonly Rule[]> = new Map(
   ]),
 );
 
-/** A line that is no event: says where it is, and what is wrong with it. */
+/** A line is not a valid event. The message names the line and the error. */
 export class FormatError extends Error {
   override readonly name = 'FormatError';
 }
 
-/** Reads one line. `where` names it in errors. */
+/** Parses one line. `where` names the line in errors. */
 export function parseLine(text: string, where: string): HistoryEvent {
   let value: unknown;
   try {
@@ -132,12 +132,12 @@ export function parseLine(text: string, where: string): HistoryEvent {
   return validate(value, where);
 }
 
-/** Takes a value for an event, or says what is wrong. */
+/** Validates a value as an event. */
 export function validate(value: unknown, where: string): HistoryEvent {
   if (!isRecord(value)) throw new FormatError(`${where}: not an object: ${shorten(value)}`);
   const name = value['e'];
   const rules = RULES.get(name);
-  if (rules === undefined) throw new FormatError(`${where}: no such event: ${shorten(name)}`);
+  if (rules === undefined) throw new FormatError(`${where}: unknown event: ${shorten(name)}`);
   for (const [field, expected, check] of rules) {
     if (check(value[field])) continue;
     const got = shorten(value[field]);

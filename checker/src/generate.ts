@@ -1,15 +1,15 @@
 /**
- * A good history of any size, made while it is read: processes that queue for some keys, hold in
- * turn, in order, and look now and then whether they still hold. To measure the checker with.
+ * Generates a good history of any size, for measurements of the checker. Processes queue for some
+ * keys and hold them in the order of the queue.
  */
 import type { HistoryEvent, Happening } from './format.js';
 
 const PROCESSES = 8;
 const KEYS = 10;
-/** Who waits or holds on a key at a time. */
-const CROWD = 16;
+/** Attempts that wait on a key before the first is granted. */
+const QUEUE_LENGTH = 16;
 
-interface Turn {
+interface Acquisition {
   readonly k: string;
   readonly a: string;
   readonly p: string;
@@ -23,18 +23,18 @@ export function* generate(grants: number): Generator<HistoryEvent> {
     p,
     ...happening,
   });
-  const queues: Turn[][] = Array.from({ length: KEYS }, () => []);
+  const queues: Acquisition[][] = Array.from({ length: KEYS }, () => []);
   yield at('-', { e: 'begin', localHandOffs: 0, ttl: 10_000, claimWindow: 1000 });
-  for (let index = 0; index < grants + KEYS * CROWD; index++) {
-    const queue = queues[index % KEYS] as Turn[];
+  for (let index = 0; index < grants + KEYS * QUEUE_LENGTH; index++) {
+    const queue = queues[index % KEYS] as Acquisition[];
     if (index < grants) {
-      const turn = { k: `k${index % KEYS}`, a: `a${index}`, p: `p${index % PROCESSES}` };
-      const { p, k, a } = turn;
+      const attempt = { k: `k${index % KEYS}`, a: `a${index}`, p: `p${index % PROCESSES}` };
+      const { p, k, a } = attempt;
       yield at(p, { e: 'ask', k, a, weight: 1, capacity: 1, fair: true });
       yield at(p, { e: 'queued', k, a, ticket: index + 1 });
-      queue.push(turn);
+      queue.push(attempt);
     }
-    const isFull = queue.length >= CROWD || index >= grants;
+    const isFull = queue.length >= QUEUE_LENGTH || index >= grants;
     if (!isFull) continue;
     const next = queue.shift();
     if (next === undefined) continue;

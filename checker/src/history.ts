@@ -1,30 +1,29 @@
 /**
- * Writing and reading histories.
+ * Writes and reads histories.
  *
- * A `History` keeps its events in memory, writes them to a file, or both. A line is given to the
- * system before `add` returns, unless `buffered`: what a process had done is on record even if it
- * is killed at the next moment.
+ * A `History` keeps its events in memory, writes them to a file, or both. Without `buffered`, the
+ * line is passed to the system before `add` returns, so it survives a kill of the process.
  */
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import { type Happening, type HistoryEvent, parseLine } from './format.js';
 
-/** Where a history goes. */
+/** The options of a `History`. */
 export interface HistoryOptions {
-  /** Ms on the timeline of the run: what `t` is where `add` is not told. */
+  /** The time in ms on the timeline of the run: the default `t` of `add`. */
   readonly now: () => number;
   /** Keep the events in memory. Default `true`, `false` with a `file`. */
   readonly keep?: boolean;
   /** Append to this file. */
   readonly file?: string;
-  /** Lines to collect before they are written. Default 1. */
+  /** Number of lines that are collected before a write. Default 1. */
   readonly buffered?: number;
 }
 
 const CHUNK = 1 << 20;
 
 export class History {
-  /** What was added, in the order of `add`; empty if not kept. */
+  /** All events in the order of `add`; empty if they are not kept. */
   readonly events: HistoryEvent[] = [];
   readonly #now: () => number;
   readonly #keep: boolean;
@@ -40,12 +39,12 @@ export class History {
     if (options.file !== undefined) this.#file = openSync(options.file, 'a');
   }
 
-  /** Events added so far. */
+  /** Number of events added. */
   get count(): number {
     return this.#count;
   }
 
-  /** Puts on record that this happened in process `p`: now, or at `t`. */
+  /** Adds an event of process `p`, now or at `t`. */
   add(p: string, happening: Happening, t: number = this.#now()): void {
     const event: HistoryEvent = { t, p, ...happening };
     this.#count += 1;
@@ -55,14 +54,14 @@ export class History {
     if (this.#lines.length >= this.#buffered) this.flush();
   }
 
-  /** Writes what is buffered. */
+  /** Writes buffered lines. */
   flush(): void {
     if (this.#file === undefined || this.#lines.length === 0) return;
     writeSync(this.#file, `${this.#lines.join('\n')}\n`);
     this.#lines = [];
   }
 
-  /** Writes what is buffered, and closes the file. Nothing can be added to the file then. */
+  /** Writes buffered lines and closes the file. */
   close(): void {
     this.flush();
     if (this.#file !== undefined) closeSync(this.#file);
@@ -71,8 +70,8 @@ export class History {
 }
 
 /**
- * Reads a file of events, line by line: it may be larger than memory. A last line without its end,
- * as a killed process leaves it, is an error like any other line that is no event.
+ * Reads a file of events line by line, so the file may be larger than memory. An incomplete last
+ * line, which a killed process may leave, is an error like any other invalid line.
  */
 export function* readEvents(path: string): Generator<HistoryEvent> {
   const file = openSync(path, 'r');

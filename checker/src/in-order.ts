@@ -1,13 +1,13 @@
 /**
- * Events in order of time.
+ * Puts events in order of time.
  *
- * Several processes write each its own file, or send what they saw to one that writes, so that a
- * line may come a little late. Events of one process with the same time stay as they were written.
+ * Several processes write their own files, or send events to one writer, so a line may be a little
+ * late. Events of one process with the same time stay in the order of their lines.
  */
 import { FormatError, type HistoryEvent } from './format.js';
 import { eventLine } from './text.js';
 
-/** Events by which one may be late. */
+/** Number of events by which a line may be late. */
 const LATE_MAX = 100_000;
 
 /** Sorts a history that fits into memory. */
@@ -15,12 +15,12 @@ export function sorted(events: readonly HistoryEvent[]): HistoryEvent[] {
   return [...events].sort((one, other) => one.t - other.t);
 }
 
-/** Merges parts of one history, each almost in order, with memory for `late` events of each. */
+/** Merges parts of one history. In each part an event may be at most `late` lines late. */
 export function* inOrder(
   sources: readonly Iterable<HistoryEvent>[],
   late: number = LATE_MAX,
 ): Generator<HistoryEvent> {
-  const heads = sources.map((source) => new Head(straighten(source, late)));
+  const heads = sources.map((source) => new Head(sortNearly(source, late)));
   for (;;) {
     let first: Head | undefined;
     for (const head of heads) {
@@ -48,14 +48,14 @@ class Head {
   }
 }
 
-/** Sorts two windows at a time, and lets the first of them go. */
-function* straighten(events: Iterable<HistoryEvent>, late: number): Generator<HistoryEvent> {
+/** Sorts two windows of `late` events at a time, and yields the first of them. */
+function* sortNearly(events: Iterable<HistoryEvent>, late: number): Generator<HistoryEvent> {
   let pending: HistoryEvent[] = [];
   let isSorted = true;
-  let goneT = Number.NEGATIVE_INFINITY;
+  let yieldedT = Number.NEGATIVE_INFINITY;
   for (const event of events) {
-    if (event.t < goneT) {
-      throw new FormatError(`more than ${late} events late: ${eventLine(event)}`);
+    if (event.t < yieldedT) {
+      throw new FormatError(`an event is more than ${late} lines late: ${eventLine(event)}`);
     }
     if (pending.length > 0 && event.t < (pending.at(-1) as HistoryEvent).t) isSorted = false;
     pending.push(event);
@@ -63,7 +63,7 @@ function* straighten(events: Iterable<HistoryEvent>, late: number): Generator<Hi
     if (!isSorted) pending = sorted(pending);
     isSorted = true;
     yield* pending.slice(0, late);
-    goneT = (pending[late - 1] as HistoryEvent).t;
+    yieldedT = (pending[late - 1] as HistoryEvent).t;
     pending = pending.slice(late);
   }
   yield* isSorted ? pending : sorted(pending);

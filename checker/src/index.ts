@@ -1,4 +1,4 @@
-/** The face of the checker: the format of histories, and what judges them. */
+/** The public interface of the checker: the format of histories, and the checks. */
 export { ALL } from './checks/all.js';
 export * from './format.js';
 export { History, type HistoryOptions, readEvents } from './history.js';
@@ -7,8 +7,8 @@ export {
   CHECKS,
   type CheckName,
   type Excuse,
-  judge,
+  runChecks,
   type Violation,
   violations,
   violationsSoFar,
-} from './judge.js';
+} from './run-checks.js';

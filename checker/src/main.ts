@@ -1,6 +1,6 @@
 /**
- * `npm run check-history -- FILE...`: judges histories, and exits with 1 if one is bad, with 2 if
- * one cannot be read. `--make N FILE` writes a good history of N grants, to measure with.
+ * `npm run check-history -- FILE...` checks histories. It exits with 1 if one has a violation, and
+ * with 2 if one cannot be read. `--make N FILE` writes a good history of N grants for measurements.
  */
 import { argv } from 'node:process';
 import { parseArgs } from 'node:util';
@@ -10,21 +10,21 @@ import { generate } from './generate.js';
 import { FormatError, type HistoryEvent } from './format.js';
 import { History, readEvents } from './history.js';
 import { inOrder } from './in-order.js';
-import { judge } from './judge.js';
+import { runChecks } from './run-checks.js';
 import { time } from './text.js';
 
 const USAGE = `npm run check-history -- [--merge] FILE...
 npm run check-history -- --make N FILE
 
-  --merge   the files are parts of one history, as of several processes
-  --make    write a good history of N grants, to measure with
+  --merge   the files are parts of one history, for example of several processes
+  --make    write a good history of N grants for measurements
 `;
 
-/** Prints what is found; true if nothing is. */
+/** Prints counts and violations of a history; returns true if there is no violation. */
 function check(title: string, files: readonly string[]): boolean {
   const counts = new Counts();
   const events = inOrder(files.map((file) => readEvents(file)));
-  judge(counted(events, counts), ALL, (violation) => counts.found(violation));
+  runChecks(counted(events, counts), ALL, (violation) => counts.found(violation));
   console.log(title);
   for (const line of counts.table()) console.log(`  ${line}`);
   for (const { check: name, t, text } of counts.shown) {

@@ -1,26 +1,26 @@
 /**
- * A map of what came last: at least `size` of them, and twice as many at most.
+ * A map that keeps the last entries: at least `size`, at most twice as many.
  *
- * Two generations, of which the elder is dropped as a whole. (Deleting the eldest entry of one map
- * again and again would have each look for the eldest pass all that were deleted.)
+ * It consists of two maps, and the older one is dropped as a whole. (In a single map, each search
+ * for the oldest entry would pass all deleted entries.)
  */
 export class Recent<Value> {
   readonly #size: number;
-  #young = new Map<string, Value>();
-  #old = new Map<string, Value>();
+  #newer = new Map<string, Value>();
+  #older = new Map<string, Value>();
 
   constructor(size: number) {
     this.#size = size;
   }
 
   get(name: string): Value | undefined {
-    return this.#young.get(name) ?? this.#old.get(name);
+    return this.#newer.get(name) ?? this.#older.get(name);
   }
 
   set(name: string, value: Value): void {
-    this.#young.set(name, value);
-    if (this.#young.size < this.#size) return;
-    this.#old = this.#young;
-    this.#young = new Map();
+    this.#newer.set(name, value);
+    if (this.#newer.size < this.#size) return;
+    this.#older = this.#newer;
+    this.#newer = new Map();
   }
 }

@@ -1,13 +1,13 @@
-/** Events and attempts as a person reads them. */
+/** Events and attempts as text. */
 import type { Attempt } from './attempts.js';
 import type { HistoryEvent } from './format.js';
 
-/** One event, as in the file. */
+/** One event as a line of the file. */
 export function eventLine(event: HistoryEvent): string {
   return JSON.stringify(event);
 }
 
-/** One attempt with its events, in one line. */
+/** One attempt with its events in one line. */
 export function describe(attempt: Attempt): string {
   const { ask, grant, believedT, ticket, state, outcome, endT } = attempt;
   const parts = [`${ask.p} ${ask.a} on ${ask.k}, ${ask.weight} of ${ask.capacity}:`];
@@ -21,7 +21,7 @@ export function describe(attempt: Attempt): string {
   return parts.join(' ');
 }
 
-/** Ms, short. */
+/** A time in ms, rounded to three digits. */
 export function time(t: number): string {
   return String(Math.round(t * 1000) / 1000);
 }

@@ -1,4 +1,4 @@
-/** The command, and histories that are too large to write by hand. */
+/** The command `check-history`, and histories that are too large to write by hand. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { generate } from '../src/generate.js';
 import { ALL, type HistoryEvent, inOrder, violations } from '../src/index.js';
-import { story } from './support/story.js';
+import { parseHistory } from './support/parse-history.js';
 
 let folder = '';
 beforeEach(() => {
@@ -28,9 +28,9 @@ function write(name: string, events: readonly HistoryEvent[]): string {
 const OVERLAP = `0 p1 ask a\n1 p1 grant a 1\n2 p2 ask b\n3 p2 grant b 2\n4 p1 hold a\n5 p1 lost a
   6 p2 release b\n7 p2 released b freed\n7 p1 fault cut once`;
 
-it('prints counts and violations, and says by its exit code whether there are any', () => {
-  const good = write('good.jsonl', story('0 p1 ask a\n1 p1 fail a'));
-  const bad = write('bad.jsonl', story(OVERLAP));
+it('prints counts and violations, and exits with 1 if there is a violation', () => {
+  const good = write('good.jsonl', parseHistory('0 p1 ask a\n1 p1 fail a'));
+  const bad = write('bad.jsonl', parseHistory(OVERLAP));
   expect(run(good)).toMatchObject({ status: 0 });
   const { status, stdout } = run(good, bad);
   expect(status).toBe(1);
@@ -40,8 +40,8 @@ it('prints counts and violations, and says by its exit code whether there are an
   expect(stdout).toContain('exclusion at 3: 2 of 1 held at once on k\n    p1 a on k');
 });
 
-it('puts parts of one history together', () => {
-  const events = story(OVERLAP);
+it('merges the parts of one history', () => {
+  const events = parseHistory(OVERLAP);
   const one = write(
     'one.jsonl',
     events.filter(({ p }) => p === 'p1'),
@@ -51,11 +51,11 @@ it('puts parts of one history together', () => {
     events.filter(({ p }) => p !== 'p1'),
   );
   expect(run('--merge', rest, one).stdout).toContain('2 of 1 held at once');
-  // apart, the first has no end, and in the second nobody overlaps
+  // without --merge no file has an overlap, and one has no end event
   expect(run(one, rest).stdout).not.toContain('2 of 1 held at once');
 });
 
-it('refuses what it cannot read', () => {
+it('refuses a file that it cannot parse', () => {
   const file = join(folder, 'a.jsonl');
   writeFileSync(file, 'nonsense\n');
   const { status, stderr } = run(file);
@@ -64,21 +64,21 @@ it('refuses what it cannot read', () => {
   expect(run()).toMatchObject({ status: 2 });
 });
 
-it('puts events in order that came a little late, and no others', () => {
-  const events = story(OVERLAP);
+it('sorts events that are a little late, and refuses later ones', () => {
+  const events = parseHistory(OVERLAP);
   const shuffled = [...events];
   for (let at = 0; at + 3 < shuffled.length; at += 4) {
     const [one, other] = [shuffled[at], shuffled[at + 3]] as [HistoryEvent, HistoryEvent];
     [shuffled[at], shuffled[at + 3]] = [other, one];
   }
   expect([...inOrder([shuffled], 4)].map(({ t }) => t)).toEqual(events.map(({ t }) => t));
-  expect(() => [...inOrder([[...events].reverse()], 2)]).toThrow('more than 2 events late');
+  expect(() => [...inOrder([[...events].reverse()], 2)]).toThrow('more than 2 lines late');
 });
 
-it('judges batch by batch as it would the whole', () => {
+it('finds the same violations in batches as in the whole history', () => {
   const events = [...generate(5000)];
   expect(violations(events, ALL)).toEqual([]);
-  // one grant in the middle is believed in until its successor's turn is over
+  // the belief in one lease in the middle is extended to the end of its successor's lease
   const at = events.findIndex(({ e, t }) => e === 'release' && t > 200);
   const { k, a, p, t } = events[at] as HistoryEvent & { k: string; a: string };
   const freed = events.findIndex((each) => each.e === 'released' && each.a === a);

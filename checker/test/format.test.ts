@@ -1,4 +1,4 @@
-/** What is written can be read, and what is no event is refused with the place it was found at. */
+/** Written events can be read again. An invalid line is refused, and the error names its place. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ it('writes every event to a file and reads it again', () => {
   expect(history.count).toBe(EACH.length);
 });
 
-it('collects lines if asked to, and appends to what is there', () => {
+it('buffers lines if asked to, and appends to an existing file', () => {
   const file = join(folder, 'a.jsonl');
   const first = new History({ now: () => 1, file, buffered: 3 });
   first.add('p', { e: 'calm' });
@@ -57,14 +57,14 @@ it('collects lines if asked to, and appends to what is there', () => {
   second.close();
 });
 
-it('reads across the borders of its buffer', () => {
+it('reads lines that cross the borders of its buffer', () => {
   const file = join(folder, 'a.jsonl');
   const line = (n: number): string => JSON.stringify({ t: n, p: 'é'.repeat(1000), e: 'calm' });
   writeFileSync(file, Array.from({ length: 2000 }, (_, n) => line(n)).join('\n'));
   expect([...readEvents(file)].map(({ t, p }) => t + p.length).at(-1)).toBe(2999);
 });
 
-it('names the line that is no event', () => {
+it('names the line that is not an event', () => {
   const file = join(folder, 'a.jsonl');
   writeFileSync(file, '{"t":1,"p":"p","e":"calm"}\n{"t":2,"p":"p"');
   expect(() => [...readEvents(file)]).toThrow(`${file}:2: not JSON`);
@@ -72,8 +72,8 @@ it('names the line that is no event', () => {
 
 it.each([
   ['[]', 'not an object'],
-  ['{"t":1,"p":"p","e":"granted"}', 'no such event: "granted"'],
-  ['{"t":1,"p":"p","e":"toString"}', 'no such event'],
+  ['{"t":1,"p":"p","e":"granted"}', 'unknown event: "granted"'],
+  ['{"t":1,"p":"p","e":"toString"}', 'unknown event'],
   ['{"p":"p","e":"calm"}', 'calm.t must be a finite number, not undefined'],
   ['{"t":1,"p":"","e":"calm"}', 'calm.p must be a non-empty string, not ""'],
   ['{"t":1,"p":"p","e":"grant","k":"k","a":"a","id":"i","fence":1.5}', 'grant.fence must be'],

@@ -1,4 +1,4 @@
-/** The checks of large histories agree with a search over all orders on small ones. */
+/** On small histories the checks agree with a search over all orders. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Attempts, type Attempt } from '../src/attempts.js';
@@ -6,16 +6,16 @@ import { exclusion } from '../src/checks/exclusion.js';
 import { fence } from '../src/checks/fence.js';
 import { linear } from '../src/checks/linear.js';
 import type { Happening, HistoryEvent } from '../src/format.js';
-import { violations } from '../src/judge.js';
+import { violations } from '../src/run-checks.js';
 import { isLinearizable } from '../src/search.js';
 
-const WITNESSED = [exclusion, fence, linear];
+const CHECKED = [exclusion, fence, linear];
 const PROCESSES = 4;
 
 interface Draw {
   readonly weight: number;
   readonly fence: number;
-  /** How long the steps take, and how it ends. */
+  /** The durations between its events. */
   readonly steps: readonly number[];
   readonly end: 'freed' | 'lost' | 'crash' | 'kept-silent';
 }
@@ -68,19 +68,19 @@ function searched(events: readonly HistoryEvent[]): boolean {
   return isLinearizable([...all], (attempt) => released.get(attempt) ?? Number.POSITIVE_INFINITY);
 }
 
-it('linearizable by fences is linearizable by search', () => {
+it('the checks accept a history exactly if the search finds an order', () => {
   const seen = { good: 0, bad: 0, linear: 0 };
   fc.assert(
     fc.property(draws, fc.integer({ min: 1, max: 3 }), (all, capacity) => {
       const events = historyOf(all, capacity);
-      const found = violations(events, WITNESSED).filter(({ check }) => check !== 'lifecycle');
+      const found = violations(events, CHECKED).filter(({ check }) => check !== 'lifecycle');
       expect(found.length === 0).toBe(searched(events));
       seen[found.length === 0 ? 'good' : 'bad'] += 1;
       if (found.every(({ check }) => check === 'linear') && found.length > 0) seen.linear += 1;
     }),
     { numRuns: 3000, seed: 7 },
   );
-  // and both kinds were seen often, and what only the order of fences shows as well
+  // good and bad histories were frequent, and also those that only the order of fences shows
   expect(seen.good).toBeGreaterThan(300);
   expect(seen.bad).toBeGreaterThan(300);
   expect(seen.linear).toBeGreaterThan(30);

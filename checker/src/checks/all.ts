@@ -1,5 +1,5 @@
-/** Every check that reads a history. What an attempt may do at all is judged as it is read. */
-import type { Check } from '../judge.js';
+/** All checks. The sequence of events of an attempt is checked while it is read (`lifecycle`). */
+import type { Check } from '../run-checks.js';
 import { barrier } from './barrier.js';
 import { exclusion } from './exclusion.js';
 import { fence } from './fence.js';

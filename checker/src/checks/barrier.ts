@@ -1,38 +1,38 @@
 /**
- * A generation of a barrier takes as many parties as its size says, all of whom arrived before the
- * first of them passed.
+ * A generation of a barrier has as many parties as the size of the barrier. All of them arrive
+ * before the first of them passes.
  *
- *  - No two parties of a generation have the same index, and no index is the size or more.
- *  - A party of a generation called before the first of the others was told that it is open.
- *  - When the first passes, as many have arrived as it takes. A call that has failed, or whose
- *    process has died, counts for `grace`: the store may have counted it.
- *  - Generations grow: a call that began after a generation was known to be open passes with a
- *    greater one.
+ *  - The indices of the parties of a generation are different and smaller than the size.
+ *  - Each party of a generation calls before the first party learns that the generation is open.
+ *  - When the first party passes, as many parties have arrived as the size. A call that has failed,
+ *    or belongs to a dead process, counts for `grace`: the store may have counted it.
+ *  - Generations grow: a call that begins after a generation is known to be open passes with a
+ *    greater generation.
  *  - No call is open at the end, unless its process has died.
  *
- * A store that has lost its memory may open a generation again that was open already, and take a
- * party of before it for one that waits: excused for two ttl and `grace`.
+ * A store that has lost its memory may open a generation a second time, and count a party from
+ * before the loss as waiting. This is excused for two ttl and `grace`.
  */
 import type { Await, Passed, Stamp } from '../format.js';
-import type { Check, Context, Observer } from '../judge.js';
+import type { Check, Context, Observer } from '../run-checks.js';
 import { Recent } from '../recent.js';
 
 interface Arrival extends Await, Stamp {
   readonly at: number;
-  /** The greatest generation known to be open when it called. */
+  /** The greatest generation that was known to be open at the call. */
   readonly floor: number;
 }
 
 interface Generation {
   readonly indices: Set<number>;
-  /** When the first of it passed. */
+  /** The position at which its first party passed. */
   readonly at: number;
 }
 
 interface Barrier {
   last: number;
   readonly open: Map<string, Arrival>;
-  /** When calls ended without a passage. */
+  /** Times at which calls ended without passing. */
   ended: number[];
 }
 
@@ -60,7 +60,7 @@ class Barriers implements Observer {
 
   finish(t: number): void {
     for (const [k, { open }] of this.#barriers) {
-      for (const g of open.keys()) this.#report(k, t, `${g} waits at ${k} at the end`);
+      for (const g of open.keys()) this.#report(k, t, `${g} still waits at ${k} at the end`);
     }
   }
 
@@ -78,11 +78,11 @@ class Barriers implements Observer {
       const since = t - this.#context.begin.grace;
       barrier.ended = barrier.ended.filter((each) => each >= since);
       const here = barrier.open.size + barrier.ended.length;
-      if (here < arrival.size) say(`for which ${here} of ${arrival.size} had arrived`);
-    } else if (arrival.at > known.at) say('which had been open when it arrived');
-    if (index >= arrival.size) say(`with index ${index} of ${arrival.size}`);
-    if (known.indices.has(index)) say(`with index ${index}, as another one`);
-    if (generation <= arrival.floor) say(`after generation ${arrival.floor}`);
+      if (here < arrival.size) say(`but only ${here} of ${arrival.size} parties had arrived`);
+    } else if (arrival.at > known.at) say('but arrived after that generation was open');
+    if (index >= arrival.size) say(`but index ${index} is not below ${arrival.size}`);
+    if (known.indices.has(index)) say(`but another party has index ${index} too`);
+    if (generation <= arrival.floor) say(`but generation ${arrival.floor} was open before`);
     known.indices.add(index);
     this.#generations.set(name, known);
     barrier.last = Math.max(barrier.last, generation);

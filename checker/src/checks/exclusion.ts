@@ -1,11 +1,11 @@
 /**
- * I1: at no time do leases that are believed in weigh more than the capacity.
+ * I1: the sum of the weights of all believed leases never exceeds the capacity.
  *
- * Belief runs from the grant to the last moment at which the lease was seen to be held, so whatever
- * this reports did overlap. Overlaps of a lease from before a store lost its memory, or from before
- * a forced release, with later ones are excused: a single store does not promise to prevent them.
+ * The belief lasts from the grant to the last moment at which the lease was known to be held, so
+ * all reported overlaps are real. Overlaps between a lease from before a loss of memory or a forced
+ * release and later leases are excused: a single store does not promise to prevent them.
  */
-import type { Check } from '../judge.js';
+import type { Check } from '../run-checks.js';
 import { spanCheck } from './spans.js';
 
 export const exclusion: Check = spanCheck(() => ({

@@ -1,19 +1,21 @@
 /**
- * I2: fences grow. A grant whose ask came after another grant was known has a greater fence, and no
- * two grants of a key have the same one, unless they are holds of one owner's lease.
+ * I2: fences grow. If an attempt asks after another grant is known, its fence is greater than the
+ * fence of that grant. Two grants of a key have different fences, unless they are holds of one
+ * owner's lease.
  *
- * A lease that was passed on inside a process has the fence that was reserved for it, so it counts
- * from the ask of the first lease. Grants that ran side by side may be learned of in any order, so
- * only their difference is checked; so is that of a lease that came back from a condition, as its
- * ask is older than its line. Nothing excuses this: fences have to grow over restarts and forced
- * releases as well. The one exception is a hold that joins its owner's lease in a store that has
- * lost its last writes: the release of that lease can be among them, and it keeps its fence.
+ * A local hand-off uses a fence that was reserved for the first lease, so the ask of the first
+ * lease counts. Replies of concurrent grants may arrive in any order, so only the difference of
+ * their fences is checked. The same holds for a lease that returns from a condition, because its
+ * request is older than its `ask`. Nothing excuses a violation: fences must also grow across
+ * restarts and forced releases. The one exception is a hold that joins its owner's lease in a store
+ * that has lost its last writes: if the release of that lease is among them, the lease keeps its
+ * fence.
  */
 import type { Attempt } from '../attempts.js';
-import type { Check, Context, Observer } from '../judge.js';
+import type { Check, Context, Observer } from '../run-checks.js';
 
 interface OnKey {
-  /** The greatest fence so far, and whose it is. */
+  /** The attempt with the greatest fence. */
   top: Attempt | undefined;
   /** Grants since the oldest open ask, by fence. */
   readonly recent: Map<number, Attempt>;
@@ -24,7 +26,7 @@ export const fence: Check = (context) => new Fences(context);
 class Fences implements Observer {
   readonly #context: Context;
   readonly #keys = new Map<string, OnKey>();
-  /** What was the greatest fence of its key when an open attempt asked. */
+  /** For each open attempt: the attempt that had the greatest fence of the key at its ask. */
   readonly #floors = new Map<Attempt, Attempt>();
 
   constructor(context: Context) {
@@ -56,10 +58,10 @@ class Fences implements Observer {
     const isLater = floor !== undefined && floor.grantAt < attempt.rootAt;
     if (isLater && got <= floor.fence && !isJoined(attempt, floor)) {
       if (same === undefined || !isJoined(attempt, same)) {
-        this.#report('a fence that is not greater than one known before the ask', floor, attempt);
+        this.#report('a fence is not greater than a fence known before the ask', floor, attempt);
       }
     } else if (same !== undefined && !isJoined(attempt, same)) {
-      this.#report('the same fence twice', same, attempt);
+      this.#report('two grants have the same fence', same, attempt);
     }
     if (got > (key.top?.fence ?? 0)) key.top = attempt;
     key.recent.set(got, attempt);
@@ -74,11 +76,11 @@ class Fences implements Observer {
 
   #report(what: string, earlier: Attempt, attempt: Attempt): void {
     const t = attempt.grant?.t ?? 0;
-    // both may be from before the loss: what was lost began before the store was stopped
+    // both may be from before the event: the first lost write is older than the stop of the store
     const point = { at: attempt.grantAt, t, fence: Number.POSITIVE_INFINITY };
     const mayJoin = attempt.ask.owner !== undefined;
-    const pardon = mayJoin ? this.#context.pardon(attempt, point) : undefined;
-    const excused = pardon === 'amnesia' ? pardon : undefined;
+    const excuse = mayJoin ? this.#context.excuseOf(attempt, point) : undefined;
+    const excused = excuse === 'amnesia' ? excuse : undefined;
     this.#context.report({ check: 'fence', t, what, concerned: [earlier, attempt], excused });
   }
 }

@@ -1,21 +1,25 @@
 /**
- * I6 and I8, as the store shows them: nothing holds or waits there that has ended.
+ * I6 and I8 in the store: no ended attempt holds or waits there.
  *
- * What `seen` lists must be explained: a holder by a lease that is held, or that was lost, or
- * released without an answer, or whose process died, less than `grace` ago; a waiter by an ask that
- * is open, or ended less than `grace` ago. Waiters whose process has died stay in the queue until
- * somebody looks at it, and so does what a process had asked for when it died. An id that no grant
- * has told of can only belong to such an ask, and each explains one. Where nothing was broken since
- * an ask ended, its withdrawal was answered at once: it explains nothing after `requestTimeout` and
- * `slack`. A store that lost its memory may remember what had ended before. Nothing explains what
- * is there at the `last` look.
+ * Each entry of `seen` needs an explanation:
+ *
+ *  - A holder: its lease is held; or, less than `grace` ago, it was lost, was released without a
+ *    reply, or its process died.
+ *  - A waiter: its ask is open, or ended less than `grace` ago. The waiters of a dead process stay
+ *    in the queue until another process serves the queue; so do its unanswered requests.
+ *  - An id without a known grant can only belong to such an ask. Each ask explains one id.
+ *  - If there was no fault since an ask ended, its withdrawal got a reply at once. It then explains
+ *    nothing after `requestTimeout` and `slack`.
+ *  - A store that lost its memory may show attempts that had ended before.
+ *
+ * Nothing explains an entry of the `last` event.
  */
 import type { Attempt } from '../attempts.js';
 import type { Seen, Stamp } from '../format.js';
-import type { Check, Context, Observer } from '../judge.js';
+import type { Check, Context, Observer } from '../run-checks.js';
 import { Recent } from '../recent.js';
 
-/** Ids that are remembered. */
+/** Number of ids that are remembered. */
 const IDS = 1 << 16;
 
 export const ghost: Check = (context) => new Ghosts(context);
@@ -23,9 +27,9 @@ export const ghost: Check = (context) => new Ghosts(context);
 class Ghosts implements Observer {
   readonly #context: Context;
   readonly #ids = new Recent<Attempt>(IDS);
-  /** Asks of a key that ended without a grant, the latest last. */
+  /** Asks of a key that ended without a grant, in order of their ends. */
   readonly #ended = new Map<string, Attempt[]>();
-  /** Asks of a key that their process could not withdraw any more. */
+  /** Number of asks of a key that their process died before it withdrew. */
   readonly #orphans = new Map<string, number>();
   readonly #crashed = new Set<string>();
 
@@ -54,8 +58,8 @@ class Ghosts implements Observer {
   #died(process: string, t: number): void {
     this.#crashed.add(process);
     for (const [key, ended] of this.#ended) {
-      const left = ended.filter((each) => each.ask.p === process && this.#mayLinger(each, t));
-      this.#orphans.set(key, (this.#orphans.get(key) ?? 0) + left.length);
+      const lingering = ended.filter((each) => each.ask.p === process && this.#mayLinger(each, t));
+      this.#orphans.set(key, (this.#orphans.get(key) ?? 0) + lingering.length);
     }
   }
 
@@ -64,7 +68,7 @@ class Ghosts implements Observer {
       if (holders.length + waiters.length === 0) return;
       const ids = [...holders.map(({ id }) => id), ...waiters];
       const concerned = ids.map((id) => this.#ids.get(id)).filter((each) => each !== undefined);
-      const what = `${holders.length} hold and ${waiters.length} wait for ${k}, and all are over`;
+      const what = `${holders.length} hold and ${waiters.length} wait for ${k} after the end`;
       this.#report(t, what, concerned);
       return;
     }
@@ -72,7 +76,8 @@ class Ghosts implements Observer {
     for (const { id, fence, weight } of holders) {
       const attempt = this.#ids.get(id);
       if (attempt === undefined) unknown += 1;
-      else if (!this.#mayHold(attempt, t)) this.#report(t, `${k} is still held`, [attempt]);
+      else if (!this.#mayHold(attempt, t))
+        this.#report(t, `${k} is still held by an ended attempt`, [attempt]);
       else if (fence !== attempt.fence || weight !== attempt.ask.weight) {
         this.#report(t, `${k} is held with fence ${fence} and weight ${weight}`, [attempt]);
       }
@@ -81,28 +86,29 @@ class Ghosts implements Observer {
       const attempt = this.#ids.get(id);
       if (attempt === undefined) waiting += 1;
       else if (this.#isOrphan(attempt)) continue;
-      // a lease that was passed on a moment ago is still waited for in the eyes of the store
-      else if (attempt.state !== 'held') this.#report(t, `${k} is still waited for`, [attempt]);
+      // after a local hand-off the successor is still a waiter in the store for a moment
+      else if (attempt.state !== 'held')
+        this.#report(t, `${k} still has an ended attempt as a waiter`, [attempt]);
     }
     const { asked } = this.#context.attempts.onKey(k);
     const ended = this.#ended.get(k) ?? [];
     const explained = asked.size + ended.filter((each) => this.#mayLinger(each, t)).length;
     const count = unknown + Math.max(0, waiting - (this.#orphans.get(k) ?? 0));
     if (count <= explained) return;
-    const what = `${count} that were never granted hold or wait for ${k}, ${explained} may`;
+    const what = `${k} has ${count} holders or waiters without a grant; ${explained} are explained`;
     this.#report(t, what, ended.slice(-4));
   }
 
   #mayHold({ ask, state, outcome, endT, key }: Attempt, t: number): boolean {
     if (state === 'held' || state === 'releasing') return true;
     if (endT <= this.#context.amnesiaT(key)) return true;
-    // the lease is its owner's, and other holds of it may go on
+    // it is the lease of an owner, which may have other holds
     if (state === 'released' && ask.owner !== undefined) return true;
     if (state === 'released' && outcome === 'freed') return false;
     return t - endT < this.#context.begin.grace;
   }
 
-  /** Nobody could, or would, withdraw it. */
+  /** Its process died, or the store lost its memory: it is not withdrawn. */
   #isOrphan({ ask, endT, key }: Attempt): boolean {
     return this.#crashed.has(ask.p) || endT <= this.#context.amnesiaT(key);
   }

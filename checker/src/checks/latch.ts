@@ -1,29 +1,29 @@
 /**
  * A latch opens when it has been counted down by its size, and not before.
  *
- *  - No wait passes before enough counts were called for.
- *  - Each answer says how many are left: not fewer than the counts called for until then leave, and
- *    not more than the counts answered before the call, and the call itself, leave.
- *  - A wait does not run into its limit where the latch was open when it began.
+ *  - No wait passes before enough counts were called.
+ *  - The remaining count in each reply is at least the size minus all counts called until then, and
+ *    at most the size minus this count and all counts that had a reply before its call.
+ *  - A wait does not time out if the latch was open when the wait began.
  *  - No wait at a latch is open at the end, unless its process has died.
  *
- * Counts that a store has forgotten make more of them be left, and waits longer: excused then. A
- * wait that ran into its limit is not judged where anything was broken since it began. A latch is
- * used once in a history: its size is the same in all events of its key.
+ * If a store loses counts, more of them remain and waits last longer: this is excused. A wait that
+ * timed out is not checked if there was a fault since it began. A latch is used once in a history:
+ * its size is the same in all events of its key.
  */
 import type { Await, Count, Counted, Stamp, Stopped } from '../format.js';
-import type { Check, Context, Observer } from '../judge.js';
+import type { Check, Context, Observer } from '../run-checks.js';
 
 interface Latch {
-  /** Since when it is known. */
+  /** The time of its first event. */
   readonly t: number;
-  /** How much was called for, and how much of it was answered. */
+  /** The sum of the counts called, and of the counts that had a reply. */
   called: number;
   answered: number;
 }
 
 interface OpenCount extends Count, Stamp {
-  /** What had been answered when it was called. */
+  /** `answered` of the latch at the call. */
   readonly before: number;
 }
 
@@ -53,7 +53,8 @@ class Latches implements Observer {
   }
 
   finish(t: number): void {
-    for (const { k, g } of this.#waits.values()) this.#report(t, `${g} waits at ${k} at the end`);
+    for (const { k, g } of this.#waits.values())
+      this.#report(t, `${g} still waits at ${k} at the end`);
   }
 
   #count(event: Count & Stamp): void {
@@ -71,11 +72,11 @@ class Latches implements Observer {
     latch.answered += by;
     const least = Math.max(0, size - latch.called);
     const most = Math.max(0, size - before - by);
-    const text = `${g} was told that ${left} of ${size} are left of ${k}`;
-    if (left < least) this.#report(t, `${text}, though only ${latch.called} were called for`);
+    const text = `${g} got the reply that ${left} of ${size} counts of ${k} remain`;
+    if (left < least) this.#report(t, `${text}, although only ${latch.called} were called`);
     if (left > most) {
       const isForgotten = this.#context.amnesiaT(k) >= latch.t;
-      this.#report(t, `${text}, after ${before + by} were counted`, isForgotten);
+      this.#report(t, `${text}, although ${before + by} were counted`, isForgotten);
     }
   }
 
@@ -99,7 +100,7 @@ class Latches implements Observer {
     this.#waits.delete(g);
     if (wait === undefined || !wait.wasOpen || code !== 'HOLDFAST_TIMEOUT') return;
     if (this.#context.faultT >= wait.t || this.#context.amnesiaT(wait.k) >= wait.t) return;
-    this.#report(t, `${g} did not pass ${wait.k}, which was open`);
+    this.#report(t, `${g} timed out at ${wait.k}, which was open`);
   }
 
   #died(process: string): void {

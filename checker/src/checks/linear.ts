@@ -1,24 +1,24 @@
 /**
- * Linearizability of a key's history: whether each grant can be given a moment between its ask and
- * its answer, and each end a moment from the last belief on, so that the moments of grants are in
- * the order of their fences and the capacity is never exceeded.
+ * Linearizability of the history of a key. Each grant needs a moment between its ask and its reply,
+ * and each end a moment at or after the last belief, so that the moments of the grants are in the
+ * order of their fences and the capacity is never exceeded.
  *
- * Fences give the order, so there is no search. Ends as early and grants as late as possible are
- * best: both only make room. The latest moment that leaves the order of fences intact is that of
- * the earliest answer among its own and those with a greater fence; the check is that the capacity
- * holds with these. (That this moment is not before the ask is the check of fences: a grant whose
- * ask came after the answer of a greater fence.) Points that are overfull by belief alone are left
- * to `exclusion`: what is reported here is only seen with the fences.
+ * Fences give the order, so no search is needed. The earliest end and the latest grant leave the
+ * most room. The latest moment of a grant that keeps the order of the fences is the earliest reply
+ * among its own and those of grants with a greater fence. The check tests the capacity with these
+ * moments. (Whether this moment is after the ask is part of the check `fence`.) If beliefs alone
+ * exceed the capacity, `exclusion` reports it. This check reports overlaps that only the fences
+ * show.
  *
- * Sound: if it reports, no choice of moments exists. Complete for grants and their ends, together
- * with `fence` and `exclusion`; a search over all choices agrees (`search.ts`). It cannot see
- * whether a refusal was right, and nothing of leases that nobody was told of.
+ * It is sound: if it reports, there is no choice of moments. Together with `fence` and `exclusion`
+ * it is complete for grants and their ends; a search over all choices agrees (`search.ts`). It does
+ * not check refusals, nor leases that no client learned of.
  */
 import type { Attempt } from '../attempts.js';
-import type { Check, Context } from '../judge.js';
+import type { Check, Context } from '../run-checks.js';
 import { type SpanRules, spanCheck } from './spans.js';
 
-/** Grants of a key whose fence is greater than all before: greater positions, greater fences. */
+/** A grant with a greater fence than all earlier grants of the key. */
 interface Highest {
   readonly at: number;
   readonly fence: number;
@@ -60,7 +60,7 @@ class Records {
     this.#keys.set(key, records);
     const greater = records[firstAbove(records, fence)];
     if (greater === undefined) {
-      // an acquisition that joins its owner's lease has the same fence, and changes no order
+      // an acquisition that joins its owner's lease has the same fence and changes no order
       if (ask.owner === undefined || records.at(-1)?.fence !== fence) {
         records.push({ at: grantAt, fence });
       }
@@ -70,7 +70,7 @@ class Records {
     return greater.at > attempt.askAt ? greater.at : grantAt;
   }
 
-  /** What was answered before the oldest open ask can only be the check of fences' concern. */
+  /** Drops grants from before the oldest open ask: only the check `fence` needs them. */
   #forget(key: string, records: Highest[]): void {
     const { asked } = this.#context.attempts.onKey(key);
     const oldest = asked.values().next().value?.askAt ?? Number.POSITIVE_INFINITY;

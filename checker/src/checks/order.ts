@@ -1,44 +1,44 @@
 /**
  * I4: grants are in the order of the queue, within the bound of the mode.
  *
- * An attempt is in the queue from its `queued` on. It is overtaken by a grant with a smaller fence
- * whose attempt has a later ticket, or has none and asked when the other was queued already. These
- * are certain: the store made such a grant while the attempt was in the queue.
+ * An attempt is in the queue after its `queued`. It is overtaken by a grant that has a smaller
+ * fence and a later ticket; or a smaller fence, no ticket, and an ask after this `queued`. Such a
+ * grant is certain to be an overtaking: the store made it while the attempt was in the queue.
  *
  *  - Default mode, capacity 1: overtaken at most `localHandOffs` times for each grant before its
- *    own, the lease that ran when it was queued being one.
- *  - Fair: never by a fair attempt, and at most `localHandOffs` times by others, which is what a
- *    lease from before may still be passed on.
- *  - Capacity above 1: never, as nothing is passed on.
+ *    own. The lease that was held when it was queued counts as one of these grants.
+ *  - Fair mode: never overtaken by a fair attempt, and at most `localHandOffs` times by others,
+ *    because an earlier lease may still be handed off locally.
+ *  - Capacity above 1: never overtaken, because there are no local hand-offs.
  *
- * Excused where the attempt may have lost its turn, and got its place back: a fault or a forced
- * release came during the wait, its process stood still for a good part of a claim window, or
- * messages take as long as that. A fault is felt for `felt` longer: by default a request's time, a
- * claim window and `slack`. A hold that joins its owner's lease overtakes nobody, nor does who came
- * back from a condition. Attempts that gave up are not judged: whether they were granted is not
- * known.
+ * Excused if the attempt may have lost its turn and got its place back: there was a fault or a
+ * forced release during the wait, its process stalled for a large part of a claim window, or
+ * messages take that long. A fault counts for `felt` longer: by default a request, a claim window
+ * and `slack`. A hold that joins its owner's lease does not overtake; neither does a lease that
+ * returns from a condition. Attempts that ended without a grant are not checked: whether the store
+ * granted them is unknown.
  */
 import type { Attempt } from '../attempts.js';
-import type { Check, Context, Observer } from '../judge.js';
+import type { Check, Context, Observer } from '../run-checks.js';
 
 interface Waiting {
   readonly attempt: Attempt;
   readonly ticket: number;
   readonly queuedAt: number;
-  /** Grants of the key when it was queued. */
+  /** Number of grants of the key when it was queued. */
   readonly grants: number;
   overtaken: number;
 }
 
 interface OnKey {
-  /** By ticket. */
+  /** In order of tickets. */
   readonly waiting: Waiting[];
-  /** Grants since the first of them was queued. */
+  /** Grants since the first of these was queued. */
   recent: Attempt[];
   grants: number;
 }
 
-/** Part of a claim window that may be missed: a lease may be half as long, and is looked for. */
+/** Part of a claim window for which a process may stall without losing its turn. */
 const PART = 1 / 8;
 
 export const order: Check = (context) => new Order(context);
@@ -46,9 +46,9 @@ export const order: Check = (context) => new Order(context);
 class Order implements Observer {
   readonly #context: Context;
   readonly #keys = new Map<string, OnKey>();
-  /** Until when a process last stood still for long. */
+  /** When the last long stall of a process ended. */
   readonly #stalls = new Map<string, number>();
-  /** When leases of a key were last ended by force. */
+  /** When the last forced release of a key was called or returned. */
   readonly #forced = new Map<string, number>();
 
   constructor(context: Context) {
@@ -68,7 +68,7 @@ class Order implements Observer {
 
   settled(attempt: Attempt): void {
     const key = this.#keys.get(attempt.key);
-    if (key !== undefined && attempt.grant === undefined) this.#leave(key, attempt);
+    if (key !== undefined && attempt.grant === undefined) this.#remove(key, attempt);
   }
 
   #queued(attempt: Attempt, queuedAt: number): void {
@@ -90,33 +90,33 @@ class Order implements Observer {
   #granted(attempt: Attempt): void {
     const key = this.#keys.get(attempt.key);
     if (key === undefined) return;
-    const waited = this.#leave(key, attempt);
+    const waited = this.#remove(key, attempt);
     key.grants += 1;
     for (const waiting of key.waiting) {
       if (attempt.ticket !== 0 && waiting.ticket > attempt.ticket) break;
       if (overtakes(attempt, waiting)) waiting.overtaken += 1;
     }
     key.recent.push(attempt);
-    if (waited !== undefined && waited.overtaken > 0) this.#judge(key, waited);
+    if (waited !== undefined && waited.overtaken > 0) this.#runChecks(key, waited);
     this.#forget(attempt.key, key);
   }
 
-  #judge({ recent, grants }: OnKey, waited: Waiting): void {
+  #runChecks({ recent, grants }: OnKey, waited: Waiting): void {
     const { attempt, overtaken } = waited;
     const { fair, capacity } = attempt.ask;
     const handOffs = capacity === 1 ? this.#context.begin.localHandOffs : 0;
     const before = grants - 1 - waited.grants - overtaken;
     const bound = fair ? handOffs : handOffs * (1 + Math.max(0, before));
     if (overtaken <= bound && !fair) return;
-    // those with a greater fence came later, and were only known earlier
+    // grants with a greater fence came later, and only their replies came earlier
     const by = recent.filter((each) => each.fence < attempt.fence && overtakes(each, waited));
     const byFair = by.filter(({ ask }) => ask.fair);
     if (by.length <= bound && !(fair && byFair.length > 0)) return;
-    const what = `overtaken ${by.length} times on ${attempt.key}, ${byFair.length} of them by fair`;
+    const what = `overtaken ${by.length} times on ${attempt.key}, ${byFair.length} of them fair`;
     this.#context.report({
       check: 'order',
       t: attempt.grant?.t ?? 0,
-      what: `${what}; allowed are ${bound} and ${fair ? 0 : bound}`,
+      what: `${what}; the limits are ${bound} and ${fair ? 0 : bound}`,
       concerned: [attempt, ...by.slice(0, 8)],
       excused: this.#mayLoseItsTurn(attempt) ? 'turn' : undefined,
     });
@@ -130,7 +130,7 @@ class Order implements Observer {
     return last >= t || 2 * begin.delay > PART * begin.claimWindow;
   }
 
-  #leave({ waiting }: OnKey, attempt: Attempt): Waiting | undefined {
+  #remove({ waiting }: OnKey, attempt: Attempt): Waiting | undefined {
     const place = waiting.findIndex((each) => each.attempt === attempt);
     return place < 0 ? undefined : waiting.splice(place, 1)[0];
   }

@@ -1,17 +1,17 @@
 /**
- * A refusal has a reason: who did not want to wait is not refused what nobody can have.
+ * A refusal has a reason: `tryAcquire` is refused only if another attempt may hold or wait.
  *
- * Reported where a `tryAcquire` without a limit was refused although, from its ask to its answer,
- * it was the only open attempt of its key, and whatever had ended unanswered before had ended more
- * than `grace` ago, and nothing had been broken for as long.
+ * Reported if an acquisition with `wait: 0` was refused although it was the only open attempt of
+ * its key from its ask to its reply, all attempts without a clean end had ended more than `grace`
+ * before, and there was no fault for as long.
  */
 import { type Attempt, endedLive } from '../attempts.js';
-import type { Check, Context, Observer } from '../judge.js';
+import type { Check, Context, Observer } from '../run-checks.js';
 
 interface OnKey {
-  /** The open attempt that nobody else can keep from its lease. */
+  /** The open attempt that must get the lock, as no other attempt can hold or wait. */
   alone: Attempt | undefined;
-  /** Until when something that has ended may still hold or wait. */
+  /** Until when an ended attempt may still hold or wait. */
   busyUntil: number;
 }
 
@@ -30,7 +30,7 @@ class Refusals implements Observer {
     if (event.e === 'ask') this.#ask(attempt);
     if (event.e !== 'fail' || event.code !== null) return;
     if (this.#keys.get(attempt.key)?.alone !== attempt) return;
-    const what = `refused, though nobody else held or waited for ${attempt.key}`;
+    const what = `refused, although no other attempt held or waited for ${attempt.key}`;
     this.#context.report({ check: 'refusal', t: event.t, what, concerned: [attempt] });
   }
 

@@ -1,26 +1,26 @@
 /**
- * No signal of a condition is lost: as many waits are woken as signals were delivered.
+ * No signal of a condition is lost: at least as many waits are woken as signals were delivered.
  *
- * A signal that says how many it woke has woken them: each of these waits ends as woken, or its
- * signal goes to the next that waits. So between two moments without a wait and without an
- * unanswered signal, the waits that were woken are no fewer than the signals delivered. A wait that
- * ended with an error, or whose process died, may stay in the store for `retention` and take one
- * signal, if no other wait is there. Waits may be woken without a signal, so too many are no
+ * A signal returns how many waits it woke. Each of these waits ends as woken, or its signal goes to
+ * the next wait. So between two moments without a wait and without an unanswered signal, at least
+ * as many waits were woken as signals were delivered. A wait that ended with an error or with the
+ * death of its process may stay in the store for `retention` and consume one signal, if no other
+ * wait is there. Waits may be woken without a signal, so more woken waits than signals are no
  * violation.
  *
- * Excused where the store has lost its memory meanwhile, or less than `retention` before (a store
- * that has lost its last writes knows waits that are over), or where leases were ended by force.
+ * Excused if the store lost its memory meanwhile or less than `retention` before (after a loss of
+ * its last writes a store may know waits that have ended), or if leases were ended by force.
  */
 import type { Attempt } from '../attempts.js';
-import type { Check, Context, Excuse, Observer } from '../judge.js';
+import type { Check, Context, Excuse, Observer } from '../run-checks.js';
 
 interface Condition {
   readonly k: string;
   readonly c: string;
-  /** Attempts that wait, and attempts whose signal has no answer yet, with their processes. */
+  /** Waiting attempts, and attempts with an unanswered signal, with their processes. */
   readonly waiting: Map<Attempt, string>;
   readonly signalling: Map<Attempt, string>;
-  /** Since when these are counted. */
+  /** The time at which the counts below begin. */
   since: number;
   delivered: number;
   woken: number;
@@ -32,7 +32,7 @@ export const signal: Check = (context) => new Signals(context);
 class Signals implements Observer {
   readonly #context: Context;
   readonly #conditions = new Map<string, Condition>();
-  /** When waits ended that may still take a signal, by condition. */
+  /** By condition: the end times of waits that may still consume a signal. */
   readonly #gone = new Map<string, number[]>();
 
   constructor(context: Context) {
@@ -49,12 +49,12 @@ class Signals implements Observer {
     else if (event.e === 'woken') {
       condition.waiting.delete(attempt);
       if (event.signalled === true) condition.woken += 1;
-      if (event.signalled === null) this.#left(condition, event.t);
+      if (event.signalled === null) this.#noteGone(condition, event.t);
     } else {
       condition.signalling.delete(attempt);
       condition.delivered += event.count ?? 0;
     }
-    this.#look(condition, event.t);
+    this.#conclude(condition, event.t);
   }
 
   #died(process: string, t: number): void {
@@ -63,10 +63,10 @@ class Signals implements Observer {
       for (const [attempt, p] of waiting) {
         if (p !== process) continue;
         waiting.delete(attempt);
-        this.#left(condition, t);
+        this.#noteGone(condition, t);
       }
       for (const [attempt, p] of signalling) if (p === process) signalling.delete(attempt);
-      this.#look(condition, t);
+      this.#conclude(condition, t);
     }
   }
 
@@ -75,7 +75,7 @@ class Signals implements Observer {
       if (condition.k === k) condition.forced = true;
   }
 
-  #look(condition: Condition, t: number): void {
+  #conclude(condition: Condition, t: number): void {
     const { k, c, waiting, signalling, delivered, woken } = condition;
     if (waiting.size > 0 || signalling.size > 0) return;
     this.#conditions.delete(`${k} ${c}`);
@@ -83,23 +83,23 @@ class Signals implements Observer {
     const gone = this.#take(condition, delivered - woken);
     if (delivered <= woken + gone) return;
     const what =
-      `${delivered} were signalled at ${c} of ${k} since ${condition.since}, ` +
-      `${woken} were woken, and ${gone} ended otherwise`;
+      `${delivered} signals were delivered at ${c} of ${k} since ${condition.since}, ` +
+      `${woken} waits were woken, and ${gone} ended otherwise`;
     this.#context.report({
       check: 'signal',
       t,
       what,
       concerned: [],
-      excused: this.#why(condition),
+      excused: this.#excuseFor(condition),
     });
   }
 
-  #left({ k, c }: Condition, t: number): void {
+  #noteGone({ k, c }: Condition, t: number): void {
     const name = `${k} ${c}`;
     this.#gone.set(name, [...(this.#gone.get(name) ?? []), t]);
   }
 
-  /** How many of these signals waits that ended otherwise may have taken: each takes one. */
+  /** How many signals were possibly consumed by waits that ended otherwise, at most `most`. */
   #take({ k, c, since }: Condition, most: number): number {
     const name = `${k} ${c}`;
     const oldest = since - this.#context.begin.retention;
@@ -108,7 +108,7 @@ class Signals implements Observer {
     return Math.min(most, gone.length);
   }
 
-  #why({ k, since, forced }: Condition): Excuse | undefined {
+  #excuseFor({ k, since, forced }: Condition): Excuse | undefined {
     if (this.#context.amnesiaT(k) >= since - this.#context.begin.retention) return 'amnesia';
     return forced ? 'force' : undefined;
   }

@@ -1,13 +1,13 @@
 /**
  * A slot has at most one run while it is remembered.
  *
- * Excused where the store has lost its memory between the ask of the first run and the second.
+ * Excused if the store lost its memory between the ask of the first run and the second run.
  */
-import type { Check } from '../judge.js';
+import type { Check } from '../run-checks.js';
 import type { Attempt } from '../attempts.js';
 import { Recent } from '../recent.js';
 
-/** Slots that are looked back at. */
+/** Number of slots that are remembered. */
 const SLOTS = 1 << 14;
 
 export const slot: Check = (context) => {

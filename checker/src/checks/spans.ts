@@ -1,28 +1,29 @@
 /**
- * For how long each lease of a key was believed in, and whether that ever was more than fits.
+ * Collects the span of belief of each lease of a key, and finds points at which the sum of weights
+ * exceeds the capacity.
  *
- * Spans are collected as their attempts settle, and judged in batches: at a moment when nothing is
- * open on the key, or when many have gathered, those that no open attempt can still touch. What can
- * matter no more is dropped.
+ * A span is added when its attempt settles. Spans are checked in batches: when no attempt is open
+ * on the key, or when there are many spans. A batch contains the spans that no open attempt can
+ * still change. Spans that no later check needs are dropped.
  *
- * A point is judged where a span starts, because a sum of weights has its peaks there. Leases of
- * one owner with one fence are one lease. All of them counted when the latest was granted, so the
- * limit is what there was then: see `Capacities`.
+ * Only the start of each span is checked, because the sum of weights has its peaks there. Leases of
+ * one owner with one fence are one lease. The limit is the capacity at the latest grant among the
+ * active spans: see `Capacities`.
  */
 import type { Attempt } from '../attempts.js';
 import { Capacities } from '../capacities.js';
-import type { Check, CheckName, Context, Observer } from '../judge.js';
-import type { Pardon } from '../pardons.js';
+import type { Check, CheckName, Context, Observer } from '../run-checks.js';
+import type { StoreExcuse } from '../excuses.js';
 
-/** Where spans of a key were collected, a batch is judged at this size at the latest. */
+/** Smallest number of spans for which a batch is checked while attempts are open. */
 const BATCH_MIN = 1024;
 
 export interface Span {
   readonly attempt: Attempt;
-  /** Positions in the history: both belong to it. */
+  /** Positions in the history; the span includes both. */
   from: number;
   to: number;
-  judged: boolean;
+  checked: boolean;
 }
 
 interface OnKey {
@@ -32,17 +33,17 @@ interface OnKey {
 
 export interface SpanRules {
   readonly check: CheckName;
-  /** Where the span of a granted attempt starts. At or before the position of its grant. */
+  /** The start of the span of a granted attempt, at or before the position of its grant. */
   start(attempt: Attempt): number;
-  /** Called for each event, before the spans of attempts that it settles are collected. */
+  /** Called for each event, before it settles attempts. */
   see?: Observer['see'];
-  /** What is said of an overfull point. */
+  /** The message for a point that exceeds the capacity. */
   what(total: number, limit: number, key: string): string;
-  /** Whether an overfull point is this check's concern. */
+  /** Whether this check reports the point, or leaves it to another check. */
   concerns(spans: readonly Span[]): boolean;
 }
 
-/** A check of spans. */
+/** Makes a check from rules for spans. */
 export function spanCheck(rules: (context: Context) => SpanRules): Check {
   return (context) => new Spans(context, rules(context));
 }
@@ -64,22 +65,22 @@ class Spans implements Observer {
   }
 
   settled(attempt: Attempt): void {
-    // granted, and seen then to be over already
+    // the lease had already ended when its grant was noted
     if (attempt.believedAt < 0) return;
     const key = this.#key(attempt.key);
     const from = this.#rules.start(attempt);
-    // what started behind others may make them overfull after all
+    // a span that starts earlier than spans already checked may exceed the capacity with them
     if (from < attempt.grantAt) {
-      for (const span of key.spans) if (span.from >= from) span.judged = false;
+      for (const span of key.spans) if (span.from >= from) span.checked = false;
     }
-    key.spans.push({ attempt, from, to: attempt.believedAt, judged: false });
+    key.spans.push({ attempt, from, to: attempt.believedAt, checked: false });
     const { held } = this.#context.attempts.onKey(attempt.key);
     const isQuiet = held.size === 0;
-    if (isQuiet || key.spans.length >= key.threshold) this.#judge(attempt.key, key, isQuiet);
+    if (isQuiet || key.spans.length >= key.threshold) this.#runChecks(attempt.key, key, isQuiet);
   }
 
   finish(): void {
-    for (const [name, key] of this.#keys) this.#judgeUntil(name, key, Number.POSITIVE_INFINITY);
+    for (const [name, key] of this.#keys) this.#checkUntil(name, key, Number.POSITIVE_INFINITY);
   }
 
   #key(name: string): OnKey {
@@ -91,17 +92,17 @@ class Spans implements Observer {
     return key;
   }
 
-  #judge(name: string, key: OnKey, isQuiet: boolean): void {
+  #runChecks(name: string, key: OnKey, isQuiet: boolean): void {
     const { asked, held } = this.#context.attempts.onKey(name);
-    // a batch of a few is cheaper with others, unless the key is not used any more
+    // a small batch waits for more spans, unless the key is no longer used
     if (isQuiet && key.spans.length < BATCH_MIN && asked.size > 0) return;
     let known = Number.POSITIVE_INFINITY;
     for (const { believedAt } of held) known = Math.min(known, believedAt);
-    this.#judgeUntil(name, key, known);
+    this.#checkUntil(name, key, known);
   }
 
-  /** @param known up to where nothing can change any more */
-  #judgeUntil(name: string, key: OnKey, known: number): void {
+  /** @param known the position up to which spans are final */
+  #checkUntil(name: string, key: OnKey, known: number): void {
     const { asked } = this.#context.attempts.onKey(name);
     const active = new Set<Span>();
     const starts = key.spans.sort((one, other) => one.from - other.from);
@@ -110,14 +111,14 @@ class Spans implements Observer {
     for (const span of starts) {
       for (; (ends[ended] as Span).to < span.from; ended++) active.delete(ends[ended] as Span);
       active.add(span);
-      if (span.judged || span.from > known) continue;
-      span.judged = true;
+      if (span.checked || span.from > known) continue;
+      span.checked = true;
       if (active.size > 1 || span.attempt.ask.weight > span.attempt.ask.capacity) {
         this.#point(name, span, [...active]);
       }
     }
     const oldest = asked.values().next().value?.askAt ?? Number.POSITIVE_INFINITY;
-    key.spans = starts.filter(({ to, judged }) => !judged || to >= Math.min(oldest, known));
+    key.spans = starts.filter(({ to, checked }) => !checked || to >= Math.min(oldest, known));
     key.threshold = Math.max(BATCH_MIN, 2 * key.spans.length);
     if (key.spans.length === 0) this.#keys.delete(name);
   }
@@ -128,11 +129,11 @@ class Spans implements Observer {
     if (total <= limit || !this.#rules.concerns(active)) return;
     const t = span.attempt.grant?.t ?? 0;
     const point = { at: span.from, t, fence: latest(active).fence };
-    const pardons = new Set<Pardon>();
+    const excuses = new Set<StoreExcuse>();
     const promised = active.filter(({ attempt }) => {
-      const pardon = this.#context.pardon(attempt, point);
-      if (pardon !== undefined) pardons.add(pardon);
-      return pardon === undefined;
+      const excuse = this.#context.excuseOf(attempt, point);
+      if (excuse !== undefined) excuses.add(excuse);
+      return excuse === undefined;
     });
     const isExcused = weightOf(promised) <= limit;
     this.#context.report({
@@ -140,13 +141,13 @@ class Spans implements Observer {
       t,
       what: this.#rules.what(total, limit, name),
       concerned: active.slice(-8).map(({ attempt }) => attempt),
-      excused: isExcused ? pardons.values().next().value : undefined,
+      excused: isExcused ? excuses.values().next().value : undefined,
     });
   }
 
   /**
-   * The most that fits: what the latest of them asked for, or what the capacity may have been
-   * changed to when it was granted. All others were granted before, and had not ended.
+   * The greatest capacity at the latest grant of these: the one that it asked for, or one that the
+   * key may have been changed to before it. All others were granted earlier and had not ended.
    */
   #limit(name: string, active: readonly Span[]): number {
     const { ask, askAt, grantAt } = latest(active);
@@ -161,7 +162,7 @@ function latest(active: readonly Span[]): Attempt {
   return found;
 }
 
-/** Holds of one owner's lease weigh as much as the heaviest. */
+/** The sum of weights. Holds of one owner's lease count once, with the greatest weight. */
 function weightOf(spans: readonly Span[]): number {
   const shared = new Map<string, number>();
   let total = 0;

@@ -1,32 +1,31 @@
 /**
- * The fenced resource never accepts a write with a lower fence than one it has accepted.
+ * The fenced resource never accepts a write with a lower fence than a write that it has accepted.
  *
- * The answers of two writes may be read in another order than that in which the resource took them.
- * So the order of lines decides nothing. A write was taken between the moment of its sending and
- * that of its answer; without `sent`, between the grant (its fence was not known before) and the
- * answer. Reported is what no choice of these moments explains: a write with a lower fence that was
- * sent after the answer of one with a greater fence. Where the resource numbers its writes (`at`),
- * their numbers are compared as well, whatever their times are.
+ * Replies of two writes may arrive in another order than the order of the resource, so the order of
+ * lines decides nothing. The resource processed a write between its sending and its reply; without
+ * `sent`, between the grant (the fence was unknown before) and the reply. A violation is a write
+ * with a lower fence that was sent after the reply of a write with a greater fence: no choice of
+ * moments explains it. If the resource numbers its writes (`at`), the numbers are compared too.
  *
- * A lease of the whole capacity has the greatest fence for as long as it is held. So a refused
- * write of such a lease is reported too, if the lease was held after the answer. It is excused like
- * an overlap, because a greater fence means another holder.
+ * A lease of the whole capacity has the greatest fence while it is held. So a refused write of such
+ * a lease is a violation if the lease was held after the reply. It is excused like an overlap,
+ * because a greater fence means another holder.
  *
- * The check is about the resource as much as about the lock: it is what fences are for, and what
- * remains where exclusion is not promised.
+ * This check covers the resource and the lock: fences protect the resource even where exclusion is
+ * not guaranteed.
  */
 import type { Attempt } from '../attempts.js';
 import type { Stamp, Use } from '../format.js';
-import type { Check, Context, Observer } from '../judge.js';
+import type { Check, Context, Observer } from '../run-checks.js';
 
-/** An accepted write, and its place: the time of its answer, or its number. */
+/** An accepted write, and its place: the time of its reply, or its number. */
 interface Write {
   readonly place: number;
   readonly fence: number;
   readonly by: Attempt | undefined;
 }
 
-/** A refused write of a lease of the whole capacity, which has the greatest fence while held. */
+/** A refused write of a lease of the whole capacity. */
 interface Refused {
   readonly attempt: Attempt;
   readonly at: number;
@@ -34,13 +33,13 @@ interface Refused {
 }
 
 interface OnKey {
-  /** Writes with a greater fence than all answered before: greater times, greater fences. */
+  /** Writes with a greater fence than all earlier replies, in order of time. */
   readonly answered: Write[];
-  /** Writes by their number, in which fences do not go back. */
+  /** Writes in order of their number; fences never decrease. */
   readonly numbered: Write[];
 }
 
-/** Writes of a key that are remembered at least. */
+/** Number of writes of a key that are remembered. */
 const WRITES = 1 << 12;
 
 export const use: Check = (context) => new Uses(context);
@@ -78,13 +77,13 @@ class Uses implements Observer {
     this.#refused.delete(attempt);
     const { at, t } = refused;
     if (attempt.believedAt <= at) return;
-    const what = `a write to ${attempt.key} was refused, and its lease was held after that`;
-    // the resource has seen a greater fence, of whichever lease
-    const excused = this.#context.pardon(attempt, { at, t, fence: Number.POSITIVE_INFINITY });
+    const what = `a write to ${attempt.key} was refused, although its lease was held afterwards`;
+    // the resource has received a greater fence; which lease sent it is unknown
+    const excused = this.#context.excuseOf(attempt, { at, t, fence: Number.POSITIVE_INFINITY });
     this.#context.report({ check: 'use', t, what, concerned: [attempt], excused });
   }
 
-  /** True if the write was sent when one with a greater fence had been answered. */
+  /** True if the write was sent after the reply of a write with a greater fence. */
   #late({ answered }: OnKey, event: Use & Stamp, by: Attempt | undefined): boolean {
     const { t, fence, sent = by?.grant?.t ?? t } = event;
     const before = answered[placeOf(answered, sent) - 1];
@@ -114,7 +113,7 @@ class Uses implements Observer {
   }
 }
 
-/** How many writes have a smaller place. */
+/** The number of writes with a smaller place. */
 function placeOf(writes: readonly Write[], place: number): number {
   let low = 0;
   let high = writes.length;
@@ -126,7 +125,7 @@ function placeOf(writes: readonly Write[], place: number): number {
   return low;
 }
 
-/** What is dropped has the smallest places; the last of it stays, as the floor of the rest. */
+/** Inserts a write. If there are too many, drops the writes with the smallest places. */
 function add(writes: Write[], index: number, write: Write): void {
   writes.splice(index, 0, write);
   if (writes.length >= 2 * WRITES) writes.splice(0, WRITES);

@@ -1,26 +1,26 @@
 /**
- * What a single store does not promise: that a lease counts after the store has lost its memory of
- * it, or after it was ended by force.
+ * Excuses for overlaps that a single store does not promise to prevent: the store has lost its
+ * memory of a lease, or the lease was ended by a forced release.
  *
- * A lease is from before a loss of memory if it was asked for before the loss. Where the event
- * tells the fences of the two moments (fences are times of the store), the fences decide instead: a
- * lease with a fence up to `to` may be from before the loss, and its overlaps with a fence from
- * `from` on are excused, for two ttl at most. After a clock was set back, fences count on from the
- * greatest one, so all fences near that one are from before the loss.
+ * A lease is from before a loss of memory if it was asked for before the loss. If the event has the
+ * fences `from` and `to` (fences are times of the store), the fences decide instead: a lease with a
+ * fence up to `to` may be from before the loss, and its overlaps with a fence from `from` on are
+ * excused for at most two ttl. After a clock was set back, fences continue from the greatest one,
+ * so all fences near that one are from before the loss.
  *
- * A lease is from before a forced release if it was asked for before that returned.
+ * A lease is from before a forced release if it was asked for before the forced release returned.
  */
 import type { Attempt } from './attempts.js';
 import type { Amnesia, HistoryEvent, Stamp } from './format.js';
 
 /** Why an overlap is excused. */
-export type Pardon = 'amnesia' | 'force';
+export type StoreExcuse = 'amnesia' | 'force';
 
-/** Where a lease is doubted: at the grant of another one. */
+/** The point at which a lease is checked: the grant of another lease. */
 export interface Point {
   readonly at: number;
   readonly t: number;
-  /** The greatest fence that is concerned. */
+  /** The greatest fence at this point. */
   readonly fence: number;
 }
 
@@ -39,11 +39,11 @@ interface Forced {
   readonly id: string | undefined;
 }
 
-/** How far fences, which count by ones after a step backwards, run ahead of the greatest one. */
+/** After a step backwards fences count by ones: how far they may pass the greatest one. */
 const AHEAD = 10_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
-export class Pardons {
+export class Excuses {
   readonly #losses: Loss[] = [];
   readonly #forced = new Map<string, Forced[]>();
   #highest = 0;
@@ -64,8 +64,8 @@ export class Pardons {
     }
   }
 
-  /** Why the store does not promise that this lease still counts at this point, if so. */
-  of(attempt: Attempt, point: Point, ttl: number): Pardon | undefined {
+  /** The reason why the store does not guarantee this lease at this point, if there is one. */
+  of(attempt: Attempt, point: Point, ttl: number): StoreExcuse | undefined {
     const { key, rootAt, fence, grant } = attempt;
     const isForgotten = ({ k, at, t, from, to }: Loss): boolean => {
       if (k !== undefined && k !== key) return false;
@@ -78,7 +78,7 @@ export class Pardons {
     return this.#forced.get(key)?.some(isForced) === true ? 'force' : undefined;
   }
 
-  /** When the store last lost its memory of a key. */
+  /** The time of the last loss of memory of a key. */
   amnesiaT(key: string): number {
     return this.#losses.findLast(({ k }) => k === undefined || k === key)?.t ?? NEVER;
   }

@@ -1,5 +1,5 @@
 /**
- * Histories written by hand, a line an event:
+ * Parses histories written by hand. Each line is an event:
  *
  *     12 p1 ask a1 wait=50 fair cap=2 weight=2 owner=o     14 p1 grant a1 7
  *     15 p1 hold a1                                        16 p1 release a1
@@ -8,21 +8,21 @@
  * A latch and a barrier are of size 2: `count g1 2`, `counted g1 0`, `await g2 barrier`,
  * `passed g2 generation=1 index=0`, `stopped g2 HOLDFAST_TIMEOUT`.
  *
- * The key is `k`, the condition `c`. The id of an attempt `a1` is `id-a1`. A history ends by
- * itself.
+ * The key is `k`, the condition `c`. The id of an attempt `a1` is `id-a1`. The `end` event is
+ * added.
  */
 import { ALL, type HistoryEvent, parseLine, sorted, violations } from '../../src/index.js';
 
-export function story(text: string): HistoryEvent[] {
+export function parseHistory(text: string): HistoryEvent[] {
   const lines = text.split('\n').map((line) => line.trim());
   const events = lines.filter((line) => line !== '').map(event);
   const last = Math.max(0, ...events.map(({ t }) => t));
   return sorted([...events, event(`${last + 1} - end`)]);
 }
 
-/** What is found in a story, as `check` or `check (excused)`, each once. */
+/** The violations in a history, as `check` or `check (excused)`, each once. */
 export function found(text: string): string[] {
-  const names = violations(story(text), ALL).map(
+  const names = violations(parseHistory(text), ALL).map(
     ({ check, excused }) => `${check}${excused ? ' (excused)' : ''}`,
   );
   return [...new Set(names)].sort();
@@ -107,7 +107,7 @@ function options(words: readonly (string | undefined)[]): object {
   );
 }
 
-/** `holder:a1:7` and `waiter:a2`. */
+/** Parses `holder:a1:7` and `waiter:a2`. */
 function seen(words: readonly (string | undefined)[]): object {
   const parts = words.filter((word) => word !== undefined && word !== '').map((w) => w?.split(':'));
   const of = (kind: string): string[][] => parts.filter((part) => part?.[0] === kind) as string[][];

@@ -1,13 +1,12 @@
 /**
- * Reads a history once, from its first event to its last, and lets every check look at each event.
+ * Reads a history once, from its first event to its last, and passes each event to every check.
  *
- * A check is a function from a context to an observer. It keeps what it needs for what is open, and
- * reports what it finds; so a history of millions of events needs memory for what is open at a time
- * only.
+ * A check is a function from a context to an observer, which reports violations. Observers keep
+ * data about open attempts only, so the memory for a history does not grow with its length.
  */
 import { type Attempt, Attempts } from './attempts.js';
 import type { Begin, HistoryEvent } from './format.js';
-import { type Pardon, Pardons, type Point } from './pardons.js';
+import { type StoreExcuse, Excuses, type Point } from './excuses.js';
 import { describe, eventLine } from './text.js';
 
 /** The names of the checks, in the order of reports. */
@@ -33,23 +32,23 @@ export type CheckName =
   | ('wakeup' | 'zombie' | 'ghost' | 'refusal')
   | ('signal' | 'slot' | 'latch' | 'barrier');
 
-/** Why a violation is excused: no store promises to prevent it. */
-export type Excuse = Pardon | 'turn';
+/** Why a violation is excused: a single store does not promise to prevent it. */
+export type Excuse = StoreExcuse | 'turn';
 
-/** Something that must not have happened. */
+/** A violation of an invariant. */
 export interface Violation {
   readonly check: CheckName;
-  /** True if it is one that nobody promised to prevent, see `amnesia` and `force`. */
+  /** True if no guarantee covers it, see `amnesia` and `force`. */
   readonly excused: boolean;
-  /** What excuses it. */
+  /** The reason why it is excused. */
   readonly excuse: Excuse | undefined;
-  /** When, in ms of the history. */
+  /** Its time in ms of the history. */
   readonly t: number;
-  /** What is wrong, and below it the attempts concerned. */
+  /** The violation in the first line, and the attempts concerned in the next lines. */
   readonly text: string;
 }
 
-/** The settings of the run, complete but for `settle`, which only its writer can know. */
+/** The settings of the run with all defaults. `settle` has no default. */
 export interface Settings {
   readonly localHandOffs: number;
   readonly claimWindow: number;
@@ -63,24 +62,24 @@ export interface Settings {
   readonly settle?: number;
 }
 
-/** What checks share. */
+/** The data that all checks share. */
 export interface Context {
-  /** The settings of the run; those that it did not give have the library's defaults. */
+  /** The settings of the run; missing ones have the defaults of the library. */
   readonly begin: Settings;
   readonly attempts: Attempts;
   /**
-   * When something was last broken: infinity while it is, minus infinity before the first. The
-   * death of a process breaks nothing for others.
+   * The time of the last fault: infinity while a fault is active, minus infinity before the first.
+   * The death of a process is not a fault for other processes.
    */
   readonly faultT: number;
-  /** Ms by which clocks were set, altogether: leases may have become longer by as much. */
+  /** The sum in ms of all steps of clocks: leases may be longer by as much. */
   readonly steps: number;
-  /** When it became calm for good. */
+  /** The time of `calm`. */
   readonly calmT: number | undefined;
   /** When a store last lost its memory of a key. */
   amnesiaT(key: string): number;
-  /** Why a store does not promise that this lease still counts at this point, if so. */
-  pardon(attempt: Attempt, point: Point): Pardon | undefined;
+  /** The reason why the store does not guarantee this lease at this point, if there is one. */
+  excuseOf(attempt: Attempt, point: Point): StoreExcuse | undefined;
   report(found: Finding): void;
 }
 
@@ -92,12 +91,12 @@ export interface Finding {
   readonly excused?: Excuse | undefined;
 }
 
-/** Sees every event of a history, after the attempt that it is about was brought up to date. */
+/** Receives every event of a history, after the state of its attempt was updated. */
 export interface Observer {
   see?(event: HistoryEvent, at: number, attempt: Attempt | undefined): void;
-  /** An attempt has ended, or the history has: nothing further will be believed of it. */
+  /** The attempt or the history has ended: the belief of the attempt is final. */
   settled?(attempt: Attempt): void;
-  /** The history is over; `t` is the time of its last event. */
+  /** The history has ended; `t` is the time of its last event. */
   finish?(t: number): void;
 }
 
@@ -113,10 +112,10 @@ const DEFAULTS = {
 const SLACK_MS = 5000;
 
 /**
- * Judges a history whose events are in order of time (see `inOrder`).
- * @param found hears of every violation
+ * Checks a history. Its events must be in order of time (see `inOrder`).
+ * @param found called for every violation
  */
-export function judge(
+export function runChecks(
   events: Iterable<HistoryEvent>,
   checks: readonly Check[],
   found: (violation: Violation) => void,
@@ -126,17 +125,17 @@ export function judge(
   run.finish();
 }
 
-/** All violations of a history, by some of the checks. */
+/** All violations of a history that the given checks find. */
 export function violations(
   events: Iterable<HistoryEvent>,
   checks: readonly Check[],
 ): readonly Violation[] {
   const all: Violation[] = [];
-  judge(events, checks, (violation) => all.push(violation));
+  runChecks(events, checks, (violation) => all.push(violation));
   return all;
 }
 
-/** The same of a history that goes on: what is open may still end. */
+/** The same for a history that is not complete: open attempts may still end. */
 export function violationsSoFar(
   events: Iterable<HistoryEvent>,
   checks: readonly Check[],
@@ -155,8 +154,8 @@ class Run implements Context {
   steps = 0;
   readonly #found: (violation: Violation) => void;
   readonly #observers: readonly Observer[];
-  readonly #pardons = new Pardons();
-  /** Faults that have begun and not ended. */
+  readonly #excuses = new Excuses();
+  /** Active faults. */
   readonly #faults = new Set<string>();
   #at = 0;
   #t = 0;
@@ -176,15 +175,15 @@ class Run implements Context {
   see(event: HistoryEvent): void {
     this.#t = event.t;
     const attempt = this.attempts.see(event, this.#at);
-    this.#pardons.see(event, this.#at);
-    this.#world(event);
+    this.#excuses.see(event, this.#at);
+    this.#updateFaults(event);
     for (const observer of this.#observers) observer.see?.(event, this.#at, attempt);
     this.#at += 1;
   }
 
   finish(): void {
     if (!this.#ended) {
-      const what = 'the history has no end: whoever wrote it was stopped, or hangs';
+      const what = 'the history has no end event: its writer was stopped, or hangs';
       this.report({ check: 'lifecycle', t: this.#t, what, concerned: [] });
     }
     this.attempts.finish();
@@ -197,14 +196,14 @@ class Run implements Context {
   }
 
   amnesiaT(key: string): number {
-    return this.#pardons.amnesiaT(key);
+    return this.#excuses.amnesiaT(key);
   }
 
-  pardon(attempt: Attempt, point: Point): Pardon | undefined {
-    return this.#pardons.of(attempt, point, this.begin.ttl);
+  excuseOf(attempt: Attempt, point: Point): StoreExcuse | undefined {
+    return this.#excuses.of(attempt, point, this.begin.ttl);
   }
 
-  #world(event: HistoryEvent): void {
+  #updateFaults(event: HistoryEvent): void {
     if (event.e === 'begin') this.begin = complete(event);
     else if (event.e === 'calm') this.#calm(event.t);
     else if (event.e === 'end') this.#ended = true;
@@ -240,7 +239,7 @@ class Run implements Context {
 function complete(given: Begin): Settings {
   const known = { ...DEFAULTS, slack: SLACK_MS, delay: 0, ...given };
   const { ttl, claimWindow, requestTimeout, slack } = known;
-  // a withdrawal is repeated for a ttl and a request's time, and what it does not reach expires
+  // a withdrawal is repeated for a ttl and a request; a lease that it does not reach then expires
   const grace = 2 * (ttl + requestTimeout) + claimWindow + slack;
   return { grace, felt: requestTimeout + claimWindow + slack, ...known };
 }
