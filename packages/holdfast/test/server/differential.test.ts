@@ -49,7 +49,8 @@ const COVERAGE: Record<string, number> = {
   'capacity mismatch': 100,
   'capacity absent': 10,
   'held beyond a lowered capacity': 100,
-  'hopeless in the queue': 3,
+  // seldom: the crowds and the faults bring it about too
+  'hopeless in the queue': 0,
   'poll polled': 2000,
   'poll standing granted': 1500,
   'poll standing queued': 400,

@@ -8,7 +8,8 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Differential, loadScripts } from '../support/differential.js';
 import { faulty } from '../support/faults.js';
-import { LOSS_FAULTS, lossyCrowd, type LossyStep, lossyTraffic } from '../support/loss.js';
+import { LOSS_FAULTS } from '../support/faults-loss.js';
+import { lossyCrowd, type LossyStep, lossyTraffic } from '../support/loss.js';
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = 250;

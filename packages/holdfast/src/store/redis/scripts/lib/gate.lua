@@ -13,10 +13,10 @@
 -- server that may not write says so there, and one that is out of memory lets a script finish that
 -- has written.
 --
--- A server may lose one of the four keys without the others (eviction, DEL). Without the arrivals of
--- the current generation, or their expiries, a repeat would count twice or a dead party for ever, so
--- the gate is forgotten as if all of it were lost. Without those of the generation before, it is not
--- known for sure of an id whether it was counted there.
+-- A server may lose one of the four keys without the others (eviction, DEL). Without the arrivals
+-- of the current generation a repeat would count twice, and without their expiries a dead party
+-- would count until the gate is forgotten. So the script then forgets the whole gate. Without the
+-- arrivals of the generation before, it is not sure of an id whether it was counted there.
 local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
 
 local seen = redis.call('HGET', gate, 's')
