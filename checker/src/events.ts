@@ -6,7 +6,7 @@
  *
  *     ask [queued] --grant--> believed --release--> released
  *        \                       \---lost (signal, or `held` turned false)
- *         \--fail (code, or null for a refusal by value)
+ *         \--fail (code, or null if the call resolved to null)
  *
  * A writer may add fields of its own, which are ignored. The fields named here are validated,
  * because a check that reads a wrong value would find nothing.
@@ -90,7 +90,7 @@ export interface Grant {
   readonly held?: boolean;
 }
 
-/** The acquisition ended without a lease. `null`: a refusal by value. */
+/** The acquisition ended without a lease. `code` is `null` if it resolved to `null`. */
 export interface Fail {
   readonly e: 'fail';
   readonly k: string;

@@ -1,5 +1,5 @@
 /**
- * A slot has at most one run while it is remembered.
+ * A slot has at most one run in `remember` ms.
  *
  * Excused if the store lost its memory between the ask of the first run and the second run.
  */
