@@ -10,6 +10,7 @@
  *   npm run sim -- --seed 17 --history FILE    writes its history for the checker
  *   npm run sim -- --seed 17 --reduce --save FILE    keeps the small case
  *   npm run sim -- --plan FILE [--trace]       runs such a case
+ *   npm run sim -- --plan FILE --lucks 200     runs it under so many other lucks, until one fails
  *
  * `HOLDFAST_DIST=DIR` runs another compiled copy of the library (one with a planted fault):
  * `HOLDFAST_DIST=DIR node sim/dist/main.js --seeds 200`, which does not build anything. The exit
@@ -45,6 +46,19 @@ async function one(library: Library, plan: Plan, options: Options): Promise<bool
   return violations.length === 0;
 }
 
+/** Runs the same plan with other chances: what messages take, when timers come, who is first. */
+async function lucky(library: Library, plan: Plan, lucks: number): Promise<boolean> {
+  for (let seed = 1; seed <= lucks; seed++) {
+    const { violations } = await run({ ...plan, seed }, library);
+    const [first] = violations;
+    if (first === undefined) continue;
+    console.log(`luck ${seed}: ${first.kind} ${first.key}: ${first.text}`);
+    return false;
+  }
+  console.log(`${lucks} lucks, 0 violations`);
+  return true;
+}
+
 /** A plan with a line for each of its parts. */
 function written(plan: Plan): string {
   const show = (value: unknown): string => {
@@ -75,6 +89,7 @@ async function main(): Promise<void> {
       history: { type: 'string' },
       save: { type: 'string' },
       plan: { type: 'string' },
+      lucks: { type: 'string' },
       ignore: { type: 'string', default: AWAITED.join() },
     },
   });
@@ -84,6 +99,10 @@ async function main(): Promise<void> {
   if (values.plan !== undefined) plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
   else if (values.seed !== undefined) plan = planOf(Number(values.seed));
   const ignores = values.ignore.split(',');
+  if (plan !== undefined && values.lucks !== undefined) {
+    process.exitCode = (await lucky(library, plan, Number(values.lucks))) ? 0 : 1;
+    return;
+  }
   const ok =
     plan === undefined
       ? await explore(library, {

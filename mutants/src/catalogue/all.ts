@@ -2,7 +2,11 @@
 import type { Mutant } from '../mutant.js';
 import { LEASE } from './lease.js';
 import { REVIEW_DOUBT } from './review-doubt.js';
+import { REVIEW } from './review.js';
 import { STORE } from './store.js';
 import { WAITING } from './waiting.js';
 
-export const MUTANTS: readonly Mutant[] = [...STORE, ...LEASE, ...WAITING, ...REVIEW_DOUBT];
+/** Mistakes that a review found by hand. */
+export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
+
+export const MUTANTS: readonly Mutant[] = [...STORE, ...LEASE, ...WAITING, ...REVIEWED];

@@ -48,7 +48,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'expired holders count',
     mistake: 'the weight of an expired holder is never given back (a semaphore as a counter)',
-    edits: [resource('count += 1 + holder.holds.size;', 'count += 1; this.used += holder.weight;')],
+    edits: [resource('count += 1 + holds.size;', 'count += 1; this.used += holder.weight;')],
   },
   {
     name: 'renewal revives',
@@ -101,7 +101,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'dead waiter is not skipped',
     mistake: 'a grant is handed to a process that is gone, and waits for its lease to end',
-    edits: [serve('outside.receivers(waiter.channel) === 0', 'false')],
+    edits: [serve("channel !== '' && outside.receivers(channel) === 0", 'false')],
   },
   {
     name: 'withdrawal leaves the queue alone',

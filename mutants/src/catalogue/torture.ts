@@ -4,7 +4,8 @@
  */
 import type { Edit, Mutant } from '../mutant.js';
 import { SCRIPTS } from '../plant.js';
-import { MUTANTS } from './all.js';
+import { MUTANTS, REVIEWED } from './all.js';
+
 import { STORE } from './store.js';
 
 const lua = (find: string, replace: string): Edit => ({ file: SCRIPTS, find, replace });
@@ -24,10 +25,7 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
     shared('return math.max(fence + 1, now), passes', 'return fence + 1, passes'),
   ],
   'expired holders count': [
-    shared(
-      'if sole and sole.expires <= now then remove(sole) end',
-      'if sole and sole.expires <= now then remove(sole) used = used + 1 end',
-    ),
+    shared('lapse(sole)\nremove(sole)\n', 'lapse(sole)\nremove(sole)\nused = used + 1\n'),
   ],
   'renewal revives': [
     lua(
@@ -67,6 +65,9 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
 export const BEYOND: Readonly<Record<string, string>> = {
   'no margin for drift': 'all processes and servers count on one clock, which has one speed',
   'sleep is not noticed': 'the machine does not sleep',
+  ...Object.fromEntries(
+    REVIEWED.map(({ name }) => [name, 'what it shows, a test on servers shows']),
+  ),
 };
 
 const STORES = new Set(STORE.map(({ name }) => name));

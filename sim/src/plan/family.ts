@@ -27,7 +27,7 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   schedule: [0.25, schedule],
   calls: [0.2, calls],
   sprint: [0.1, sprint],
-  crowd: [0.01, crowd],
+  crowd: [0.015, crowd],
 };
 
 /** Whether a seed has sprints: its processes reserve many fences then. */
@@ -175,9 +175,11 @@ function sprint(random: Random, scene: Scene, make: Maker): void {
   }
 }
 
-/** More acquisitions of one process on one key than one command asks about. */
+/** More acquisitions of one process on one key, or holds of one owner, than one command bears. */
 function crowd(random: Random, scene: Scene, make: Maker): void {
   const weight = random.whole(CROWD.min, CROWD.max);
   const process = random.pick(scene.processes).name;
-  make({ face: 'crowd', weight, process, renew: true, wait: undefined, abort: undefined });
+  const owner = random.chance(0.4) ? 'o1' : undefined;
+  const limits = { wait: undefined, abort: undefined };
+  make({ face: 'crowd', weight, process, renew: true, ...limits, owner });
 }

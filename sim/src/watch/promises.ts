@@ -8,6 +8,7 @@
  * - `capacity`: a capacity that was agreed stays, and no acquisition from before brings the old one
  *   back;
  * - `dead`: the dead waiters of one process cost a few claim windows, not one each;
+ * - `holds`: an owner does not have more holds than a lease may have;
  * - `chatty`: a waiter that is in the queue is not asked for again and again by itself.
  */
 import type { Resource } from '../../../packages/holdfast/dist/engine/resource.js';
@@ -26,6 +27,9 @@ const REPEATS_MAX = 6;
 
 /** Grants to a process that is gone until the store knows that it is. */
 const DEAD_MAX = 3;
+
+/** Holds of an owner that one lease may have. */
+const HOLDS_MAX = 1000;
 
 interface Key {
   /** Acquisitions that were seen to be granted. */
@@ -71,6 +75,9 @@ export class Promises {
       this.#repeated(command, reply, key);
     }
     for (const { id, since, expires, holds } of resource.holders.values()) {
+      if (holds.size > HOLDS_MAX) {
+        this.#world.report('holds', command.key, `one lease has ${holds.size} holds`);
+      }
       if (key.granted.has(id)) continue;
       key.granted.add(id);
       const isNew = since === this.#world.server.now();
@@ -135,9 +142,7 @@ export class Promises {
   #deadlock({ id, key }: Acquire, reply: Reply): void {
     const outer = this.#world.watch.outerOf(id);
     const lease = outer?.lease;
-    if (lease === undefined || reply.status !== 'queued') return;
-    // what its process has lost for good is not renewed: it ends in the store, too
-    if (outer?.lost === true) return;
+    if (lease === undefined || outer?.lost === true || reply.status !== 'queued') return;
     if (this.#resource(key)?.leaseOf(lease.id, this.#world.server.now()) === undefined) return;
     this.#world.report('deadlock', key, `${outer?.name} waits for the lock that it holds`);
   }
@@ -172,9 +177,10 @@ export class Promises {
     if (agreed === undefined || resource.capacity === agreed.capacity) return;
     key.agreed = undefined;
     const id = command.op === 'acquire' ? command.id : '';
-    // one that never had a place, or has it since, is free to agree to another
+    // one that had no place, or that was not told of it, is free to agree to another
     const queuedAt = this.#asked.get(id)?.queuedAt ?? Number.POSITIVE_INFINITY;
-    if (command.op === 'acquire' && queuedAt > agreed.at) return;
+    const isNew = queuedAt > agreed.at || (command.op === 'acquire' && command.ticket === 0);
+    if (command.op === 'acquire' && isNew) return;
     const text = `${agreed.capacity} was agreed, and a ${command.op} makes it`;
     this.#world.report('capacity', command.key, `${text} ${resource.capacity}`);
   }

@@ -151,7 +151,7 @@ class Performer {
     for (const step of steps) {
       await this.#step(lease, step);
       if (lock !== undefined) await this.#enter(lock, lease);
-      if (!this.#holds(lease)) break;
+      if (!(await this.#holds(lease))) break;
     }
     this.#world.watch.visit(key);
   }
@@ -179,22 +179,24 @@ class Performer {
     }
   }
 
-  #holds(lease: Lease): boolean {
+  async #holds(lease: Lease): Promise<boolean> {
+    if (!lease.held && !lease.signal.aborted) await this.#doubt(lease);
     const { held } = lease;
     if (held) this.#note({ e: 'hold', ...this.#about });
     else if (lease.signal.aborted) this.#lose();
-    else this.#doubt(lease);
     return !lease.signal.aborted;
   }
 
-  /** A lease whose signal has not aborted is not said to be lost; it may be in doubt. */
-  #doubt(lease: Lease): void {
+  /** A lease whose signal has not aborted is not said to be lost; the store is asked. */
+  async #doubt(lease: Lease): Promise<void> {
     try {
       lease.assertHeld();
     } catch (error) {
       const code = this.#expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']);
       if (code === 'HOLDFAST_LOST' && !lease.signal.aborted) this.#unlost(error);
     }
+    const isHeld = await lease.verify();
+    if (!isHeld && !lease.signal.aborted) this.#unlost('verify() is false');
   }
 
   #unlost(error: unknown): void {
@@ -210,7 +212,9 @@ class Performer {
 
   async #untilLost(lease: Lease): Promise<void> {
     this.#attempt.abandoned = true;
-    while (this.#holds(lease)) await this.#client.process.sleep(Math.max(1, lease.remaining() / 2));
+    while (await this.#holds(lease)) {
+      await this.#client.process.sleep(Math.max(1, lease.remaining() / 2));
+    }
   }
 
   async #release(lease: Lease): Promise<void> {

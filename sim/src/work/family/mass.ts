@@ -1,4 +1,5 @@
 /** Much of the same in one process: one lock taken again and again, or by very many at once. */
+import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import { Part, REFUSALS } from './part.js';
 
 /** What one of a crowd may be told. */
@@ -25,6 +26,32 @@ export class Sprint extends Part {
 /** All wait at a condition, for longer than the store remembers who is not asked about. */
 export class Crowd extends Part {
   async perform(): Promise<void> {
+    const { owner } = this.task;
+    if (owner === undefined) await this.#wait();
+    else await this.#hoard(owner);
+  }
+
+  /** An owner takes one hold after another, until it is refused. */
+  async #hoard(owner: string): Promise<void> {
+    const mutex = this.client.holdfast.mutex(this.task.key);
+    const leases: Lease[] = [];
+    for (let count = 0; count < this.task.weight; count++) {
+      try {
+        leases.push(await mutex.acquire({ ...this.options(), owner }));
+      } catch (error) {
+        this.expect(error, CROWDED);
+      }
+    }
+    for (const lease of leases) {
+      try {
+        await lease.release();
+      } catch (error) {
+        this.expect(error, CROWDED);
+      }
+    }
+  }
+
+  async #wait(): Promise<void> {
     const { retention } = this.client.plan.options;
     const mutex = this.client.holdfast.mutex(this.task.key);
     let left = this.task.weight;
