@@ -1,8 +1,8 @@
 /**
- * Many processes want few locks, hold them for very different times, and give up now and then. Of a
- * read-write lock or a semaphore they want more or less, and exclusion goes by weight. Two
- * checks look on that know nothing of the lock and of each other: a resource that refuses stale
- * fences, and the merged record of who believed when to hold.
+ * Many processes acquire few locks, hold them for very different times, and sometimes abandon an
+ * acquisition. For a read-write lock or a semaphore the weights vary, and exclusion is checked by
+ * weight. Two checks are independent of the lock and of each other: a resource that refuses stale
+ * fences, and the merged intervals in which processes held.
  */
 import { percentile, type Server, startServer, type Worker } from 'holdfast-testkit';
 import { describe, type Pair } from './support/overlaps.js';
@@ -10,9 +10,9 @@ import { Problems } from './support/problems.js';
 import { excesses, outOfOrder, type Weighed } from './support/weights.js';
 import { startWorker } from './support/workers.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
-import type { Given, Told } from './workers/exclusion.js';
+import type { Given, Result } from './workers/exclusion.js';
 
-/** Keys, and how they are locked. */
+/** The keys, and the `fair` option of their locks; `undefined` is random. */
 const KEYS = { default: false, fair: true, mixed: undefined } as const;
 
 async function run(parameters: Parameters): Promise<Verdict> {
@@ -28,9 +28,9 @@ async function run(parameters: Parameters): Promise<Verdict> {
     const all = await Promise.all(
       workers.map(async (worker) => {
         await worker.send({ type: 'go' });
-        const told = (await worker.next('told', { within })) as unknown as Told;
+        const result = (await worker.next('result', { within })) as unknown as Result;
         const { code } = await worker.exited;
-        return { ...told, code };
+        return { ...result, code };
       }),
     );
     return judge(all);
@@ -48,14 +48,14 @@ function givenTo(index: number, server: Server, parameters: Parameters): Given {
   return { index, url, client, seed: seed * 1000 + index, seconds, tasks, keys, fault, primitive };
 }
 
-function judge(all: readonly (Told & { code: number | null })[]): Verdict {
+function judge(all: readonly (Result & { code: number | null })[]): Verdict {
   const problems = new Problems();
   const intervals: Weighed[] = [];
   const waits: Record<string, number[]> = {};
-  const sum: Told['counts'] = {};
+  const sum: Result['counts'] = {};
   for (const [index, { sections, stale, errors, counts, code }] of all.entries()) {
     if (code !== 0) problems.add('exit', `worker ${index} ended with ${code}`);
-    if (sections.length === 0) problems.add('starved', `worker ${index} never held anything`);
+    if (sections.length === 0) problems.add('starved', `worker ${index} never held a lock`);
     for (const error of errors) problems.add('error', error);
     for (const what of stale) problems.add('fence', what);
     for (const [name, count] of Object.entries(counts)) sum[name] = (sum[name] ?? 0) + count;
@@ -65,17 +65,17 @@ function judge(all: readonly (Told & { code: number | null })[]): Verdict {
       (waits[key] ??= []).push(wait);
     }
   }
-  const note = (kind: string, pairs: readonly Pair[]): void => {
+  const add = (kind: string, pairs: readonly Pair[]): void => {
     for (const pair of pairs) problems.add(kind, describe(pair));
   };
-  note('overlap', excesses(intervals));
-  note('fence', outOfOrder(intervals));
+  add('overlap', excesses(intervals));
+  add('fence', outOfOrder(intervals));
   const shares = all.map(({ sections }) => sections.length);
   const figures: Record<string, number> = {
     acquisitions: intervals.length,
-    'least of a worker': Math.min(...shares),
+    'fewest of a worker': Math.min(...shares),
     'most of a worker': Math.max(...shares),
-    'longest held, ms': intervals.reduce((most, { from, to }) => Math.max(most, to - from), 0),
+    'longest hold, ms': intervals.reduce((most, { from, to }) => Math.max(most, to - from), 0),
     ...sum,
   };
   for (const [key, list] of Object.entries(waits)) {
@@ -90,7 +90,7 @@ function judge(all: readonly (Told & { code: number | null })[]): Verdict {
 
 export const trial: Trial = {
   name: 'exclusion',
-  claim: 'never is more held of a lock than there is, and fences only grow',
+  claim: 'the held weight never exceeds the capacity, and fences only increase',
   full: { seconds: 60, processes: 8, tasks: 8 },
   share: { seconds: 2, processes: 3, tasks: 4 },
   faults: ['release-without-compare', 'no-renewal', 'asks-for-less'],

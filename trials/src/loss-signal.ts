@@ -1,7 +1,7 @@
 /**
- * Leases are held and renewed when the way to the server breaks, in one direction or in both. Who
- * holds must know before the server gives the lock to another. And an event loop that stood still
- * for longer than the ttl must not come back to code that still believes.
+ * Leases are held and renewed while the network to the server breaks, in one direction or in both.
+ * Each holder must detect the loss before the server grants the lock to another process. After an
+ * event loop is blocked for longer than the ttl, `held` must be false at once.
  */
 import { Holdfast } from 'holdfast';
 import {
@@ -25,32 +25,32 @@ const TTL = 1000;
 const DIRECTIONS = ['both', 'requests', 'replies'] as const;
 /** Leases of one process at a time. */
 const LEASES_MAX = 10;
-/** How late replies are in every other round, while there are any. */
+/** The delay of replies in every second round, before the network breaks. */
 const DELAY_MS = 40;
 const LOOK_MS = 40;
-/** How late a timer may be that is in time. */
+/** The tolerated delay of a timer. */
 const TIMER_MS = 5;
-/** Rounds in which the machine did not let the processes run are made up for, up to a limit. */
+/** Rounds without CPU time for the processes are repeated, up to this factor. */
 const ROUNDS_MAX = 3;
 
-/** One holder behind a proxy of its own. */
+/** One holder behind its own proxy. */
 interface Side {
   readonly direction: (typeof DIRECTIONS)[number];
   readonly proxy: Proxy;
   readonly holder: Contender;
 }
 
-/** What is measured, in ms before the server-side expiry. */
+/** The measurements, in ms before the server-side expiry. */
 interface Margins {
   readonly signal: Record<Side['direction'], number[]>;
   readonly promise: number[];
-  /** Leases whose process the machine did not let run when it was time. */
+  /** Leases with a process that got no CPU time when it had to react. */
   starved: number;
 }
 
-interface Scene {
+interface Scenario {
   readonly sides: readonly Side[];
-  /** Waits for everything over a way that stays whole. */
+  /** Waits for every lock, over a direct connection. */
   readonly other: Contender;
   readonly expiries: Expiries;
   readonly random: Random;
@@ -72,16 +72,16 @@ async function run(parameters: Parameters): Promise<Verdict> {
   const signal = { both: [], requests: [], replies: [] };
   const margins: Margins = { signal, promise: [], starved: 0 };
   const expiries = new Expiries(observer);
-  const scene = { sides, other, expiries, random: randomFrom(seed), problems, margins };
+  const scenario = { sides, other, expiries, random: randomFrom(seed), problems, margins };
   try {
     const least = Math.ceil(trials / sides.length / LEASES_MAX);
     const each = Math.ceil(trials / sides.length / least);
     const missing = (): boolean =>
       Object.values(signal).flat().length < trials && problems.list().length === 0;
     for (let round = 0; missing() && round < least * ROUNDS_MAX; round++) {
-      await once(scene, round, each);
+      await once(scenario, round, each);
     }
-    if (missing()) problems.add('too few', 'the machine is too busy to tell');
+    if (missing()) problems.add('too few', 'the machine is too busy for a result');
     const stalls = await stallOften(parameters, server, problems);
     return verdict(figures(margins, stalls), problems.list());
   } finally {
@@ -103,28 +103,28 @@ async function side(
   return { direction, proxy, holder };
 }
 
-/** Some leases of each side: held, watched, cut off, lost. */
-async function once(scene: Scene, round: number, each: number): Promise<void> {
-  const { sides, other, random } = scene;
+/** One round: leases of each side are acquired, watched, cut off and lost. */
+async function once(scenario: Scenario, round: number, each: number): Promise<void> {
+  const { sides, other, random } = scenario;
   const wants = sides.map(({ direction }) =>
     Array.from({ length: each }, (_, at) => ({ key: `${direction} ${round}.${at}`, lock: {} })),
   );
   if (round % 2 === 0) {
     for (const { proxy } of sides) proxy.delayReply(isScript, DELAY_MS);
   }
-  // one after the other, so that not all are renewed together
+  // at different times, so that the renewals are not simultaneous
   await Promise.all(
     sides.map(async ({ holder }, at) => {
       for (const want of wants[at] ?? []) {
         await holder.want([want]);
-        await holder.hears('held', want.key);
+        await holder.nextEvent('held', want.key);
         await sleep(between(random, 0, TTL / each));
       }
     }),
   );
   const keys = wants.flat().map(({ key }) => key);
   await other.want(keys.map((key) => ({ key, lock: {}, hold: 0 })));
-  const watching = watch(scene, keys);
+  const watching = watch(scenario, keys);
   await Promise.all(
     sides.map(async ({ proxy, direction }) => {
       await sleep(between(random, 0.2 * TTL, 1.5 * TTL));
@@ -133,7 +133,7 @@ async function once(scene: Scene, round: number, each: number): Promise<void> {
   );
   await watching;
   for (const [at, { direction, holder }] of sides.entries()) {
-    for (const { key } of wants[at] ?? []) await judge(scene, direction, holder, key);
+    for (const { key } of wants[at] ?? []) await judge(scenario, direction, holder, key);
   }
   for (const { proxy } of sides) proxy.heal();
 }
@@ -142,24 +142,24 @@ function isScript(words: string[]): boolean {
   return /^eval/i.test(words[0] ?? '');
 }
 
-/** Looks at the leases until all are another's. */
-async function watch({ expiries, other }: Scene, keys: readonly string[]): Promise<void> {
+/** Inspects the leases until the other process has acquired all locks. */
+async function watch({ expiries, other }: Scenario, keys: readonly string[]): Promise<void> {
   const deadline = performance.now() + 10 * TTL;
   const open = new Set(keys);
   while (open.size > 0 && performance.now() < deadline) {
-    for (const key of open) if (other.said('held', key) !== undefined) open.delete(key);
-    await Promise.all([...open].map((key) => expiries.look(key)));
+    for (const key of open) if (other.event('held', key) !== undefined) open.delete(key);
+    await Promise.all([...open].map((key) => expiries.inspect(key)));
     await sleep(LOOK_MS);
   }
 }
 
 async function judge(
-  { expiries, other, problems, margins }: Scene,
+  { expiries, other, problems, margins }: Scenario,
   direction: Side['direction'],
   holder: Contender,
   key: string,
 ): Promise<void> {
-  const aborted = await holder.hears('aborted', key, 3 * TTL).catch(() => undefined);
+  const aborted = await holder.nextEvent('aborted', key, 3 * TTL).catch(() => undefined);
   if (aborted === undefined) {
     problems.add('no abort', `${key}: its signal did not abort`);
     return;
@@ -169,21 +169,22 @@ async function judge(
   const late = (ms: number): string => `${key}: ${ms.toFixed(3)} ms after the server-side expiry`;
   margins.promise.push(expiry - promised);
   if (promised >= expiry) problems.add('late promise', late(promised - expiry));
-  // nothing in a process that does not run can abort in time; that its clock knows is judged above
+  // a process without CPU time cannot abort in time; its clock is checked above
   const starved = at >= expiry && !ran(beats, promised + TIMER_MS, expiry);
   if (starved) margins.starved += 1;
   else margins.signal[direction].push(expiry - at);
   if (at >= expiry && !starved) problems.add('late abort', late(at - expiry));
   if (aborted.held) problems.add('held', `${key}: held was true when the signal aborted`);
   if (aborted.code !== 'HOLDFAST_LOST') problems.add('reason', `${key}: ${aborted.code}`);
-  const next = other.said('held', key);
-  if (next === undefined) problems.add('no successor', `${key}: nobody took it over`);
+  const next = other.event('held', key);
+  if (next === undefined)
+    problems.add('no successor', `${key}: the other process did not acquire it`);
   else if (next.at <= (starved ? promised : at)) {
     const ms = (at - next.at).toFixed(3);
-    problems.add('two holders', `${key}: another held it ${ms} ms before`);
+    problems.add('two holders', `${key}: another process held it ${ms} ms before`);
   }
   await holder.release(key);
-  const { outcome } = await holder.hears('over', key);
+  const { outcome } = await holder.nextEvent('over', key);
   if (outcome !== 'lost') problems.add('outcome', `${key}: released as ${outcome}`);
 }
 
@@ -201,16 +202,17 @@ function figures({ signal, promise, starved }: Margins, stalls: Stalls): Verdict
     rows[`signal before expiry, ms, ${direction} lost, min`] = Math.min(...signal[direction]);
   }
   show('end of held before expiry, ms', promise);
-  rows['void: their process was not run in time'] = starved;
-  rows['leases over a stall'] = stalls.leases;
-  rows['of them another’s by then'] = stalls.taken;
-  rows['ttl there, ms'] = TTL_OF_STALLS;
+  rows['not counted: the process got no CPU time'] = starved;
+  rows['leases held over a stall'] = stalls.leases;
+  rows['of them acquired by another process'] = stalls.taken;
+  rows['ttl of stalls, ms'] = TTL_OF_STALLS;
   return rows;
 }
 
 export const trial: Trial = {
   name: 'loss-signal',
-  claim: 'who is cut off knows that the lock is lost before the server gives it to another',
+  claim:
+    'a holder without a connection detects the loss before the server grants the lock to another',
   full: { trials: 200 },
   share: { trials: 12 },
   faults: ['counts-from-reply', 'cached-clock'],

@@ -1,14 +1,14 @@
 /**
- * The server acts on a command, and its reply never comes: to an acquire, to a renewal, to a
- * release. Then the connection is cut, or falls silent, or goes on with the replies that follow.
+ * The server executes a command, and its reply is lost: of an acquire, a renewal, a release or a
+ * hand-off. Then the connection is closed, or drops all further replies, or delivers later replies.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
 import { type AfterDrop, percentile, startProxy, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { FAULTS, type Fault } from './lost-replies/faults.js';
-import { type Lost, OPS, PLAYS } from './lost-replies/plays.js';
-import { Figures, NotSetUp, Scene, type Stage } from './lost-replies/scene.js';
+import { type Lost, OPS, WORKLOADS } from './lost-replies/workloads.js';
+import { Figures, NotSetUp, Attempt, type Scenario } from './lost-replies/attempt.js';
 import { connect } from './support/clients.js';
 import { describe, overlaps, regressions } from './support/overlaps.js';
 import { Problems } from './support/problems.js';
@@ -16,13 +16,13 @@ import { Resource } from './support/resource.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 
 const AFTER: readonly AfterDrop[] = ['cut', 'silence', 'continue'];
-/** Trials at the same time. */
+/** Concurrent attempts. */
 const CONCURRENCY = 24;
-/** A machine that has too much to do is given some time. */
+/** Attempts for one case, because a busy machine may miss the set-up. */
 const TRIES_MAX = 20;
-/** Longer than all that one trial may wait for by its own rules; a planted fault breaks them. */
-const PLAY_MS = 40_000;
-const PLAY_WITH_FAULT_MS = 15_000;
+/** Above the sum of the waits in one attempt; a planted fault may exceed it. */
+const ATTEMPT_MS = 40_000;
+const ATTEMPT_WITH_FAULT_MS = 15_000;
 
 interface Case {
   readonly op: Lost;
@@ -37,7 +37,7 @@ async function run(parameters: Parameters): Promise<Verdict> {
   const rival = new Holdfast(direct.client, { ttl: 10_000, claimWindow: 5000 });
   const resource = new Resource(`${server.url}/1`);
   const bare = new Redis(server.url);
-  const stage: Stage = {
+  const scenario: Scenario = {
     client: parameters.client,
     fault: parameters.fault as Fault | undefined,
     primitive: parameters.primitive,
@@ -45,13 +45,13 @@ async function run(parameters: Parameters): Promise<Verdict> {
     ...{ problems: new Problems(), intervals: [], figures: new Figures() },
   };
   try {
-    await knowScripts(rival);
-    // only a mutex is passed on inside a process
+    await loadScripts(rival);
+    // only a mutex has local hand-offs
     const all = casesOf(parameters.trials);
     const mutex = parameters.primitive === 'mutex';
-    await playAll(stage, mutex ? all : all.filter(({ op }) => op !== 'pass'));
-    for (const problem of proxy.problems) stage.problems.add('proxy', String(problem));
-    return judge(stage);
+    await runAll(scenario, mutex ? all : all.filter(({ op }) => op !== 'hand-off'));
+    for (const problem of proxy.problems) scenario.problems.add('proxy', String(problem));
+    return judge(scenario);
   } finally {
     await rival.close({ grace: 0 });
     direct.close();
@@ -60,8 +60,8 @@ async function run(parameters: Parameters): Promise<Verdict> {
   }
 }
 
-/** So that no command has to be sent twice because the server does not know its script. */
-async function knowScripts(holdfast: Holdfast): Promise<void> {
+/** Loads the scripts first, so that no command is sent twice because of a missing script. */
+async function loadScripts(holdfast: Holdfast): Promise<void> {
   const lease = await holdfast.mutex('scripts').acquire();
   await lease.extend(20_000);
   await lease.release();
@@ -73,40 +73,45 @@ function casesOf(trials: number): Case[] {
   ).flat();
 }
 
-async function playAll(stage: Stage, cases: readonly Case[]): Promise<void> {
-  const left = cases.entries();
-  // a planted fault breaks the setting up too; what it does is seen in what is left
-  const most = stage.fault === undefined ? TRIES_MAX : 1;
-  const player = async (): Promise<void> => {
-    for (const [count, each] of left) {
-      for (let tries = 1; !(await play(stage, each, `${count}-${tries}`)); tries++) {
-        stage.figures.count('not set up, played again');
+async function runAll(scenario: Scenario, cases: readonly Case[]): Promise<void> {
+  const pending = cases.entries();
+  // a planted fault may also break the set-up; the remaining cases show its effect
+  const most = scenario.fault === undefined ? TRIES_MAX : 1;
+  const runner = async (): Promise<void> => {
+    for (const [count, each] of pending) {
+      for (let tries = 1; !(await runCase(scenario, each, `${count}-${tries}`)); tries++) {
+        scenario.figures.count('not set up, repeated');
         if (tries < most) continue;
-        if (stage.fault === undefined) stage.problems.add('setup', `${count}: ${tries} times`);
+        if (scenario.fault === undefined)
+          scenario.problems.add('setup', `${count}: ${tries} times`);
         break;
       }
     }
   };
-  await Promise.all(Array.from({ length: CONCURRENCY }, player));
+  await Promise.all(Array.from({ length: CONCURRENCY }, runner));
 }
 
-/** False if the fault did not come about. */
-async function play(stage: Stage, { op, after, index }: Case, suffix: string): Promise<boolean> {
-  const scene = await Scene.open(stage, `${op}, ${after}`, `${op}-${after}-${suffix}`);
+/** False if the fault did not occur. */
+async function runCase(
+  scenario: Scenario,
+  { op, after, index }: Case,
+  suffix: string,
+): Promise<boolean> {
+  const attempt = await Attempt.open(scenario, `${op}, ${after}`, `${op}-${after}-${suffix}`);
   try {
-    const limit = stage.fault === undefined ? PLAY_MS : PLAY_WITH_FAULT_MS;
-    const over = await within(limit, PLAYS[op](scene, after, index));
-    if (!over) scene.problem('stuck', `not over after ${limit} ms`);
+    const limit = scenario.fault === undefined ? ATTEMPT_MS : ATTEMPT_WITH_FAULT_MS;
+    const ended = await within(limit, WORKLOADS[op](attempt, after, index));
+    if (!ended) attempt.problem('stuck', `not ended after ${limit} ms`);
   } catch (error) {
     if (error instanceof NotSetUp) return false;
-    scene.problem('error', String(error));
+    attempt.problem('error', String(error));
   } finally {
-    await scene.close();
+    await attempt.close();
   }
   return true;
 }
 
-/** False if the promise is not settled in time; what becomes of it then is nobody's concern. */
+/** False if the promise is not settled in time; its later result is ignored. */
 async function within(ms: number, promise: Promise<void>): Promise<boolean> {
   const settled = new AbortController();
   const late = sleep(ms, false, { signal: settled.signal }).catch(() => true);
@@ -117,7 +122,7 @@ async function within(ms: number, promise: Promise<void>): Promise<boolean> {
   }
 }
 
-function judge({ problems, intervals, figures }: Stage): Verdict {
+function judge({ problems, intervals, figures }: Scenario): Verdict {
   for (const pair of overlaps(intervals)) problems.add('overlap', describe(pair));
   for (const pair of regressions(intervals)) problems.add('fence', describe(pair));
   const shown: Record<string, number> = {};
@@ -132,7 +137,7 @@ function judge({ problems, intervals, figures }: Stage): Verdict {
       }
     }
   }
-  const again = 'not set up, played again';
+  const again = 'not set up, repeated';
   shown[again] = figures.counts.get(again) ?? 0;
   for (const kind of ['overlap', 'fence', 'orphan', 'newer lease', 'outcome', 'stuck']) {
     shown[`problems: ${kind}`] = problems.count(kind);
@@ -142,7 +147,7 @@ function judge({ problems, intervals, figures }: Stage): Verdict {
 
 export const trial: Trial = {
   name: 'lost-replies',
-  claim: 'a lost reply makes no second holder, leaves no orphan, and harms no newer lease',
+  claim: 'a lost reply creates no second holder and no orphan, and ends no newer lease',
   full: { trials: 1000 },
   share: { trials: 8 },
   faults: FAULTS,

@@ -16,10 +16,10 @@ const USAGE = `npm run trials -- NAME [options]
   --server ${SERVERS.join('|')}      default ${SERVERS[0]}
   --client ${CLIENTS.join('|')}      default ${CLIENTS[0]}
   --primitive ${PRIMITIVES.join('|')}
-                              in exclusion, lost-replies, takeover and leaks; default mutex
-  --fault NAME                a fault to plant: the trial has to find it
-  --seed N                    default: another one each time
-  --share                     the size that the test suite runs
+                              for exclusion, lost-replies, takeover and leaks; default mutex
+  --fault NAME                plant a fault; the trial must find it
+  --seed N                    default: a new seed for each run
+  --share                     the size of the run in the test suite
   ${SIZES.map((size) => `--${size} N`).join('  ')}
 `;
 
@@ -42,10 +42,13 @@ function read(words: string[]): { trial: Trial; parameters: Parameters } | undef
   const [name] = positionals;
   if (name === undefined) return undefined;
   const trial = trials.find((each) => each.name === name);
-  if (trial === undefined) throw new UsageError(`there is no trial ${name}`);
+  if (trial === undefined)
+    throw new UsageError(
+      `unknown trial ${name}; use ${trials.map((each) => each.name).join(', ')}`,
+    );
   const { fault } = values;
   if (fault !== undefined && !trial.faults.includes(fault)) {
-    throw new UsageError(`${name} knows the faults ${trial.faults.join(', ')}, not ${fault}`);
+    throw new UsageError(`unknown fault ${fault} of ${name}; use ${trial.faults.join(', ')}`);
   }
   const given: Partial<Record<keyof Size, number>> = {};
   for (const size of SIZES) {
@@ -62,13 +65,15 @@ function read(words: string[]): { trial: Trial; parameters: Parameters } | undef
 
 function numberOf(name: string, text: unknown): number {
   const value = Number(text);
-  if (!(value >= 0)) throw new UsageError(`--${name} must be a number, not ${String(text)}`);
+  if (!(value >= 0))
+    throw new UsageError(`--${name} ${String(text)}: expected a number of at least 0`);
   return value;
 }
 
 function oneOf<T extends string>(name: string, list: readonly T[], text: string): T {
   const found = list.find((each) => each === text);
-  if (found === undefined) throw new UsageError(`--${name} is one of ${list.join(', ')}`);
+  if (found === undefined)
+    throw new UsageError(`--${name} ${text}: expected one of ${list.join(', ')}`);
   return found;
 }
 
@@ -93,9 +98,9 @@ async function run(trial: Trial, given: Parameters): Promise<boolean> {
 }
 
 try {
-  const asked = read(argv.slice(2));
-  if (asked === undefined) list();
-  else if (!(await run(asked.trial, asked.parameters))) process.exitCode = 1;
+  const request = read(argv.slice(2));
+  if (request === undefined) list();
+  else if (!(await run(request.trial, request.parameters))) process.exitCode = 1;
 } catch (error) {
   const usage = error instanceof UsageError || (error as { code?: string }).code !== undefined;
   console.error(usage ? (error as Error).message : error);

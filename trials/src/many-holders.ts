@@ -1,8 +1,8 @@
 /**
- * Very many hold permits of one semaphore. What a command does in the server must not grow with
- * them: it is counted, as the commands that its script calls, and compared with a semaphore that
- * few hold. How long the longest one took is told too. In the end all leases end at once, and
- * whoever waits for all permits gets them.
+ * Very many leases hold permits of one semaphore. The work of a command on the server must not grow
+ * with their number. The trial counts the commands that each script calls, and compares the count
+ * with a semaphore with few holders. It also reports the longest command. At the end all leases
+ * expire at the same time, and a waiter for all permits must get them.
  */
 import { Holdfast, type Lease, type Semaphore } from 'holdfast';
 import { type Server, startServer, until } from 'holdfast-testkit';
@@ -10,28 +10,28 @@ import { connect } from './support/clients.js';
 import { Problems } from './support/problems.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 
-/** More than an inspection shows. */
+/** Above the number of holders in the result of `inspect`. */
 const FEW = 200;
 const AT_ONCE = 1000;
-/** Nobody renews while it is counted. */
+/** No renewal during the counting. */
 const TTL = 600_000;
-/** What the server logs as slow, in µs: low enough for the worst of all commands to be there. */
+/** The threshold of the server's slow log, in µs: low enough for the slowest command. */
 const LOGGED_US = 100;
 
-/** Commands of the server that are ours to count, and the longest of them. */
+/** The number of counted server commands, and the time of the longest one. */
 interface Work {
   readonly calls: number;
   readonly longest: number;
 }
 
-class Scene {
+class Scenario {
   readonly figures: Record<string, number> = {};
   readonly problems = new Problems();
   readonly server: Server;
   readonly holdfast: Holdfast;
   /** Counts by operation, with few holders. */
   readonly #few = new Map<string, number>();
-  /** Ms that it took to make as many leases as there are. */
+  /** The time in ms to create all leases. */
   filling = 0;
   #longest = 0;
 
@@ -40,20 +40,20 @@ class Scene {
     this.holdfast = holdfast;
   }
 
-  /** So many leases of one permit. */
+  /** Acquires `holders` leases of one permit each. */
   async fill(semaphore: Semaphore, holders: number, ttl = TTL): Promise<Lease[]> {
     const leases: Lease[] = [];
     while (leases.length < holders) {
       const count = Math.min(AT_ONCE, holders - leases.length);
-      const asked = Array.from({ length: count }, () =>
+      const requests = Array.from({ length: count }, () =>
         semaphore.acquire(1, { ttl, renew: false }),
       );
-      leases.push(...(await Promise.all(asked)));
+      leases.push(...(await Promise.all(requests)));
     }
     return leases;
   }
 
-  /** What the server does for one operation. */
+  /** The work of the server for one operation. */
   async count(act: () => Promise<unknown>): Promise<Work> {
     await this.server.command('CONFIG', 'RESETSTAT');
     await this.server.command('SLOWLOG', 'RESET');
@@ -97,60 +97,66 @@ class Scene {
   }
 }
 
-/** Each operation once, while so many hold. */
-async function operations(scene: Scene, holders: number, fault: string | undefined): Promise<void> {
-  const { holdfast, server } = scene;
+/** Runs each operation once, with `holders` leases. */
+async function operations(
+  scenario: Scenario,
+  holders: number,
+  fault: string | undefined,
+): Promise<void> {
+  const { holdfast, server } = scenario;
   const key = `${holders} holders`;
   const semaphore = holdfast.semaphore(key, { permits: holders + 1 });
   const started = performance.now();
-  const leases = await scene.fill(semaphore, holders);
-  scene.filling = performance.now() - started;
+  const leases = await scenario.fill(semaphore, holders);
+  scenario.filling = performance.now() - started;
   const info = await holdfast.inspect(key);
-  if (info?.holderCount !== holders) scene.problems.add('holders', JSON.stringify(info?.used));
+  if (info?.holderCount !== holders) scenario.problems.add('holders', JSON.stringify(info?.used));
   const [first, second, third] = leases as [Lease, Lease, Lease];
-  const note = (name: string, act: () => Promise<unknown>): Promise<void> =>
-    scene.compare(name, holders, act);
+  const measure = (name: string, act: () => Promise<unknown>): Promise<void> =>
+    scenario.compare(name, holders, act);
   let last: Lease | null = null;
-  await note('acquire', async () => {
+  await measure('acquire', async () => {
     last = await semaphore.tryAcquire();
   });
-  await note('acquire, refused', () => semaphore.tryAcquire());
-  await note('extend', () => first.extend(TTL + 60_000));
-  await note('inspect', () => holdfast.inspect(key));
-  await note('set permits', () => semaphore.setPermits(holders + 2));
-  await note('release', () => second.release());
-  await note('force', () => holdfast.forceRelease(key, { id: third.id }));
-  if (fault === 'walks-all') await note('walk', () => server.command('EVAL', WALK, 1, key));
-  if (last === null) scene.problems.add('refused', 'a permit was left, and was not granted');
+  await measure('acquire, refused', () => semaphore.tryAcquire());
+  await measure('extend', () => first.extend(TTL + 60_000));
+  await measure('inspect', () => holdfast.inspect(key));
+  await measure('set permits', () => semaphore.setPermits(holders + 2));
+  await measure('release', () => second.release());
+  await measure('force', () => holdfast.forceRelease(key, { id: third.id }));
+  if (fault === 'walks-all') await measure('walk', () => server.command('EVAL', WALK, 1, key));
+  if (last === null) scenario.problems.add('refused', 'a permit was free and was not granted');
   for (let at = 0; at < leases.length; at += AT_ONCE) {
     await Promise.all(leases.slice(at, at + AT_ONCE).map((lease) => lease.release()));
   }
   await (last as Lease | null)?.release();
-  if ((await holdfast.inspect(key)) !== null) scene.problems.add('left over', key);
+  if ((await holdfast.inspect(key)) !== null) scenario.problems.add('left over', key);
 }
 
-/** What an inspection would do that reads every lease to add up what they have. */
+/** The planted fault: an inspection that reads every lease. */
 const WALK = `local names = redis.call('ZRANGE', 'holdfast:{' .. KEYS[1] .. '}:x', 0, -1)
 for _, id in ipairs(names) do redis.call('HGET', 'holdfast:{' .. KEYS[1] .. '}', 'h:' .. id) end
 return #names`;
 
-/** All leases end at about the same time, and somebody waits for all permits. */
-async function expireTogether(scene: Scene, holders: number): Promise<void> {
+/** All leases end at about the same time, while a waiter waits for all permits. */
+async function expireTogether(scenario: Scenario, holders: number): Promise<void> {
   const key = 'all at once';
-  const semaphore = scene.holdfast.semaphore(key, { permits: holders });
-  // all of them are there before the first one ends, unless the machine has too much to do
-  const ttl = Math.max(1000, 3 * scene.filling);
-  await scene.fill(semaphore, holders, ttl);
+  const semaphore = scenario.holdfast.semaphore(key, { permits: holders });
+  // long enough that all leases exist before the first one ends, unless the machine is busy
+  const ttl = Math.max(1000, 3 * scenario.filling);
+  await scenario.fill(semaphore, holders, ttl);
   const started = performance.now();
-  const { longest } = await scene.count(async () => {
+  const { longest } = await scenario.count(async () => {
     const all = await semaphore.acquire(holders);
-    scene.figures['all permits after the last expiry, ms'] = performance.now() - started - ttl;
-    const [one, ...others] = (await scene.holdfast.inspect(key))?.holders ?? [];
-    if (one?.id !== all.id || others.length > 0) scene.problems.add('overlap', key);
+    scenario.figures['all permits after the last expiry, ms'] = performance.now() - started - ttl;
+    const [one, ...others] = (await scenario.holdfast.inspect(key))?.holders ?? [];
+    if (one?.id !== all.id || others.length > 0) scenario.problems.add('overlap', key);
     await all.release();
   });
-  scene.longest('all expire, all are taken', longest);
-  await until(async () => (await scene.holdfast.inspect(key)) === null, { what: 'it is free' });
+  scenario.longest('all leases expire, all permits are acquired', longest);
+  await until(async () => (await scenario.holdfast.inspect(key)) === null, {
+    what: `${key} is free`,
+  });
 }
 
 async function run({ server: name, client, others, fault }: Parameters): Promise<Verdict> {
@@ -159,11 +165,11 @@ async function run({ server: name, client, others, fault }: Parameters): Promise
   await server.command('CONFIG', 'SET', 'slowlog-max-len', '100000');
   const direct = await connect(client, server.url);
   const holdfast = new Holdfast(direct.client);
-  const scene = new Scene(server, holdfast);
+  const scenario = new Scenario(server, holdfast);
   try {
-    for (const holders of [FEW, others]) await operations(scene, holders, fault);
-    await expireTogether(scene, others);
-    return verdict(scene.figures, scene.problems.list());
+    for (const holders of [FEW, others]) await operations(scenario, holders, fault);
+    await expireTogether(scenario, others);
+    return verdict(scenario.figures, scenario.problems.list());
   } finally {
     await holdfast.close({ grace: 0 });
     direct.close();
@@ -172,7 +178,7 @@ async function run({ server: name, client, others, fault }: Parameters): Promise
 
 export const trial: Trial = {
   name: 'many-holders',
-  claim: 'no command does more because very many hold permits of the same semaphore',
+  claim: 'the work of a command does not grow with the number of holders of a semaphore',
   full: { others: 100_000 },
   share: { others: 2000 },
   faults: ['walks-all'],

@@ -1,4 +1,4 @@
-/** All trials there are. */
+/** All trials. */
 import { trial as deadWaiters } from './dead-waiters.js';
 import { trial as exclusion } from './exclusion.js';
 import { trial as leaks } from './leaks.js';

@@ -1,6 +1,6 @@
 /**
- * Holders are killed without warning. Nobody releases their locks and nobody says so: whoever waits
- * has to find out by itself that the lease has ended, at once, and not before.
+ * Holders are killed, so their locks are not released and no push reports the end of the lease. The
+ * next waiter must detect the end of the lease by itself: at once, but not before.
  */
 import { Holdfast } from 'holdfast';
 import { percentile, type Server, sleep, startServer } from 'holdfast-testkit';
@@ -14,32 +14,32 @@ import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 
 const TTL = 1000;
 const CLAIM_WINDOW = 1000;
-/** Holders at a time. */
+/** Concurrent holders. */
 const HOLDERS_MAX = 10;
 const WAITERS = 2;
 const BOUND_MS = 25;
-/** Fewer kills than this have no 99th percentile: then only what is certain is asked for. */
+/** With fewer kills, the 99th percentile has no meaning; then the bound is the claim window. */
 const KILLS_FOR_P99 = 100;
 const LOOK_MS = 50;
 const FILL_AT_ONCE = 20_000;
-/** When the other keys expire: some of them during the trial. */
+/** The ttl of the other keys; some of them expire during the trial. */
 const OTHERS_MS = { from: 30_000, to: 3_600_000 };
 
-interface Scene {
+interface Scenario {
   readonly parameters: Parameters;
   readonly server: Server;
-  /** They wait for every key, always in the same order. */
+  /** Processes that wait for every key, always in the same order. */
   readonly waiters: readonly Contender[];
   readonly expiries: Expiries;
   readonly random: Random;
   readonly problems: Problems;
 }
 
-/** Ms from expiry to take-over. */
+/** Ms from the expiry to the take-over. */
 interface Delays {
   readonly default: number[];
   readonly fair: number[];
-  /** All of them, less the time for which the machine did not let the waiter's process run. */
+  /** Both modes, minus the time in which the waiter's process got no CPU time. */
   readonly own: number[];
 }
 
@@ -54,14 +54,14 @@ async function run(parameters: Parameters): Promise<Verdict> {
   const expiries = new Expiries(observer);
   const problems = new Problems();
   const random = randomFrom(seed);
-  const scene = { parameters, server, waiters, expiries, random, problems };
+  const scenario = { parameters, server, waiters, expiries, random, problems };
   try {
     const figures: Record<string, number> = {};
-    show(scene, figures, '', await killAll(scene, 'alone'));
+    show(scenario, figures, '', await killAll(scenario, 'alone'));
     if (others > 0) {
       await fill(server, others);
-      show(scene, figures, `, among ${others} keys`, await killAll(scene, 'among'));
-      figures['other keys left'] = Number(await server.command('DBSIZE'));
+      show(scenario, figures, `, among ${others} keys`, await killAll(scenario, 'among'));
+      figures['other keys remaining'] = Number(await server.command('DBSIZE'));
       figures['other keys expired'] = await expired(server);
     }
     return verdict(figures, problems.list());
@@ -72,18 +72,18 @@ async function run(parameters: Parameters): Promise<Verdict> {
   }
 }
 
-async function killAll(scene: Scene, phase: string): Promise<Delays> {
-  const { trials } = scene.parameters;
+async function killAll(scenario: Scenario, phase: string): Promise<Delays> {
+  const { trials } = scenario.parameters;
   const delays: Delays = { default: [], fair: [], own: [] };
   for (let done = 0, round = 0; done < trials; round++) {
     const holders = Math.min(HOLDERS_MAX, trials - done);
     const names = Array.from({ length: holders }, (_, at) => `${phase} ${round}.${at}`);
-    // all are started before any is killed: a start takes what the others are measured by
-    const started = await Promise.all(names.map(() => start(scene)));
+    // all are started before any is killed: a process start would delay the measured waiters
+    const started = await Promise.all(names.map(() => start(scenario)));
     await Promise.all(
       names.map((key, at) => {
         const mode = at % 2 === 0 ? 'default' : 'fair';
-        return once(scene, key, mode, started[at] as Contender, delays);
+        return once(scenario, key, mode, started[at] as Contender, delays);
       }),
     );
     done += holders;
@@ -91,13 +91,16 @@ async function killAll(scene: Scene, phase: string): Promise<Delays> {
   return delays;
 }
 
-function start({ parameters: { client, primitive }, server: { url } }: Scene): Promise<Contender> {
+function start({
+  parameters: { client, primitive },
+  server: { url },
+}: Scenario): Promise<Contender> {
   return Contender.start({ url, client, primitive, options: { ttl: TTL }, fault: undefined });
 }
 
-/** One kill, and who comes after. */
+/** One kill, and the take-over by the waiters. */
 async function once(
-  { waiters, expiries, random, problems }: Scene,
+  { waiters, expiries, random, problems }: Scenario,
   key: string,
   mode: 'default' | 'fair',
   holder: Contender,
@@ -105,19 +108,19 @@ async function once(
 ): Promise<void> {
   const lock = { fair: mode === 'fair' };
   await holder.want([{ key, lock }]);
-  const { id, fence } = await holder.hears('held', key);
+  const { id, fence } = await holder.nextEvent('held', key);
   const [first, second] = waiters as [Contender, Contender];
   await first.want([{ key, lock, hold: 0 }]);
-  while ((await expiries.look(key))?.waiterCount !== 1) await sleep(1);
+  while ((await expiries.inspect(key))?.waiterCount !== 1) await sleep(1);
   await second.want([{ key, lock, hold: 0 }]);
   await sleep(between(random, 0, TTL));
   await holder.kill();
   const deadline = performance.now() + 3 * TTL;
-  while (first.said('held', key) === undefined && performance.now() < deadline) {
-    await expiries.look(key);
+  while (first.event('held', key) === undefined && performance.now() < deadline) {
+    await expiries.inspect(key);
     await sleep(LOOK_MS);
   }
-  const next = first.said('held', key);
+  const next = first.event('held', key);
   if (next === undefined) {
     problems.add('no take-over', `${key}: not within ${2 * TTL} ms of its expiry`);
     return;
@@ -128,21 +131,22 @@ async function once(
   delays.own.push(delay - stillness(next.beats, expiry, next.at));
   if (delay < 0) problems.add('too early', `${key}: ${(-delay).toFixed(3)} ms before the expiry`);
   if (next.fence <= fence) problems.add('fence', `${key}: ${next.fence} after ${fence}`);
-  if (!next.held) problems.add('not held', `${key}: the lease had ended when it came`);
-  const last = await second.hears('held', key).catch(() => undefined);
-  if (last === undefined) problems.add('no take-over', `${key}: the second in the queue`);
-  else if (last.at < next.at) problems.add('order', `${key}: the second in the queue came first`);
+  if (!next.held) problems.add('not held', `${key}: the lease had ended when its grant arrived`);
+  const last = await second.nextEvent('held', key).catch(() => undefined);
+  if (last === undefined)
+    problems.add('no take-over', `${key}: the second waiter did not get the lock`);
+  else if (last.at < next.at) problems.add('order', `${key}: the second waiter came first`);
 }
 
 function show(
-  { problems, parameters: { trials } }: Scene,
+  { problems, parameters: { trials } }: Scenario,
   figures: Record<string, number>,
   where: string,
   delays: Delays,
 ): void {
   const all = [...delays.default, ...delays.fair];
   figures[`kills${where}`] = all.length;
-  // `own` is without what a plain timer in the same process was late by at the same time
+  // `own` excludes the delay of a plain timer in the same process
   for (const [mode, list] of Object.entries({ ...delays, all })) {
     for (const p of [50, 99, 100]) {
       const name = p === 100 ? 'max' : `p${p}`;

@@ -1,37 +1,37 @@
-/** What a trial is: one claim of the README, put to the test at the size that it is made for. */
+/** A trial tests one claim of the README at full size. */
 import type { ServerName } from 'holdfast-testkit';
 import type { ClientName } from './support/clients.js';
 import type { Primitive } from './support/locks.js';
 
-/** How big a trial is. Each trial uses what means something to it. */
+/** The size of a trial. Each trial uses the fields that apply to it. */
 export interface Size {
-  /** How often the thing is tried. */
+  /** The number of repetitions. */
   readonly trials: number;
-  /** How long it goes on. */
+  /** The duration. */
   readonly seconds: number;
-  /** Processes that take part. */
+  /** The number of processes. */
   readonly processes: number;
-  /** Tasks in each of them. */
+  /** The number of tasks in each process. */
   readonly tasks: number;
-  /** What is there besides: keys, waiters. */
+  /** The number of other objects: keys, holders. */
   readonly others: number;
 }
 
 export interface Parameters extends Size {
   readonly server: ServerName;
   readonly client: ClientName;
-  /** Which lock it is about, where the trial leaves the choice. */
+  /** The kind of lock, for trials that support several. */
   readonly primitive: Primitive;
-  /** Where everything random begins. */
+  /** The seed of all random numbers. */
   readonly seed: number;
-  /** The fault that is planted on purpose; the trial must find it. */
+  /** The planted fault; the trial must find it. */
   readonly fault: string | undefined;
 }
 
 export interface Verdict {
   readonly passed: boolean;
   readonly figures: Readonly<Record<string, number | string>>;
-  /** What was found; the first of each kind is enough. */
+  /** The first problems of each kind. */
   readonly problems: readonly string[];
 }
 
@@ -39,11 +39,11 @@ export interface Trial {
   readonly name: string;
   /** One sentence. */
   readonly claim: string;
-  /** The size of the claim. */
+  /** The size for the claim. */
   readonly full: Partial<Size>;
-  /** The size that the test suite has time for. */
+  /** The size in the test suite. */
   readonly share: Partial<Size>;
-  /** Faults that can be planted, each of which must make the verdict negative. */
+  /** Faults that can be planted. With each of them, the trial must fail. */
   readonly faults: readonly string[];
   run(parameters: Parameters): Promise<Verdict>;
 }
@@ -58,7 +58,7 @@ export function parameters(
   return { seed: 1, fault: undefined, primitive: 'mutex', ...NOTHING, ...size, ...given };
 }
 
-/** The verdict that follows from what was found. */
+/** Creates a verdict: passed if there are no problems. */
 export function verdict(figures: Verdict['figures'], problems: readonly string[]): Verdict {
   return { passed: problems.length === 0, figures, problems };
 }

@@ -4,7 +4,7 @@ import type { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, randomFrom } from 'holdfast-trials/support/random';
 import { Resource } from 'holdfast-trials/support/resource';
-import { given, say, told } from 'holdfast-trials/support/workers';
+import { given, received, send } from 'holdfast-trials/support/workers';
 import { type WorkerSettings, historyOf } from '../settings.js';
 import { drawStep } from './steps/all.js';
 import { connect } from './connect.js';
@@ -41,19 +41,19 @@ function watchStalls(history: History): void {
   setInterval(look, LOOK_EVERY_MS).unref();
 }
 
-await say('ready');
+await send('ready');
 const client = await connect(all.client, all.url);
 const resource = new Resource(all.resourceUrl);
 const history = historyOf(all.folder, all.name);
 watchStalls(history);
 const workload = new Workload(all, (options) => new Holdfast(client, options), history, resource);
-void told('finish').then(() => {
+void received('finish').then(() => {
   workload.over = true;
   workload.finish.abort();
 });
-void told('calm').then(async () => {
+void received('calm').then(async () => {
   await workload.nextGrant();
-  await say('recovered');
+  await send('recovered');
 });
 process.on('message', (message: { type: string; offset?: number }) => {
   if (message.type === 'wall') workload.wallOffset = message.offset ?? 0;
@@ -63,6 +63,6 @@ void workload.force();
 void workload.replace();
 await Promise.all(tasks);
 await workload.holdfast.close();
-await say('finished');
+await send('finished');
 // connections that a partition left behind would keep the process alive
 process.exit(0);

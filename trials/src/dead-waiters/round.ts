@@ -1,113 +1,97 @@
-/** One round of `dead-waiters`: who waits, who is killed or stopped, and what the others see. */
+/** One round of `dead-waiters`: processes wait, some are killed or stopped, the rest proceed. */
 import { readFileSync } from 'node:fs';
 import type { Holdfast, Lease } from 'holdfast';
 import { type Server, sleep, until } from 'holdfast-testkit';
-import type { Contender, Said } from '../support/contenders.js';
-import { type Interval, monotonic } from '../support/overlaps.js';
-import type { Problems } from '../support/problems.js';
-import { between, type Random } from '../support/random.js';
+import type { Contender, EventOf } from '../support/contenders.js';
+import { monotonic } from '../support/overlaps.js';
+import { between } from '../support/random.js';
+import { type Participants, type Queue, type Scenario, unaffected } from './scenario.js';
 
-/** Who plays what: all of them, in the order of the queue, the unlucky ones first. */
-export interface Cast {
-  readonly order: readonly Contender[];
-  readonly killed: readonly Contender[];
-  readonly frozen: readonly Contender[];
-  /** True if the frozen go on at some moment, otherwise when the next one holds. */
-  readonly thawsAnyTime: boolean;
-}
-
-export interface Queue {
-  readonly key: string;
-  readonly fair: boolean;
-  readonly waiters: readonly Contender[];
-}
-
-/** In ms. */
-export interface Measured {
-  /** From release to the next, with nothing in between. */
-  readonly ordinary: number[];
-  /** The same, with dead heads of the queue in between. */
-  readonly dead: number[];
-  /** From release to the next by the server's clock, less a claim window for each of the frozen. */
-  readonly frozen: number[];
-}
-
-export interface Stage {
-  readonly holder: Holdfast;
-  readonly server: Server;
-  readonly claimWindow: number;
-  readonly random: Random;
-  readonly problems: Problems;
-  readonly intervals: Interval[];
-  readonly measured: Measured;
-}
-
-/** Time for everything that is not waited for by its state. */
+/** Extra time for slow machines. */
 const SLACK_MS = 3000;
 
-export async function round(stage: Stage, cast: Cast, queues: readonly Queue[]): Promise<void> {
+export async function round(
+  scenario: Scenario,
+  participants: Participants,
+  queues: readonly Queue[],
+): Promise<void> {
   const leases = new Map<string, Lease>();
-  for (const { key } of queues) leases.set(key, await stage.holder.mutex(key).acquire());
-  await lineUp(stage, cast, queues);
-  await harm(stage, cast);
+  for (const { key } of queues) leases.set(key, await scenario.holder.mutex(key).acquire());
+  await enqueueAll(scenario, participants, queues);
+  await applyFaults(scenario, participants);
   const releases = new Map<string, Release>();
-  for (const { key } of queues) releases.set(key, await release(stage, leases.get(key) as Lease));
-  const thawing = cast.thawsAnyTime ? thaw(stage, cast, 2 * stage.claimWindow) : undefined;
+  for (const { key } of queues)
+    releases.set(key, await release(scenario, leases.get(key) as Lease));
+  const resuming = participants.resumesAnyTime
+    ? resume(scenario, participants, 2 * scenario.claimWindow)
+    : undefined;
   await Promise.all(
     queues.map(async (queue) => {
-      const next = await firstUnharmed(stage, cast, queue);
-      if (next !== undefined) judge(stage, cast, queue, releases.get(queue.key) as Release, next);
+      const next = await firstUnaffected(scenario, participants, queue);
+      if (next !== undefined)
+        judge(scenario, participants, queue, releases.get(queue.key) as Release, next);
     }),
   );
-  await (thawing ?? thaw(stage, cast, 0));
-  if (stage.problems.count('too late') > 0) return;
-  if (!cast.thawsAnyTime) await sawTheTruth(stage, cast, queues);
-  await Promise.all(queues.map((queue) => drain(stage, cast, queue)));
+  await (resuming ?? resume(scenario, participants, 0));
+  if (scenario.problems.count('too late') > 0) return;
+  if (!participants.resumesAnyTime) await checkStopped(scenario, participants, queues);
+  await Promise.all(queues.map((queue) => drain(scenario, participants, queue)));
 }
 
-/** All ask, one after the other, until the store has them in this order. */
-async function lineUp({ holder }: Stage, { order }: Cast, queues: readonly Queue[]): Promise<void> {
+/** All processes request the locks in turn, so that the queues have this order. */
+async function enqueueAll(
+  { holder }: Scenario,
+  { order }: Participants,
+  queues: readonly Queue[],
+): Promise<void> {
   for (const [at, each] of order.entries()) {
     const mine = queues.filter(({ waiters }) => waiters.includes(each));
     await each.want(mine.map(({ key, fair }) => ({ key, lock: { fair } })));
-    const come = order.slice(0, at + 1);
+    const queued = order.slice(0, at + 1);
     for (const { key, waiters } of mine) {
-      const there = waiters.filter((one) => come.includes(one));
-      await pidsAre(holder, key, there);
+      const there = waiters.filter((one) => queued.includes(one));
+      await untilQueued(holder, key, there);
     }
   }
 }
 
-/** Waits until these wait for a key, in this order. */
-function pidsAre(holder: Holdfast, key: string, those: readonly Contender[]): Promise<unknown> {
-  const expected = those.map(({ pid }) => pid).join();
+/** Waits until these processes are in the queue of a key, in this order. */
+function untilQueued(
+  holder: Holdfast,
+  key: string,
+  waiters: readonly Contender[],
+): Promise<unknown> {
+  const expected = waiters.map(({ pid }) => pid).join();
   const look = async (): Promise<boolean> =>
     (await holder.inspect(key))?.waiters.map(({ pid }) => pid).join() === expected;
   return until(look, { within: SLACK_MS, every: 1, what: `${expected} wait for ${key}` });
 }
 
-/** Kills and stops, and waits until that is so for the server and for the kernel. */
-async function harm({ server }: Stage, { order, killed, frozen }: Cast): Promise<void> {
-  for (const one of frozen) one.worker.kill('SIGSTOP');
+/** Kills and stops processes, and waits until the server and the kernel have noticed. */
+async function applyFaults(
+  { server }: Scenario,
+  { order, killed, stopped }: Participants,
+): Promise<void> {
+  for (const one of stopped) one.worker.kill('SIGSTOP');
   await Promise.all(killed.map((one) => one.kill()));
   const channels = async (): Promise<boolean> => {
     const list = (await server.command('PUBSUB', 'CHANNELS', 'holdfast:wake:*')) as unknown[];
     return list.length === order.length - killed.length;
   };
-  await until(channels, { what: 'the server knows who is gone' });
-  const stopped = ({ pid }: Contender): boolean =>
+  await until(channels, { what: 'the server has dropped the killed processes' });
+  const isStopped = ({ pid }: Contender): boolean =>
     /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  await until(() => frozen.every(stopped), { what: 'the frozen stand still' });
+  await until(() => stopped.every(isStopped), { what: 'the processes are stopped' });
 }
 
-/** A release: when on our clock, and between which two times of the server's, in µs. */
+/** A release: its time in ms of this machine's clock, and a lower and upper bound in server µs. */
 interface Release {
   readonly at: number;
   readonly before: number;
   readonly after: number;
 }
 
-async function release({ server, problems }: Stage, lease: Lease): Promise<Release> {
+async function release({ server, problems }: Scenario, lease: Lease): Promise<Release> {
   const before = await serverTime(server);
   const at = monotonic();
   const outcome = await lease.release();
@@ -121,159 +105,177 @@ async function serverTime(server: Server): Promise<number> {
   return Number(seconds) * 1e6 + Number(micros);
 }
 
-type Next = Said<'held'>;
+type Next = EventOf<'held'>;
 
-/** The first of those whom nothing was done to: when it holds. */
-async function firstUnharmed(
-  { claimWindow, problems }: Stage,
-  cast: Cast,
+/** Waits until the first unaffected waiter holds. */
+async function firstUnaffected(
+  { claimWindow, problems }: Scenario,
+  participants: Participants,
   { key, waiters }: Queue,
 ): Promise<Next | undefined> {
-  const first = unharmed(cast, waiters)[0] as Contender;
-  const within = cast.frozen.length * claimWindow + SLACK_MS;
+  const first = unaffected(participants, waiters)[0] as Contender;
+  const within = participants.stopped.length * claimWindow + SLACK_MS;
   try {
     return await until(
       async () => {
-        // a frozen process that went on in time may hold, and does not keep it
-        for (const one of cast.frozen) {
-          if (cast.thawsAnyTime && one.said('held', key)) await one.release(key);
+        // a stopped process that resumes in time may get the lock; it must release it
+        for (const one of participants.stopped) {
+          if (participants.resumesAnyTime && one.event('held', key)) await one.release(key);
         }
-        return first.said('held', key);
+        return first.event('held', key);
       },
       { within, every: 2 },
     );
   } catch {
-    problems.add('too late', `${key}: the next one was not served within ${within} ms`);
+    problems.add('too late', `${key}: the next waiter was not served within ${within} ms`);
     return undefined;
   }
 }
 
-function unharmed({ killed, frozen }: Cast, waiters: readonly Contender[]): Contender[] {
-  return waiters.filter((one) => !killed.includes(one) && !frozen.includes(one));
-}
-
-/** A fence is the server's time of the grant, so the machine's moods are no part of this. */
+/** Uses the fence as the server's time of the grant, so machine load does not affect the result. */
 function judge(
-  { measured, claimWindow, problems }: Stage,
-  cast: Cast,
+  { measured, claimWindow, problems }: Scenario,
+  participants: Participants,
   { key, waiters }: Queue,
   { at, before, after }: Release,
   next: Next,
 ): void {
-  const frozen = cast.frozen.filter((one) => waiters.includes(one)).length;
-  const dead = cast.killed.some((one) => waiters.includes(one));
-  if (frozen === 0) {
+  const stopped = participants.stopped.filter((one) => waiters.includes(one)).length;
+  const dead = participants.killed.some((one) => waiters.includes(one));
+  if (stopped === 0) {
     measured[dead ? 'dead' : 'ordinary'].push(next.at - at);
     if (next.fence < before || next.fence > after) {
       const ms = (next.fence - after) / 1000;
-      problems.add('not at once', `${key}: granted ${ms} ms after the release was over`);
+      problems.add('not at once', `${key}: granted ${ms} ms after the end of the release`);
     }
     return;
   }
-  if (cast.thawsAnyTime) return;
-  const beyond = (next.fence - after) / 1000 - frozen * claimWindow;
-  measured.frozen.push(beyond);
-  if (beyond > claimWindow) problems.add('too late', `${key}: ${beyond} ms beyond the window`);
-  if ((next.fence - before) / 1000 < frozen * claimWindow) {
+  if (participants.resumesAnyTime) return;
+  const beyond = (next.fence - after) / 1000 - stopped * claimWindow;
+  measured.stopped.push(beyond);
+  if (beyond > claimWindow)
+    problems.add('too late', `${key}: ${beyond} ms after the claim windows`);
+  if ((next.fence - before) / 1000 < stopped * claimWindow) {
     problems.add('too early', `${key}: ${-beyond} ms before the end of the claim window`);
   }
 }
 
-/** The frozen go on. */
-async function thaw({ random }: Stage, { frozen }: Cast, within: number): Promise<void> {
+/** Resumes the stopped processes. */
+async function resume(
+  { random }: Scenario,
+  { stopped }: Participants,
+  within: number,
+): Promise<void> {
   await sleep(between(random, 0, within));
-  for (const one of frozen) one.worker.kill('SIGCONT');
+  for (const one of stopped) one.worker.kill('SIGCONT');
 }
 
 /**
- * While another holds, the frozen read what they were granted in their sleep: they must see that it
- * is over, and have their places again.
+ * While another process holds, the resumed processes read grants that expired while they were
+ * stopped. They must reject these grants and get their places in the queue back.
  */
-async function sawTheTruth(
-  { holder, problems }: Stage,
-  cast: Cast,
+async function checkStopped(
+  { holder, problems }: Scenario,
+  participants: Participants,
   queues: readonly Queue[],
 ): Promise<void> {
-  if (cast.frozen.length === 0) return;
+  if (participants.stopped.length === 0) return;
   for (const { key, waiters } of queues) {
-    if (!waiters.includes(cast.frozen[0] as Contender)) continue;
-    const rest = [...cast.frozen, ...unharmed(cast, waiters).slice(1)];
+    if (!waiters.includes(participants.stopped[0] as Contender)) continue;
+    const rest = [...participants.stopped, ...unaffected(participants, waiters).slice(1)];
     try {
-      await pidsAre(holder, key, rest);
+      await untilQueued(holder, key, rest);
     } catch (error) {
       problems.add('no place', `${key}: ${(error as Error).message}`);
     }
-    for (const one of cast.frozen) {
-      const said = one.said('held', key);
-      if (said?.held) problems.add('believed', `${key}: a lease that had ended in its sleep`);
+    for (const one of participants.stopped) {
+      const event = one.event('held', key);
+      if (event?.held)
+        problems.add(
+          'stale lease held',
+          `${key}: a lease that had ended while the process was stopped`,
+        );
     }
   }
 }
 
-/** Everybody has had the lock, and let it go: in the right order, and nothing is left. */
-async function drain(stage: Stage, cast: Cast, { key, waiters }: Queue): Promise<void> {
-  const { holder, problems } = stage;
-  const alive = waiters.filter((one) => !cast.killed.includes(one));
-  const told = new Set<Contender>();
+/** Waits until every waiter has held and released the lock; checks the order and the free lock. */
+async function drain(
+  scenario: Scenario,
+  participants: Participants,
+  { key, waiters }: Queue,
+): Promise<void> {
+  const { holder, problems } = scenario;
+  const alive = waiters.filter((one) => !participants.killed.includes(one));
+  const served = new Set<Contender>();
   const done = async (): Promise<boolean> => {
     for (const one of alive) {
-      if (told.has(one) || !one.said('held', key)) continue;
-      told.add(one);
+      if (served.has(one) || !one.event('held', key)) continue;
+      served.add(one);
       await one.release(key);
     }
-    return alive.every((one) => one.said('over', key) ?? one.said('failed', key));
+    return alive.every((one) => one.event('over', key) ?? one.event('failed', key));
   };
   try {
-    await until(done, { within: alive.length * SLACK_MS, every: 1, what: `all had ${key}` });
+    await until(done, {
+      within: alive.length * SLACK_MS,
+      every: 1,
+      what: `all waiters held ${key}`,
+    });
     await until(async () => (await holder.inspect(key)) === null, { what: `${key} is free` });
   } catch (error) {
     problems.add('stuck', (error as Error).message);
   }
-  for (const one of alive) review(stage, cast, one, key);
-  const order = [...alive].sort((a, b) => began(a, key) - began(b, key));
-  const expected = expectedOrder(cast, waiters);
-  if (!cast.thawsAnyTime && pids(order) !== pids(expected)) {
+  for (const one of alive) review(scenario, participants, one, key);
+  const order = [...alive].sort((a, b) => heldAt(a, key) - heldAt(b, key));
+  const expected = expectedOrder(participants, waiters);
+  if (!participants.resumesAnyTime && pids(order) !== pids(expected)) {
     problems.add('order', `${key}: ${pids(order)} instead of ${pids(expected)}`);
   }
-  const others = unharmed(cast, waiters);
+  const others = unaffected(participants, waiters);
   if (pids(order.filter((one) => others.includes(one))) !== pids(others)) {
-    problems.add('order', `${key}: those whom nothing was done to came as ${pids(order)}`);
+    problems.add('order', `${key}: the unaffected waiters held in the order ${pids(order)}`);
   }
 }
 
-/** How it went for one of them. */
-function review({ problems, intervals }: Stage, cast: Cast, one: Contender, key: string): void {
-  const failed = one.said('failed', key);
+/** Checks the events of one process and records its interval. */
+function review(
+  { problems, intervals }: Scenario,
+  participants: Participants,
+  one: Contender,
+  key: string,
+): void {
+  const failed = one.event('failed', key);
   if (failed !== undefined) problems.add('error', `${key}: ${failed.code}`);
   const [held, aborted, over] = [
-    one.said('held', key),
-    one.said('aborted', key),
-    one.said('over', key),
+    one.event('held', key),
+    one.event('aborted', key),
+    one.event('over', key),
   ];
   if (held === undefined || over === undefined) return;
-  // who goes on at any moment may find a grant whose last moment it is, and lose it
-  if (!cast.thawsAnyTime || !cast.frozen.includes(one)) {
+  // a process that resumes at a random time may accept a grant just before its end, and lose it
+  if (!participants.resumesAnyTime || !participants.stopped.includes(one)) {
     if (aborted !== undefined) problems.add('lost', `${key}: ${one.pid} lost its lease`);
     if (over.outcome !== 'freed') problems.add('outcome', `${key}: released as ${over.outcome}`);
   }
-  // a lease that came too late to be believed is none
+  // a lease that had already ended on arrival does not count as held
   if (!held.held) return;
   const { from, at, fence } = over;
   const to = aborted === undefined ? at : Math.min(aborted.at, aborted.promised);
   intervals.push({ key, who: `process ${one.pid}`, from, to, fence });
 }
 
-/** The frozen have their old places, but the next one holds already. */
-function expectedOrder(cast: Cast, waiters: readonly Contender[]): Contender[] {
-  const [first, ...rest] = unharmed(cast, waiters);
-  const frozen = cast.frozen.filter((one) => waiters.includes(one));
-  return [...(first === undefined ? [] : [first]), ...frozen, ...rest];
+/** The resumed processes have their old places, but the first unaffected waiter already holds. */
+function expectedOrder(participants: Participants, waiters: readonly Contender[]): Contender[] {
+  const [first, ...rest] = unaffected(participants, waiters);
+  const stopped = participants.stopped.filter((one) => waiters.includes(one));
+  return [...(first === undefined ? [] : [first]), ...stopped, ...rest];
 }
 
-function began(who: Contender, key: string): number {
-  return who.said('held', key)?.at ?? Number.POSITIVE_INFINITY;
+function heldAt(process: Contender, key: string): number {
+  return process.event('held', key)?.at ?? Number.POSITIVE_INFINITY;
 }
 
-function pids(those: readonly Contender[]): string {
-  return those.map(({ pid }) => pid).join(', ');
+function pids(list: readonly Contender[]): string {
+  return list.map(({ pid }) => pid).join(', ');
 }

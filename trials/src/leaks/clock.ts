@@ -1,8 +1,8 @@
-/** The clock of this machine, which knows how many timers are set. */
+/** The clock of this machine; it counts pending timers. */
 import type { Clock, Timer } from 'holdfast';
 
 export class CountingClock implements Clock {
-  /** Timers that were neither cancelled nor are over, also those that keep no process alive. */
+  /** Timers that have neither fired nor been cancelled, including weak ones. */
   readonly pending: Set<object> = new Set();
 
   now(): number {

@@ -1,4 +1,4 @@
-/** What the processes of this trial agree on: everything passes soon. */
+/** The common options of the processes of this trial; all times are short. */
 
 export interface Options {
   readonly ttl: number;

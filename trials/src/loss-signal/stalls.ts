@@ -1,6 +1,6 @@
 /**
- * The second half of `loss-signal`: an event loop that stands still for longer than the ttl, in
- * every kind of code, and the lock another's when it goes on.
+ * The second half of `loss-signal`: an event loop is blocked for longer than the ttl, in each kind
+ * of callback, and another process holds the lock when it continues.
  */
 import type { Server } from 'holdfast-testkit';
 import { Contender } from '../support/contenders.js';
@@ -13,9 +13,9 @@ export const TTL_OF_STALLS = 300;
 const LEASES = 10;
 
 export interface Stalls {
-  /** Leases that were held when their process stood still. */
+  /** Leases that were held when their process was blocked. */
   readonly leases: number;
-  /** Those that another had got by the time it went on. */
+  /** Leases that were lost to another process by the end of the stall. */
   readonly taken: number;
 }
 
@@ -32,28 +32,29 @@ export async function stallOften(
   try {
     for (let round = 0; count.leases < trials; round++) {
       const keys = Array.from({ length: LEASES }, (_, at) => `stall ${round}.${at}`);
-      // some have been listening for the signal, some look at it only afterwards
-      await holder.want(keys.map((key, at) => ({ key, lock: {}, deaf: at % 2 === 0 })));
-      for (const key of keys) await holder.hears('held', key);
+      // half of the leases have an abort listener; of the others, only `signal.aborted` is read
+      await holder.want(keys.map((key, at) => ({ key, lock: {}, ignoresSignal: at % 2 === 0 })));
+      for (const key of keys) await holder.nextEvent('held', key);
       await other.want(keys.map((key) => ({ key, lock: {}, hold: 0 })));
       const place = PLACES[round % PLACES.length] ?? 'timer';
       const ms = TTL_OF_STALLS * between(random, 1.02, 1.6);
-      const { to, looks } = await holder.stall({ ms, place });
-      for (const { key, held, aborted, heldLater } of looks) {
+      const { to, observations } = await holder.stall({ ms, place });
+      for (const { key, held, aborted, heldLater } of observations) {
         count.leases += 1;
         const where = `${key}, after ${Math.round(ms)} ms in a ${place}`;
         if (held) problems.add('held after a stall', where);
         if (!aborted) problems.add('no abort after a stall', where);
         if (heldLater) problems.add('held again after a stall', where);
       }
-      if (looks.length < LEASES) problems.add('lease missing', `${looks.length} of ${LEASES}`);
+      if (observations.length < LEASES)
+        problems.add('lease missing', `${observations.length} of ${LEASES}`);
       await holder.release(...keys);
       for (const key of keys) {
-        await holder.hears('over', key);
-        if ((await other.hears('held', key)).at <= to) count.taken += 1;
+        await holder.nextEvent('over', key);
+        if ((await other.nextEvent('held', key)).at <= to) count.taken += 1;
       }
     }
-    if (count.taken === 0) problems.add('no successor', 'no lock was another’s after a stall');
+    if (count.taken === 0) problems.add('no successor', 'no lock had another holder after a stall');
     return count;
   } finally {
     await Promise.all([holder.kill(), other.kill()]);

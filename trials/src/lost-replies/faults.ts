@@ -1,14 +1,13 @@
 /**
- * Faults planted between Holdfast and its client: what a lock would do that is built as locks on
- * Redis usually are.
+ * Faults planted between Holdfast and its client. They imitate mistakes of common Redis locks.
  */
 import { callOf } from '../support/commands.js';
 
 /**
- * - `new-id`: each acquire that is sent has an id of its own, as with `SET NX` and a new token. The
- *   later commands of the acquisition name the last of them.
- * - `no-withdrawal`: nothing is given back that nobody got.
- * - `release-any`: a release that is sent again deletes the key, whoever holds it by then.
+ * - `new-id`: each sent acquire has a new id, as with `SET NX` and a new token. The later commands
+ *   of the acquisition use the last id.
+ * - `no-withdrawal`: abandoned acquisitions are not withdrawn.
+ * - `release-any`: a repeated release deletes the key, also if another owner holds it by then.
  */
 export type Fault = 'new-id' | 'no-withdrawal' | 'release-any';
 
@@ -17,16 +16,16 @@ export const FAULTS: readonly Fault[] = ['new-id', 'no-withdrawal', 'release-any
 /** Deletes a key of the server. */
 export type Deletes = (name: string) => Promise<unknown>;
 
-/** What one of the two clients has. */
+/** The method that one of the two clients has for sending a command. */
 interface Sender {
   evalsha?: (...words: unknown[]) => Promise<unknown>;
   sendCommand?: (words: string[], ...rest: unknown[]) => Promise<unknown>;
 }
 
-/** What is sent instead of a command, or what is answered without sending any. */
+/** A changed command to send, or an answer without sending. */
 type Altered = { send: string[] } | { answer: Promise<unknown> };
 
-/** Makes a client send what the fault makes of its commands. */
+/** Makes a client send its commands as changed by the fault. */
 export function plant(client: object, fault: Fault, deletes: Deletes): void {
   const sender = client as Sender;
   const alter = alteration(fault, deletes);

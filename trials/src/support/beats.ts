@@ -1,14 +1,14 @@
 /**
- * What the machine does to a process: a plain timer of its own, which has nothing to do with the
- * lock. Where that is late, so is everything in the process, and a measurement says so.
+ * Detects a process without CPU time, by a plain timer that is independent of the lock. If this
+ * timer is late, everything in the process is late, and a measurement can take it into account.
  */
 import { monotonic } from './overlaps.js';
 
 const BEAT_MS = 2;
-/** How far back the beats are known. */
+/** How long beats are kept. */
 const KNOWN_MS = 250;
 
-/** In a process: the moments of the last beats. */
+/** Starts the timer; the returned function gives the times of the last beats. */
 export function startBeats(): () => readonly number[] {
   const beats: number[] = [];
   const prune = (now: number): void => {
@@ -22,12 +22,12 @@ export function startBeats(): () => readonly number[] {
   return () => beats;
 }
 
-/** True if the process ran at all between two moments. */
+/** True if the process ran between two times. */
 export function ran(beats: readonly number[], from: number, to: number): boolean {
   return beats.some((beat) => beat > from && beat < to);
 }
 
-/** The longest time between two moments for which the process did not run. */
+/** The longest time without a beat between two times. */
 export function stillness(beats: readonly number[], from: number, to: number): number {
   const inside = beats.filter((beat) => beat > from && beat < to);
   const ends = [...inside, to];

@@ -1,4 +1,4 @@
-/** The clients that trials run with, each with its own defaults. */
+/** The clients of the trials, each with its default options. */
 import { Redis as Redis6 } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import { createClient as createClient6 } from 'redis';
@@ -7,7 +7,7 @@ import { createClient as createClient5 } from 'redis-5';
 export const CLIENTS = ['ioredis-6', 'node-redis-6', 'ioredis-5', 'node-redis-5'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** A client for a `Holdfast`, and its end. */
+/** A connected client, and the function that closes it. */
 export interface Connected {
   readonly client: object;
   readonly close: () => void;
@@ -27,7 +27,7 @@ export async function connect(name: ClientName, url: string): Promise<Connected>
   }
 }
 
-/** What is used of node-redis; its own types name every command there is. */
+/** The part of node-redis in use; the package's own types list every command. */
 interface NodeRedis {
   on(event: 'error', listener: () => void): unknown;
   connect(): Promise<unknown>;

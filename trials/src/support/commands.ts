@@ -1,8 +1,9 @@
-/** What goes over the wire to a server, as a proxy sees it: which command of Holdfast it is. */
+/** Recognizes Holdfast's commands in the commands that a proxy sees. */
+import { scripts } from '../../../packages/holdfast/dist/store/redis/generated/scripts.js';
 
 export type Spoken = 'acquire' | 'release' | 'renew' | 'other';
 
-/** A call of a script: its keys and what follows them. */
+/** A call of a script. */
 export interface Call {
   readonly op: Spoken;
   /** The name of the main record. */
@@ -11,31 +12,24 @@ export interface Call {
 }
 
 const KEYS = 3;
-const ACQUIRE_ARGS = 14;
+/** The script of each operation, by its hash (EVALSHA) and by its source (EVAL). */
+const OPERATIONS = new Map<string, Spoken>(
+  (['acquire', 'release', 'renew'] as const).flatMap((op) => [
+    [scripts[op].sha, op] as const,
+    [scripts[op].source, op] as const,
+  ]),
+);
 
 /** The words of EVALSHA or EVAL as a call; undefined for any other command. */
 export function callOf(words: readonly string[]): Call | undefined {
-  const [command = '', , count, record = ''] = words;
+  const [command = '', script = '', count, record = ''] = words;
   if (!/^eval(sha)?$/i.test(command) || count !== `${KEYS}`) return undefined;
   const args = words.slice(3 + KEYS);
-  return { op: opOf(args), record, args };
+  return { op: OPERATIONS.get(script) ?? 'other', record, args };
 }
 
-/** True for a command of Holdfast of one kind about one key. */
+/** True for a command of Holdfast of one kind for one key. */
 export function isCall(words: readonly string[], op: Spoken, key: string): boolean {
   const call = callOf(words);
   return call?.op === op && call.record.endsWith(`{${key}}`);
-}
-
-/** The scripts are told apart by their arguments: names are not on the wire. */
-function opOf(args: readonly string[]): Spoken {
-  if (args.length === ACQUIRE_ARGS) return 'acquire';
-  const [id = '', second = ''] = args;
-  // a poll names the retention first, and ids after it
-  if (args.length !== 3 || isNumber(id)) return 'other';
-  return isNumber(second) ? 'renew' : 'release';
-}
-
-function isNumber(text: string): boolean {
-  return /^\d+$/.test(text);
 }

@@ -1,12 +1,12 @@
-/** The trial's side of processes that hold and wait as they are told, `workers/contender.ts`. */
+/** Controls the processes of `workers/contender.ts`, which hold and wait on request. */
 import { until, type Worker } from 'holdfast-testkit';
 import type { Event, Given, Want } from '../workers/contender.js';
 import type { Stall, Stalled } from '../workers/stall.js';
 import { startWorker } from './workers.js';
 
 type Type = Event['type'];
-/** What it says of one kind. */
-export type Said<T extends Type> = Extract<Event, { type: T }>;
+/** The events of one type. */
+export type EventOf<T extends Type> = Extract<Event, { type: T }>;
 
 export class Contender {
   readonly worker: Worker;
@@ -23,7 +23,7 @@ export class Contender {
     return this.worker.pid;
   }
 
-  /** Asks for locks. */
+  /** Requests locks. */
   want(wants: readonly Want[]): Promise<void> {
     return this.worker.send({ type: 'want', wants });
   }
@@ -37,16 +37,16 @@ export class Contender {
     return (await this.worker.next('stalled')) as unknown as Stalled;
   }
 
-  /** What it said of a key, the first of the kind. */
-  said<T extends Type>(type: T, key: string): Said<T> | undefined {
+  /** The first event of this type for a key. */
+  event<T extends Type>(type: T, key: string): EventOf<T> | undefined {
     const events = this.worker.messages as unknown as readonly Event[];
-    return events.find((event): event is Said<T> => event.type === type && event.key === key);
+    return events.find((event): event is EventOf<T> => event.type === type && event.key === key);
   }
 
-  /** The same, once it says so. */
-  hears<T extends Type>(type: T, key: string, within = 10_000): Promise<Said<T>> {
-    const what = `process ${this.pid} says ${type} of ${key}`;
-    return until(() => this.said(type, key), { within, every: 2, what }) as Promise<Said<T>>;
+  /** Waits for this event. */
+  nextEvent<T extends Type>(type: T, key: string, within = 10_000): Promise<EventOf<T>> {
+    const what = `event ${type} of process ${this.pid} for ${key}`;
+    return until(() => this.event(type, key), { within, every: 2, what }) as Promise<EventOf<T>>;
   }
 
   async kill(): Promise<void> {

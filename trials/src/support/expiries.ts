@@ -1,4 +1,4 @@
-/** When leases end by the server's clock, told on ours, by somebody who only looks. */
+/** The ends of leases by the server's clock, converted to the local clock by an observer. */
 import type { Holdfast, LockInfo } from 'holdfast';
 import { monotonic } from './overlaps.js';
 
@@ -10,8 +10,8 @@ export class Expiries {
     this.#holdfast = holdfast;
   }
 
-  /** Looks at a key once. */
-  async look(key: string): Promise<LockInfo | null> {
+  /** Inspects a key once. */
+  async inspect(key: string): Promise<LockInfo | null> {
     const before = monotonic();
     const info = await this.#holdfast.inspect(key);
     for (const { id, remaining } of info?.holders ?? []) {
@@ -21,8 +21,8 @@ export class Expiries {
   }
 
   /**
-   * The earliest moment at which the lease can have ended: what was left was left after the
-   * question had been asked. It is too early by the way there, a fraction of a millisecond.
+   * The earliest possible end of the lease, counted from the time at which the request was sent. It
+   * is too early by the network delay of the request, a fraction of a millisecond.
    */
   of(id: string): number {
     return this.#earliest.get(id) ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The locks that trials can be about. Each is used as a mutex is; how much of it is asked for says
- * who else may be inside at the same time.
+ * The locks that trials support, with one interface. The weight of an acquisition determines how
+ * many others may hold at the same time.
  */
 import type { AcquireOptions, Holdfast, Lease, LockOptions } from 'holdfast';
 import { between, type Random } from './random.js';
@@ -8,14 +8,14 @@ import { between, type Random } from './random.js';
 export const PRIMITIVES = ['mutex', 'rw', 'semaphore'] as const;
 export type Primitive = (typeof PRIMITIVES)[number];
 
-/** What the trials use of a lock. */
+/** The methods of a lock that the trials use. */
 export interface Lock {
   acquire(options?: AcquireOptions): Promise<Lease>;
   tryAcquire(options?: AcquireOptions): Promise<Lease | null>;
   run<T>(work: (lease: Lease) => Promise<T>, options?: AcquireOptions): Promise<T>;
 }
 
-/** How much is asked for, and of how much. */
+/** The weight of an acquisition, and the capacity of the lock. */
 export interface Share {
   readonly weight: number;
   readonly capacity: number;
@@ -24,14 +24,14 @@ export interface Share {
 export const PERMITS = 5;
 const READERS = 1000;
 
-/** All of a lock: nobody else may be inside. */
+/** The full capacity: an exclusive acquisition. */
 export function whole(primitive: Primitive): Share {
   if (primitive === 'mutex') return { weight: 1, capacity: 1 };
   const capacity = primitive === 'rw' ? READERS : PERMITS;
   return { weight: capacity, capacity };
 }
 
-/** Some of a lock. */
+/** A random weight. */
 export function some(primitive: Primitive, random: Random): Share {
   const { capacity } = whole(primitive);
   if (primitive === 'semaphore') {
@@ -40,7 +40,7 @@ export function some(primitive: Primitive, random: Random): Share {
   return { weight: primitive === 'rw' && random() < 0.7 ? 1 : capacity, capacity };
 }
 
-/** The lock of a key; all of it, unless told how much. */
+/** The lock of a key; exclusive by default. */
 export function lockOf(
   primitive: Primitive,
   holdfast: Holdfast,

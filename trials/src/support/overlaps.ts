@@ -1,15 +1,15 @@
 /**
- * The independent check of exclusion: intervals in which somebody believed to hold, none of which
- * may touch another of its key. They are told on the one monotonic clock that all processes of a
- * machine share, and merged when all is over: the lock and its server have no part in it.
+ * The independent check of exclusion. Each process records the intervals in which it held a key, on
+ * the monotonic clock that all processes of a machine share. The intervals are merged at the end;
+ * those of one key must not overlap. The lock and its server have no part in the check.
  */
 
-/** From when to when somebody was inside. */
+/** The interval in which a process held a key. */
 export interface Interval {
   readonly key: string;
-  /** Who, for the report. */
+  /** The name of the holder, for the report. */
   readonly who: string;
-  /** As from `monotonic`. */
+  /** The start, by `monotonic`. */
   readonly from: number;
   readonly to: number;
   readonly fence: number;
@@ -25,7 +25,7 @@ export function monotonic(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
-/** Each interval that began before an earlier one of its key had ended. */
+/** Pairs in which the second interval began before an earlier one of its key had ended. */
 export function overlaps(intervals: readonly Interval[]): Pair[] {
   return compare(
     intervals,
@@ -34,7 +34,7 @@ export function overlaps(intervals: readonly Interval[]): Pair[] {
   );
 }
 
-/** Each interval whose fence is not above those of all that began earlier. */
+/** Pairs in which the second interval's fence is not above the fence of an earlier one. */
 export function regressions(intervals: readonly Interval[]): Pair[] {
   return compare(
     intervals,
@@ -43,7 +43,7 @@ export function regressions(intervals: readonly Interval[]): Pair[] {
   );
 }
 
-/** In words, for a report. */
+/** A description for a report. */
 export function describe({ first, second }: Pair): string {
   const since = (time: number): string => (time - first.from).toFixed(3);
   const words = ({ who, from, to, fence }: Interval): string =>

@@ -1,11 +1,11 @@
-/** What went wrong in a trial: the first few of each kind, and how many there were. */
+/** The problems of a trial: the first few of each kind, and their number. */
 
 const SHOWN_MAX = 3;
 
 export class Problems {
   readonly #kinds = new Map<string, { count: number; shown: string[] }>();
 
-  /** Notes something; `kind` is what the checks are counted by. */
+  /** Adds a problem; problems are counted by `kind`. */
   add(kind: string, what: string, times = 1): void {
     const known = this.#kinds.get(kind) ?? { count: 0, shown: [] };
     known.count += times;
@@ -13,22 +13,22 @@ export class Problems {
     this.#kinds.set(kind, known);
   }
 
-  /** How many of a kind. */
+  /** The number of problems of a kind. */
   count(kind: string): number {
     return this.#kinds.get(kind)?.count ?? 0;
   }
 
-  /** How many altogether. */
+  /** The number of all problems. */
   get total(): number {
     return [...this.#kinds.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** The kinds that there were. */
+  /** The kinds of the problems. */
   get kinds(): string[] {
     return [...this.#kinds.keys()];
   }
 
-  /** One line for each that is shown, the kind first. */
+  /** One line for each problem shown, starting with its kind. */
   list(): string[] {
     return [...this.#kinds].flatMap(([kind, { count, shown }]) =>
       shown.map((what, index) => `${kind} (${index + 1} of ${count}): ${what}`),

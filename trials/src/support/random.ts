@@ -1,4 +1,4 @@
-/** Random numbers that a seed repeats (mulberry32). */
+/** Random numbers that are reproducible from a seed (mulberry32). */
 
 /** A source of numbers from 0 to less than 1. */
 export type Random = () => number;
@@ -13,12 +13,12 @@ export function randomFrom(seed: number): Random {
   };
 }
 
-/** One of a list. */
+/** A random element of a list. */
 export function pick<T>(random: Random, list: readonly T[]): T {
   return list[Math.floor(random() * list.length)] as T;
 }
 
-/** A number of the range. */
+/** A random number from `from` to less than `to`. */
 export function between(random: Random, from: number, to: number): number {
   return from + random() * (to - from);
 }

@@ -1,10 +1,10 @@
 /**
- * The protected resource: a register in a database of its own, over a connection of its own, that
- * refuses what carries an older fence than it has seen. It knows nothing of the lock.
+ * The protected resource: a register in a separate database, over a separate connection. It refuses
+ * a write with a fence below the highest one that it has seen. It is independent of the lock.
  */
 import { Redis } from 'ioredis';
 
-// the fence is kept as text: Lua would print the number with an exponent
+// the fence is stored as text: Lua would format the number with an exponent
 const WRITE = `local last = tonumber(redis.call('GET', KEYS[1]) or '0')
 local fence = tonumber(ARGV[1])
 if fence < last or (fence == last and ARGV[2] == 'new') then return 0 end
@@ -20,12 +20,12 @@ export class Resource {
     this.#redis.on('error', () => undefined);
   }
 
-  /** The first write of a lease: its fence must be above all that were seen. */
+  /** The first write of a lease: its fence must be above all fences seen. */
   enter(key: string, fence: number): Promise<boolean> {
     return this.#write(key, fence, 'new');
   }
 
-  /** Further writes of the same lease are taken until a newer one was there. */
+  /** A further write of the same lease: accepted until a newer lease has written. */
   write(key: string, fence: number): Promise<boolean> {
     return this.#write(key, fence, 'same');
   }

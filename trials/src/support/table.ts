@@ -1,7 +1,7 @@
-/** What a trial shows in the terminal. */
+/** The terminal output of a trial. */
 import type { Trial, Verdict } from '../trial.js';
 
-/** Figures below each other, names left, numbers right. */
+/** One row for each figure: the name left-aligned, the number right-aligned. */
 export function table(figures: Verdict['figures']): string {
   const rows = Object.entries(figures).map(([name, value]) => [name, show(value)] as const);
   const names = Math.max(0, ...rows.map(([name]) => name.length));

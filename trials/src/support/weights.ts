@@ -1,18 +1,17 @@
 /**
- * The independent check of exclusion by weight: at no moment may those who believed to hold a key
- * have believed in more of it than there is; and of two that could not have been inside together,
- * the later one has the greater fence. Those that share may be heard of in another order than they
- * were granted in.
+ * The independent check of exclusion by weight. At any time, the total weight of the holders of a
+ * key must not exceed its capacity. Of two intervals that exclude each other, the later one must
+ * have the higher fence. Holders that share may see their grants in a different order.
  */
 import type { Interval, Pair } from './overlaps.js';
 
-/** From when to when somebody believed to hold how much. */
+/** An interval with the held weight. */
 export interface Weighed extends Interval {
   readonly weight: number;
   readonly capacity: number;
 }
 
-/** Each interval that began while too much was believed to be held, with the heaviest one there. */
+/** Each interval that exceeds the capacity, paired with the heaviest concurrent one. */
 export function excesses(intervals: readonly Weighed[]): Pair[] {
   const found: Pair[] = [];
   const inside = new Map<string, Weighed[]>();
@@ -26,10 +25,10 @@ export function excesses(intervals: readonly Weighed[]): Pair[] {
   return found;
 }
 
-/** Each interval whose fence is not above those of all earlier ones that it had to wait for. */
+/** Each interval with a fence that is not above those of all earlier intervals that exclude it. */
 export function outOfOrder(intervals: readonly Weighed[]): Pair[] {
   const found: Pair[] = [];
-  /** Of each key, by weight: who had the greatest fence so far. */
+  /** For each key and weight: the interval with the highest fence so far. */
   const greatest = new Map<string, Map<number, Weighed>>();
   for (const second of inOrder(intervals)) {
     const own = greatest.get(second.key) ?? new Map<number, Weighed>();

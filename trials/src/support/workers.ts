@@ -1,8 +1,8 @@
-/** The processes of trials. Node runs what was compiled, also when the trial itself was not. */
+/** The worker processes of trials. They always run compiled code. */
 import { spawnWorker, type Worker } from 'holdfast-testkit';
 
 /**
- * Starts a process of `workers/`. What it is given is JSON, and it says `ready` when it is.
+ * Starts a process of `workers/` with a JSON argument, and waits for its message `ready`.
  */
 export async function startWorker(name: string, given: object): Promise<Worker> {
   const file = new URL(`../../dist/workers/${name}.js`, import.meta.url);
@@ -11,13 +11,13 @@ export async function startWorker(name: string, given: object): Promise<Worker> 
   return worker;
 }
 
-/** In a worker: what `startWorker` gave it. */
+/** In a worker: the argument of `startWorker`. */
 export function given<T>(): T {
   return JSON.parse(process.argv[2] as string) as T;
 }
 
-/** In a worker: says something to the parent, and waits until it is on its way. */
-export function say(type: string, content: object = {}): Promise<void> {
+/** In a worker: sends a message to the parent, and waits until it is sent. */
+export function send(type: string, content: object = {}): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.({ type, ...content }, (error: Error | null) =>
       error === null ? resolve() : reject(error),
@@ -25,8 +25,8 @@ export function say(type: string, content: object = {}): Promise<void> {
   });
 }
 
-/** In a worker: resolves when the parent says this. */
-export function told(type: string): Promise<void> {
+/** In a worker: resolves when the parent sends a message of this type. */
+export function received(type: string): Promise<void> {
   return new Promise((resolve) => {
     const listen = (message: { type: string }): void => {
       if (message.type !== type) return;

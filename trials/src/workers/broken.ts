@@ -1,6 +1,6 @@
 /**
- * Holdfasts with a fault planted: what a lock would be without one of the things that make it
- * right. The trials must find each of them.
+ * Holdfast instances with a planted fault. Each fault removes one part of the library's safety, and
+ * the trials must find it.
  */
 import { type Clock, Holdfast, type HoldfastOptions } from 'holdfast';
 import { portFor } from '../../../packages/holdfast/dist/clients/detect.js';
@@ -11,7 +11,7 @@ import { Waiter } from '../../../packages/holdfast/dist/waiting/waiter.js';
 
 const PREFIX = 'holdfast:';
 
-/** A Holdfast on a client; with a fault, if there is one of that name. */
+/** Creates a Holdfast instance, with the given fault if any. */
 export function broken(client: object, options: HoldfastOptions, fault?: string): Holdfast {
   switch (fault) {
     case undefined:
@@ -24,22 +24,22 @@ export function broken(client: object, options: HoldfastOptions, fault?: string)
       return new Holdfast(change(client, { command: neverPolled }), options);
     case 'no-claim-window':
       return new Holdfast(client, { ...options, claimWindow: 30_000, retention: 90_000 });
-    case 'believes-stale-push':
+    case 'trusts-stale-push':
       Waiter.prototype.localTime = () => performance.now();
       return new Holdfast(client, options);
     default:
-      throw new Error(`no such fault: ${fault}`);
+      throw new Error(`unknown fault ${fault}`);
   }
 }
 
 interface Change {
-  /** Answers a command without asking. */
+  /** Answers a command without sending it. */
   readonly command?: (command: Command) => Promise<Reply> | undefined;
-  /** Changes an answer that took `elapsed` ms. */
+  /** Changes a reply that took `elapsed` ms. */
   readonly reply?: (reply: Reply, elapsed: number) => Reply;
 }
 
-/** The store that a client leads to, changed. */
+/** The store of a client, with a change. */
 function change(client: object, { command, reply }: Change): Store {
   const store = new RedisStore(portFor(client), PREFIX);
   return {
@@ -59,22 +59,22 @@ function change(client: object, { command, reply }: Change): Store {
 }
 
 /**
- * As if the request had been sent when the reply came, and clocks never drifted: what is left is
- * made longer by as much as is taken off for both.
+ * Counts the lease from the reply instead of the request, and without the margin for clock drift:
+ * the remaining time is increased by both amounts.
  */
 function countedFromReply(reply: Reply, elapsed: number): Reply {
   if (reply.status !== 'granted' && reply.status !== 'renewed') return reply;
   return { ...reply, left: ((reply.left / 1000 + elapsed + 2) / 0.99) * 1000 };
 }
 
-/** Polls say that nothing has changed, and that there is time; only pushes are left. */
+/** Answers polls with "no change, no hurry", so that only pushes report grants. */
 function neverPolled(command: Command): Promise<Reply> | undefined {
   if (command.op !== 'poll') return undefined;
   const standings = command.ids.map(() => ({ status: 'queued' as const }));
   return Promise.resolve({ status: 'polled', now: 0, next: 1e9, standings });
 }
 
-/** A time that is looked up once in a turn of the event loop, as libuv has one for its timers. */
+/** A clock that is updated once per turn of the event loop, like libuv's clock for timers. */
 function cachedClock(): Clock {
   let cached = performance.now();
   setInterval(() => {

@@ -1,15 +1,15 @@
 /**
- * A process that holds and waits as it is told, and says when it believes what. Its times are of
- * the clock that all processes of the machine share.
+ * A process that acquires and releases locks on request, and reports events. Its times are of the
+ * monotonic clock that all processes of the machine share.
  */
 import { type HoldfastOptions, isHoldfastError, type Lease, type LockOptions } from 'holdfast';
 import { type ClientName, connect } from '../support/clients.js';
 import { startBeats } from '../support/beats.js';
 import { lockOf, type Primitive } from '../support/locks.js';
 import { monotonic } from '../support/overlaps.js';
-import { given, say } from '../support/workers.js';
+import { given, send } from '../support/workers.js';
 import { broken } from './broken.js';
-import { lookAfterStall, type Stall } from './stall.js';
+import { observeStall, type Stall } from './stall.js';
 
 export interface Given {
   readonly url: string;
@@ -17,24 +17,24 @@ export interface Given {
   readonly options: HoldfastOptions;
   readonly fault: string | undefined;
   readonly primitive?: Primitive;
-  /** True if it shall say how the machine treats it. */
+  /** True to include beats in the events, see `support/beats.ts`. */
   readonly beats?: boolean;
 }
 
-/** Asks for a lock; `hold` is how long to keep it, without it until it is told to release. */
+/** A request for a lock, held for `hold` ms or, if absent, until a `release` message. */
 export interface Want {
   readonly key: string;
   readonly lock: LockOptions;
   readonly hold?: number;
-  /** True if the lease's signal shall be left alone. */
-  readonly deaf?: boolean;
+  /** True to add no listener to the lease's signal. */
+  readonly ignoresSignal?: boolean;
 }
 
-/** What it says about a key, at the moment `at`. */
+/** An event of a key at the time `at`. */
 export type Event = {
   readonly key: string;
   readonly at: number;
-  /** See `support/beats.ts`; empty unless it was asked for. */
+  /** See `support/beats.ts`; empty unless requested. */
   readonly beats: readonly number[];
 } & (
   | { readonly type: 'held'; readonly id: string; readonly fence: number; readonly held: boolean }
@@ -43,7 +43,7 @@ export type Event = {
       readonly id: string;
       readonly held: boolean;
       readonly code: string;
-      /** The latest moment for which `remaining()` ever promised the lock. */
+      /** The latest end of the lease that `remaining()` has ever promised. */
       readonly promised: number;
     }
   | {
@@ -56,12 +56,12 @@ export type Event = {
   | { readonly type: 'failed'; readonly code: string }
 );
 
-type Told =
+type Request =
   | { type: 'want'; wants: readonly Want[] }
   | { type: 'release'; keys: readonly string[] }
   | ({ type: 'stall' } & Stall);
 
-/** How often leases are asked what they promise. */
+/** The interval of reading `remaining()`. */
 const SAMPLE_MS = 10;
 
 const { url, client: name, options, fault, beats: wanted, primitive = 'mutex' } = given<Given>();
@@ -72,12 +72,12 @@ const leases = new Map<string, { lease: Lease; promised: number; release: () => 
 
 type Unsent<E> = E extends Event ? Omit<E, 'beats'> : never;
 
-function tell(event: Unsent<Event>): void {
-  // a parent that is gone is told nothing
-  say(event.type, { ...event, beats: beats() }).catch(() => process.exit(1));
+function report(event: Unsent<Event>): void {
+  // exits if the parent has ended
+  send(event.type, { ...event, beats: beats() }).catch(() => process.exit(1));
 }
 
-async function want({ key, lock, hold, deaf }: Want): Promise<void> {
+async function want({ key, lock, hold, ignoresSignal }: Want): Promise<void> {
   try {
     const lease = await lockOf(primitive, holdfast, key).acquire(lock);
     const from = monotonic();
@@ -86,17 +86,17 @@ async function want({ key, lock, hold, deaf }: Want): Promise<void> {
     const released = new Promise<void>((resolve) => {
       leases.set(key, { lease, promised, release: resolve });
     });
-    if (deaf !== true) lease.signal.addEventListener('abort', () => aborted(lease));
-    tell({ type: 'held', key, at: from, id, fence, held });
+    if (ignoresSignal !== true) lease.signal.addEventListener('abort', () => aborted(lease));
+    report({ type: 'held', key, at: from, id, fence, held });
     if (hold === undefined) await released;
     else if (hold > 0) await new Promise((resolve) => setTimeout(resolve, hold));
     const at = monotonic();
     const outcome = await lease.release();
     leases.delete(key);
-    tell({ type: 'over', key, at, id, fence, from, outcome });
+    report({ type: 'over', key, at, id, fence, from, outcome });
   } catch (error) {
     const code = isHoldfastError(error) ? error.code : String(error);
-    tell({ type: 'failed', key, at: monotonic(), code });
+    report({ type: 'failed', key, at: monotonic(), code });
   }
 }
 
@@ -104,10 +104,10 @@ function aborted({ key, id, held, signal }: Lease): void {
   const at = monotonic();
   const code = isHoldfastError(signal.reason) ? signal.reason.code : String(signal.reason);
   const promised = leases.get(key)?.promised ?? 0;
-  tell({ type: 'aborted', key, at, id, held, code, promised });
+  report({ type: 'aborted', key, at, id, held, code, promised });
 }
 
-/** Until when a lease says that it lasts, 0 if it has ended. */
+/** The end of a lease by `remaining()`; 0 if it has ended. */
 function promisedBy(lease: Lease): number {
   const remaining = lease.remaining();
   return remaining > 0 ? monotonic() + remaining : 0;
@@ -119,18 +119,18 @@ setInterval(() => {
   }
 }, SAMPLE_MS);
 
-process.on('message', (told: Told) => {
-  switch (told.type) {
+process.on('message', (request: Request) => {
+  switch (request.type) {
     case 'want':
-      for (const each of told.wants) void want(each);
+      for (const each of request.wants) void want(each);
       break;
     case 'release':
-      for (const key of told.keys) leases.get(key)?.release();
+      for (const key of request.keys) leases.get(key)?.release();
       break;
     case 'stall': {
       const held = [...leases.values()].map(({ lease }) => lease);
-      void lookAfterStall(held, told).then((looks) => say('stalled', looks));
+      void observeStall(held, request).then((observations) => send('stalled', observations));
     }
   }
 });
-await say('ready');
+await send('ready');

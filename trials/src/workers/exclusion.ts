@@ -1,4 +1,4 @@
-/** One process of the trial `exclusion`: tasks that lock, work under the lock, and let go. */
+/** One process of the trial `exclusion`: its tasks acquire, work under the lock, and release. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, isHoldfastError, type Lease } from 'holdfast';
 import { Redis } from 'ioredis';
@@ -7,7 +7,7 @@ import { lockOf, type Primitive, type Share, some } from '../support/locks.js';
 import { monotonic } from '../support/overlaps.js';
 import { between, pick, type Random, randomFrom } from '../support/random.js';
 import { Resource } from '../support/resource.js';
-import { given, say, told } from '../support/workers.js';
+import { given, send, received } from '../support/workers.js';
 
 export interface Given {
   readonly index: number;
@@ -16,19 +16,19 @@ export interface Given {
   readonly seed: number;
   readonly seconds: number;
   readonly tasks: number;
-  /** `fair` left out: sometimes so, sometimes so. */
+  /** `fair` absent: random. */
   readonly keys: readonly { readonly key: string; readonly fair?: boolean }[];
   readonly fault: string | undefined;
   readonly primitive: Primitive;
 }
 
-/** Key, task, when it went in and out, fence, how long it had waited, weight, capacity. */
+/** One critical section; `wait` is the time until the grant in ms. */
 export type Section = readonly [
   ...[key: string, task: number, from: number, to: number],
   ...[fence: number, wait: number, weight: number, capacity: number],
 ];
 
-export interface Told {
+export interface Result {
   readonly sections: readonly Section[];
   /** Writes that were refused although the lease was held. */
   readonly stale: readonly string[];
@@ -36,7 +36,7 @@ export interface Told {
   readonly counts: Record<string, number>;
 }
 
-/** Short enough for the longer sections to end by expiry, were it not for renewal. */
+/** Shorter than the longest sections, which therefore need renewal. */
 const TTL = 300;
 const CLAIM_WINDOW = 100;
 const SLICE_MS = 5;
@@ -59,31 +59,32 @@ class Tasks {
     this.#bare = bare;
   }
 
-  /** What one task does until the time is over. */
+  /** Runs one task until the end time. */
   async task(task: number, until: number): Promise<void> {
     const random = randomFrom(this.#given.seed * 1000 + task);
     while (monotonic() < until) {
       const { key, fair = random() < 0.5 } = pick(random, this.#given.keys);
-      const asked = monotonic();
+      const requestedAt = monotonic();
       try {
         const share = some(this.#given.primitive, random);
         const lease = await this.#acquire(random, key, fair, share);
         if (lease === null) continue;
-        await this.#section(random, task, lease, asked, share);
+        await this.#section(random, task, lease, requestedAt, share);
       } catch (error) {
         this.#failed(error);
       }
     }
   }
 
-  /** Some give up: by a limit, by a signal, by not waiting at all. */
+  /** Some acquisitions end early: by a wait limit, by a signal, or by not waiting. */
   async #acquire(random: Random, key: string, fair: boolean, share: Share): Promise<Lease | null> {
     const { fault, primitive } = this.#given;
     const renew = fault === undefined || fault === 'asks-for-less';
-    // the planted fault believes in more than it has
-    const asked = fault === 'asks-for-less' ? { ...share, weight: 1 } : share;
-    const alone = fault === 'asks-for-less' && primitive === 'mutex' ? `${key} ${random()}` : key;
-    const mutex = lockOf(primitive, this.#holdfast, alone, { fair, renew }, asked);
+    // the planted fault acquires less weight than it records
+    const acquired = fault === 'asks-for-less' ? { ...share, weight: 1 } : share;
+    const actualKey =
+      fault === 'asks-for-less' && primitive === 'mutex' ? `${key} ${random()}` : key;
+    const mutex = lockOf(primitive, this.#holdfast, actualKey, { fair, renew }, acquired);
     const way = random();
     if (way < 0.05) return mutex.tryAcquire();
     if (way < 0.1) return mutex.acquire({ wait: between(random, 1, 50) });
@@ -101,35 +102,35 @@ class Tasks {
     random: Random,
     task: number,
     lease: Lease,
-    asked: number,
+    requestedAt: number,
     { weight, capacity }: Share,
   ): Promise<void> {
-    // a lock that a planted fault has made its own is still taken for the one it should be
+    // a planted fault changes the actual key; the original key is recorded
     const key = lease.key.replace(/ .*/, '');
-    // whoever may be inside together with others of its kind has nothing to write
+    // only acquisitions that exclude their own kind write to the resource
     const writes = 2 * weight > capacity;
     const from = monotonic();
     let to = from;
     let count = 0;
-    // what the worker takes for holding; the planted fault does not look
-    const believes = (): boolean => {
+    // whether the worker considers the lease held; the planted fault does not check it
+    const checkHeld = (): boolean => {
       const now = monotonic();
-      const belief = this.#given.fault === 'no-renewal' || lease.held;
-      if (belief) to = now;
-      return belief;
+      const held = this.#given.fault === 'no-renewal' || lease.held;
+      if (held) to = now;
+      return held;
     };
-    if (believes()) {
+    if (checkHeld()) {
       const end = from + this.#holdTime(random);
       do {
         const done = writes ? await this.#write(lease, key, count) : true;
         count += 1;
-        if (!believes()) break;
-        if (!done) this.#note(lease, key, count);
-        const left = end - monotonic();
-        if (left > 0) await sleep(Math.min(left, SLICE_MS));
-      } while (believes() && monotonic() < end);
+        if (!checkHeld()) break;
+        if (!done) this.#addStale(lease, key, count);
+        const remaining = end - monotonic();
+        if (remaining > 0) await sleep(Math.min(remaining, SLICE_MS));
+      } while (checkHeld() && monotonic() < end);
       const { fence } = lease;
-      this.sections.push([key, task, from, to, fence, from - asked, weight, capacity]);
+      this.sections.push([key, task, from, to, fence, from - requestedAt, weight, capacity]);
     }
     await this.#release(lease);
   }
@@ -138,9 +139,9 @@ class Tasks {
     return count === 0 ? this.#resource.enter(key, fence) : this.#resource.write(key, fence);
   }
 
-  #note({ fence }: Lease, key: string, count: number): void {
+  #addStale({ fence }: Lease, key: string, count: number): void {
     if (this.stale.length < REPORTED_MAX) {
-      this.stale.push(`key ${key}: write ${count} with fence ${fence} came too late`);
+      this.stale.push(`key ${key}: write ${count} with fence ${fence} was refused`);
     }
     this.#count('refused writes');
   }
@@ -150,14 +151,14 @@ class Tasks {
     if (outcome === 'freed') return;
     this.#count('leases lost');
     if (this.#given.fault !== 'release-without-compare') return;
-    // what a release does that does not look whose lock it is
+    // a release without a comparison of the owner
     await sleep(SLICE_MS);
     await this.#bare.del(`holdfast:{${lease.key}}`);
   }
 
-  /** Mostly short, sometimes longer than the window of a claim, now and then than the ttl. */
+  /** Mostly short, sometimes longer than the claim window, rarely longer than the ttl. */
   #holdTime(random: Random): number {
-    // with a fault planted there has to be occasion for it in the short time of a test
+    // with a planted fault, long times are more frequent, so that a short test finds it
     const kind = random() / (this.#given.fault === undefined ? 1 : 20);
     if (kind < 0.004) return between(random, TTL, 2 * TTL);
     if (kind < 0.015) return between(random, CLAIM_WINDOW / 2, 1.5 * CLAIM_WINDOW);
@@ -169,7 +170,7 @@ class Tasks {
     const code = isHoldfastError(error) ? error.code : 'other';
     if (code === 'HOLDFAST_TIMEOUT') this.#count('timeouts');
     else if (code === 'HOLDFAST_ABORTED') this.#count('aborts');
-    // on a machine that has too much to do, a lease can be over when its grant is heard of
+    // on a busy machine, a lease can end before its grant is received
     else if (code === 'HOLDFAST_UNREACHABLE') this.#count('too slow answers');
     else if (this.errors.length < REPORTED_MAX) this.errors.push(String(error));
   }
@@ -185,8 +186,8 @@ const resource = new Resource(`${all.url}/1`);
 const bare = new Redis(all.url);
 const holdfast = new Holdfast(client, { ttl: TTL, claimWindow: CLAIM_WINDOW });
 const tasks = new Tasks(all, holdfast, resource, bare);
-const go = told('go');
-await say('ready');
+const go = received('go');
+await send('ready');
 await go;
 const until = monotonic() + all.seconds * 1000;
 await Promise.all(Array.from({ length: all.tasks }, (_, task) => tasks.task(task, until)));
@@ -195,5 +196,5 @@ close();
 resource.close();
 bare.disconnect();
 const { sections, stale, errors, counts } = tasks;
-await say('told', { sections, stale, errors, counts });
+await send('result', { sections, stale, errors, counts });
 process.disconnect();

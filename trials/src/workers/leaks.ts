@@ -1,18 +1,18 @@
 /**
- * The measured process of the trial `leaks`: very many acquisitions of every kind, and then a look
- * at what is left of them here.
+ * The measured process of the trial `leaks`: it runs very many acquisitions of every kind, and then
+ * counts the resources that remain in the process.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, isHoldfastError, type Lease, type LockOptions } from 'holdfast';
 import { until } from 'holdfast-testkit';
 import { CountingClock } from '../leaks/clock.js';
-import { Remains, type Snapshot } from '../leaks/remains.js';
+import { ResourceMonitor, type Snapshot } from '../leaks/monitor.js';
 import { OPTIONS } from '../leaks/settings.js';
 import { plant } from '../lost-replies/faults.js';
 import { type ClientName, connect } from '../support/clients.js';
 import { type Lock, lockOf, type Primitive, some } from '../support/locks.js';
 import { between, pick, type Random, randomFrom } from '../support/random.js';
-import { given, say, told } from '../support/workers.js';
+import { given, send, received } from '../support/workers.js';
 
 export interface Given {
   readonly url: string;
@@ -26,7 +26,7 @@ export interface Given {
   readonly primitive: Primitive;
 }
 
-export interface Told {
+export interface Result {
   readonly before: Snapshot;
   readonly early: Snapshot;
   readonly after: Snapshot;
@@ -34,26 +34,26 @@ export interface Told {
   readonly problems: readonly string[];
 }
 
-/** Part of the acquisitions after which everything that is only made once has been made. */
+/** The share of acquisitions after which all one-time allocations have been made. */
 const EARLY = 0.2;
 
 const all = given<Given>();
 const own = all.primitive;
-/** A planted fault is found sooner than it would be excused. */
-const patience = all.fault === undefined ? 15_000 : 2000;
+/** The longest wait for resources to be freed; shorter with a planted fault. */
+const settleMs = all.fault === undefined ? 15_000 : 2000;
 const counts: Record<string, number> = {};
 const problems: string[] = [];
-/** Outlives everything, as that of a whole service does. */
+/** A long-lived signal, like the shutdown signal of a service. */
 const service = new AbortController();
 const { client, close } = await connect(all.client, all.url);
 const clock = new CountingClock();
 const holdfast = new Holdfast(client, { ...OPTIONS, clock });
-const remains = new Remains(clock, service.signal, client);
+const monitor = new ResourceMonitor(clock, service.signal, client);
 
 if (all.fault === 'no-withdrawal') plant(client, 'no-withdrawal', () => Promise.resolve());
 if (all.fault === 'keeps-listeners') service.signal.removeEventListener = () => undefined;
 
-/** Some of the lock of a key. */
+/** A lock of a key with a random weight. */
 function lockFor(random: Random, key: string, options: LockOptions = {}): Lock {
   return lockOf(own, holdfast, key, options, some(own, random));
 }
@@ -62,7 +62,7 @@ function count(name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-/** One acquisition of one of the many kinds, and its end. */
+/** One acquisition of a random kind, and its release. */
 async function once(random: Random, key: string): Promise<void> {
   count('acquisitions');
   const options = { fair: random() < 0.3, reentrant: random() < 0.1 };
@@ -87,7 +87,7 @@ async function aborted(random: Random, key: string): Promise<void> {
   }
 }
 
-/** An owner that enters again. */
+/** An owner that acquires twice. */
 async function twice(random: Random, key: string): Promise<void> {
   const owner = `owner ${Math.floor(random() * 1e9)}`;
   const mutex = lockFor(random, key, { owner, onExpiring: () => count('warnings') });
@@ -100,7 +100,7 @@ async function twice(random: Random, key: string): Promise<void> {
 async function end(random: Random, lease: Lease | null): Promise<void> {
   if (lease === null) return;
   count('granted');
-  remains.watch(lease);
+  monitor.watch(lease);
   lease.signal.addEventListener('abort', () => count('lost'), { once: true });
   await work(random);
   const way = random();
@@ -131,38 +131,38 @@ async function allTasks(acquisitions: number): Promise<void> {
   await Promise.all(Array.from({ length: all.tasks }, (_, index) => task(index, share)));
 }
 
-/** Nobody holds and nobody waits, long before the keys would have expired. */
-async function freeOfUs(): Promise<void> {
+/** All keys have neither holders nor waiters, long before they would expire. */
+async function waitUntilFree(): Promise<void> {
   const free = async (key: string): Promise<boolean> => (await holdfast.inspect(key)) === null;
   const allFree = async (): Promise<boolean> => {
     return (await Promise.all(all.keys.map(free))).every(Boolean);
   };
-  const patience = { within: OPTIONS.retention / 2, every: 20, what: 'all keys are free' };
-  await until(allFree, patience).catch(noted);
+  const limits = { within: OPTIONS.retention / 2, every: 20, what: 'all keys are free' };
+  await until(allFree, limits).catch(addProblem);
 }
 
-function noted(error: unknown): void {
+function addProblem(error: unknown): void {
   problems.push(String(error));
 }
 
-const go = told('go');
-const alone = told('alone');
-await say('ready');
+const go = received('go');
+const alone = received('alone');
+await send('ready');
 await go;
-// the first time, everything that is made once is made
-const before = await remains.settled(patience);
+// counted before and after the first share, which makes the one-time allocations
+const before = await monitor.settled(settleMs);
 await allTasks(all.trials * EARLY);
-const early = await remains.settled(patience);
+const early = await monitor.settled(settleMs);
 await allTasks(all.trials * (1 - EARLY));
-await say('done');
+await send('done');
 await alone;
-// whoever was killed is out of the queues after this, as the living go through them
+// these acquisitions also remove killed processes from the queues
 await allTasks(all.keys.length * all.tasks);
-await freeOfUs();
-const after = await remains.settled(patience, before);
-await say('looked');
-await told('close');
+await waitUntilFree();
+const after = await monitor.settled(settleMs, before);
+await send('counted');
+await received('close');
 await holdfast.close();
 close();
-await say('told', { before, early, after, counts, problems } satisfies Told);
+await send('result', { before, early, after, counts, problems } satisfies Result);
 process.disconnect();

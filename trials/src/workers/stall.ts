@@ -1,8 +1,8 @@
-/** An event loop that stands still, and what the code that comes back from it sees first. */
+/** Blocks the event loop, and reads the state of the leases directly afterwards. */
 import type { Lease } from 'holdfast';
 import { monotonic } from '../support/overlaps.js';
 
-/** What kind of code it is that does not end. */
+/** The kinds of callback that block. */
 export const PLACES = ['timer', 'immediate', 'microtask', 'reply'] as const;
 
 export interface Stall {
@@ -10,27 +10,27 @@ export interface Stall {
   readonly place: (typeof PLACES)[number];
 }
 
-/** What was seen of one lease. */
-export interface Look {
+/** The observation of one lease. */
+export interface Observation {
   readonly key: string;
-  /** `held` in the line after the stall. */
+  /** `held` directly after the stall. */
   readonly held: boolean;
-  /** `signal.aborted` in the line after that. */
+  /** `signal.aborted`, read after `held`. */
   readonly aborted: boolean;
-  /** `held`, a while later. */
+  /** `held`, some ms later. */
   readonly heldLater: boolean;
 }
 
 export interface Stalled {
   readonly from: number;
   readonly to: number;
-  readonly looks: readonly Look[];
+  readonly observations: readonly Observation[];
 }
 
 const LATER_MS = 50;
 
-/** Stalls, looks, and looks again. */
-export async function lookAfterStall(leases: readonly Lease[], stall: Stall): Promise<Stalled> {
+/** Blocks the event loop, observes the leases, and observes them again later. */
+export async function observeStall(leases: readonly Lease[], stall: Stall): Promise<Stalled> {
   await reach(stall.place, leases);
   const from = monotonic();
   const end = from + stall.ms;
@@ -39,16 +39,16 @@ export async function lookAfterStall(leases: readonly Lease[], stall: Stall): Pr
   const to = monotonic();
   const aborted = leases.map(({ signal }) => signal.aborted);
   await new Promise((resolve) => setTimeout(resolve, LATER_MS));
-  const looks = leases.map((lease, at) => ({
+  const observations = leases.map((lease, at) => ({
     key: lease.key,
     held: held[at] as boolean,
     aborted: aborted[at] as boolean,
     heldLater: lease.held,
   }));
-  return { from, to, looks };
+  return { from, to, observations };
 }
 
-/** Resolves in the phase of the event loop that is asked for. */
+/** Resolves in the given phase of the event loop. */
 async function reach(place: Stall['place'], leases: readonly Lease[]): Promise<void> {
   switch (place) {
     case 'timer':
@@ -58,7 +58,7 @@ async function reach(place: Stall['place'], leases: readonly Lease[]): Promise<v
     case 'microtask':
       return;
     case 'reply':
-      // the code that waited for an answer of the store runs while that is being read
+      // the continuation of a store request runs while the reply is being read
       await leases[0]?.extend(1);
   }
 }

@@ -1,11 +1,11 @@
-/** A process of the trial `leaks` that locks and waits until it is killed. */
+/** A process of the trial `leaks` that acquires, waits and releases until it is killed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast } from 'holdfast';
 import { OPTIONS } from '../leaks/settings.js';
 import { connect } from '../support/clients.js';
 import { lockOf, some } from '../support/locks.js';
 import { between, pick, randomFrom } from '../support/random.js';
-import { given, say } from '../support/workers.js';
+import { given, send } from '../support/workers.js';
 import type { Given } from './leaks.js';
 
 const TASKS = 4;
@@ -25,5 +25,5 @@ async function task(index: number): Promise<never> {
   }
 }
 
-await say('ready');
+await send('ready');
 await Promise.all(Array.from({ length: TASKS }, (_, index) => task(index)));

@@ -1,4 +1,4 @@
-/** Never do two hold one lock, in many processes. */
+/** At most one process holds a lock at a time, with many processes. */
 import { trial } from '../../../../trials/src/exclusion.js';
 import { shareOf } from '../support/trials.js';
 

@@ -1,4 +1,4 @@
-/** Nothing is left of what was acquired. */
+/** No resource of an acquisition remains afterwards. */
 import { trial } from '../../../../trials/src/leaks.js';
 import { shareOf } from '../support/trials.js';
 

@@ -1,4 +1,4 @@
-/** Who is cut off, or stood still, does not believe for longer than the server. */
+/** A holder that is cut off or blocked does not consider a lease held after the server ended it. */
 import { trial } from '../../../../trials/src/loss-signal.js';
 import { shareOf } from '../support/trials.js';
 

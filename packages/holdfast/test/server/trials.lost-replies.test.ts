@@ -1,4 +1,4 @@
-/** The server acted, and its reply was lost. */
+/** The server executed a command, and its reply was lost. */
 import { trial } from '../../../../trials/src/lost-replies.js';
 import { shareOf } from '../support/trials.js';
 

@@ -19,7 +19,7 @@ describe('trial exclusion, by weight', () => {
   });
 
   it.each(['rw', 'semaphore'] as const)(
-    'finds that a %s lock is believed to be more than it is',
+    'finds that a %s lock holds more than its capacity',
     { timeout: 180_000 },
     async (primitive) => {
       const given = { primitive, server: 'redis', client: 'ioredis-6' } as const;

@@ -1,4 +1,4 @@
-/** A killed holder's lock is the next waiter's when its lease ends. */
+/** After a holder is killed, the next waiter gets the lock when the lease ends. */
 import { trial } from '../../../../trials/src/takeover.js';
 import { shareOf } from '../support/trials.js';
 

@@ -1,4 +1,4 @@
-/** Waiters that are dead or frozen cost the others next to nothing. */
+/** Dead or stopped waiters hardly delay the others. */
 import { trial } from '../../../../trials/src/dead-waiters.js';
 import { shareOf } from '../support/trials.js';
 
@@ -6,7 +6,7 @@ shareOf(
   trial,
   {
     'no-claim-window': ['too late'],
-    'believes-stale-push': ['believed', 'overlap'],
+    'trusts-stale-push': ['stale lease held', 'overlap'],
   },
   'together',
 );

@@ -1,6 +1,6 @@
 /**
- * What every single trial of lost replies plays on: a subject behind the proxy, a rival with a
- * connection of its own, and those who look on.
+ * One attempt of `lost-replies`: a subject behind the proxy, a rival with its own connection, and
+ * the checks.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Holdfast, isHoldfastError, type Lease, type LockOptions } from 'holdfast';
@@ -13,19 +13,19 @@ import type { Problems } from '../support/problems.js';
 import type { Resource } from '../support/resource.js';
 import { type Fault, plant } from './faults.js';
 
-/** Longer than the patience with an orphan: what is free before was not freed by its expiry. */
+/** Above `FREE_WITHIN`, so that a lock that is free in time was not freed by its expiry. */
 const TTL = 30_000;
-const PATIENCE = 8000;
-/** A planted fault is found sooner than it would be excused, and holds nobody up for long. */
-const WITH_FAULT = { ttl: 6000, patience: 1500 } as const;
+const FREE_WITHIN = 8000;
+/** Shorter times with a planted fault, which is found by exceeding them. */
+const WITH_FAULT = { ttl: 6000, freeWithin: 1500 } as const;
 const REQUEST_TIMEOUT = 150;
 const SLICE_MS = 3;
 
-/** Everything that the trials share. */
-export interface Stage {
+/** The state that all attempts share. */
+export interface Scenario {
   readonly client: ClientName;
   readonly proxy: Proxy;
-  /** Direct, as are the next two. */
+  /** Connected directly, like `resource` and `bare`. */
   readonly rival: Holdfast;
   readonly resource: Resource;
   readonly bare: Redis;
@@ -52,35 +52,41 @@ export class Figures {
   }
 }
 
-/** Settings that make faults show soon. */
+/** Short times, so that faults show early. */
 const SETTINGS = {
   claimWindow: 200,
   requestTimeout: REQUEST_TIMEOUT,
   unreachableAfter: 2 * REQUEST_TIMEOUT,
 } as const;
 
-/** One trial: its own key, its own subject on a connection of its own. */
-export class Scene {
+/** One attempt, with its own key and a subject with its own connection. */
+export class Attempt {
   readonly key: string;
   readonly name: string;
-  readonly stage: Stage;
+  readonly scenario: Scenario;
   readonly subject: Holdfast;
   readonly #close: () => void;
 
-  private constructor(stage: Stage, name: string, key: string, client: object, close: () => void) {
-    this.stage = stage;
+  private constructor(
+    scenario: Scenario,
+    name: string,
+    key: string,
+    client: object,
+    close: () => void,
+  ) {
+    this.scenario = scenario;
     this.name = name;
     this.key = key;
-    const ttl = stage.fault === undefined ? TTL : WITH_FAULT.ttl;
+    const ttl = scenario.fault === undefined ? TTL : WITH_FAULT.ttl;
     this.subject = new Holdfast(client, { ...SETTINGS, ttl });
     this.#close = close;
   }
 
-  static async open(stage: Stage, name: string, key: string): Promise<Scene> {
-    const { client, close } = await connect(stage.client, stage.proxy.url);
-    const { fault, bare } = stage;
+  static async open(scenario: Scenario, name: string, key: string): Promise<Attempt> {
+    const { client, close } = await connect(scenario.client, scenario.proxy.url);
+    const { fault, bare } = scenario;
     if (fault !== undefined) plant(client, fault, (record) => bare.del(record));
-    return new Scene(stage, name, key, client, close);
+    return new Attempt(scenario, name, key, client, close);
   }
 
   async close(): Promise<void> {
@@ -88,110 +94,115 @@ export class Scene {
     this.#close();
   }
 
-  get #patience(): number {
-    return this.stage.fault === undefined ? PATIENCE : WITH_FAULT.patience;
+  get #freeWithin(): number {
+    return this.scenario.fault === undefined ? FREE_WITHIN : WITH_FAULT.freeWithin;
   }
 
   problem(kind: string, what: string): void {
-    this.stage.problems.add(kind, `${this.name}, key ${this.key}: ${what}`);
+    this.scenario.problems.add(kind, `${this.name}, key ${this.key}: ${what}`);
   }
 
   /**
-   * Works under a lease until `over`, or until it is lost, and tells both checks: the resource with
-   * every slice, and the record of who believed when to hold.
+   * Works under a lease until `done` or until the lease is lost. Writes to the resource in every
+   * slice, and records the interval in which the lease was held.
    */
-  async hold(who: string, lease: Lease, over: () => boolean): Promise<void> {
-    const { resource, intervals } = this.stage;
+  async hold(holder: string, lease: Lease, done: () => boolean): Promise<void> {
+    const { resource, intervals } = this.scenario;
     const { key, fence } = lease;
     const from = monotonic();
     let to = from;
-    const believes = (): boolean => {
+    const checkHeld = (): boolean => {
       const now = monotonic();
       const { held } = lease;
       if (held) to = now;
       return held;
     };
-    if (!believes()) return;
+    if (!checkHeld()) return;
     let written = await resource.enter(key, fence);
     for (;;) {
-      if (!believes()) break;
-      if (!written) this.problem('fence', `${who} held, and was refused with fence ${fence}`);
-      if (over()) break;
+      if (!checkHeld()) break;
+      if (!written)
+        this.problem(
+          'fence',
+          `the resource refused fence ${fence} of ${holder}, which held the lease`,
+        );
+      if (done()) break;
       await sleep(SLICE_MS);
-      if (!believes()) break;
+      if (!checkHeld()) break;
       written = await resource.write(key, fence);
     }
-    intervals.push({ key, who: `${this.name}: ${who}`, from, to, fence });
+    intervals.push({ key, who: `${this.name}: ${holder}`, from, to, fence });
   }
 
-  /** All of the lock, for the subject. */
+  /** The exclusive lock, for the subject. */
   lock(options: LockOptions = {}): Lock {
-    return lockOf(this.stage.primitive, this.subject, this.key, options);
+    return lockOf(this.scenario.primitive, this.subject, this.key, options);
   }
 
   /** The same, for the rival. */
-  rivals(options: LockOptions = {}): Lock {
-    return lockOf(this.stage.primitive, this.stage.rival, this.key, options);
+  rivalLock(options: LockOptions = {}): Lock {
+    return lockOf(this.scenario.primitive, this.scenario.rival, this.key, options);
   }
 
-  /** The rival gets the lock, although nothing that is left of the subject expires so soon. */
+  /** The rival gets the lock before any remains of the subject could expire. */
   async rivalGets(wanted: Promise<Lease>, since: number): Promise<Lease | undefined> {
-    const late = new AbortController();
-    const limit = sleep(this.#patience, undefined, { signal: late.signal }).catch(() => undefined);
+    const settled = new AbortController();
+    const { signal } = settled;
+    const limit = sleep(this.#freeWithin, undefined, { signal }).catch(() => undefined);
     const lease = await Promise.race([wanted, limit]);
-    late.abort();
+    settled.abort();
     if (lease === undefined) {
-      const info = JSON.stringify(await this.stage.rival.inspect(this.key));
-      this.problem('orphan', `not free within ${this.#patience} ms: ${info}`);
-      await this.stage.rival.forceRelease(this.key);
+      const info = JSON.stringify(await this.scenario.rival.inspect(this.key));
+      this.problem('orphan', `not free within ${this.#freeWithin} ms: ${info}`);
+      await this.scenario.rival.forceRelease(this.key);
       await (await wanted).release();
       return undefined;
     }
-    this.stage.figures.time(this.name, monotonic() - since);
+    this.scenario.figures.time(this.name, monotonic() - since);
     return lease;
   }
 
-  /** The rival's lease is what it should be, also in the store; and it ends as it should. */
+  /** Checks that the store has exactly the rival's lease, and that its release frees the lock. */
   async rivalReleases(lease: Lease): Promise<void> {
-    const { rival } = this.stage;
+    const { rival } = this.scenario;
     const holders = (await rival.inspect(this.key))?.holders ?? [];
     const ids = holders.map(({ id }) => id);
     if (ids.length !== 1 || ids[0] !== lease.id) {
-      this.problem('newer lease', `the rival held ${lease.id}, the store knew [${ids.join(', ')}]`);
+      this.problem('newer lease', `the rival held ${lease.id}, the store had [${ids.join(', ')}]`);
     }
     const outcome = await lease.release();
-    if (outcome !== 'freed') this.problem('newer lease', `the rival's release said ${outcome}`);
+    if (outcome !== 'freed') this.problem('newer lease', `the rival's release returned ${outcome}`);
     await this.isFree();
   }
 
-  /** Nobody holds, and nobody waits. */
+  /** Checks that the lock has neither holders nor waiters. */
   async isFree(): Promise<void> {
-    const { rival } = this.stage;
+    const { rival } = this.scenario;
     const free = async (): Promise<boolean> => (await rival.inspect(this.key)) === null;
     try {
-      await until(free, { within: this.#patience, every: 20 });
+      await until(free, { within: this.#freeWithin, every: 20 });
     } catch {
       const { holders, waiterCount } = (await rival.inspect(this.key)) ?? { holders: [] };
-      this.problem('orphan', `left: ${holders.length} leases, ${waiterCount ?? 0} waiters`);
+      this.problem('orphan', `remaining: ${holders.length} leases, ${waiterCount ?? 0} waiters`);
       await rival.forceRelease(this.key);
     }
   }
 }
 
-/** The fault did not come about (the machine has too much to do): the trial says nothing. */
+/** The fault did not occur, because the machine is busy: the attempt has no result. */
 export class NotSetUp extends Error {}
 
 export function notSetUp(why: unknown): never {
   throw new NotSetUp(String(why));
 }
 
-/** What has to go well before the fault. */
+/** Handles a failure before the fault. */
 export function setUp(error: unknown): never {
   expected(error);
   return notSetUp(error);
 }
 
-/** A failure that may happen; any other one goes on. */
+/** Ignores an expected failure; throws any other one. */
 export function expected(error: unknown): undefined {
   const codes = ['HOLDFAST_UNREACHABLE', 'HOLDFAST_TIMEOUT', 'HOLDFAST_UNCERTAIN'] as const;
   if (codes.some((code) => isHoldfastError(error, code))) return undefined;

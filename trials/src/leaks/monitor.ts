@@ -1,4 +1,4 @@
-/** What is left in this process of what was done: counted, and waited for. */
+/** Counts the resources that remain in this process, and waits until the counts are stable. */
 import { EventEmitter, getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -8,28 +8,28 @@ import type { CountingClock } from './clock.js';
 export interface Snapshot {
   /** Timers of Holdfast. */
   readonly timers: number;
-  /** Listeners of a signal that lives as long as the process. */
+  /** Listeners of a signal that exists as long as the process. */
   readonly abortListeners: number;
   /** Listeners of the user's client and of the process. */
   readonly listeners: number;
-  /** What keeps the process alive, as Node counts it. */
+  /** Resources that keep the process alive, as counted by Node. */
   readonly resources: number;
-  /** Leases that something still refers to. */
+  /** Leases that are not garbage-collected. */
   readonly leases: number;
   readonly heapMegabytes: number;
 }
 
 /**
- * What may be left for a while: one timer, for all requests that were answered so slowly that the
- * client may have sent them twice.
+ * Resources that may remain for a while: one timer for all slow requests that the client may have
+ * sent twice.
  */
-export const MORE: Readonly<Partial<Record<keyof Snapshot, number>>> = { timers: 1 };
+export const ALLOWED: Readonly<Partial<Record<keyof Snapshot, number>>> = { timers: 1 };
 
-/** Leases that are watched; the older ones make room. */
+/** The number of watched leases; older ones are replaced. */
 const WATCHED_MAX = 5000;
 const EVERY_MS = 50;
 
-export class Remains {
+export class ResourceMonitor {
   readonly #clock: CountingClock;
   readonly #signal: AbortSignal;
   readonly #client: object;
@@ -51,24 +51,24 @@ export class Remains {
   }
 
   /**
-   * What is left when it no longer becomes less, or `within` has passed.
-   * @param wanted what it should become at most
+   * The counts when they no longer decrease, or after `within` ms.
+   * @param wanted upper limits; stops waiting when they are reached
    */
   async settled(within: number, wanted?: Snapshot): Promise<Snapshot> {
     const end = performance.now() + within;
-    let least = await this.#look();
+    let least = await this.#count();
     for (let same = 0; performance.now() < end && same < 20; ) {
       if (wanted !== undefined && noMore(least, wanted)) break;
       await sleep(EVERY_MS);
-      const now = await this.#look();
+      const now = await this.#count();
       same = wanted === undefined && noMore(least, now) ? same + 1 : 0;
       least = now;
     }
     return least;
   }
 
-  async #look(): Promise<Snapshot> {
-    // weak references hold until the turn in which they were looked at is over
+  async #count(): Promise<Snapshot> {
+    // a weak reference keeps its target until the end of the turn in which it was read
     await new Promise((resolve) => setImmediate(resolve));
     this.#collect();
     return {
@@ -82,10 +82,10 @@ export class Remains {
   }
 }
 
-/** All that is counted, without the heap, which is never quite the same. */
+/** Compares all counts except the heap, which always varies. */
 export function noMore(is: Snapshot, than: Snapshot): boolean {
   const names = ['timers', 'abortListeners', 'listeners', 'resources', 'leases'] as const;
-  return names.every((name) => is[name] <= than[name] + (MORE[name] ?? 0));
+  return names.every((name) => is[name] <= than[name] + (ALLOWED[name] ?? 0));
 }
 
 function listenersOf(target: object): number {

@@ -1,0 +1,164 @@
+/** The workloads: the reply to an acquire, a renewal, a release or a hand-off is lost. */
+import type { Lease } from 'holdfast';
+import { type AfterDrop, type Rule, until } from 'holdfast-testkit';
+import { isCall, type Spoken } from '../support/commands.js';
+import { monotonic } from '../support/overlaps.js';
+import { expected, notSetUp, type Attempt, setUp } from './attempt.js';
+
+/** Commands with a lost reply; `hand-off` is a release that hands the lease to a local waiter. */
+export const OPS = ['acquire', 'renew', 'release', 'hand-off'] as const;
+export type Lost = (typeof OPS)[number];
+
+/** One attempt; `index` selects its variant. */
+export type Workload = (attempt: Attempt, after: AfterDrop, index: number) => Promise<void>;
+
+export const WORKLOADS: Readonly<Record<Lost, Workload>> = {
+  acquire,
+  renew,
+  release,
+  'hand-off': handOff,
+};
+
+const SHORT_TTL = 450;
+const HOLD_MS = 5;
+const FAIR = { fair: true } as const;
+
+function loseReply(attempt: Attempt, op: Spoken, after: AfterDrop): Rule {
+  return attempt.scenario.proxy.dropReply((words) => isCall(words, op, attempt.key), { after });
+}
+
+/** Throws if the fault did not occur. All other checks come before it. */
+function assertLost(rule: Rule): void {
+  if (rule.hits === 0) notSetUp('no reply was lost');
+}
+
+function forMs(ms: number): () => boolean {
+  const end = monotonic() + ms;
+  return () => monotonic() >= end;
+}
+
+/** The subject may or may not acquire the lock; afterwards the rival must get it. */
+async function acquire(attempt: Attempt, after: AfterDrop, index: number): Promise<void> {
+  const { figures } = attempt.scenario;
+  const mutex = attempt.lock(FAIR);
+  // the lost reply is either a grant or a place in the queue
+  const contended = index % 3 === 2;
+  const first = contended ? await attempt.rivalLock(FAIR).acquire() : undefined;
+  const rule = loseReply(attempt, 'acquire', after);
+  const request = index % 3 === 0 ? mutex.tryAcquire() : mutex.acquire({ wait: 600 });
+  const answer = request.catch(expected);
+  await rule.applied();
+  const wanted = requestForRival(attempt);
+  if (first !== undefined) {
+    await attempt.hold('first', first, forMs(HOLD_MS));
+    await first.release();
+  }
+  const lease = (await answer) ?? undefined;
+  let since = monotonic();
+  if (lease !== undefined) {
+    figures.count(`${attempt.name}: granted nevertheless`);
+    await attempt.hold('subject', lease, forMs(HOLD_MS));
+    since = monotonic();
+    await lease.release().catch(expected);
+  }
+  await rivalTakes(attempt, wanted, since);
+}
+
+/** The subject keeps the lease by another renewal, or detects its end before the server ends it. */
+async function renew(attempt: Attempt, after: AfterDrop, index: number): Promise<void> {
+  const { figures } = attempt.scenario;
+  const lease = await attempt.lock(FAIR).acquire({ ttl: SHORT_TTL }).catch(setUp);
+  const wanted = requestForRival(attempt);
+  const rule = loseReply(attempt, 'renew', after);
+  await attempt.hold('subject', lease, forMs(1.5 * SHORT_TTL));
+  const since = monotonic();
+  figures.count(`${attempt.name}: ${lease.held ? 'kept' : 'lost in time'}`);
+  // after a loss, a program may omit the release
+  if (lease.held || index % 2 === 0) await lease.release().catch(expected);
+  await rivalTakes(attempt, wanted, since);
+  assertLost(rule);
+}
+
+/** Requests the lock for the rival; a rejection is handled when the result is awaited. */
+function requestForRival(attempt: Attempt): Promise<Lease> {
+  const wanted = attempt.rivalLock(FAIR).acquire();
+  wanted.catch(() => undefined);
+  return wanted;
+}
+
+/** The rival gets the lock at once, and keeps it while the subject retries its release. */
+async function release(attempt: Attempt, after: AfterDrop): Promise<void> {
+  const { figures } = attempt.scenario;
+  const lease = await attempt.lock(FAIR).acquire().catch(setUp);
+  const wanted = requestForRival(attempt);
+  const rule = loseReply(attempt, 'release', after);
+  await attempt.hold('subject', lease, forMs(HOLD_MS));
+  const since = monotonic();
+  let settled = false;
+  const released = releaseHeld(attempt, lease, after).then((outcome) => {
+    settled = true;
+    figures.count(`${attempt.name}: outcome ${outcome ?? 'uncertain'}`);
+  });
+  const taken = await attempt.rivalGets(wanted, since);
+  if (taken === undefined) return;
+  await attempt.hold('rival', taken, () => settled);
+  await released;
+  await attempt.rivalReleases(taken);
+  assertLost(rule);
+}
+
+/** A local waiter of the subject gets the lease by a hand-off, and the rival comes after it. */
+async function handOff(attempt: Attempt, after: AfterDrop): Promise<void> {
+  const mutex = attempt.lock();
+  const lease = await mutex.acquire().catch(setUp);
+  const nextLocal = mutex.acquire();
+  nextLocal.catch(() => undefined);
+  const waits = async (): Promise<boolean> =>
+    (await attempt.scenario.rival.inspect(attempt.key))?.waiterCount === 1;
+  await until(waits).catch((error: unknown) => notSetUp(error));
+  const wanted = requestForRival(attempt);
+  const rule = loseReply(attempt, 'release', after);
+  await attempt.hold('subject', lease, forMs(HOLD_MS));
+  const released = releaseHeld(attempt, lease, after);
+  // a successor that exceeds its claim window loses its turn and would wait for the rival
+  const successor = await Promise.race([nextLocal.catch(setUp), wanted.then(() => undefined)]);
+  if (successor === undefined) {
+    await (await wanted).release();
+    return notSetUp('the rival came first');
+  }
+  await attempt.hold('successor', successor, forMs(HOLD_MS));
+  const since = monotonic();
+  const releasedBySuccessor = releaseHeld(attempt, successor, after);
+  const taken = await attempt.rivalGets(wanted, since);
+  if (taken === undefined) return;
+  await attempt.hold('rival', taken, forMs(HOLD_MS));
+  const outcome = await Promise.all([released, releasedBySuccessor]);
+  attempt.scenario.figures.count(`${attempt.name}: outcome ${outcome[0] ?? 'uncertain'}`);
+  await attempt.rivalReleases(taken);
+  assertLost(rule);
+}
+
+/**
+ * The release of a held lease must not return `lost`. If the connection delivers later replies,
+ * replies are matched to the wrong commands; then the returned outcome is ignored.
+ */
+async function releaseHeld(
+  attempt: Attempt,
+  lease: Lease,
+  after: AfterDrop,
+): Promise<string | undefined> {
+  const { held } = lease;
+  const outcome = await lease.release().catch(expected);
+  const matched = after !== 'continue';
+  if (held && matched && outcome === 'lost') {
+    attempt.problem('outcome', 'the release of a held lease returned lost');
+  }
+  return outcome;
+}
+
+async function rivalTakes(attempt: Attempt, wanted: Promise<Lease>, since: number): Promise<void> {
+  const taken = await attempt.rivalGets(wanted, since);
+  if (taken === undefined) return;
+  await attempt.hold('rival', taken, forMs(HOLD_MS));
+  await attempt.rivalReleases(taken);
+}
