@@ -1,23 +1,23 @@
 /*
- * The queue and the hand-off: who holds a mutex, who waits for it, and what the two sides say to
- * one another, with replies and pushes that get lost.
+ * The queue and the hand-off of a mutex: the holder, the waiters, and the messages between the
+ * processes and the store. Requests, replies and pushes may be lost.
  *
- * Three acquisitions, of which 0 and 1 live in one process and 2 in another, so that a lease can be
- * passed on inside a process (PASSES > 0) and handed over by the store. Time is abstract: a lease
- * may end in the store as soon as nobody believes in it (that beliefs end first is I7, which
- * lease.pml checks), and deadlines pass when nothing else can happen. FAULTS of any kinds may
- * strike at any moment.
+ * There are three acquisitions: 0 and 1 in one process, 2 in another. So a lease can be handed off
+ * inside a process (HAND_OFFS > 0) and by the store. Time is abstract: a lease may end in the store
+ * as soon as no process considers it held (lease.pml checks that the process ends it first, I7).
+ * Deadlines pass when nothing else can happen. Up to FAULTS faults of any kind may occur at any
+ * time.
  *
- * Checked in every reachable state: I1 (one believer at most), I2 (fences grow from holder to
- * holder), I3 (requests are repeated at will). Checked at the end of every run: I6 (nothing is left
- * of what has ended). Checked of all runs together: I5, as each of them ends. There is no state in
- * which a waiter is stuck, and no cycle in which it waits for ever.
+ * Checked in every reachable state: I1 (at most one process considers itself the holder), I2
+ * (fences grow from holder to holder), I3 (requests may be repeated). Checked at the end of every
+ * run: I6 (nothing remains of ended acquisitions). Checked over all runs: I5, because every run
+ * ends. There is no state in which a waiter is stuck, and no cycle in which it waits forever.
  *
- * Each step names the code that it stands for. BUG_... plants a mistake; `tools/model.mjs` lists
- * which ones, and that each is found.
+ * Each step names the code that it models. BUG_... plants a mistake; `tools/model.mjs` lists the
+ * mistakes and checks that each is found.
  */
-#ifndef PASSES
-#define PASSES 1
+#ifndef HAND_OFFS
+#define HAND_OFFS 1
 #endif
 #ifndef FAULTS
 #define FAULTS 2
@@ -28,53 +28,53 @@
 #define PROCESS(t) (t / 2)
 
 mtype = { ACQUIRE, RELEASE, POLL };                     /* requests */
-mtype = { GRANTED, QUEUED, FREED, PASSED, MISSED };     /* answers; MISSED: absent or dequeued */
+mtype = { GRANTED, QUEUED, FREED, HANDED_OFF, MISSED }; /* answers; MISSED: absent or dequeued */
 
 /* One ordered connection for each process, and its wake channel. */
 chan request[2] = [6] of { mtype, byte, byte, bool };   /* op, id, to, names a channel */
-chan reply[2] = [4] of { mtype, byte, mtype, byte, byte }; /* op, id, answer, fence, passes */
-chan push[2] = [6] of { byte, byte, byte };             /* id, fence, passes */
+chan reply[2] = [4] of { mtype, byte, mtype, byte, byte }; /* op, id, answer, fence, handOffs */
+chan push[2] = [6] of { byte, byte, byte };             /* id, fence, handOffs */
 
 /* The store: engine/resource.ts */
 byte holder = NONE;
-byte heldFence, heldPasses, lastFence, lastTicket;
+byte heldFence, heldHandOffs, lastFence, lastTicket;
 bool queued[TASKS];
 byte ticket[TASKS];
 bool channel[TASKS];
 
 /* The processes: waiting/waiter.ts, lease/grip.ts */
-mtype = { NEW, ASKING, WAITING, POLLING, HOLDING, RETURNING, SETTLING, DONE, DEAD };
+mtype = { NEW, ASKING, WAITING, POLLING, HOLDING, RETURNING, UNSETTLED, DONE, DEAD };
 mtype state[TASKS] = NEW;
 byte knownTicket[TASKS];
 bool named[TASKS];      /* waiter.channel: the last request named the wake channel */
 byte fence[TASKS];
-byte passes[TASKS];
-byte successor[TASKS] = NONE; /* whom its release passes the lease on to */
-byte heirOf[TASKS] = NONE;    /* grip.settled: whose release has to be answered first */
+byte handOffs[TASKS];
+byte successor[TASKS] = NONE;   /* the acquisition to which its release hands off the lease */
+byte predecessor[TASKS] = NONE; /* grip.settled: the hand-off that must be answered first */
 bool isLost[TASKS];
-bool givenUp[TASKS];
+bool abandoned[TASKS];
 bool up[2];
-bool wanted[2];         /* somebody waits, so the channel is opened: waiting/wake.ts, enter */
+bool wanted[2];         /* there is a waiter, so the channel is opened: waiting/wake.ts, enter */
 
-byte enteredFence;      /* the greatest that the protected resource has seen */
+byte enteredFence;      /* the highest fence that the protected resource has seen */
 byte faults = FAULTS;
 byte i, head, best;
 
 #define LISTENS(t) (up[PROCESS(t)])
-#define BELIEVES(t) (state[t] == HOLDING)
-#define IN_USE(h) (BELIEVES(h) || \
-  (BELIEVES(0) && heirOf[0] == h) || (BELIEVES(1) && heirOf[1] == h))
+#define HOLDS(t) (state[t] == HOLDING)
+#define IN_USE(h) (HOLDS(h) || \
+  (HOLDS(0) && predecessor[0] == h) || (HOLDS(1) && predecessor[1] == h))
 #define WANTS(t) (state[t] == ASKING || state[t] == WAITING || state[t] == POLLING)
 #ifdef BUG_NO_POLLING
 #define DUE(t) (state[t] == ASKING || state[t] == RETURNING)
 #else
 #define DUE(t) (WANTS(t) || state[t] == RETURNING)
 #endif
-#define OVER(t) (state[t] == DONE || state[t] == DEAD)
-/* Where only those die who hold nothing and are promised nothing, push alone must do. */
+#define ENDED(t) (state[t] == DONE || state[t] == DEAD)
+/* If only processes without a lease die, pushes alone must suffice. */
 #ifdef PUSH_ALONE
-#define HAS_NOTHING(t) (OVER(t) || (state[t] == WAITING && channel[t] && holder != t))
-#define MAY_DIE(p) (empty(request[p]) && HAS_NOTHING(2 * p) && (p == 1 || HAS_NOTHING(1)))
+#define HAS_NO_LEASE(t) (ENDED(t) || (state[t] == WAITING && channel[t] && holder != t))
+#define MAY_DIE(p) (empty(request[p]) && HAS_NO_LEASE(2 * p) && (p == 1 || HAS_NO_LEASE(1)))
 #else
 #define MAY_DIE(p) true
 #endif
@@ -91,13 +91,13 @@ inline grant(t) {
   lastFence = 1;
 #endif
   heldFence = lastFence;
-  heldPasses = PASSES;
-  lastFence = lastFence + PASSES
+  heldHandOffs = HAND_OFFS;
+  lastFence = lastFence + HAND_OFFS
 }
 
 /*
- * Resource.takeBackFences: the fences that no pass used. The clock lifts no fence here, so one that
- * went back although a pass had used it would be granted again.
+ * Resource.takeBackFences: returns the reserved fences that no hand-off used. In this model the
+ * clock does not raise fences, so a fence returned by mistake would be granted again.
  */
 inline takeBackFences() {
   lastFence = heldFence
@@ -109,7 +109,7 @@ inline dequeue(t) {
   ticket[t] = 0
 }
 
-/* serve(): the head, if nobody holds; the dead are skipped; `self` is told by its reply */
+/* serve(): grants to the head if the lock is free; skips dead waiters; `self` gets a reply */
 inline serve(self) {
   do
   :: holder == NONE && (queued[0] || queued[1] || queued[2]) ->
@@ -135,7 +135,7 @@ inline serve(self) {
      :: else ->
         grant(head);
         if
-        :: head != self && channel[head] -> push[PROCESS(head)]!head,heldFence,heldPasses
+        :: head != self && channel[head] -> push[PROCESS(head)]!head,heldFence,heldHandOffs
         :: else
         fi
      fi
@@ -169,7 +169,7 @@ inline serveRequest(p) {
        fi;
        if
        :: state[id] == DEAD -> skip
-       :: state[id] != DEAD && holder == id -> reply[p]!op,id,GRANTED,heldFence,heldPasses
+       :: state[id] != DEAD && holder == id -> reply[p]!op,id,GRANTED,heldFence,heldHandOffs
        :: else -> reply[p]!op,id,QUEUED,ticket[id],0
        fi
     :: op == RELEASE ->            /* release(), letGo() */
@@ -181,18 +181,18 @@ inline serveRequest(p) {
        fi;
 #else
        if
-       :: holder == id && to != NONE && heldPasses > 0 ->
+       :: holder == id && to != NONE && heldHandOffs > 0 ->
           dequeue(to);
-          holder = to; heldFence++; heldPasses--;
-          answer = PASSED
-       :: holder == id && (to == NONE || heldPasses == 0) ->
+          holder = to; heldFence++; heldHandOffs--;
+          answer = HANDED_OFF
+       :: holder == id && (to == NONE || heldHandOffs == 0) ->
           holder = NONE;
-          /* a release without a successor says that the lease was never passed on */
+          /* a release without a successor means that the lease was never handed off */
           if
           :: to == NONE -> takeBackFences()
           :: else
           fi
-       :: holder != id && to != NONE && holder == to && !queued[id] -> answer = PASSED
+       :: holder != id && to != NONE && holder == to && !queued[id] -> answer = HANDED_OFF
        :: else -> dequeue(id); answer = MISSED
        fi;
 #endif
@@ -209,7 +209,7 @@ inline serveRequest(p) {
        serve(NONE);
        if
        :: state[id] == DEAD -> skip
-       :: state[id] != DEAD && holder == id -> reply[p]!op,id,GRANTED,heldFence,heldPasses
+       :: state[id] != DEAD && holder == id -> reply[p]!op,id,GRANTED,heldFence,heldHandOffs
        :: state[id] != DEAD && holder != id && queued[id] -> reply[p]!op,id,QUEUED,ticket[id],0
        :: else -> reply[p]!op,id,MISSED,0,0
        fi
@@ -227,75 +227,75 @@ inline ask(t) {
   request[PROCESS(t)]!ACQUIRE,t,NONE,named[t]
 }
 
-/* returns.ts, giveBack(): of a release and of a withdrawal */
-inline giveBack(t) {
+/* returns.ts, giveBack(): a release or a withdrawal */
+inline sendRelease(t) {
   state[t] = RETURNING;
   request[PROCESS(t)]!RELEASE,t,successor[t],false
 }
 
 /* room.ts, #deliver(): user code runs from here on (I1, I2) */
 inline hold(t, f, p) {
-  assert(!BELIEVES(0) && !BELIEVES(1) && !BELIEVES(2));
+  assert(!HOLDS(0) && !HOLDS(1) && !HOLDS(2));
   assert(f > enteredFence);
   enteredFence = f;
   state[t] = HOLDING;
   fence[t] = f;
-  passes[t] = p
+  handOffs[t] = p
 }
 
-/* room.ts, #granted(), #pushed(): what has ended by now on our clock is asked for again (I7) */
-inline believe(t, f, p) {
+/* room.ts, #granted(), #pushed(): requests again if the lease has ended by the local clock (I7) */
+inline acceptGrant(t, f, p) {
   if
   :: holder == t && heldFence == f -> hold(t, f, p)
   :: else -> ask(t)
   fi
 }
 
-/* What has ended remembers nothing that could matter: fewer states to tell apart. */
+/* Clears the state of an ended acquisition, to reduce the number of states. */
 inline finish(t) {
   state[t] = DONE;
   knownTicket[t] = 0;
   named[t] = false;
   fence[t] = 0;
-  passes[t] = 0
+  handOffs[t] = 0
 }
 
-/* core.ts, #settling(): the store's word on the lease that was passed on to `h` */
-inline settle(h, passed) {
-  heirOf[h] = NONE;
+/* core.ts, #settling(): the store's answer about the lease that was handed off to `h` */
+inline settle(h, confirmed) {
+  predecessor[h] = NONE;
   if
-  :: state[h] == HOLDING && !passed -> isLost[h] = true; giveBack(h)
-  :: isLost[h] && (state[h] == DONE || state[h] == RETURNING) -> giveBack(h)
+  :: state[h] == HOLDING && !confirmed -> isLost[h] = true; sendRelease(h)
+  :: isLost[h] && (state[h] == DONE || state[h] == RETURNING) -> sendRelease(h)
 #ifndef BUG_PASSED_TOO_LATE
-  :: !isLost[h] && state[h] == DONE && passed -> giveBack(h)
+  :: !isLost[h] && state[h] == DONE && confirmed -> sendRelease(h)
 #endif
-  :: state[h] == SETTLING -> giveBack(h)
+  :: state[h] == UNSETTLED -> sendRelease(h)
   :: else
   fi
 }
 
-inline hear(p) {
+inline receiveReply(p) {
   d_step {
     reply[p]?op,id,answer,x,y;
     if
     :: op == RELEASE && state[id] == RETURNING ->
-       /* Returns.#tryUntil: it may have overtaken the release that makes it the holder */
+       /* Returns.#tryUntil: it may have overtaken the hand-off that makes it the holder */
        if
 #ifndef BUG_OVERTAKES
-       :: answer == MISSED && heirOf[id] != NONE && !isLost[id] -> state[id] = SETTLING
-       :: !(answer == MISSED && heirOf[id] != NONE && !isLost[id]) -> finish(id)
+       :: answer == MISSED && predecessor[id] != NONE && !isLost[id] -> state[id] = UNSETTLED
+       :: !(answer == MISSED && predecessor[id] != NONE && !isLost[id]) -> finish(id)
 #else
        :: finish(id)
 #endif
        fi;
        if
-       :: successor[id] != NONE && heirOf[successor[id]] == id ->
-          settle(successor[id], (answer == PASSED))
+       :: successor[id] != NONE && predecessor[successor[id]] == id ->
+          settle(successor[id], (answer == HANDED_OFF))
        :: else
        fi
     :: op == ACQUIRE && state[id] == ASKING ->
        if
-       :: answer == GRANTED -> believe(id, x, y)
+       :: answer == GRANTED -> acceptGrant(id, x, y)
        :: answer == QUEUED ->
           knownTicket[id] = x;
           wanted[p] = true;
@@ -312,23 +312,23 @@ inline hear(p) {
     :: op == POLL && state[id] == POLLING ->
        /* room.ts, stands() */
        if
-       :: answer == GRANTED -> believe(id, x, y)
+       :: answer == GRANTED -> acceptGrant(id, x, y)
        :: answer == QUEUED -> state[id] = WAITING
        :: answer == MISSED -> ask(id)
        fi
-    :: else -> skip                 /* late: whatever it says, a release is behind it */
+    :: else -> skip                 /* a late reply is ignored: a release follows it */
     fi;
     op = 0; id = 0; answer = 0; x = 0; y = 0
   }
 }
 
 /* room.ts, #pushed() */
-inline hearPush(p) {
+inline receivePush(p) {
   d_step {
     push[p]?id,x,y;
     if
-    :: WANTS(id) -> believe(id, x, y)
-    :: state[id] == DONE && givenUp[id] -> giveBack(id)   /* #refuse() */
+    :: WANTS(id) -> acceptGrant(id, x, y)
+    :: state[id] == DONE && abandoned[id] -> sendRelease(id)   /* #refuse() */
     :: else -> skip
     fi;
     id = 0; x = 0; y = 0
@@ -336,15 +336,15 @@ inline hearPush(p) {
 }
 
 /* room.ts, #giveUp(): a wait limit, an abort signal, close() */
-inline giveUp(t) {
+inline abandon(t) {
   atomic {
     WANTS(t) && faults > 0 ->
     faults--;
-    givenUp[t] = true;
+    abandoned[t] = true;
 #ifdef BUG_NO_WITHDRAWAL
     finish(t)
 #else
-    giveBack(t)
+    sendRelease(t)
 #endif
   }
 }
@@ -352,29 +352,29 @@ inline giveUp(t) {
 /* core.ts, release() */
 inline release(t) {
   atomic {
-    state[t] == HOLDING -> giveBack(t)
+    state[t] == HOLDING -> sendRelease(t)
   }
 }
 
-/* core.ts, release() with a heir: line.ts, successor(); room.ts, passOn() */
-inline passOn(t, m) {
+/* core.ts, release() with a successor: line.ts, successor(); room.ts, passOn() */
+inline handOff(t, m) {
   atomic {
-    state[t] == HOLDING && passes[t] > 0 && knownTicket[m] != 0 &&
+    state[t] == HOLDING && handOffs[t] > 0 && knownTicket[m] != 0 &&
     (state[m] == WAITING || state[m] == POLLING) ->
     successor[t] = m;
-    giveBack(t);
-    hold(m, fence[t] + 1, passes[t] - 1);
-    heirOf[m] = t
+    sendRelease(t);
+    hold(m, fence[t] + 1, handOffs[t] - 1);
+    predecessor[m] = t
   }
 }
 
-/* keeper.ts: the lease ended on our clock */
+/* keeper.ts: the lease ended by the local clock */
 inline lose(t) {
   atomic {
     state[t] == HOLDING && faults > 0 ->
     faults--;
     isLost[t] = true;
-    giveBack(t)
+    sendRelease(t)
   }
 }
 
@@ -397,13 +397,13 @@ inline subscribe(p) {
 }
 
 /*
- * Time passes, when nothing else can happen: what was not answered is asked again, and every line
- * of waiters is looked after (line.ts, plan(); asker.ts, poll()).
+ * Time passes when nothing else can happen: unanswered requests are repeated, and every local
+ * queue is polled (line.ts, plan(); asker.ts, poll()).
  */
 inline deadline(t) {
   if
   :: state[t] == ASKING -> ask(t)
-  :: state[t] == RETURNING -> giveBack(t)
+  :: state[t] == RETURNING -> sendRelease(t)
 #ifndef BUG_NO_POLLING
   :: state[t] == POLLING || state[t] == WAITING ->
      state[t] = POLLING;
@@ -422,14 +422,14 @@ inline deadlines() {
   }
 }
 
-/* A request is sent again while the first is still under way (I3): a client that re-sends. */
+/* A client sends a request again while the first one is still in flight (I3). */
 inline repeat(t) {
   atomic {
     faults > 0 && len(request[PROCESS(t)]) < 2 &&
     (state[t] == ASKING || state[t] == RETURNING) ->
     if
     :: state[t] == ASKING -> faults--; ask(t)
-    :: state[t] == RETURNING -> faults--; giveBack(t)
+    :: state[t] == RETURNING -> faults--; sendRelease(t)
     fi
   }
 }
@@ -448,7 +448,7 @@ inline losePush(p) {
   d_step { faults > 0 && nempty(push[p]) -> push[p]?id,x,y; faults--; id = 0; x = 0; y = 0 }
 }
 
-/* The subscription is gone, and what it carried with it. */
+/* The subscription ends, and pushes in flight are lost. */
 inline cutChannel(p) {
   d_step {
     faults > 0 && up[p] ->
@@ -462,7 +462,7 @@ inline cutChannel(p) {
   }
 }
 
-/* SIGKILL: requests that were sent may still arrive. */
+/* SIGKILL: requests in flight may still arrive. */
 inline crash(p) {
   d_step {
     faults > 0 && state[2 * p] != DEAD && MAY_DIE(p) ->
@@ -486,8 +486,9 @@ inline crash(p) {
 }
 
 /*
- * The store: a lease ends that nobody believes in any more (I7). The next command serves. While its
- * process lives, it would be renewed, given back or heard of first: that takes a delay, a fault.
+ * The store: a lease ends that no process considers held (I7). The next command serves the queue.
+ * While the process lives, the lease would normally be renewed, released or reported first, so its
+ * end then needs a delay, which counts as a fault.
  */
 inline expire() {
   d_step {
@@ -503,10 +504,10 @@ inline expire() {
   }
 }
 
-/* I6: nothing is left of what has ended by itself */
+/* I6: nothing remains of acquisitions that ended by themselves */
 inline end() {
   d_step {
-    OVER(0) && OVER(1) && OVER(2) && QUIET ->
+    ENDED(0) && ENDED(1) && ENDED(2) && QUIET ->
     i = 0;
     do
     :: i < TASKS ->
@@ -527,24 +528,24 @@ active proctype world() {
   :: atomic { state[2] == NEW -> ask(2) }
   :: nempty(request[0]) && nfull(reply[0]) -> serveRequest(0)
   :: nempty(request[1]) && nfull(reply[1]) -> serveRequest(1)
-  :: nempty(reply[0]) -> hear(0)
-  :: nempty(reply[1]) -> hear(1)
-  :: nempty(push[0]) -> hearPush(0)
-  :: nempty(push[1]) -> hearPush(1)
+  :: nempty(reply[0]) -> receiveReply(0)
+  :: nempty(reply[1]) -> receiveReply(1)
+  :: nempty(push[0]) -> receivePush(0)
+  :: nempty(push[1]) -> receivePush(1)
   :: subscribe(0)
   :: subscribe(1)
   :: release(0)
   :: release(1)
   :: release(2)
-  :: passOn(0, 1)
-  :: passOn(1, 0)
+  :: handOff(0, 1)
+  :: handOff(1, 0)
   :: crash(0)
   :: crash(1)
 #ifndef PUSH_ALONE
   :: expire()
-  :: giveUp(0)
-  :: giveUp(1)
-  :: giveUp(2)
+  :: abandon(0)
+  :: abandon(1)
+  :: abandon(2)
   :: lose(0)
   :: lose(1)
   :: lose(2)

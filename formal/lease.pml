@@ -1,16 +1,15 @@
 /*
- * The lease's two clocks: a holder never believes in its lease for longer than the store does (I7),
- * however late requests, answers and pushes are, and although its clock may run slower.
+ * The two clocks of a lease: a holder never considers its lease held for longer than the store does
+ * (I7), with any delay of requests, replies and pushes, and with a slower clock in the holder.
  *
- * One acquisition waits, is granted by push or by an answer, and is renewed. Time is discrete: with
- * each tick the store's clock moves on, and the holder's clock does too or, once in DRIFT ticks at
- * most, stands still. (A clock that runs faster only ends beliefs sooner.) A lease is TTL ticks
- * long; whatever is measured over x ticks is taken with a margin of x / DRIFT, rounded up, which
- * is what `drift()` in lease/grip.ts is in milliseconds. Moments are kept as how long ago they
- * were, so that time has no end.
+ * One acquisition waits, is granted by a push or a reply, and is renewed. Time is discrete. With
+ * each tick, the store's clock advances; the holder's clock advances too or, at most once in DRIFT
+ * ticks, does not. (A faster clock only ends the lease earlier.) A lease is TTL ticks long. Every
+ * duration of x ticks is reduced by a margin of x / DRIFT, rounded up, like `drift()` in
+ * lease/grip.ts in milliseconds. Each moment is stored as its age, so that runs have no time limit.
  *
- * Checked in every reachable state: whoever believes is right. BUG_... plants a mistake;
- * `tools/model.mjs` lists which ones, and that each is found.
+ * Checked in every reachable state: a lease that the holder considers held is held in the store.
+ * BUG_... plants a mistake; `tools/model.mjs` lists the mistakes and checks that each is found.
  */
 #ifndef TTL
 #define TTL 4
@@ -18,72 +17,72 @@
 #ifndef DRIFT
 #define DRIFT 5
 #endif
-#define LIMIT 4   /* requestTimeout: what is answered later is not believed */
-#define WAIT 7    /* unreachableAfter: who has heard nothing for longer waits no more */
+#define LIMIT 4   /* requestTimeout: later replies are ignored */
+#define WAIT 7    /* unreachableAfter: an acquisition without a reply for longer ends */
 #define MARGIN(x) (((x) + DRIFT - 1) / DRIFT)
 
 mtype = { FREE, SENT, ANSWERED };           /* requests */
-mtype = { WAITING, HELD, OVER };            /* the holder */
+mtype = { WAITING, HELD, ENDED };           /* the holder */
 
-/* The store: ticks that the lease still runs, 0 if it has ended; and whether it is wanted. */
-byte left;
+/* The store: remaining ticks of the lease, 0 if it has ended; and whether there is a waiter. */
+byte remaining;
 bool queued;
 
-/* The holder's process: ticks of its clock for which it still believes. */
+/* The holder's process: remaining ticks of the lease by its own clock. */
 mtype state = WAITING;
-byte belief;
-byte sinceSlow = DRIFT;  /* ticks since its clock stood still */
-/* Waiter.sentAt, .storeTime: what ties the two clocks, in ticks of either one. */
-bool tied;
-byte tiedHere, tiedThere;
+byte localRemaining;
+byte sinceSlow = DRIFT;  /* ticks since its clock did not advance */
+/* Waiter.sentAt, .storeTime: a pair of times that relates the two clocks, as ages in ticks. */
+bool related;
+byte relatedLocal, relatedStore;
 
-/* Two requests under way: an answer may come after that to a later request. */
+/* Two requests in flight: a reply may arrive after the reply to a later request. */
 mtype request[2] = FREE;
-byte sentHere[2];        /* ticks here since it was sent */
-byte toldThere[2];       /* ticks there since it was answered */
-byte toldLeft[2];
+byte sentLocal[2];       /* local ticks since it was sent */
+byte answeredStore[2];   /* store ticks since it was answered */
+byte answeredRemaining[2];
 
-/* One push under way. */
+/* One push in flight. */
 bool pushed;
-byte pushedThere, pushedLeft;
+byte pushedStore, pushedRemaining;
 
-short until, since;      /* for the space of one step */
+short until, since;      /* temporary values of one step */
 byte r;
 
-/* I7: whoever believes is right. What could make it false asks. */
+/* I7. Every step that could make it false calls this check. */
 inline check() {
-  assert(!(state == HELD && belief > 0 && left == 0))
+  assert(!(state == HELD && localRemaining > 0 && remaining == 0))
 }
 
 inline forget(i) {
   request[i] = FREE;
-  sentHere[i] = 0;
-  toldThere[i] = 0;
-  toldLeft[i] = 0
+  sentLocal[i] = 0;
+  answeredStore[i] = 0;
+  answeredRemaining[i] = 0
 }
 
 inline noPush() {
   pushed = false;
-  pushedThere = 0;
-  pushedLeft = 0
+  pushedStore = 0;
+  pushedRemaining = 0
 }
 
-/* clock.ts; and what ends with time: Deadlines, Waiter, keeper.ts */
-inline tick(here) {
+/* clock.ts, and everything that ends with time: Deadlines, Waiter, keeper.ts */
+inline tick(advance) {
   if
-  :: left > 0 -> left--
+  :: remaining > 0 -> remaining--
   :: else
   fi;
   if
-  :: here && belief > 0 -> belief--
+  :: advance && localRemaining > 0 -> localRemaining--
   :: else
   fi;
   if
-  :: state == HELD && belief == 0 -> state = OVER
+  :: state == HELD && localRemaining == 0 -> state = ENDED
   :: else
   fi;
   if
-  :: tied -> tiedHere = tiedHere + here; tiedThere++
+  :: related -> relatedLocal = relatedLocal + advance; relatedStore++
   :: else
   fi;
   r = 0;
@@ -92,13 +91,13 @@ inline tick(here) {
      if
      :: request[r] == FREE
      :: else ->
-        sentHere[r] = sentHere[r] + here;
+        sentLocal[r] = sentLocal[r] + advance;
         if
-        :: request[r] == ANSWERED -> toldThere[r]++
+        :: request[r] == ANSWERED -> answeredStore[r]++
         :: else
         fi;
         if
-        :: sentHere[r] > LIMIT || toldThere[r] > LIMIT + 2 -> forget(r)
+        :: sentLocal[r] > LIMIT || answeredStore[r] > LIMIT + 2 -> forget(r)
         :: else
         fi
      fi;
@@ -107,26 +106,26 @@ inline tick(here) {
   od;
   r = 0;
   if
-  :: pushed -> pushedThere++
+  :: pushed -> pushedStore++
   :: else
   fi;
   if
-  :: state == WAITING && tiedThere > WAIT -> state = OVER
+  :: state == WAITING && relatedStore > WAIT -> state = ENDED
   :: else
   fi;
   if
-  :: state != WAITING || pushedThere > WAIT -> noPush()
+  :: state != WAITING || pushedStore > WAIT -> noPush()
   :: else
   fi;
   if
-  :: state != WAITING -> tied = false; tiedHere = 0; tiedThere = 0; queued = false
+  :: state != WAITING -> related = false; relatedLocal = 0; relatedStore = 0; queued = false
   :: else
   fi;
   check()
 }
 
 inline bothTick() {
-  d_step { state != OVER ->
+  d_step { state != ENDED ->
     tick(1);
     if
     :: sinceSlow < DRIFT -> sinceSlow++
@@ -136,12 +135,12 @@ inline bothTick() {
 }
 
 inline slowTick() {
-  d_step { state != OVER && sinceSlow == DRIFT -> tick(0); sinceSlow = 1 }
+  d_step { state != ENDED && sinceSlow == DRIFT -> tick(0); sinceSlow = 1 }
 }
 
 /* asker.ts, ask() and poll(); keeper.ts, renew() */
 inline send(i) {
-  d_step { request[i] == FREE && state != OVER -> request[i] = SENT }
+  d_step { request[i] == FREE && state != ENDED -> request[i] = SENT }
 }
 
 /* engine.ts, acquire(), poll(), renew(): never shortens, never revives */
@@ -150,74 +149,74 @@ inline answer(i) {
     request[i] == SENT ->
     request[i] = ANSWERED;
     if
-    :: left > 0 ->
+    :: remaining > 0 ->
        if
-       :: state == HELD -> left = TTL
+       :: state == HELD -> remaining = TTL
        :: else
        fi;
-       toldLeft[i] = left
-    :: left == 0 && state == WAITING -> queued = true
+       answeredRemaining[i] = remaining
+    :: remaining == 0 && state == WAITING -> queued = true
     :: else
     fi
   }
 }
 
-/* Resource.grant to a newcomer: its answer tells it */
+/* Resource.grant to a new acquisition, reported by its reply */
 inline grantNow(i) {
   d_step {
-    request[i] == SENT && state == WAITING && !queued && left == 0 ->
+    request[i] == SENT && state == WAITING && !queued && remaining == 0 ->
     request[i] = ANSWERED;
-    left = TTL;
-    toldLeft[i] = TTL
+    remaining = TTL;
+    answeredRemaining[i] = TTL
   }
 }
 
-/* serve.ts: a waiter is granted its lease, and told */
+/* serve.ts: a waiter is granted its lease, reported by a push */
 inline serve() {
   d_step {
-    queued && left == 0 && !pushed && state == WAITING ->
+    queued && remaining == 0 && !pushed && state == WAITING ->
     queued = false;
-    left = TTL;
+    remaining = TTL;
     pushed = true;
-    pushedLeft = TTL
+    pushedRemaining = TTL
   }
 }
 
-/* `until` is told as ticks from now here */
-inline believe() {
+/* Accepts a grant. `until` is the remaining time in local ticks. */
+inline acceptGrant() {
   if
   :: until > 0 ->
-     belief = until;
+     localRemaining = until;
      state = HELD;
-     tied = false; tiedHere = 0; tiedThere = 0;
+     related = false; relatedLocal = 0; relatedStore = 0;
      noPush();
      queued = false
-  :: else                                     /* asked again */
+  :: else                                     /* requests again */
   fi
 }
 
 /* room.ts, answered() and #granted(); keeper.ts, Grip.confirm() */
-inline hear(i) {
+inline receiveReply(i) {
   d_step {
     request[i] == ANSWERED ->
 #ifdef BUG_FROM_ANSWER
-    sentHere[i] = 0;
+    sentLocal[i] = 0;
 #endif
 #ifdef BUG_NO_MARGIN
-    until = toldLeft[i] - sentHere[i];
+    until = answeredRemaining[i] - sentLocal[i];
 #else
-    until = toldLeft[i] - sentHere[i] - MARGIN(toldLeft[i]);
+    until = answeredRemaining[i] - sentLocal[i] - MARGIN(answeredRemaining[i]);
 #endif
     if
     :: state == WAITING ->
-       tied = true;
-       tiedHere = sentHere[i];
-       tiedThere = toldThere[i];
+       related = true;
+       relatedLocal = sentLocal[i];
+       relatedStore = answeredStore[i];
        if
-       :: toldLeft[i] > 0 -> believe()
+       :: answeredRemaining[i] > 0 -> acceptGrant()
        :: else
        fi
-    :: state == HELD && toldLeft[i] > 0 && until > belief -> belief = until
+    :: state == HELD && answeredRemaining[i] > 0 && until > localRemaining -> localRemaining = until
     :: else
     fi;
     forget(i);
@@ -226,14 +225,14 @@ inline hear(i) {
   }
 }
 
-/* room.ts, #pushed(): the lease is counted from when the store granted it, told on our clock */
-inline hearPush() {
+/* room.ts, #pushed(): the lease starts at the store's grant time, converted to the local clock */
+inline receivePush() {
   d_step {
     pushed ->
     if
-    :: state == WAITING && tied && tiedThere >= pushedThere ->
-       /* Waiter.localTime, in ticks ago here; no later than its receipt */
-       since = tiedHere - (tiedThere - pushedThere);
+    :: state == WAITING && related && relatedStore >= pushedStore ->
+       /* Waiter.localTime, as an age in local ticks; not after the receipt */
+       since = relatedLocal - (relatedStore - pushedStore);
 #ifdef BUG_PUSH_FROM_RECEIPT
        since = 0;
 #endif
@@ -242,11 +241,11 @@ inline hearPush() {
        :: else
        fi;
 #ifdef BUG_WAIT_NOT_COUNTED
-       until = pushedLeft - since - MARGIN(pushedLeft);
+       until = pushedRemaining - since - MARGIN(pushedRemaining);
 #else
-       until = pushedLeft - since - MARGIN(pushedLeft + tiedThere - pushedThere);
+       until = pushedRemaining - since - MARGIN(pushedRemaining + relatedStore - pushedStore);
 #endif
-       believe()
+       acceptGrant()
     :: else
     fi;
     noPush();
@@ -262,7 +261,7 @@ inline loseMessage(i) {
 
 active proctype world() {
   do
-  :: state == OVER -> break
+  :: state == ENDED -> break
   :: bothTick()
   :: slowTick()
   :: send(0)
@@ -272,9 +271,9 @@ active proctype world() {
   :: grantNow(0)
   :: grantNow(1)
   :: serve()
-  :: hear(0)
-  :: hear(1)
-  :: hearPush()
+  :: receiveReply(0)
+  :: receiveReply(1)
+  :: receivePush()
   :: loseMessage(0)
   :: loseMessage(1)
   :: d_step { pushed -> noPush() }

@@ -1,6 +1,6 @@
 /**
- * Writes the Lua scripts into a TypeScript module, because a package cannot count on reading its
- * own files: bundlers move code, not data. The build calls it; the module is not in git.
+ * Writes the Lua scripts into a TypeScript module, because a package cannot rely on reading its own
+ * files: bundlers move code, not data. The build runs this tool; the module is not in git.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, relative } from 'node:path';
@@ -18,8 +18,8 @@ import { Script } from '../script.js';
 `;
 
 /**
- * The module that holds some scripts. The text of each file stands there once; a script is the list
- * of its parts.
+ * The source of a module with some scripts. It contains the text of each file once; a script is the
+ * list of its parts.
  * @param {readonly string[]} paths
  * @returns {string}
  */
@@ -36,7 +36,7 @@ export function moduleOf(paths) {
     return [loadScript(path).name, parts.join(', ')];
   });
   const texts = [...names].map(([text, name]) => {
-    // Widened: the declarations would otherwise repeat every text as a type.
+    // Typed as string: otherwise the declarations would repeat every text as a literal type.
     return `const ${name}: string = \`${text.replace(/[\\`]|\$\{/g, '\\$&')}\`;`;
   });
   const type = entries.map(([name]) => `'${name}'`).join(' | ');
@@ -65,7 +65,7 @@ function main() {
     console.log(`${name} is current (${paths.length} scripts)`);
   } else {
     mkdirSync(dirname(TARGET), { recursive: true });
-    // Untouched when it is current, so that the compiler's own check of what changed works.
+    // Written only on a change, so that the compiler's incremental build stays valid.
     writeFileSync(TARGET, wanted);
     console.log(`${name} written (${paths.length} scripts)`);
   }

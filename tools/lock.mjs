@@ -1,10 +1,10 @@
 /**
  * Completes package-lock.json with the packages of other platforms.
  *
- * npm writes down the optional packages that the registry could show it. A mirror that holds those
- * of its own platform only leaves holes, which `npm ci` then refuses. What fills them is known:
- * exact versions stand in the packages that want them, platforms in the names. Their hashes are not
- * known, and stay out. With `--check` it only says whether something is missing.
+ * npm records only the optional packages that the registry offers. A mirror with the packages of
+ * one platform leaves entries out, and `npm ci` then fails. The missing entries can be derived:
+ * the dependent packages contain exact versions, and the names contain the platform. Their hashes
+ * are unknown and left out. With `--check` the tool only reports whether entries are missing.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { argv } from 'node:process';
@@ -27,7 +27,7 @@ const LIBC = /^(gnu|musl)/;
  */
 
 /**
- * The entries that a lock lacks, by path.
+ * The missing entries of a lock file, by path.
  * @param {Record<string, Entry>} packages
  * @returns {Map<string, Entry>}
  */
@@ -54,8 +54,8 @@ function entryOf(name, version) {
   const os = words.find((word) => SYSTEM.test(word));
   const cpu = words.find((word) => CPU.test(word));
   if (os === undefined || cpu === undefined || !/^\d+\.\d+\.\d+$/.test(version)) {
-    // Without its platform, npm would install it everywhere.
-    throw new Error(`cannot tell the platform of ${name}@${version}`);
+    // Without a platform, npm would install it everywhere.
+    throw new Error(`cannot derive the platform of ${name}@${version} from its name`);
   }
   const libc = words.map((word) => LIBC.exec(word)?.[1]).find((word) => word !== undefined);
   const entry = { version, cpu: [cpu], dev: true, optional: true, os: [os] };
@@ -67,7 +67,7 @@ const added = missing(lock.packages);
 if (added.size === 0) {
   console.log('package-lock.json is complete');
 } else if (argv.includes('--check')) {
-  console.error(`package-lock.json lacks ${[...added.keys()].join(', ')}`);
+  console.error(`package-lock.json has no entries for ${[...added.keys()].join(', ')}`);
   process.exitCode = 1;
 } else {
   const entries = [...Object.entries(lock.packages), ...added];

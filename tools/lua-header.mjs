@@ -1,10 +1,10 @@
-/** The typed header of a Lua script: reading it, and comparing it with what the script does. */
+/** The typed header of a Lua script: parses it, and compares it with the script. */
 
 /**
  * @typedef {object} Header
  * @property {string} name
  * @property {string[]} keys
- * @property {string[]} args The last may end in `...`: it stands for all arguments from there on.
+ * @property {string[]} args The last may end in `...`: it means all arguments from there on.
  */
 
 const TYPE = /^[a-z]+$/;
@@ -33,7 +33,7 @@ export function parseHeader(text, where) {
 }
 
 /**
- * The names in one section. A line that is indented further than the first one continues a remark.
+ * The names in one section. A line with more indentation than the first one continues a remark.
  * @param {string[]} lines
  * @param {string} title
  * @param {string} where
@@ -75,9 +75,9 @@ function checkNames(header, where) {
 }
 
 /**
- * Where a script and its header disagree. Each name is bound to a local of the same
- * name, as in `local ttl = tonumber(ARGV[2])`, and used; what is variadic is read from its index
- * on, as in `for i = 3, #ARGV do`.
+ * The differences between a script and its header. Each name must be bound to a local of the same
+ * name, as in `local ttl = tonumber(ARGV[2])`, and used; a variadic argument must be read from its
+ * index on, as in `for i = 3, #ARGV do`.
  * @param {{ source: string, keys: readonly string[], args: readonly string[] }} script
  * @returns {string[]}
  */
@@ -118,7 +118,7 @@ function tableProblems(source, table, names) {
   const open = new RegExp(`#\\s*${table}\\b|\\b${table}\\b(?!\\[\\d+\\])`).test(source);
   const variadic = names.length > fixed.length;
   if (open && !variadic)
-    problems.push(`${table} is used as a whole, but nothing in it is variadic`);
+    problems.push(`${table} is used as a whole, but the header has no variadic name`);
   if (variadic && !readsFrom(source, table, names.length)) {
     problems.push(`${names.at(-1)} is not read from ${table}[${names.length}] on`);
   }
@@ -126,7 +126,7 @@ function tableProblems(source, table, names) {
 }
 
 /**
- * Which names are bound to which index, by `local a, b = KEYS[1], tonumber(KEYS[2])`.
+ * The names bound to each index, as in `local a, b = KEYS[1], tonumber(KEYS[2])`.
  * @param {string} source
  * @param {string} table
  * @returns {Map<number, string[]>}
@@ -148,7 +148,7 @@ function bindingsOf(source, table) {
 }
 
 /**
- * Splits at the commas that are not inside brackets.
+ * Splits at commas outside brackets.
  * @param {string} text
  * @returns {string[]}
  */
@@ -165,7 +165,7 @@ function splitList(text) {
 }
 
 /**
- * True if a name comes again after it is bound.
+ * True if a name occurs again after its binding.
  * @param {string} source
  * @param {string} name
  */
@@ -174,7 +174,7 @@ function usedAfterBinding(source, name) {
 }
 
 /**
- * True if a loop or `unpack` reads a table from an index on.
+ * True if a loop or `unpack` reads the table from index `first` on.
  * @param {string} source
  * @param {string} table
  * @param {number} first

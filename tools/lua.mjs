@@ -1,8 +1,8 @@
 /**
- * Turns a Lua script of the Redis store into the text that is sent to the server.
+ * Builds the source that is sent to the server from a Lua script of the Redis store.
  *
- * Scripts are written in pieces and with long comments. The server keeps, hashes and compiles one
- * text, so the pieces are put together and the comments left out here.
+ * Scripts are split into shared parts and have long comments. The server stores, hashes and
+ * compiles one source, so the parts are joined and the comments are removed here.
  */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import { parseHeader } from './lua-header.mjs';
 
 /**
  * @typedef {object} ExpandOptions
- * @property {Record<string, string>} [replace] Text to take for a file instead of its own. A shared
- *   piece is named as in its include line (`lib/clock.lua`), the script itself by its file name.
+ * @property {Record<string, string>} [replace] Text that replaces a file's own text. The key of a
+ *   shared part is its path in the include line (`lib/clock.lua`), of the script its file name.
  */
 
 /**
@@ -28,7 +28,7 @@ const INCLUDE = /^\s*---\s*@include\b(.*)$/;
 const INCLUDED = /^\s*"([\w./-]+\.lua)"\s*$/;
 
 /**
- * The text of one script, whole and stripped.
+ * The complete source of one script, without comments.
  * @param {string} path
  * @param {ExpandOptions} [options]
  * @returns {string}
@@ -45,7 +45,8 @@ export function expand(path, options = {}) {
  */
 
 /**
- * The stripped parts of one script in order. An included file comes once, at its first include.
+ * The parts of one script in order, without comments. An included file appears once, at its first
+ * include.
  * @param {string} path
  * @param {ExpandOptions} [options]
  * @returns {Piece[]}
@@ -58,7 +59,7 @@ export function pieces(path, options = {}) {
 }
 
 /**
- * One script with everything that is known of it.
+ * Loads one script, with its header and hash.
  * @param {string} path
  * @param {ExpandOptions} [options]
  * @returns {Script}
@@ -75,7 +76,7 @@ export function loadScript(path, options = {}) {
 }
 
 /**
- * Paths of the scripts in a folder, in order. Its sub-folders hold pieces, not scripts.
+ * Paths of the scripts in a folder, sorted. Its sub-folders contain shared parts, not scripts.
  * @param {string} folder
  * @returns {string[]}
  */
@@ -87,7 +88,7 @@ export function scriptPaths(folder) {
 }
 
 /**
- * Puts a script and its pieces together. A piece comes once, where it is included first.
+ * Joins a script and its shared parts. A part appears once, at its first include.
  * @param {string} root
  * @param {string} file
  * @param {Record<string, string>} replace
@@ -128,7 +129,7 @@ function assemble(root, file, replace) {
 
   const parts = read(file, []);
   if (unknown.size > 0) {
-    // A misspelt replacement would otherwise test the unchanged script.
+    // Otherwise a misspelt replacement would test the unchanged script.
     throw new Error(`${file}: nothing to replace: ${[...unknown].join(', ')}`);
   }
   return parts;
@@ -152,8 +153,8 @@ function textOf(root, chain, replace) {
 }
 
 /**
- * Leaves out whole-line comments, block comments that have lines of their own, indentation and
- * blank lines. It knows no syntax, so what could make a line part of a string is refused.
+ * Removes whole-line comments, block comments on separate lines, indentation and blank lines. It
+ * does not parse Lua, so it rejects syntax that could make a line part of a string.
  * @param {string} text
  * @param {string} where
  * @returns {string}

@@ -1,12 +1,12 @@
 /**
- * Checks the models of `formal/` with SPIN, exhaustively: the protocol as it is, which must hold,
- * and with planted mistakes, which must be found.
+ * Checks the models of `formal/` exhaustively with SPIN. The models of the actual protocol must
+ * have no errors; the models with planted mistakes must have errors.
  *
- *   npm run model             what also runs with the tests: seconds
- *   npm run model -- --full   one more fault at a time: minutes, and some 6 GB of memory
+ *   npm run model             the runs of the test suite: seconds
+ *   npm run model -- --full   also one more fault: minutes, and about 6 GB of memory
  *
- * SPIN writes a checker in C, so it needs a C compiler too. As root on a Debian both are installed
- * when they are missing.
+ * SPIN generates a checker in C, so a C compiler is needed too. As root on Debian, missing packages
+ * are installed.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,8 +25,8 @@ const OUTPUT_MAX = 2 ** 26;
  * @property {'handoff' | 'lease'} model
  * @property {string} name
  * @property {string[]} defines
- * @property {boolean} [cycles] Looks for runs without end, instead of states that are wrong.
- * @property {boolean} [fault] A mistake is planted, and must be found.
+ * @property {boolean} [cycles] Searches for runs without end, instead of wrong states.
+ * @property {boolean} [fault] A mistake is planted and must be found.
  */
 
 /** @type {Setting[]} */
@@ -34,21 +34,21 @@ const SHARE = [
   { model: 'handoff', name: 'in every state', defines: ['FAULTS=1'] },
   { model: 'handoff', name: 'every run ends', defines: ['FAULTS=1'], cycles: true },
   { model: 'handoff', name: 'in every state, two faults', defines: ['FAULTS=2'] },
-  { model: 'handoff', name: 'fair: in every state', defines: ['FAULTS=2', 'PASSES=0'] },
+  { model: 'handoff', name: 'fair: in every state', defines: ['FAULTS=2', 'HAND_OFFS=0'] },
   {
     model: 'handoff',
     name: 'fair: every run ends',
-    defines: ['FAULTS=1', 'PASSES=0'],
+    defines: ['FAULTS=1', 'HAND_OFFS=0'],
     cycles: true,
   },
-  { model: 'handoff', name: 'push alone does', defines: ['FAULTS=1', 'PUSH_ALONE'] },
-  { model: 'lease', name: 'belief ends first', defines: [] },
+  { model: 'handoff', name: 'pushes alone suffice', defines: ['FAULTS=1', 'PUSH_ALONE'] },
+  { model: 'lease', name: 'the holder ends it first', defines: [] },
   ...[
     ['NO_COMPARE', 'FAULTS=1'],
     ['NO_WITHDRAWAL', 'FAULTS=1'],
     ['FENCE_FORGOTTEN', 'FAULTS=1'],
     ['FENCES_BACK_AT_EXPIRY', 'FAULTS=1'],
-    // each of the two makes up for the other here
+    // the code mended for one mistake also covers the other here
     ['OVERTAKES', 'FAULTS=1', 'BUG_PASSED_TOO_LATE'],
     ['NO_POLLING', 'FAULTS=1'],
     ['RELEASE_SERVES_NOBODY', 'FAULTS=1', 'PUSH_ALONE'],
@@ -66,7 +66,7 @@ const FULL = [
   { model: 'handoff', name: 'in every state, three faults', defines: ['FAULTS=3'] },
   { model: 'handoff', name: 'every run ends, two faults', defines: ['FAULTS=2'], cycles: true },
   planted('handoff', 'PASSED_TOO_LATE', ['FAULTS=3']),
-  { model: 'lease', name: 'belief ends first', defines: ['TTL=6', 'DRIFT=7'] },
+  { model: 'lease', name: 'the holder ends it first', defines: ['TTL=6', 'DRIFT=7'] },
 ];
 
 /**
@@ -90,7 +90,7 @@ async function there(command, args) {
   );
 }
 
-/** Resolves to what is missing, in words; '' if nothing is. */
+/** Installs missing packages if possible; resolves to the list of those still missing. */
 async function provide() {
   const missing = async () => {
     const spin = await there('spin', ['-V']);
@@ -115,7 +115,7 @@ async function check({ model, defines, cycles, fault }, folder) {
   const options = { cwd: folder, maxBuffer: OUTPUT_MAX };
   const words = defines.map((define) => `-D${define}`);
   await run('spin', [...words, '-a', join(MODELS, `${model}.pml`)], options);
-  // compressed, the states of two faults fit into the memory of a small machine
+  // compression, so that the states with two faults fit into the memory of a small machine
   const kind = cycles ? ['-DNP'] : ['-DSAFETY'];
   await run(
     'cc',
@@ -151,7 +151,7 @@ async function main() {
   if (missing !== '') throw new Error(`the models need these packages: ${missing}`);
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-model-'));
   let failures = 0;
-  console.log('model    what is checked                        states      s  result');
+  console.log('model    property                               states      s  result');
   try {
     for (const setting of values.full ? [...SHARE, ...FULL] : SHARE) {
       const { good, states, seconds, what, stdout } = await check(setting, folder);
@@ -167,7 +167,7 @@ async function main() {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  console.log(failures === 0 ? 'all as it should be' : `${failures} are not as they should be`);
+  console.log(failures === 0 ? 'all results as expected' : `${failures} unexpected results`);
   process.exitCode = failures === 0 ? 0 : 1;
 }
 

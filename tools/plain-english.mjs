@@ -3,10 +3,10 @@
  * subject ("whoever", "nobody"), a bare "who" or "what" as a subject, and archaic phrases.
  *
  *   node tools/plain-english.mjs              the rate of each folder
- *   node tools/plain-english.mjs --list sim   each finding in files whose path contains `sim`
+ *   node tools/plain-english.mjs --list sim   each finding in files with `sim` in their path
  *
- * Read are comments and test titles of TypeScript, JavaScript, Lua, C and Promela, and the prose of
- * Markdown. Strings are read too where they have at least four words: they are messages.
+ * The tool reads comments and test titles of TypeScript, JavaScript, Lua, C and Promela, and the
+ * prose of Markdown. It also reads strings of at least four words, because they are messages.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -125,7 +125,7 @@ export function folderOf(path) {
 
 const READABLE = /\.(?:ts|mts|mjs|js|lua|md|c|pml)$/;
 
-/** The files whose text counts. @param {readonly string[]} paths */
+/** The files that are counted. @param {readonly string[]} paths */
 export function readable(paths) {
   return paths.filter((path) => READABLE.test(path) && !/\.api\.md$|\/generated\//.test(path));
 }

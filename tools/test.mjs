@@ -1,9 +1,9 @@
 /**
- * The one command: builds, runs every check and all tests, and says at the end what failed.
+ * `npm test`: builds, runs all checks and all tests, and lists the failures at the end.
  *
  *   npm test                            everything
  *   npm test -- --only lint,vitest      some of it
- *   npm test -- --only vitest mutex     tests in files whose path contains `mutex`
+ *   npm test -- --only vitest mutex     tests in files with `mutex` in their path
  *
  * A failed check does not stop the others. The last line is always `N passed, N failed`: each
  * check counts as one, and each test case.
@@ -17,17 +17,17 @@ import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = '.cache/vitest.json';
-/** Longer than anything takes; a hung check would otherwise hold up the run for ever. */
+/** Longer than any check takes; a hung check is ended after this time. */
 const LIMIT_MS = 40 * 60_000;
 
 /**
  * @typedef {object} Check
  * @property {string} name
  * @property {string} command
- * @property {string} [hint] What to do when it fails.
+ * @property {string} [hint] Advice for a failure.
  */
 
-/** @type {Check[]} In this order: later ones read what the build has written. */
+/** @type {Check[]} In this order: later checks read the output of the build. */
 const CHECKS = [
   { name: 'lock', command: 'node tools/lock.mjs --check', hint: 'node tools/lock.mjs' },
   { name: 'build', command: 'npm run --silent build' },
@@ -43,7 +43,7 @@ const CHECKS = [
   },
 ];
 
-/** Runs while the unit tests do: it needs one core for a minute, and no clock matters to them. */
+/** Runs during the unit tests, which do not measure time; it needs a core for a minute. */
 const MODEL = { name: 'model', command: 'node tools/model.mjs' };
 
 /**
@@ -53,7 +53,7 @@ const MODEL = { name: 'model', command: 'node tools/model.mjs' };
  */
 
 /**
- * Runs a command; its output is either shown as it comes, or kept.
+ * Runs a command; its output is either shown immediately or collected.
  * @param {string} command
  * @param {string[]} args
  * @param {boolean} show
@@ -108,13 +108,13 @@ async function runCheck(check) {
  */
 async function runVitest(filters) {
   mkdirSync(join(root, '.cache'), { recursive: true });
-  // A file of an earlier run would be counted if this one crashes.
+  // Otherwise the file of an earlier run would be counted if this run crashes.
   rmSync(join(root, RESULTS), { force: true });
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${RESULTS}`];
   const { ok, output } = await run('vitest', ['run', ...reporters, ...filters], true);
   const counts = countCases();
   if (counts.passed + counts.failed.length === 0) counts.failed.push('vitest ran no test');
-  // Such as an error outside of any test: every case passes, and still something is wrong.
+  // For example an error outside of any test: all cases pass, but the run fails.
   if (!ok && counts.failed.length === 0) counts.failed.push(`vitest failed ${output.trim()}`);
   return counts;
 }
@@ -136,7 +136,7 @@ function countCases() {
       if (status === 'passed') counts.passed += 1;
       if (status === 'failed') counts.failed.push(`${path}: ${fullName.trim()}`);
     }
-    // A file that cannot be loaded has no cases, but has failed.
+    // A file that cannot be loaded has failed, although it has no cases.
     if (file.status === 'failed' && counts.failed.length === before) counts.failed.push(path);
   }
   return counts;
@@ -151,7 +151,7 @@ async function main() {
   const chosen = values.only?.split(',') ?? known;
   const unknown = chosen.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    throw new Error(`no such check: ${unknown.join(', ')}; there are: ${known.join(', ')}`);
+    throw new Error(`unknown check ${unknown.join(', ')}; use ${known.join(', ')}`);
   }
 
   let passed = 0;
