@@ -36,6 +36,11 @@ export class Subscription {
     this.#connect();
   }
 
+  /** False until the server has confirmed it: what is being opened closes when it is open. */
+  get isOpen(): boolean {
+    return this.#confirm === undefined;
+  }
+
   close(): void {
     this.#closed = true;
     this.connection?.close();

@@ -14,6 +14,7 @@
 import type { Resource } from '../../../packages/holdfast/dist/engine/resource.js';
 import type { Acquire, Command, Reply } from '../../../packages/holdfast/dist/engine/types.js';
 import type { TaskPlan } from '../plan/plan.js';
+import type { Attempt } from '../work/attempt.js';
 import type { World } from '../world/world.js';
 
 /** The library asks for a little more than `ensure` and `extend` were told. */
@@ -37,8 +38,8 @@ interface Key {
   /** The capacity that was agreed last, and how many commands came before. */
   agreed: { readonly capacity: number; readonly at: number } | undefined;
   commands: number;
-  /** Grants to processes that were gone by then. */
-  readonly dead: Map<string, number>;
+  /** Grants to processes that were gone by then, and the time of the last. */
+  readonly dead: Map<string, { readonly count: number; readonly at: number }>;
 }
 
 interface Asked {
@@ -98,7 +99,9 @@ export class Promises {
 
   /** The store is about to forget a key. */
   forget(key: string): void {
-    this.#key(key).agreed = undefined;
+    const known = this.#key(key);
+    known.agreed = undefined;
+    known.dead.clear();
   }
 
   #resource(key: string): Resource | undefined {
@@ -132,9 +135,13 @@ export class Promises {
   #dead(id: string, key: Key): void {
     const attempt = this.#world.watch.attempt(id);
     if (attempt === undefined || attempt.client.process.alive) return;
-    const { name } = attempt.client;
-    const count = (key.dead.get(name) ?? 0) + 1;
-    key.dead.set(name, count);
+    const { name, plan } = attempt.client;
+    const { now } = this.#world.scheduler;
+    const { count: before, at } = key.dead.get(name) ?? { count: 0, at: Number.NEGATIVE_INFINITY };
+    // what was under way when it died comes all at once, its releases too
+    if (now - at < plan.options.claimWindow / 2) return;
+    const count = before + 1;
+    key.dead.set(name, { count, at: now });
     if (count <= DEAD_MAX) return;
     this.#world.report('dead', attempt.task.key, `${count} were granted to ${name}, which is gone`);
   }
@@ -157,10 +164,8 @@ export class Promises {
     if (!this.#waits) return;
     const { now } = this.#world.scheduler;
     const attempt = this.#world.watch.attempt(id);
-    const { loose, spikes, spike } = this.#world.plan.weather;
-    if (attempt === undefined || loose) return;
-    const { claimWindow, requestTimeout } = attempt.client.plan.options;
-    if (spikes > 0 && 2 * spike > requestTimeout) return;
+    if (attempt === undefined || !this.#answersInTime(attempt)) return;
+    const { claimWindow } = attempt.client.plan.options;
     const from = now - WINDOWS * claimWindow;
     // what was not answered is asked for again
     if (attempt.client.clearSince > from) asked.repeats = [];
@@ -170,6 +175,13 @@ export class Promises {
     if (asked.repeats.length <= REPEATS_MAX) return;
     const text = `${attempt.name} is asked for again ${asked.repeats.length} times`;
     this.#world.report('chatty', command.key, text);
+  }
+
+  /** Requests are answered before their process gives them up, where nothing is in the way. */
+  #answersInTime({ client }: Attempt): boolean {
+    const { loose, latency, jitter, spikes, spike } = this.#world.plan.weather;
+    const takes = 2 * (latency + jitter + (spikes > 0 ? spike : 0));
+    return !loose && 2 * takes < client.plan.options.requestTimeout;
   }
 
   #capacity(command: Command, resource: Resource, key: Key): void {

@@ -156,7 +156,8 @@ export class World {
   leftovers({ name, process, store }: Client, nextTimer: number): void {
     const left = [...process.timers].filter((number) => number < nextTimer);
     if (left.length > 0) this.report('timer', '', `${name} left ${left.length}`);
-    if (store.subscriptions.size > 0) this.report('listener', '', `${name} still listens`);
+    const listens = [...store.subscriptions].some(({ isOpen }) => isOpen);
+    if (listens) this.report('listener', '', `${name} still listens`);
   }
 
   /** Writes to the resource that the lock protects; the write arrives some time later. */
