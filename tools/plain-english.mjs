@@ -1,6 +1,6 @@
 /**
- * Counts words and clauses that make technical English hard to read: pronouns that name no
- * subject ("whoever", "nobody"), a bare "who" or "what" as a subject, and archaic phrases.
+ * Counts words and clauses that make technical English hard to read: indefinite pronouns and bare
+ * relative pronouns as subjects, personal pronouns, and archaic phrases. See `MARKED`.
  *
  *   node tools/plain-english.mjs              the rate of each folder
  *   node tools/plain-english.mjs --list sim   each finding in files with `sim` in their path
@@ -20,7 +20,7 @@ export const LIMIT = 2;
 
 const PRONOUN = '(?:who|what|which)ever|(?:some|no|any|every)body|(?:no|any|every) ?one(?! of)';
 const VERB = '(?:\\w+s|can|may|must|had|will|would|did|do|are|were|came|went|held|asked|waited)';
-/** Nouns after which "who" has an antecedent. */
+/** Nouns that can be the antecedent of a relative pronoun. */
 const NOUNS =
   '(?:holder|waiter|owner|caller|user|reader|writer|leader|engineer|developer|operator|person|' +
   'people|newcomer|reviewer|client|administrator|attacker|maintainer|programmer|observer)s?,?';
