@@ -7,8 +7,8 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 // Tests run against the sources. The names of the packages lead there too: otherwise a class that
 // comes from `../src` and the same class seen through the testkit would be two.
 const alias = {
-  'holdfast-trials': here('trials/src'),
-  'holdfast-checker': here('checker/src/index.ts'),
+  'holdfast-trials': here('verification/trials/src'),
+  'holdfast-checker': here('verification/checker/src/index.ts'),
   'holdfast-testkit': here('packages/testkit/src/index.ts'),
   holdfast: here('packages/holdfast/src/index.ts'),
 };
@@ -38,9 +38,9 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
-            'checker/test/**/*.test.ts',
-            'mutants/test/**/*.test.ts',
-            'sim/test/**/*.test.ts',
+            'verification/checker/test/**/*.test.ts',
+            'verification/mutants/test/**/*.test.ts',
+            'verification/sim/test/**/*.test.ts',
           ],
           exclude: ['packages/holdfast/test/server/**'],
           restoreMocks: true,

@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 
 const run = promisify(execFile);
-const MODELS = fileURLToPath(new URL('../formal/', import.meta.url));
+const MODELS = fileURLToPath(new URL('../verification/formal/', import.meta.url));
 const DEPTH = 4_000_000;
 const OUTPUT_MAX = 2 ** 26;
 

@@ -17,11 +17,11 @@ const NEARLY_ALL = WAITERS * 0.98;
 const SETTLE_MS = 500;
 
 /** One acquisition: its fence, and the times of its grant and release, in µs of one clock. */
-type Turn = [fence: number, from: number, until: number];
+type EndGeneration = [fence: number, from: number, until: number];
 
 interface Crowd {
   /** Acquisitions during the measurement, in the order of their fences. */
-  turns: Turn[];
+  turns: EndGeneration[];
   calls: number;
   seconds: number;
 }
@@ -49,7 +49,7 @@ async function measure(
     const [to, callsAfter] = [now(), await scriptCalls(server)];
     await Promise.all(workers.map((worker) => worker.send({ type: 'stop' })));
     const results = await Promise.all(workers.map((w) => w.next('turns', { within: 60_000 })));
-    const all = results.flatMap((message) => message['turns'] as Turn[]);
+    const all = results.flatMap((message) => message['turns'] as EndGeneration[]);
     const turns = all.filter(([, start]) => start >= from && start < to).sort(([a], [b]) => a - b);
     return { turns, calls: callsAfter - callsBefore, seconds: (to - from) / 1e6 };
   } finally {
@@ -79,7 +79,7 @@ export async function crowd(bench: Bench, report: Report): Promise<void> {
         } = await measure(server, client, mode === 'fair', seconds);
         figures.rate.push(turns.length / time);
         figures.calls.push(calls / turns.length);
-        const gaps = turns.slice(1).map((turn, i) => turn[1] - (turns[i] as Turn)[2]);
+        const gaps = turns.slice(1).map((turn, i) => turn[1] - (turns[i] as EndGeneration)[2]);
         if (gaps.some((gap) => gap < 0)) report.fail(`leases overlapped (${client}, ${mode} mode)`);
         if (gaps.length === 0) report.fail(`fewer than two grants (${client}, ${mode} mode)`);
         for (const gap of gaps) figures.latency.push(gap);

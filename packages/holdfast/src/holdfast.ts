@@ -4,21 +4,15 @@ import { Core } from './core.js';
 import { badOption, HoldfastError } from './errors.js';
 import * as inspection from './inspection.js';
 import type { LockInfo } from './inspection.js';
-import {
-  checkKey,
-  checkObject,
-  duration,
-  type HoldfastOptions,
-  type LockOptions,
-  resolveSettings,
-} from './options.js';
+import { checkKey, checkObject, duration } from './checks.js';
+import { type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
 import { PREFIX } from './prefix.js';
 import { AllOf } from './primitives/all-of.js';
 import { Barrier, type BarrierOptions } from './primitives/barrier.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
 import { Latch, type LatchOptions } from './primitives/latch.js';
 import { Mutex, type MutexOptions } from './primitives/mutex.js';
-import { OwnerCalls } from './primitives/owner-calls.js';
+import { OwnerLocks } from './primitives/owner-locks.js';
 import { Schedule, type ScheduleOptions } from './primitives/schedule.js';
 import { RwLock } from './primitives/rw-lock.js';
 import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
@@ -53,7 +47,7 @@ export function memory(): EmbeddedStore {
  */
 export class Holdfast implements AsyncDisposable {
   readonly #core: Core;
-  readonly #calls: OwnerCalls;
+  readonly #calls: OwnerLocks;
   readonly #removeSignals: () => void;
 
   /**
@@ -63,7 +57,7 @@ export class Holdfast implements AsyncDisposable {
   constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
     const settings = resolveSettings(options);
     this.#core = new Core(storeFor(where, settings.prefix), settings);
-    this.#calls = new OwnerCalls(this.#core);
+    this.#calls = new OwnerLocks(this.#core);
     this.#removeSignals = closeOn(checkSignals(options.closeOnSignals), () => this.close());
   }
 
@@ -109,7 +103,7 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /** Calls with an explicit owner and no lease object, for those who port from Java. */
-  get calls(): OwnerCalls {
+  get calls(): OwnerLocks {
     return this.#calls;
   }
 

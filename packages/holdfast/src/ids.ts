@@ -6,12 +6,12 @@
  * restored from a copy of its memory, shows that only as a jump of its clocks: the count goes on
  * behind a new beginning then.
  */
-import { type Chance, systemChance } from './chance.js';
+import { type RandomSource, systemRandomSource } from './random-source.js';
 import { type Clock, systemClock } from './clock.js';
 import { inEachCopy } from './snapshot.js';
 
 export class Ids {
-  readonly #chance: Chance;
+  readonly #randomSource: RandomSource;
   readonly #clock: Clock;
   #process: string | undefined;
   #count = 0;
@@ -19,8 +19,8 @@ export class Ids {
   /** What the count begins with since the clocks jumped. */
   #beginning = '';
 
-  constructor(chance: Chance = systemChance, clock: Clock = systemClock) {
-    this.#chance = chance;
+  constructor(randomSource: RandomSource = systemRandomSource, clock: Clock = systemClock) {
+    this.#randomSource = randomSource;
     this.#clock = clock;
     inEachCopy(() => {
       this.#process = undefined;
@@ -29,7 +29,7 @@ export class Ids {
 
   /** What all ids of this source begin with. */
   get process(): string {
-    this.#process ??= this.#chance.id();
+    this.#process ??= this.#randomSource.id();
     return this.#process;
   }
 
@@ -46,7 +46,7 @@ export class Ids {
   /** Copies of a machine may draw the same at random, but not at the same microsecond. */
   #beginAnew(): void {
     const { wall, now } = { wall: this.#clock.wall(), now: this.#clock.now() };
-    const numbers = [wall, (now % 1e6) * 1e3, this.#chance.fraction() * 36 ** 6];
+    const numbers = [wall, (now % 1e6) * 1e3, this.#randomSource.fraction() * 36 ** 6];
     this.#beginning = numbers.map((one) => Math.trunc(one).toString(36)).join('');
   }
 }

@@ -1,12 +1,12 @@
 export type { Clock, Timer } from './clock.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
 export { type EmbeddedStore, Holdfast, memory, type RedisClient } from './holdfast.js';
-export type { HolderInfo, LockInfo, ParkedInfo, Party, WaiterInfo } from './inspection.js';
+export type { HolderInfo, LockInfo, ParkedInfo, Participant, WaiterInfo } from './inspection.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { LeaseState } from './lease/lease-state.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
 export type { AllOf } from './primitives/all-of.js';
-export type { Barrier, BarrierOptions, Passage } from './primitives/barrier.js';
+export type { Barrier, BarrierOptions, BarrierResult } from './primitives/barrier.js';
 export type { AwaitOptions, Condition } from './primitives/condition.js';
 export type {
   CampaignOptions,
@@ -21,7 +21,7 @@ export type { Latch, LatchOptions } from './primitives/latch.js';
 export type { Leadership } from './primitives/leadership.js';
 export type { Mutex, MutexOptions } from './primitives/mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';
-export type { OwnerCalls, OwnerLockOptions } from './primitives/owner-calls.js';
+export type { OwnerLocks, OwnerLockOptions } from './primitives/owner-locks.js';
 export type {
   Ran,
   RunOnceOptions,
@@ -33,7 +33,7 @@ export type {
 export { assertLocked, currentLease, locked } from './primitives/locked.js';
 export type {
   AsyncMethod,
-  Fitting,
+  KeyMatchesMethod,
   LockedDecorator,
   LockedKey,
   LockedOptions,

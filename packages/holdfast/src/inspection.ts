@@ -8,14 +8,14 @@ import type {
   ParkedView,
   ReplyTo,
   WaiterView,
-} from './engine/types.js';
+} from './engine/commands.js';
 import { HoldfastError, type HoldfastErrorCode } from './errors.js';
 import { StoreFailure } from './store/port.js';
-import * as failures from './waiting/failures.js';
+import * as failures from './acquire/failures.js';
 import { quote } from './text.js';
 
 /** Who holds or waits, as it said of itself. */
-export interface Party {
+export interface Participant {
   /** The acquisition's id. */
   readonly id: string;
   /** Who may enter again, if it gave an owner. */
@@ -29,7 +29,7 @@ export interface Party {
 }
 
 /** Who holds a lock. */
-export interface HolderInfo extends Party {
+export interface HolderInfo extends Participant {
   /** Permits that it holds: 1 of a mutex or as a reader, all there are as a writer. */
   readonly weight: number;
   /** The fence of its lease. */
@@ -43,7 +43,7 @@ export interface HolderInfo extends Party {
 }
 
 /** Who waits for a lock. */
-export interface WaiterInfo extends Party {
+export interface WaiterInfo extends Participant {
   /** Permits that it waits for. */
   readonly weight: number;
   /** Whether it must not be overtaken. */
@@ -53,7 +53,7 @@ export interface WaiterInfo extends Party {
 }
 
 /** Who waits at a condition of a lock. */
-export interface ParkedInfo extends Party {
+export interface ParkedInfo extends Participant {
   /** The condition's name. */
   readonly condition: string;
   /** Ms since it gave the lock up. */
@@ -130,7 +130,11 @@ export async function forceRelease(core: Core, key: string, id: string): Promise
   const { retention } = core.settings;
   let total = 0;
   for (;;) {
-    const { ended } = await ask(core, { op: 'force', key, id, retention }, 'HOLDFAST_UNCERTAIN');
+    const { ended } = await ask(
+      core,
+      { op: 'forceRelease', key, id, retention },
+      'HOLDFAST_UNCERTAIN',
+    );
     total += ended;
     if (ended < FORCE_LIMIT) break;
   }
@@ -199,7 +203,7 @@ function parkedInfo(view: ParkedView, now: number): ParkedInfo {
 /**
  * What a party said of itself is shown if it can be read, and left out if not: it decides nothing.
  */
-function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Party {
+function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
   let said: { label?: string; host?: string; pid?: number } = {};
   try {
     said = JSON.parse(meta) as typeof said;

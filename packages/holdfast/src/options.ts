@@ -1,9 +1,10 @@
 /**
- * Options: all defaults, all limits, all checks. Each is resolved once, and then frozen.
+ * Options: all defaults and limits. Each is resolved once, and then frozen.
  *
  * Durations are milliseconds.
  */
-import { type Chance, systemChance } from './chance.js';
+import { type RandomSource, systemRandomSource } from './random-source.js';
+import { checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
 import { type Clock, systemClock } from './clock.js';
 import { badOption } from './errors.js';
 import { over } from './given.js';
@@ -68,7 +69,7 @@ export interface HoldfastOptions {
    * Where chance comes from, for simulations.
    * @internal
    */
-  readonly chance?: Chance;
+  readonly randomSource?: RandomSource;
 }
 
 /** What one lock, or one acquisition of it, may say otherwise. */
@@ -101,7 +102,7 @@ export interface LockOptions {
    * How long before the lease's end `onExpiring` is called; a renewal is overdue when a third of
    * the lease that the store last granted is left. Default: a third of the ttl.
    */
-  readonly expiringMs?: number;
+  readonly expiringBefore?: number;
 }
 
 /** What one acquisition may say. */
@@ -120,7 +121,7 @@ export interface AcquireOptions extends LockOptions {
 export type Settings = Required<Omit<HoldfastOptions, 'closeOnSignals'>>;
 
 /** All settings of one acquisition, complete. */
-export interface Terms {
+export interface ResolvedAcquireOptions {
   readonly ttl: number;
   readonly renew: boolean;
   readonly maxHold: number;
@@ -128,14 +129,12 @@ export interface Terms {
   readonly owner: string;
   readonly label: string;
   readonly onExpiring: ((remaining: number) => void) | undefined;
-  readonly expiringMs: number;
+  readonly expiringBefore: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
 
 const DAY = 86_400_000;
-const KEY_BYTES_MAX = 1024;
-const TEXT_MAX = 200;
 
 export function resolveSettings(options: HoldfastOptions): Settings {
   known('options', options, SETTINGS);
@@ -153,7 +152,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
     label: text('label', options.label, '', TEXT_MAX),
     grace: duration('grace', options.grace, 10_000, 0, DAY),
     clock: checkClock(options.clock),
-    chance: options.chance ?? systemChance,
+    randomSource: options.randomSource ?? systemRandomSource,
   };
   if (settings.retention < 3 * settings.claimWindow) {
     throw badOption('retention', `at least three times claimWindow`, settings.retention);
@@ -164,11 +163,20 @@ export function resolveSettings(options: HoldfastOptions): Settings {
 const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
   ...(['prefix', 'ttl', 'renew', 'claimWindow', 'requestTimeout', 'unreachableAfter'] as const),
   ...(['maxQueue', 'localHandOffs', 'retention', 'linger', 'label'] as const),
-  ...(['closeOnSignals', 'grace', 'clock', 'chance'] as const),
+  ...(['closeOnSignals', 'grace', 'clock', 'randomSource'] as const),
 ]);
 
 const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
-  ...(['ttl', 'renew', 'maxHold', 'fair', 'owner', 'label', 'onExpiring', 'expiringMs'] as const),
+  ...([
+    'ttl',
+    'renew',
+    'maxHold',
+    'fair',
+    'owner',
+    'label',
+    'onExpiring',
+    'expiringBefore',
+  ] as const),
 ]);
 
 const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'wait', 'signal']);
@@ -185,7 +193,7 @@ export function resolveTerms(
   defaults: LockOptions,
   options: AcquireOptions,
   wait: number,
-): Terms {
+): ResolvedAcquireOptions {
   known('options', options, ACQUIRE);
   const o: AcquireOptions = over(defaults, options);
   const maxHold = duration('maxHold', o.maxHold, Number.POSITIVE_INFINITY, 10, DAY);
@@ -208,62 +216,10 @@ export function resolveTerms(
     owner: o.owner === undefined ? '' : checkOwner(o.owner),
     label: text('label', o.label, settings.label, TEXT_MAX),
     onExpiring: o.onExpiring,
-    expiringMs: duration('expiringMs', o.expiringMs, ttl / 3, 1, ttl),
+    expiringBefore: duration('expiringBefore', o.expiringBefore, ttl / 3, 1, ttl),
     wait: duration('wait', o.wait, wait, 0, Number.MAX_SAFE_INTEGER),
     signal: o.signal,
   };
-}
-
-/** An owner: well-formed text that is not empty, of 200 characters at most. */
-export function checkOwner(owner: unknown): string {
-  return nonEmpty('owner', text('owner', owner, '', TEXT_MAX));
-}
-
-/** A key: text that is not empty, well formed, and of 1,024 bytes at most. */
-export function checkKey(key: unknown, name = 'key'): string {
-  const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
-  if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);
-  if (key.length > KEY_BYTES_MAX || Buffer.byteLength(key) > KEY_BYTES_MAX) {
-    throw badOption(name, expected, key);
-  }
-  // a lone surrogate becomes the same replacement character as every other: two keys would be one
-  if (/\p{Surrogate}/u.test(key)) throw badOption(name, 'well-formed Unicode', key);
-  return key;
-}
-
-export function duration(
-  name: string,
-  value: unknown,
-  fallback: number,
-  min: number,
-  max: number,
-): number {
-  if (value === undefined) return fallback;
-  if (value === Number.POSITIVE_INFINITY && max === Number.MAX_SAFE_INTEGER) return value;
-  if (typeof value !== 'number' || !(value >= min && value <= max)) {
-    throw badOption(name, `a number of milliseconds from ${min} to ${max}`, value);
-  }
-  return value;
-}
-
-export function whole(
-  name: string,
-  value: unknown,
-  fallback: number,
-  min: number,
-  max: number,
-): number {
-  if (value === undefined) return fallback;
-  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
-    throw badOption(name, `a whole number from ${min} to ${max}`, value);
-  }
-  return value as number;
-}
-
-export function flag(name: string, value: unknown, fallback: boolean): boolean {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'boolean') throw badOption(name, 'true or false', value);
-  return value;
 }
 
 function checkClock(clock: Clock = systemClock): Clock {
@@ -272,29 +228,4 @@ function checkClock(clock: Clock = systemClock): Clock {
   );
   if (!whole) throw badOption('clock', 'a Clock', clock);
   return clock;
-}
-
-function text(name: string, value: unknown, fallback: string, max: number): string {
-  if (value === undefined) return fallback;
-  if (typeof value !== 'string' || value.length > max || /\p{Surrogate}/u.test(value)) {
-    throw badOption(name, `well-formed text of at most ${max} characters`, value);
-  }
-  return value;
-}
-
-function nonEmpty(name: string, value: string): string {
-  if (value === '') throw badOption(name, 'a non-empty string', value);
-  return value;
-}
-
-export function checkObject(name: string, value: unknown): asserts value is object {
-  if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
-}
-
-/** A misspelt option would silently do nothing. */
-export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
-  checkObject(name, value);
-  for (const option of Object.keys(value)) {
-    if (!names.has(option)) throw badOption(option, 'left out: there is no such option', option);
-  }
 }

@@ -1,5 +1,5 @@
 /** The chart of a scenario: for each worker a bar over time, and its figures. Pure. */
-import { type Line, line, type Part, type Style, styled } from './line.js';
+import { type LocalQueue, line, type Part, type Style, styled } from './line.js';
 import { type Phase, phaseAt, type Row, type ScenarioState } from './state.js';
 import { ms, seconds } from './text.js';
 
@@ -45,7 +45,7 @@ const AXIS_STEPS_MS = [500, 1000, 2000, 5000, 10_000];
 const AXIS_GAP = 4.8;
 
 /** The axis and the rows, with headings. */
-export function chart(state: ScenarioState, now: number, columns: number): Line[] {
+export function chart(state: ScenarioState, now: number, columns: number): LocalQueue[] {
   const width = Math.min(columns - MARGIN - FENCE - WAITED - HAND_OFF - RENEWED, WIDEST_CHART);
   const span = Math.max(state.info.span, now - state.startedAt);
   const headings = [
@@ -65,7 +65,7 @@ export function chart(state: ScenarioState, now: number, columns: number): Line[
 }
 
 /** The meaning of the symbols. */
-export function legend(state: ScenarioState): Line {
+export function legend(state: ScenarioState): LocalQueue {
   const shown = state.info.legend;
   const parts = shown.flatMap((phase) => [CELLS[phase], styled('dim', ` ${MEANINGS[phase]}   `)]);
   const refused = [styled('red', REFUSED), styled('dim', ' refused by the resource')];

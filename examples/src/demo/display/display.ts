@@ -1,6 +1,6 @@
 /** The output of the demo: a live chart in a terminal, or a log with one line for each event. */
 import { now } from '../time.js';
-import { type Line, line, paint, plain, styled } from './line.js';
+import { type LocalQueue, line, paint, plain, styled } from './line.js';
 import type { ScenarioState } from './state.js';
 import { frame } from './frame.js';
 
@@ -11,7 +11,7 @@ export interface Display {
   note(text: string): void;
   /** Ends the scenario; its last frame remains visible. */
   end(): void;
-  print(...lines: Line[]): void;
+  print(...lines: LocalQueue[]): void;
 }
 
 type Terminal = NodeJS.WriteStream;
@@ -41,7 +41,7 @@ class LogDisplay implements Display {
 
   end(): void {}
 
-  print(...lines: Line[]): void {
+  print(...lines: LocalQueue[]): void {
     for (const each of lines) this.#terminal.write(`${plain(each).trimEnd()}\n`);
   }
 }
@@ -88,7 +88,7 @@ class LiveDisplay implements Display {
     this.#terminal.write(SHOW_CURSOR);
   }
 
-  print(...lines: Line[]): void {
+  print(...lines: LocalQueue[]): void {
     const text = lines.map((each) => `${paint(each, this.#columns)}\n`).join('');
     this.#terminal.write(FRESH + text);
   }
@@ -110,6 +110,6 @@ class LiveDisplay implements Display {
 }
 
 /** The line of a check, with its symbol. */
-export function verdict(ok: boolean, text: string): Line {
+export function verdict(ok: boolean, text: string): LocalQueue {
   return line(' ', ok ? styled('green', '✓') : styled('red', '✗'), ' ', text);
 }

@@ -1,12 +1,12 @@
 /** Builds the lines of one frame from the state of a scenario. Pure. */
 import { chart, legend, MARGIN } from './chart.js';
-import { type Line, line, styled } from './line.js';
+import { type LocalQueue, line, styled } from './line.js';
 import type { Phase, ScenarioState } from './state.js';
 
 const GAUGE = 20;
 const LABEL = 'lease'.padEnd(MARGIN - 1);
 
-export function frame(state: ScenarioState, now: number, columns: number): Line[] {
+export function frame(state: ScenarioState, now: number, columns: number): LocalQueue[] {
   const { notes } = state.info;
   const shown = notes === 0 ? [] : state.notes.slice(-notes);
   return [
@@ -19,7 +19,7 @@ export function frame(state: ScenarioState, now: number, columns: number): Line[
   ];
 }
 
-export function heading({ title, intro }: ScenarioState['info']): Line[] {
+export function heading({ title, intro }: ScenarioState['info']): LocalQueue[] {
   return [
     line(''),
     line(' ', styled('bold', title)),
@@ -29,7 +29,7 @@ export function heading({ title, intro }: ScenarioState['info']): Line[] {
 }
 
 /** A bar with the remaining time of the current lease; a renewal fills it. */
-function gauge(state: ScenarioState, now: number): Line {
+function gauge(state: ScenarioState, now: number): LocalQueue {
   const { holder } = state;
   const remaining = holder === undefined ? 0 : Math.max(0, holder.leaseEnds - now);
   const held = holder !== undefined && !ended(holder.phases.at(-1)?.phase) && remaining > 0;
@@ -48,6 +48,6 @@ function ended(phase: Phase | undefined): boolean {
   return phase === undefined || phase === 'finished' || phase === 'waits';
 }
 
-function note(text: string): Line {
+function note(text: string): LocalQueue {
   return line(' ', text.includes('REFUSED') ? styled('red', text) : text);
 }

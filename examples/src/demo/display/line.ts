@@ -8,9 +8,9 @@ export interface Part {
   readonly style: Style;
 }
 
-export type Line = readonly Part[];
+export type LocalQueue = readonly Part[];
 
-export function line(...parts: (string | Part)[]): Line {
+export function line(...parts: (string | Part)[]): LocalQueue {
   return parts.map((part) => (typeof part === 'string' ? styled('plain', part) : part));
 }
 
@@ -19,7 +19,7 @@ export function styled(style: Style, text: string): Part {
 }
 
 /** The line with colours, cut to the width. */
-export function paint(parts: Line, width: number): string {
+export function paint(parts: LocalQueue, width: number): string {
   let available = width;
   let text = '';
   for (const part of parts) {
@@ -32,6 +32,6 @@ export function paint(parts: Line, width: number): string {
 }
 
 /** The line without colours. */
-export function plain(parts: Line): string {
+export function plain(parts: LocalQueue): string {
   return parts.map(({ text }) => text).join('');
 }

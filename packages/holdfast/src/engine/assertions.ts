@@ -9,7 +9,7 @@
  * - Orders and maps agree: leases and their expiries, waiters and their tickets, owners, holds.
  */
 import type { Holder, Resource } from './resource.js';
-import type { Micros } from './types.js';
+import type { Micros } from './commands.js';
 
 /** What a resource looked like after the command before. */
 interface Snapshot {
@@ -80,7 +80,7 @@ function freshFences(resource: Resource, before: Snapshot): string | undefined {
 }
 
 function orders(resource: Resource): string | undefined {
-  const { expiries, fairWaiting, holders, queue, owed, waiters } = resource;
+  const { expiries, fairWaiting, holders, queue, unconsumedSignals, waiters } = resource;
   if (expiries.size !== holders.size) return 'leases and their expiries are not as many';
   for (const { id, expires } of holders.values()) {
     if (expiries.score(id) !== expires) return `the order does not know the expiry of ${id}`;
@@ -92,7 +92,7 @@ function orders(resource: Resource): string | undefined {
     if (waiter.fair) fair += 1;
   }
   if (fair !== fairWaiting) return `${fairWaiting} fair waiters are counted, there are ${fair}`;
-  if (owed.length > 0) return 'a signal was not passed on';
+  if (unconsumedSignals.length > 0) return 'a signal was not passed on';
   return undefined;
 }
 

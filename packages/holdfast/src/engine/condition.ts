@@ -8,22 +8,22 @@
  * had to, and never one fewer: who wakes looks again at what it waited for.
  */
 import type { Resource } from './resource.js';
-import { granted, type Outside, serve } from './serve.js';
-import type * as T from './types.js';
-import { settle, wake } from './wake.js';
+import { granted, type CommandContext, serve } from './serve.js';
+import type * as T from './commands.js';
+import { redeliverSignals, wake } from './signals.js';
 
 export function park(
   resource: Resource | undefined,
   wanted: T.Park,
-  outside: Outside,
+  context: CommandContext,
 ): T.ParkReply {
-  const { now } = outside;
+  const { now } = context;
   if (resource === undefined) return { status: 'absent', now };
   resource.dropExpired(now);
-  settle(resource, outside);
+  redeliverSignals(resource, context);
   const refusal =
     wanted.want === 'nothing' ? giveUp(resource, wanted, now) : enter(resource, wanted, now);
-  serve(resource, outside, wanted.as);
+  serve(resource, context, wanted.as);
   resource.touch(now, wanted.retention);
   return refusal ?? standing(resource, wanted.as, now);
 }
@@ -46,11 +46,11 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const length = resource.parking.size;
     if (want === 'signal' && length >= wanted.maxParked) return { status: 'full', now, length };
     const { owner, weight } = holder;
-    const { condition, ttl, claim, fair, passes, meta } = wanted;
+    const { condition, ttl, claim, fair, handOffs, meta } = wanted;
     resource.leave(holder, id);
     // an acquisition that asked to be parked is never passed on
     resource.takeBackFences(holder);
-    const asked = { id: as, condition, owner, weight, ttl, claim, fair, passes, meta };
+    const asked = { id: as, condition, owner, weight, ttl, claim, fair, handOffs, meta };
     resource.park({ ...asked, channel, token }, now, retention);
   }
   resource.processes.hear(as, now, wanted.patience);
@@ -64,11 +64,12 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
 function giveUp(resource: Resource, { id, as }: T.Park, now: T.Micros): T.ParkReply {
   resource.parking.remove(as);
   const waiter = resource.dequeue(as);
-  if (waiter !== undefined && waiter.signalled !== '') resource.owed.push(waiter.signalled);
+  if (waiter !== undefined && waiter.signalled !== '')
+    resource.unconsumedSignals.push(waiter.signalled);
   const unused = resource.leaseOf(as, now);
   if (unused !== undefined) {
     const { signalled } = unused;
-    if (resource.leave(unused, as) && signalled !== '') resource.owed.push(signalled);
+    if (resource.leave(unused, as) && signalled !== '') resource.unconsumedSignals.push(signalled);
   }
   const holder = resource.leaseOf(id, now);
   if (holder !== undefined) resource.leave(holder, id);
@@ -90,19 +91,19 @@ function standing(resource: Resource, as: string, now: T.Micros): T.ParkReply {
 export function signal(
   resource: Resource | undefined,
   { id, condition, count, seq, retention }: T.Signal,
-  outside: Outside,
+  context: CommandContext,
 ): T.SignalReply {
-  const { now } = outside;
+  const { now } = context;
   if (resource === undefined) return { status: 'absent', now, woken: 0, left: 0 };
   resource.dropExpired(now);
-  settle(resource, outside);
+  redeliverSignals(resource, context);
   // elsewhere nobody is parked
   const holder = resource.capacity === 1 ? resource.leaseOf(id, now) : undefined;
   if (holder !== undefined && seq > holder.sent.seq) {
-    const woken = wake(resource, outside, condition, count);
+    const woken = wake(resource, context, condition, count);
     holder.sent = { seq, woken, left: resource.parking.count(condition) };
   }
-  serve(resource, outside, '');
+  serve(resource, context, '');
   resource.touch(now, retention);
   if (holder === undefined) return { status: 'absent', now, woken: 0, left: 0 };
   const { woken, left } = holder.sent.seq === seq ? holder.sent : { woken: 0, left: 0 };

@@ -13,17 +13,17 @@
  * id (I3).
  */
 import { assertSound } from './assertions.js';
-import { resize, setCapacity } from './change.js';
+import { resize, setCapacity } from './resize.js';
 import { park, signal } from './condition.js';
-import { isGateCommand } from './gate-types.js';
+import { isGateCommand } from './gate-messages.js';
 import { Gates } from './gates.js';
-import { force } from './force.js';
+import { force } from './force-release.js';
 import { poll } from './poll.js';
 import { type Holder, NOTHING_SENT, Resource } from './resource.js';
-import { type Addressed, granted, next, type Outside, rejoin, serve } from './serve.js';
-import type * as T from './types.js';
-import { inspect } from './view.js';
-import { settle } from './wake.js';
+import { type Addressed, granted, next, type CommandContext, rejoin, serve } from './serve.js';
+import type * as T from './commands.js';
+import { inspect } from './inspect.js';
+import { redeliverSignals } from './signals.js';
 
 /** What a command did. */
 export interface Outcome<C extends T.Command = T.Command> {
@@ -72,18 +72,18 @@ export class Engine {
   }
 
   apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
-    const outside: Outside = { now, receivers: this.#receivers, pushes: [], more: false };
+    const context: CommandContext = { now, receivers: this.#receivers, pushes: [], more: false };
     const reply = isGateCommand(command)
-      ? this.gates.apply(command, outside)
-      : this.#reply(command, outside);
+      ? this.gates.apply(command, context)
+      : this.#reply(command, context);
     const resource = this.#resources.get(command.key);
     if (resource !== undefined) assertSound(command.key, resource, now);
-    return { reply: reply as T.ReplyTo<C>, pushes: outside.pushes };
+    return { reply: reply as T.ReplyTo<C>, pushes: context.pushes };
   }
 
-  #reply(command: T.LockCommand, outside: Outside): T.Reply {
+  #reply(command: T.LockCommand, context: CommandContext): T.Reply {
     const { key } = command;
-    if ((this.#resources.get(key)?.forgetAt ?? Infinity) <= outside.now)
+    if ((this.#resources.get(key)?.forgetAt ?? Infinity) <= context.now)
       this.#resources.delete(key);
     let resource = this.#resources.get(key);
     if (resource === undefined && command.op === 'acquire') {
@@ -92,55 +92,55 @@ export class Engine {
     }
     switch (command.op) {
       case 'acquire':
-        return acquire(resource as Resource, command, outside);
+        return acquire(resource as Resource, command, context);
       case 'release':
-        return release(resource, command, outside);
+        return release(resource, command, context);
       case 'renew':
-        return renew(resource, command, outside);
+        return renew(resource, command, context);
       case 'poll':
-        return poll(resource, command, outside);
-      case 'force':
-        return force(resource, command, outside);
+        return poll(resource, command, context);
+      case 'forceRelease':
+        return force(resource, command, context);
       case 'inspect':
-        return inspect(resource, command, outside.now);
+        return inspect(resource, command, context.now);
       case 'park':
-        return park(resource, command, outside);
+        return park(resource, command, context);
       case 'signal':
-        return signal(resource, command, outside);
+        return signal(resource, command, context);
       case 'resize':
-        return resize(resource, command, outside);
+        return resize(resource, command, context);
       case 'capacity':
-        return setCapacity(resource, command, outside);
+        return setCapacity(resource, command, context);
     }
   }
 }
 
-function acquire(resource: Resource, wanted: T.Acquire, outside: Outside): T.AcquireReply {
-  const { now } = outside;
+function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext): T.AcquireReply {
+  const { now } = context;
   resource.dropExpired(now);
   resource.dropStale(wanted.id, now);
-  settle(resource, outside);
+  redeliverSignals(resource, context);
   const held = resource.leaseOf(wanted.id, now);
   const settled = held === undefined ? rejoin(resource, wanted, now) : granted(held, now);
   // who waits already is served in turn, whatever was agreed when it came
   const agreed = (): boolean =>
     resource.waiters.has(wanted.id) || resource.capacity === wanted.capacity;
   // what expired, or a place in the queue that was left to join, may have made room for others
-  if (settled !== undefined || !(resource.idle || agreed())) serve(resource, outside, '');
+  if (settled !== undefined || !(resource.idle || agreed())) serve(resource, context, '');
   // a waiter that lost its place comes back with a ticket: what it agreed to may be out of date
   const mayAgree = wanted.ticket === 0 || resource.capacity === 0;
   if (resource.idle && mayAgree) resource.setCapacity(wanted.capacity);
   let reply: T.AcquireReply;
   if (settled !== undefined) reply = settled;
-  else if (agreed()) reply = enter(resource, wanted, outside);
+  else if (agreed()) reply = enter(resource, wanted, context);
   else reply = { status: 'mismatch', now, capacity: resource.capacity };
   resource.touch(now, wanted.retention);
   return reply;
 }
 
 /** A newcomer never takes what the queue is owed: it is granted at once only if nobody waits. */
-function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.AcquireReply {
-  const { now } = outside;
+function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): T.AcquireReply {
+  const { now } = context;
   const free = (): boolean => resource.queue.size === 0 && resource.fits(wanted.weight);
   const known = resource.waiters.get(wanted.id);
   if (known !== undefined) {
@@ -149,24 +149,24 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
   } else if (free()) {
     return granted(resource.grant(wanted, now, wanted.ttl), now);
   } else if (!wanted.queue) {
-    serve(resource, outside, '');
+    serve(resource, context, '');
     // its owner may have been served just now
     const own = rejoin(resource, wanted, now);
     if (own !== undefined) return own;
     if (free()) return granted(resource.grant(wanted, now, wanted.ttl), now);
-    return { status: 'refused', now, next: next(resource, outside) };
+    return { status: 'refused', now, next: next(resource, context) };
   } else if (resource.queue.size >= wanted.maxQueue && wanted.ticket === 0) {
-    serve(resource, outside, '');
+    serve(resource, context, '');
     return { status: 'full', now, length: resource.queue.size };
   } else {
     resource.enqueue(wanted, now);
   }
   resource.processes.hear(wanted.id, now, wanted.patience);
-  serve(resource, outside, wanted.id);
+  serve(resource, context, wanted.id);
   const holder = resource.leaseOf(wanted.id, now);
   if (holder !== undefined) return granted(holder, now);
   const ticket = resource.queue.score(wanted.id);
-  if (ticket !== undefined) return { status: 'queued', now, ticket, next: next(resource, outside) };
+  if (ticket !== undefined) return { status: 'queued', now, ticket, next: next(resource, context) };
   const own = rejoin(resource, wanted, now);
   return own ?? { status: 'mismatch', now, capacity: resource.capacity };
 }
@@ -174,9 +174,9 @@ function enter(resource: Resource, wanted: T.Acquire, outside: Outside): T.Acqui
 function release(
   resource: Resource | undefined,
   wanted: T.Release,
-  outside: Outside,
+  context: CommandContext,
 ): T.ReleaseReply {
-  const { now } = outside;
+  const { now } = context;
   const { id, to, retention } = wanted;
   if (resource === undefined) return { status: 'absent', now, holds: 0 };
   resource.dropExpired(now);
@@ -188,7 +188,7 @@ function release(
   } else {
     status = letGo(resource, holder, wanted, now);
   }
-  serve(resource, outside, '');
+  serve(resource, context, '');
   resource.touch(now, retention);
   return { status, now, holds: status === 'kept' ? (holder as Holder).holds.size : 0 };
 }
@@ -197,7 +197,7 @@ function release(
 function withdraw(resource: Resource, id: string): boolean {
   const waiter = resource.dequeue(id);
   if (waiter === undefined) return resource.parking.remove(id) !== undefined;
-  if (waiter.signalled !== '') resource.owed.push(waiter.signalled);
+  if (waiter.signalled !== '') resource.unconsumedSignals.push(waiter.signalled);
   return true;
 }
 
@@ -212,7 +212,7 @@ function letGo(
   const successor = resource.waiters.get(to);
   // only a mutex has passes, so there is no other holder
   const alike = successor === undefined || (successor.owner === '' && successor.weight === 1);
-  if (to === '' || holder.passes === 0 || holder.owner !== '' || !alike) return 'freed';
+  if (to === '' || holder.handOffs === 0 || holder.owner !== '' || !alike) return 'freed';
   const { ttl, channel, meta } = successor ?? holder;
   const { owner, weight } = holder;
   // the successor may die at once: it blocks others for no longer than a lease of its own
@@ -220,7 +220,7 @@ function letGo(
   resource.dequeue(to);
   resource.add({
     ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },
-    ...{ fence: holder.fence + 1, passes: holder.passes - 1, holds: new Map() },
+    ...{ fence: holder.fence + 1, handOffs: holder.handOffs - 1, holds: new Map() },
     ...{ signalled: successor?.signalled ?? '', sent: NOTHING_SENT },
   });
   return 'passed';
@@ -229,14 +229,14 @@ function letGo(
 function renew(
   resource: Resource | undefined,
   { id, ttl, retention }: T.Renew,
-  outside: Outside,
+  context: CommandContext,
 ): T.RenewReply {
-  const { now } = outside;
+  const { now } = context;
   if (resource === undefined) return { status: 'absent', now, left: 0 };
   resource.dropExpired(now);
   const holder = resource.leaseOf(id, now);
   if (holder !== undefined) resource.extend(holder, now + ttl * 1000);
-  serve(resource, outside, '');
+  serve(resource, context, '');
   resource.touch(now, retention);
   if (holder === undefined) return { status: 'absent', now, left: 0 };
   return { status: 'renewed', now, left: holder.expires - now };

@@ -15,11 +15,11 @@
  * Only this file and `gates.ts` write the fields. I9: `endsAt` and `retention` bound the life of
  * all that is kept.
  */
-import type { BreakReason, Fate, GateKind, GatePush } from './gate-types.js';
+import type { BreakReason, Fate, GateKind, GatePush } from './gate-messages.js';
 import { BROKEN_LIMIT, CHANNEL_LIMIT } from './limits.js';
-import { Ranked } from './ranked.js';
-import type { Outside } from './serve.js';
-import type { Micros } from './types.js';
+import { SortedSet } from './sorted-set.js';
+import type { CommandContext } from './serve.js';
+import type { Micros } from './commands.js';
 
 interface Broken {
   readonly generation: number;
@@ -47,7 +47,7 @@ export class Gate {
   arrivals: Map<string, number> = new Map();
   past: Map<string, number> = new Map();
   /** Of a barrier: arrivals by expiry. */
-  expiries: Ranked = new Ranked();
+  expiries: SortedSet = new SortedSet();
   /** The channels that wait for the current generation, each with its token. */
   readonly channels: Map<string, string> = new Map();
 
@@ -84,31 +84,31 @@ export class Gate {
   }
 
   /** Breaks what nobody keeps alive. */
-  settle(outside: Outside): void {
-    const { now } = outside;
+  redeliverSignals(context: CommandContext): void {
+    const { now } = context;
     if (this.kind === 'latch') {
       if (this.fate(this.generation) !== 'closed' || this.endsAt > now) return;
       this.#remember('expired');
-      this.#tell(outside, this.generation);
+      this.#tell(context, this.generation);
       return;
     }
     const first = this.expiries.at(0);
     if (first !== undefined && (this.expiries.score(first) as number) <= now) {
-      this.turn(outside, 'expired', this.count);
+      this.turn(context, 'expired', this.count);
     }
     this.endsAt = Math.max(this.endsAt, now);
   }
 
   /** Counts an arrival. The last one opens the gate. */
-  arrive(outside: Outside, id: string, by: number, ttl: number): void {
-    const { now } = outside;
+  arrive(context: CommandContext, id: string, by: number, ttl: number): void {
+    const { now } = context;
     this.left = Math.max(0, this.left - by);
     this.arrivals.set(id, this.left);
     if (this.kind === 'latch') {
       this.endsAt = this.left === 0 ? now : now + ttl * 1000;
-      if (this.left === 0) this.#tell(outside, this.generation);
+      if (this.left === 0) this.#tell(context, this.generation);
     } else if (this.left === 0) {
-      this.#next(outside, this.count);
+      this.#next(context, this.count);
     } else {
       this.extend(id, now + ttl * 1000);
     }
@@ -122,9 +122,9 @@ export class Gate {
   }
 
   /** Ends the current generation, broken unless it had opened, and begins the next one. */
-  turn(outside: Outside, reason: BreakReason, count: number): void {
+  turn(context: CommandContext, reason: BreakReason, count: number): void {
     if (this.fate(this.generation) === 'closed') this.#remember(reason);
-    this.#next(outside, count);
+    this.#next(context, count);
   }
 
   listen({ channel, token }: { readonly channel: string; readonly token: string }): void {
@@ -139,17 +139,17 @@ export class Gate {
     this.pastGeneration = 0;
   }
 
-  #next(outside: Outside, count: number): void {
+  #next(context: CommandContext, count: number): void {
     const ended = this.generation;
     this.past = this.arrivals;
     this.pastGeneration = ended;
     this.arrivals = new Map();
-    this.expiries = new Ranked();
-    this.generation = Math.max(ended + 1, outside.now);
+    this.expiries = new SortedSet();
+    this.generation = Math.max(ended + 1, context.now);
     this.count = count;
     this.left = count;
-    this.endsAt = outside.now;
-    this.#tell(outside, ended);
+    this.endsAt = context.now;
+    this.#tell(context, ended);
   }
 
   #remember(reason: BreakReason): void {
@@ -159,7 +159,7 @@ export class Gate {
   }
 
   /** Tells all who waited how a generation ended. */
-  #tell({ pushes }: Outside, generation: number): void {
+  #tell({ pushes }: CommandContext, generation: number): void {
     const { key, generation: current } = this;
     const fate = this.fate(generation) === 'broken' ? 'broken' : 'open';
     const reason = this.reasonOf(generation);

@@ -3,9 +3,9 @@
  * time has brought about, and the same commands at the same times give the same replies.
  */
 import { Gate } from './gate.js';
-import type * as G from './gate-types.js';
-import type { Outside } from './serve.js';
-import type { Micros } from './types.js';
+import type * as G from './gate-messages.js';
+import type { CommandContext } from './serve.js';
+import type { Micros } from './commands.js';
 
 export class Gates {
   readonly #gates = new Map<string, Gate>();
@@ -28,8 +28,8 @@ export class Gates {
     for (const [key, gate] of this.#gates) if (gate.forgetAt <= now) this.#gates.delete(key);
   }
 
-  apply(command: G.GateCommand, outside: Outside): G.GateReply {
-    const { now } = outside;
+  apply(command: G.GateCommand, context: CommandContext): G.GateReply {
+    const { now } = context;
     const { key } = command;
     if ((this.#gates.get(key)?.forgetAt ?? Infinity) <= now) this.#gates.delete(key);
     let gate = this.#gates.get(key);
@@ -40,29 +40,29 @@ export class Gates {
       this.#gates.set(key, gate);
     }
     if (gate === undefined) return none(now, command.generation);
-    gate.settle(outside);
+    gate.redeliverSignals(context);
     if (gate.kind !== command.kind) return other(gate, now);
     switch (command.op) {
       case 'arrive':
-        return arrive(gate, command, outside);
+        return arrive(gate, command, context);
       case 'watch':
         return watch(gate, command, now);
-      case 'turn':
-        return turn(gate, command, outside);
+      case 'endGeneration':
+        return turn(gate, command, context);
     }
   }
 }
 
-function arrive(gate: Gate, command: G.Arrive, outside: Outside): G.GateReply {
+function arrive(gate: Gate, command: G.Arrive, context: CommandContext): G.GateReply {
   const { generation, id, count } = command;
-  const { now } = outside;
+  const { now } = context;
   if (gate.fate(generation) === 'closed') {
     if (!suits(gate, count)) return other(gate, now);
     if (!gate.arrivals.has(id)) {
       gate.left += count - gate.count;
       gate.count = count;
       gate.retention = command.retention;
-      gate.arrive(outside, id, command.by, command.ttl);
+      gate.arrive(context, id, command.by, command.ttl);
     }
     if (gate.fate(generation) === 'closed') gate.listen(command);
   }
@@ -83,11 +83,11 @@ function watch(gate: Gate, command: G.Watch, now: Micros): G.GateReply {
   return status(gate, now, generation, '');
 }
 
-function turn(gate: Gate, command: G.Turn, outside: Outside): G.GateReply {
+function turn(gate: Gate, command: G.EndGeneration, context: CommandContext): G.GateReply {
   const { generation, reason, count } = command;
-  const { now } = outside;
+  const { now } = context;
   if (generation === gate.generation) {
-    gate.turn(outside, reason, count);
+    gate.turn(context, reason, count);
     gate.retention = command.retention;
     if (gate.kind === 'latch') gate.endsAt = now + command.ttl * 1000;
   }

@@ -11,7 +11,7 @@
  * (I9).
  */
 import type { Processes } from './processes.js';
-import type { Micros } from './types.js';
+import type { Micros } from './commands.js';
 
 /** An acquisition that waits for a signal. */
 export interface Parked {
@@ -22,7 +22,7 @@ export interface Parked {
   readonly ttl: number;
   readonly claim: number;
   readonly fair: boolean;
-  readonly passes: number;
+  readonly handOffs: number;
   readonly meta: string;
   /** When it was parked. */
   readonly since: Micros;

@@ -6,15 +6,15 @@
  * lease cannot take loses its place, is absent, and is told why when it asks.
  */
 import type { Resource } from './resource.js';
-import { granted, next, type Outside, rejoin, serve } from './serve.js';
-import type * as T from './types.js';
+import { granted, next, type CommandContext, rejoin, serve } from './serve.js';
+import type * as T from './commands.js';
 
 export function poll(
   resource: Resource | undefined,
   { ids, patience, retention }: T.Poll,
-  outside: Outside,
+  context: CommandContext,
 ): T.PollReply {
-  const { now } = outside;
+  const { now } = context;
   if (resource === undefined) {
     return { status: 'polled', now, next: 0, standings: ids.map(() => ({ status: 'absent' })) };
   }
@@ -24,7 +24,7 @@ export function poll(
     const waiter = resource.waiters.get(id);
     if (waiter !== undefined) rejoin(resource, waiter, now);
   }
-  serve(resource, outside, '');
+  serve(resource, context, '');
   resource.touch(now, retention);
   const standings = ids.map((id): T.Standing => {
     const holder = resource.leaseOf(id, now);
@@ -33,5 +33,5 @@ export function poll(
     resource.parking.hear(id, now, retention);
     return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
   });
-  return { status: 'polled', now, next: next(resource, outside), standings };
+  return { status: 'polled', now, next: next(resource, context), standings };
 }

@@ -11,7 +11,7 @@
  * waiters of one dead process cost no more than one of them, also where no subscriber count tells
  * that the process is dead.
  */
-import type { Micros } from './types.js';
+import type { Micros } from './commands.js';
 
 interface Process {
   /** Its acquisitions that are queued or parked. */

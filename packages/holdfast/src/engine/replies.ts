@@ -1,6 +1,6 @@
 /** What a store answers, and what it pushes. */
-import type { GatePush, GateReply } from './gate-types.js';
-import type { Micros } from './types.js';
+import type { GatePush, GateReply } from './gate-messages.js';
+import type { Micros } from './commands.js';
 
 /** What a live lease looks like from its store. */
 export interface Granted {
@@ -10,7 +10,7 @@ export interface Granted {
   /** Microseconds that the lease still runs, counted from `now`. */
   readonly left: Micros;
   /** Passes left, see `Acquire.passes`. */
-  readonly passes: number;
+  readonly handOffs: number;
   /** Holds of the owner, 1 without an owner. */
   readonly holds: number;
 }
@@ -184,7 +184,7 @@ export interface InspectReply {
   readonly parked: readonly ParkedView[];
 }
 
-export interface ForceReply {
+export interface ForceReleaseReply {
   readonly status: 'forced';
   readonly now: Micros;
   /** Leases that were ended. */
@@ -219,14 +219,14 @@ export interface Replies {
   renew: RenewReply;
   poll: PollReply;
   inspect: InspectReply;
-  force: ForceReply;
+  forceRelease: ForceReleaseReply;
   park: ParkReply;
   signal: SignalReply;
   resize: ResizeReply;
   capacity: CapacityReply;
   arrive: GateReply;
   watch: GateReply;
-  turn: GateReply;
+  endGeneration: GateReply;
 }
 export type Reply = Replies[keyof Replies];
 
@@ -240,7 +240,7 @@ export type Push =
       readonly fence: number;
       readonly now: Micros;
       readonly left: Micros;
-      readonly passes: number;
+      readonly handOffs: number;
       readonly holds: number;
       /** See `Acquire.token`. */
       readonly token: string;

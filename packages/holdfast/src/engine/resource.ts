@@ -17,8 +17,8 @@
 import { EXPIRE_LIMIT } from './limits.js';
 import { type Parked, Parking } from './parking.js';
 import { Processes } from './processes.js';
-import { Ranked } from './ranked.js';
-import type { Acquire, Micros } from './types.js';
+import { SortedSet } from './sorted-set.js';
+import type { Acquire, Micros } from './commands.js';
 
 /** One of an owner's acquisitions that hold. */
 export interface Hold {
@@ -44,7 +44,7 @@ export interface Holder {
   /** Ms that the lease was asked for. */
   readonly ttl: number;
   /** Leases that may still be passed on after this one before the store decides again. */
-  passes: number;
+  handOffs: number;
   /** The owner's acquisitions that hold, in the order in which they joined; empty without owner. */
   readonly holds: Map<string, Hold>;
   expires: Micros;
@@ -65,7 +65,7 @@ export interface Waiter {
   readonly ttl: number;
   readonly claim: number;
   readonly fair: boolean;
-  readonly passes: number;
+  readonly handOffs: number;
   readonly meta: string;
   readonly ticket: number;
   /** The condition whose signal brought it, or `''`. */
@@ -87,9 +87,9 @@ export class Resource {
   latest: Micros = 0;
   forgetAt: Micros = 0;
   readonly holders: Map<string, Holder> = new Map();
-  readonly expiries: Ranked = new Ranked();
+  readonly expiries: SortedSet = new SortedSet();
   readonly waiters: Map<string, Waiter> = new Map();
-  readonly queue: Ranked = new Ranked();
+  readonly queue: SortedSet = new SortedSet();
   /** Owner → the id of its lease. */
   readonly owners: Map<string, string> = new Map();
   /** Hold of an owner → the id of the owner's lease. */
@@ -100,7 +100,7 @@ export class Resource {
    * Conditions whose signal brought somebody who ended without having acted on it: the next parked
    * waiter gets it. Empty between commands.
    */
-  readonly owed: string[] = [];
+  readonly unconsumedSignals: string[] = [];
 
   get idle(): boolean {
     return this.used === 0 && this.queue.size === 0 && this.parking.size === 0;
@@ -164,13 +164,13 @@ export class Resource {
   ): Holder {
     // with several holders a reserved fence could be used after a greater one was given
     const inTurn = wanted.fair || this.fairWaiting > 0 || this.capacity > 1;
-    const passes = inTurn ? 0 : wanted.passes;
+    const handOffs = inTurn ? 0 : wanted.handOffs;
     const fence = Math.max(this.fence + 1, now);
-    this.fence = fence + passes;
+    this.fence = fence + handOffs;
     const { id, owner, weight, channel, meta, ttl } = wanted;
     const expires = now + lease * 1000;
     return this.add({
-      ...{ id, owner, weight, channel, meta, ttl, fence, passes, since: now, expires },
+      ...{ id, owner, weight, channel, meta, ttl, fence, handOffs, since: now, expires },
       holds: new Map(owner === '' ? [] : [[id, { weight, channel }]]),
       ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT },
     });
@@ -229,11 +229,11 @@ export class Resource {
    * deleted begins above all of them (I2).
    */
   takeBackFences(holder: Holder): void {
-    if (this.fence === holder.fence + holder.passes) this.fence = holder.fence;
+    if (this.fence === holder.fence + holder.handOffs) this.fence = holder.fence;
   }
 
   remove(holder: Holder): void {
-    if (holder.signalled !== '') this.owed.push(holder.signalled);
+    if (holder.signalled !== '') this.unconsumedSignals.push(holder.signalled);
     this.holders.delete(holder.id);
     this.expiries.delete(holder.id);
     this.used -= holder.weight;
@@ -259,7 +259,7 @@ export class Resource {
   setCapacity(capacity: number): void {
     if (this.capacity === 1 && this.holders.size === 1) {
       // a fence reserved for a pass could be used after others have been granted greater ones
-      for (const holder of this.holders.values()) if (capacity > 1) holder.passes = 0;
+      for (const holder of this.holders.values()) if (capacity > 1) holder.handOffs = 0;
     }
     this.capacity = capacity;
   }
@@ -267,8 +267,8 @@ export class Resource {
   enqueue(wanted: Acquire | (Parked & { ticket: 0 }), now: Micros, signalled = ''): void {
     const ticket = wanted.ticket === 0 ? Math.max(this.lastTicket + 1, now) : wanted.ticket;
     this.lastTicket = Math.max(this.lastTicket, ticket);
-    const { id, owner, weight, ttl, claim, fair, passes, channel, token, meta } = wanted;
-    const asked = { id, owner, weight, ttl, claim, fair, passes, channel, token, meta };
+    const { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta } = wanted;
+    const asked = { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta };
     this.waiters.set(id, { ...asked, ticket, signalled });
     this.queue.set(id, ticket);
     this.processes.enter(id);

@@ -11,8 +11,8 @@
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import type { Holder, Joining, Resource, Waiter } from './resource.js';
-import type { Conflict, Crowded, Granted, Micros, Push } from './types.js';
-import { settle } from './wake.js';
+import type { Conflict, Crowded, Granted, Micros, Push } from './commands.js';
+import { redeliverSignals } from './signals.js';
 
 /** A push, and where it goes. */
 export interface Addressed {
@@ -21,7 +21,7 @@ export interface Addressed {
 }
 
 /** What serving needs to know of the world outside the resource. */
-export interface Outside {
+export interface CommandContext {
   readonly now: Micros;
   /** How many have subscribed to exactly this channel. */
   receivers(channel: string): number;
@@ -54,7 +54,7 @@ export function rejoin(
   if (own === undefined) return undefined;
   const signalled = resource.dequeue(wanted.id)?.signalled ?? '';
   if (!joins(own, wanted)) {
-    if (signalled !== '') resource.owed.push(signalled);
+    if (signalled !== '') resource.unconsumedSignals.push(signalled);
     if (own.weight < wanted.weight) return { status: 'conflict', now, weight: own.weight };
     return { status: 'crowded', now, holds: own.holds.size };
   }
@@ -65,47 +65,47 @@ export function rejoin(
  * Grants what can be granted, in order. `self` is the asker: its reply tells it, so it gets a full
  * lease and no push.
  */
-export function serve(resource: Resource, outside: Outside, self: string): void {
-  settle(resource, outside);
+export function serve(resource: Resource, context: CommandContext, self: string): void {
+  redeliverSignals(resource, context);
   for (let count = 0; count < SERVE_LIMIT; count++) {
     const id = resource.queue.at(0);
     if (id === undefined) return;
     const waiter = resource.waiters.get(id) as Waiter;
-    const own = resource.leaseOfOwner(waiter.owner, outside.now);
+    const own = resource.leaseOfOwner(waiter.owner, context.now);
     const drop = hopeless(resource, waiter, own);
     if (!drop && own === undefined && !resource.fits(waiter.weight)) return;
     resource.dequeue(id);
-    const dead = id !== self && isDead(resource, outside, waiter);
+    const dead = id !== self && isDead(resource, context, waiter);
     if (drop || dead) {
-      if (waiter.signalled !== '') resource.owed.push(waiter.signalled);
-      settle(resource, outside);
+      if (waiter.signalled !== '') resource.unconsumedSignals.push(waiter.signalled);
+      redeliverSignals(resource, context);
       continue;
     }
-    deliver(resource, outside, waiter, own, id === self);
+    deliver(resource, context, waiter, own, id === self);
   }
-  outside.more = resource.queue.size > 0;
+  context.more = resource.queue.size > 0;
 }
 
-function isDead(resource: Resource, outside: Outside, { id, channel }: Waiter): boolean {
-  if (resource.processes.isSilent(id, outside.now)) return true;
-  return channel !== '' && outside.receivers(channel) === 0;
+function isDead(resource: Resource, context: CommandContext, { id, channel }: Waiter): boolean {
+  if (resource.processes.isSilent(id, context.now)) return true;
+  return channel !== '' && context.receivers(channel) === 0;
 }
 
 /** When to ask again at the latest: at the next expiry, or at once if there is more to serve. */
-export function next(resource: Resource, { now, more }: Outside): Micros {
+export function next(resource: Resource, { now, more }: CommandContext): Micros {
   return more ? 0 : resource.next(now);
 }
 
 /** What a lease looks like to whoever holds it. */
 export function granted(holder: Holder, now: Micros): Granted {
-  const { fence, passes } = holder;
+  const { fence, handOffs } = holder;
   const holds = Math.max(1, holder.holds.size);
-  return { status: 'granted', now, fence, left: holder.expires - now, passes, holds };
+  return { status: 'granted', now, fence, left: holder.expires - now, handOffs, holds };
 }
 
 function deliver(
   resource: Resource,
-  { now, pushes }: Outside,
+  { now, pushes }: CommandContext,
   waiter: Waiter,
   own: Holder | undefined,
   isSelf: boolean,
@@ -118,10 +118,10 @@ function deliver(
       ? resource.grant(waiter, now, lease)
       : resource.join(own, waiter, now, lease, waiter.signalled);
   if (isSelf || waiter.channel === '') return;
-  const { fence, passes } = holder;
+  const { fence, handOffs } = holder;
   const left = holder.expires - now;
   const holds = Math.max(1, holder.holds.size);
   const { id, token, channel } = waiter;
-  const push = { kind: 'grant', id, fence, now, left, passes, holds, token } as const;
+  const push = { kind: 'grant', id, fence, now, left, handOffs, holds, token } as const;
   pushes.push({ channel, push });
 }

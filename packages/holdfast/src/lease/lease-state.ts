@@ -1,7 +1,7 @@
 /** How a lease stands, and the error of one that is not held. */
 import { HoldfastError } from '../errors.js';
 import { quote } from '../text.js';
-import type { Grip } from './grip.js';
+import type { LeaseRecord } from './lease-record.js';
 
 /**
  * How a lease stands:
@@ -20,13 +20,13 @@ export type LeaseState = 'held' | 'doubted' | 'parked' | 'released' | 'lost';
  * Why a lease is not held.
  * @param parked true if it is given up at a condition
  */
-export function notHeld(grip: Grip, parked: boolean): HoldfastError {
-  const lease = `Holdfast: the lease of ${quote(grip.key)}`;
+export function notHeld(record: LeaseRecord, parked: boolean): HoldfastError {
+  const lease = `Holdfast: the lease of ${quote(record.key)}`;
   const error = (code: 'HOLDFAST_LOST' | 'HOLDFAST_UNCERTAIN', what: string): HoldfastError =>
-    new HoldfastError(code, `${lease} ${what}`, { key: grip.key });
+    new HoldfastError(code, `${lease} ${what}`, { key: record.key });
   if (parked) return error('HOLDFAST_LOST', 'is given up at a condition');
-  if (grip.state === 'released') return error('HOLDFAST_LOST', 'was released');
-  if (grip.state === 'lost') return grip.lossError();
+  if (record.state === 'released') return error('HOLDFAST_LOST', 'was released');
+  if (record.state === 'lost') return record.lossError();
   const what = 'is in doubt, and the store is being asked: await lease.verify(), then ask again';
   return error('HOLDFAST_UNCERTAIN', what);
 }

@@ -1,9 +1,9 @@
 /** What a holder holds. */
 import type { Clock } from '../clock.js';
 import { badOption, HoldfastError } from '../errors.js';
-import { duration } from '../options.js';
-import type { Grip } from './grip.js';
-import type { Keeper } from './keeper.js';
+import { duration } from '../checks.js';
+import type { LeaseRecord } from './lease-record.js';
+import type { Watchdog } from './watchdog.js';
 import { type LeaseState, notHeld } from './lease-state.js';
 import { quote } from '../text.js';
 
@@ -19,8 +19,8 @@ export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
 /** What a lease needs of whoever granted it. */
 export interface Grantor {
   readonly clock: Clock;
-  readonly keeper: Keeper;
-  release(grip: Grip): Promise<ReleaseOutcome>;
+  readonly watchdog: Watchdog;
+  release(record: LeaseRecord): Promise<ReleaseOutcome>;
 }
 
 /** A lease that is given up at a condition, until it comes back. */
@@ -48,25 +48,25 @@ const EXTENSIONS_MAX = 3;
  * the same, while `id` and `fence` are then those of a new acquisition.
  */
 export class Lease implements AsyncDisposable {
-  #grip: Grip;
+  #record: LeaseRecord;
   readonly #grantor: Grantor;
   #away: Away | undefined;
   #released: Promise<ReleaseOutcome> | undefined;
 
   /** @internal */
-  constructor(grip: Grip, grantor: Grantor) {
-    this.#grip = grip;
+  constructor(record: LeaseRecord, grantor: Grantor) {
+    this.#record = record;
     this.#grantor = grantor;
   }
 
   /** What is locked. */
   get key(): string {
-    return this.#grip.key;
+    return this.#record.key;
   }
 
   /** The acquisition's id, unique for ever; another one after waiting at a condition. */
   get id(): string {
-    return this.#grip.id;
+    return this.#record.id;
   }
 
   /**
@@ -76,7 +76,7 @@ export class Lease implements AsyncDisposable {
    * when it is needed.
    */
   get fence(): number {
-    return this.#grip.fence;
+    return this.#record.fence;
   }
 
   /**
@@ -86,7 +86,7 @@ export class Lease implements AsyncDisposable {
    * `calls.holds`.
    */
   get holds(): number {
-    return this.#away === undefined && this.#grip.state === 'held' ? this.#grip.holds : 0;
+    return this.#away === undefined && this.#record.state === 'held' ? this.#record.holds : 0;
   }
 
   /**
@@ -101,7 +101,7 @@ export class Lease implements AsyncDisposable {
    */
   get signal(): AbortSignal {
     if (this.#away !== undefined) return this.#away.controller.signal;
-    return this.#grip.signal;
+    return this.#record.signal;
   }
 
   /**
@@ -113,14 +113,14 @@ export class Lease implements AsyncDisposable {
    * believed; after one answer of the store it is held again, or lost. `verify` waits for that.
    */
   get held(): boolean {
-    return this.#away === undefined && this.#grantor.keeper.believes(this.#grip);
+    return this.#away === undefined && this.#grantor.watchdog.believes(this.#record);
   }
 
   /** How the lease stands, asked of the clock. */
   get state(): LeaseState {
     if (this.#away !== undefined) return 'parked';
-    const believed = this.#grantor.keeper.believes(this.#grip);
-    if (this.#grip.state !== 'held') return this.#grip.state;
+    const believed = this.#grantor.watchdog.believes(this.#record);
+    if (this.#record.state !== 'held') return this.#record.state;
     return believed ? 'held' : 'doubted';
   }
 
@@ -129,12 +129,12 @@ export class Lease implements AsyncDisposable {
    * store has answered, or the lease has ended on the monotonic clock. Never rejects.
    */
   async verify(): Promise<boolean> {
-    return this.#away === undefined && this.#grantor.keeper.verified(this.#grip);
+    return this.#away === undefined && this.#grantor.watchdog.verified(this.#record);
   }
 
   /** Milliseconds for which the lock is surely held without another renewal. 0 if it is not. */
   remaining(): number {
-    return this.held ? this.#grip.remaining : 0;
+    return this.held ? this.#record.remaining : 0;
   }
 
   /**
@@ -182,23 +182,24 @@ export class Lease implements AsyncDisposable {
   /** Asks the store for `ms` from now and `more`. Resolves to what is left. */
   async #extend(ms: number, more: number): Promise<number> {
     if (this.#away !== undefined) throw this.#notHeld();
-    const grip = this.#grip;
-    const { clock, keeper } = this.#grantor;
-    if (clock.now() + ms > grip.holdUntil) {
-      const message = `Holdfast: option "ms" must not go beyond maxHold (${grip.terms.maxHold} ms)`;
-      throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: grip.key });
+    const record = this.#record;
+    const { clock, watchdog } = this.#grantor;
+    if (clock.now() + ms > record.holdUntil) {
+      const { maxHold } = record.terms;
+      const message = `Holdfast: option "ms" must not go beyond maxHold (${maxHold} ms)`;
+      throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: record.key });
     }
     // one whose time is over may be extended by an answer that has arrived; the doubt after a sleep
     // ends with the answer to this
-    if (clock.now() >= grip.validUntil) await keeper.verified(grip);
-    if (grip.state !== 'held') throw this.#notHeld();
+    if (clock.now() >= record.validUntil) await watchdog.verified(record);
+    if (record.state !== 'held') throw this.#notHeld();
     try {
       // asks for the margin too, so that what is left after it is what was asked for
-      const status = await keeper.renew(grip, (ms + more) * 1.02 + 10);
-      if (status === 'absent' && grip.confirmed) keeper.lose(grip, 'gone');
+      const status = await watchdog.renew(record, (ms + more) * 1.02 + 10);
+      if (status === 'absent' && record.confirmed) watchdog.lose(record, 'gone');
     } catch (cause) {
-      const message = `Holdfast: no answer to the extension of ${quote(grip.key)}`;
-      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: grip.key, cause });
+      const message = `Holdfast: no answer to the extension of ${quote(record.key)}`;
+      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });
     }
     if (!this.held) throw this.#notHeld();
     return this.remaining();
@@ -237,8 +238,8 @@ export class Lease implements AsyncDisposable {
   }
 
   /** @internal */
-  get grip(): Grip {
-    return this.#grip;
+  get record(): LeaseRecord {
+    return this.#record;
   }
 
   /** @internal */
@@ -255,23 +256,23 @@ export class Lease implements AsyncDisposable {
     const over = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.#away = { controller: this.#grip.detach(), abandon, over, end };
+    this.#away = { controller: this.#record.detach(), abandon, over, end };
   }
 
   /**
    * Goes on with another grip, or with one that is lost.
    * @internal
    */
-  comeBack(grip: Grip): void {
+  comeBack(record: LeaseRecord): void {
     const away = this.#away as Away;
     this.#away = undefined;
-    this.#grip = grip;
-    grip.attach(away.controller);
+    this.#record = record;
+    record.attach(away.controller);
     away.end();
   }
 
   #release(): Promise<ReleaseOutcome> {
-    return this.#grantor.release(this.#grip);
+    return this.#grantor.release(this.#record);
   }
 
   /** It may come back all the same, if it was granted by now. */
@@ -282,7 +283,7 @@ export class Lease implements AsyncDisposable {
   }
 
   #notHeld(): HoldfastError {
-    return notHeld(this.#grip, this.#away !== undefined);
+    return notHeld(this.#record, this.#away !== undefined);
   }
 }
 

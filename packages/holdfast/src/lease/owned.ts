@@ -2,40 +2,40 @@
  * The holds of owners that this process looks after. All holds of an owner in one key are one lease
  * in the store: what the store says of one of them, it says of all.
  */
-import type { Grip } from './grip.js';
+import type { LeaseRecord } from './lease-record.js';
 
 export class Owned {
   /** By key and owner. */
-  readonly #grips = new Map<string, Set<Grip>>();
+  readonly #records = new Map<string, Set<LeaseRecord>>();
 
-  add(grip: Grip): void {
-    if (grip.terms.owner === '') return;
-    const name = nameOf(grip);
-    const grips = this.#grips.get(name);
-    if (grips === undefined) this.#grips.set(name, new Set([grip]));
-    else grips.add(grip);
-    this.counted(grip, grip.holds);
+  add(record: LeaseRecord): void {
+    if (record.terms.owner === '') return;
+    const name = nameOf(record);
+    const records = this.#records.get(name);
+    if (records === undefined) this.#records.set(name, new Set([record]));
+    else records.add(record);
+    this.counted(record, record.holds);
   }
 
-  remove(grip: Grip): void {
-    if (grip.terms.owner === '') return;
-    const name = nameOf(grip);
-    const grips = this.#grips.get(name);
-    if (grips?.delete(grip) === true && grips.size === 0) this.#grips.delete(name);
+  remove(record: LeaseRecord): void {
+    if (record.terms.owner === '') return;
+    const name = nameOf(record);
+    const records = this.#records.get(name);
+    if (records?.delete(record) === true && records.size === 0) this.#records.delete(name);
   }
 
   /** The holds here of the lease that a hold belongs to. */
-  ofSameLease({ key, terms, fence }: Grip): Grip[] {
-    const grips = this.#grips.get(nameOf({ key, terms })) ?? [];
-    return [...grips].filter((one) => one.fence === fence);
+  ofSameLease({ key, terms, fence }: LeaseRecord): LeaseRecord[] {
+    const records = this.#records.get(nameOf({ key, terms })) ?? [];
+    return [...records].filter((one) => one.fence === fence);
   }
 
   /** The store said how many holds a lease has. */
-  counted(grip: Grip, holds: number): void {
-    for (const one of this.ofSameLease(grip)) one.holds = holds;
+  counted(record: LeaseRecord, holds: number): void {
+    for (const one of this.ofSameLease(record)) one.holds = holds;
   }
 }
 
-function nameOf({ key, terms }: Pick<Grip, 'key' | 'terms'>): string {
+function nameOf({ key, terms }: Pick<LeaseRecord, 'key' | 'terms'>): string {
   return JSON.stringify([key, terms.owner]);
 }

@@ -7,52 +7,52 @@
  */
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
-import type { Grip } from './grip.js';
-import type { Keeper } from './keeper.js';
+import type { LeaseRecord } from './lease-record.js';
+import type { Watchdog } from './watchdog.js';
 
 export class Revocations {
   readonly #requests: Requests;
-  readonly #keeper: Keeper;
+  readonly #watchdog: Watchdog;
   readonly #settings: Settings;
   /** Ids of leases that the store is being asked about; true if another push came meanwhile. */
   readonly #asking = new Map<string, boolean>();
 
-  constructor(requests: Requests, keeper: Keeper, settings: Settings) {
+  constructor(requests: Requests, watchdog: Watchdog, settings: Settings) {
     this.#requests = requests;
-    this.#keeper = keeper;
+    this.#watchdog = watchdog;
     this.#settings = settings;
   }
 
   /** A push says that the lease of an acquisition was ended. */
   async heard(id: string): Promise<void> {
-    const grip = this.#keeper.find(id);
-    if (grip === undefined) return;
-    await this.#check(grip);
-    if (grip.state === 'lost') this.foundLost(grip);
+    const record = this.#watchdog.find(id);
+    if (record === undefined) return;
+    await this.#check(record);
+    if (record.state === 'lost') this.foundLost(record);
   }
 
   /** A lease was ended without a word from here: its owner's other holds may have ended with it. */
-  foundLost(grip: Grip): void {
-    for (const one of this.#keeper.owned.ofSameLease(grip)) void this.#check(one);
+  foundLost(record: LeaseRecord): void {
+    for (const one of this.#watchdog.owned.ofSameLease(record)) void this.#check(one);
   }
 
-  async #check(grip: Grip): Promise<void> {
-    const { id } = grip;
+  async #check(record: LeaseRecord): Promise<void> {
+    const { id } = record;
     const asking = this.#asking.has(id);
     // an answer that is under way may be from before this push
     this.#asking.set(id, asking);
     if (asking) return;
     let known = false;
-    while (!known && this.#keeper.find(id) === grip) {
+    while (!known && this.#watchdog.find(id) === record) {
       this.#asking.set(id, false);
-      known = (await this.#verify(grip)) && this.#asking.get(id) !== true;
+      known = (await this.#verify(record)) && this.#asking.get(id) !== true;
     }
     this.#asking.delete(id);
   }
 
   /** Asks the store; false if that has to be done again. */
-  async #verify(grip: Grip): Promise<boolean> {
-    const { key, id } = grip;
+  async #verify(record: LeaseRecord): Promise<boolean> {
+    const { key, id } = record;
     const { retention } = this.#settings;
     try {
       const reply = await this.#requests.send({
@@ -68,11 +68,11 @@ export class Revocations {
       return false;
     }
     // the store may not have been told yet that the lease was passed on to this acquisition
-    if (!grip.confirmed) {
-      await (grip.settled ?? this.#pause());
+    if (!record.confirmed) {
+      await (record.settled ?? this.#pause());
       return false;
     }
-    this.#keeper.lose(grip, 'forced');
+    this.#watchdog.lose(record, 'forced');
     return true;
   }
 

@@ -6,16 +6,15 @@ import type { Core } from '../core.js';
 import { badOption, HoldfastError, isHoldfastError } from '../errors.js';
 import { over } from '../given.js';
 import type { Lease } from '../lease/lease.js';
+import { checkKey, checkObject } from '../checks.js';
 import {
   type AcquireOptions,
-  checkKey,
   checkLockOptions,
-  checkObject,
   type LockOptions,
-  type Terms,
+  type ResolvedAcquireOptions,
 } from '../options.js';
-import { checkWork, Face, plainLease, quietly } from './face.js';
-import { Gathering } from './gather.js';
+import { checkWork, Acquirer, plainLease, quietly } from './acquirer.js';
+import { MultiAcquire } from './multi-acquire.js';
 import { Mutex } from './mutex.js';
 import { MultiLease } from './multi-lease.js';
 
@@ -33,15 +32,15 @@ export class AllOf {
   readonly keys: readonly string[];
   readonly #core: Core;
   readonly #options: LockOptions;
-  readonly #faces: readonly Face<Lease>[];
+  readonly #acquirers: readonly Acquirer<Lease>[];
 
   /** @internal */
   constructor(core: Core, targets: readonly (string | Mutex)[], options: LockOptions) {
     checkLockOptions(core.settings, options);
     this.#core = core;
     this.#options = options;
-    this.#faces = inOrder(facesOf(core, targets));
-    this.keys = this.#faces.map(({ key }) => key);
+    this.#acquirers = inOrder(facesOf(core, targets));
+    this.keys = this.#acquirers.map(({ key }) => key);
   }
 
   /**
@@ -111,32 +110,37 @@ export class AllOf {
     checkObject('options', options);
     const all = over(this.#options, options);
     // what the call says is checked before anything is sent, also where mutexes differ
-    const terms = this.#faces.map((face) => face.terms(all, wait));
-    const gathering = new Gathering(this.#core.clock, this.#faces, all, terms[0] as Terms);
+    const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
+    const gathering = new MultiAcquire(
+      this.#core.clock,
+      this.#acquirers,
+      all,
+      terms[0] as ResolvedAcquireOptions,
+    );
     const gathered = await gathering.take();
     return gathered === null ? null : new MultiLease(gathered);
   }
 }
 
-function facesOf(core: Core, targets: readonly (string | Mutex)[]): Face<Lease>[] {
+function facesOf(core: Core, targets: readonly (string | Mutex)[]): Acquirer<Lease>[] {
   const expected = `1 to ${ALL_OF_KEYS_MAX} keys or mutexes`;
   if (!Array.isArray(targets) || targets.length === 0) throw badOption('keys', expected, targets);
-  const faces = new Map<string, Face<Lease>>();
+  const acquirers = new Map<string, Acquirer<Lease>>();
   for (const target of targets) {
-    const face = target instanceof Mutex ? target.face : undefined;
-    if (face !== undefined && face.core !== core) {
+    const acquirer = target instanceof Mutex ? target.acquirer : undefined;
+    if (acquirer !== undefined && acquirer.core !== core) {
       throw badOption('keys', 'mutexes of the same Holdfast', target);
     }
-    const key = face?.key ?? checkKey(target);
-    if (faces.has(key)) continue;
-    faces.set(key, face ?? new Face(core, { key, capacity: 1 }, {}, plainLease));
+    const key = acquirer?.key ?? checkKey(target);
+    if (acquirers.has(key)) continue;
+    acquirers.set(key, acquirer ?? new Acquirer(core, { key, capacity: 1 }, {}, plainLease));
   }
-  if (faces.size <= ALL_OF_KEYS_MAX) return [...faces.values()];
-  const message = `Holdfast: option "keys" must be ${expected}, not ${faces.size} of them`;
+  if (acquirers.size <= ALL_OF_KEYS_MAX) return [...acquirers.values()];
+  const message = `Holdfast: option "keys" must be ${expected}, not ${acquirers.size} of them`;
   throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'keys' });
 }
 
 /** The one order for all processes: by the characters' codes, whatever the locale. */
-function inOrder(faces: Face<Lease>[]): Face<Lease>[] {
-  return faces.sort((a, b) => (a.key < b.key ? -1 : 1));
+function inOrder(acquirers: Acquirer<Lease>[]): Acquirer<Lease>[] {
+  return acquirers.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

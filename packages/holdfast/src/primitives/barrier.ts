@@ -4,8 +4,8 @@
  * `waiting/gate-room.ts`.
  */
 import type { Core } from '../core.js';
-import { duration, known, whole } from '../options.js';
-import type { GateSubject } from '../waiting/gate-waiter.js';
+import { duration, known, whole } from '../checks.js';
+import type { GateSubject } from '../gates/gate-waiter.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** What a barrier is made with. All who use its key must name the same number of parties. */
@@ -20,7 +20,7 @@ export interface BarrierOptions {
 }
 
 /** A meeting that came about. */
-export interface Passage {
+export interface BarrierResult {
   /** The number of the generation: greater than all earlier ones of the key. */
   readonly generation: number;
   /** The order of arrival, from 0; the last one to come has `parties - 1`. */
@@ -71,7 +71,7 @@ export class Barrier {
    * `HOLDFAST_BAD_OPTION`, and with `HOLDFAST_UNCERTAIN` if answers were lost for so long that the
    * store does not remember whether it was counted.
    */
-  async await(options: WaitOptions = {}): Promise<Passage> {
+  async await(options: WaitOptions = {}): Promise<BarrierResult> {
     const wish = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options, 1) };
     const { generation, rank, current } = await this.#core.gates.enter(this.#subject, wish);
     this.#generation = current;
@@ -80,7 +80,7 @@ export class Barrier {
 
   /** How many wait now. Asks and changes nothing. */
   async waiting(): Promise<number> {
-    const { fate, left } = await this.#core.gateDesk.look(this.#subject);
+    const { fate, left } = await this.#core.gateCommands.look(this.#subject);
     return fate === 'closed' ? Math.max(0, this.parties - left) : 0;
   }
 
@@ -89,9 +89,9 @@ export class Barrier {
    * begins. Rejects with `HOLDFAST_UNCERTAIN` without an answer.
    */
   async reset(): Promise<void> {
-    const { gateDesk } = this.#core;
-    const { current } = await gateDesk.look(this.#subject);
+    const { gateCommands } = this.#core;
+    const { current } = await gateCommands.look(this.#subject);
     if (current === 0) return;
-    this.#generation = (await gateDesk.turn(this.#subject, current, 'reset')).current;
+    this.#generation = (await gateCommands.turn(this.#subject, current, 'reset')).current;
   }
 }

@@ -9,10 +9,10 @@ import { onAbort } from '../abort.js';
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { Lease } from '../lease/lease.js';
-import { duration, known } from '../options.js';
-import * as failures from '../waiting/failures.js';
-import type { Sleeper } from '../waiting/sleeper.js';
-import { wakeUp } from './wake-up.js';
+import { duration, known } from '../checks.js';
+import * as failures from '../acquire/failures.js';
+import type { ConditionWaiter } from '../acquire/condition-waiter.js';
+import { sendSignal } from './send-signal.js';
 import { quote } from '../text.js';
 
 /** What waiting at a condition may say. */
@@ -85,25 +85,25 @@ export class Condition {
     lease.assertHeld();
     if (signal?.aborted) throw failures.aborted(this.key, signal.reason);
     const core = this.#core;
-    const from = lease.grip;
-    const sleeper = core.park(from, this.name);
-    lease.goAway(() => core.abandon(sleeper));
-    this.#bind(sleeper, wait, signal);
+    const from = lease.record;
+    const conditionWaiter = core.park(from, this.name);
+    lease.goAway(() => core.abandon(conditionWaiter));
+    this.#bind(conditionWaiter, wait, signal);
     try {
       // what was sent under this lease is to be answered under it
       const answered = Promise.all([from.settled, from.signalling]);
       // it may end before that, and its rejection is then this call's
-      await Promise.race([answered, sleeper.promise]);
-      sleeper.begin();
-      core.ask(sleeper);
-      const grip = await sleeper.promise;
-      lease.comeBack(grip ?? from);
+      await Promise.race([answered, conditionWaiter.promise]);
+      conditionWaiter.begin();
+      core.ask(conditionWaiter);
+      const record = await conditionWaiter.promise;
+      lease.comeBack(record ?? from);
     } catch (error) {
-      if (!sleeper.kept && from.state !== 'lost') from.foundLost('parked');
+      if (!conditionWaiter.kept && from.state !== 'lost') from.foundLost('parked');
       lease.comeBack(from);
       throw error;
     }
-    const signalled = await sleeper.signalled;
+    const signalled = await conditionWaiter.signalled;
     if (!signalled && signal?.aborted) throw failures.aborted(this.key, signal.reason);
     return signalled;
   }
@@ -146,14 +146,14 @@ export class Condition {
   async signal(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
-    return wakeUp(this.#core, lease.grip, this.name, 1);
+    return sendSignal(this.#core, lease.record, this.name, 1);
   }
 
   /** Wakes all who wait, in the order in which they came. Resolves and rejects as `signal` does. */
   async signalAll(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
-    return wakeUp(this.#core, lease.grip, this.name, 0);
+    return sendSignal(this.#core, lease.record, this.name, 0);
   }
 
   /** True if the lease is in doubt. Throws unless it is one of this mutex. */
@@ -164,18 +164,18 @@ export class Condition {
   }
 
   /** Wants the lock back at the end of the wait, and when the caller's signal aborts. */
-  #bind(sleeper: Sleeper, wait: number, signal: AbortSignal | undefined): void {
+  #bind(conditionWaiter: ConditionWaiter, wait: number, signal: AbortSignal | undefined): void {
     const back = (): void => {
-      sleeper.wantBack();
-      this.#core.ask(sleeper);
+      conditionWaiter.wantBack();
+      this.#core.ask(conditionWaiter);
     };
-    if (wait === 0) sleeper.wantBack();
+    if (wait === 0) conditionWaiter.wantBack();
     else if (wait !== Number.POSITIVE_INFINITY) {
       const timer = this.#core.clock.after(wait, back);
-      sleeper.cleanUp(() => timer.cancel());
+      conditionWaiter.cleanUp(() => timer.cancel());
     }
     if (signal === undefined) return;
-    sleeper.cleanUp(onAbort(signal, back));
+    conditionWaiter.cleanUp(onAbort(signal, back));
   }
 }
 

@@ -11,14 +11,15 @@ import type { Core } from '../core.js';
 import { badOption, isHoldfastError } from '../errors.js';
 import { type HolderInfo, inspect } from '../inspection.js';
 import type { Lease } from '../lease/lease.js';
-import { type AcquireOptions, duration, known, type LockOptions } from '../options.js';
-import { checkWork, Face, plainLease, quietly } from './face.js';
+import { duration, known } from '../checks.js';
+import type { AcquireOptions, LockOptions } from '../options.js';
+import { checkWork, Acquirer, plainLease, quietly } from './acquirer.js';
 import { Leadership } from './leadership.js';
 import { Pause } from './pause.js';
 import { watchLeader } from './watch-leader.js';
 
 /** What an election may be made with: see the same names in `LockOptions`. */
-export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' | 'expiringMs'>;
+export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' | 'expiringBefore'>;
 
 /** What one candidature may say. */
 export interface CampaignOptions {
@@ -63,7 +64,7 @@ export interface Leader {
 }
 
 const DAY = 86_400_000;
-const ELECTION = new Set<string>(['ttl', 'label', 'onExpiring', 'expiringMs']);
+const ELECTION = new Set<string>(['ttl', 'label', 'onExpiring', 'expiringBefore']);
 const CAMPAIGN = new Set<string>(['wait', 'signal']);
 const LEAD = new Set<string>(['signal', 'pause', 'onFailure']);
 const OBSERVE = new Set<string>(['signal', 'every']);
@@ -77,7 +78,7 @@ export class Election {
   /** What is led. */
   readonly key: string;
   readonly #core: Core;
-  readonly #face: Face<Lease>;
+  readonly #acquirer: Acquirer<Lease>;
   /** Observers of this object, who are told of its own terms at once. */
   readonly #observers = new Set<() => void>();
 
@@ -87,7 +88,7 @@ export class Election {
     this.key = key;
     this.#core = core;
     const lock = { ...options, fair: true, renew: true };
-    this.#face = new Face(core, { key, capacity: 1 }, lock, plainLease);
+    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lock, plainLease);
   }
 
   /**
@@ -175,7 +176,7 @@ export class Election {
   }
 
   async #campaign(options: AcquireOptions, clings: boolean): Promise<Leadership> {
-    const lease = await this.#face.acquire(1, options);
+    const lease = await this.#acquirer.acquire(1, options);
     return new Leadership(this.#core, lease, clings, () => {
       for (const tell of this.#observers) tell();
     });

@@ -13,13 +13,13 @@
  * never all at once.
  */
 import type { Lease } from '../lease/lease.js';
-import { type Face, quietly } from './face.js';
+import { type Acquirer, quietly } from './acquirer.js';
 
 /** Seats of a flight: more than can wait (I9: `maxQueue` is 1,000,000 at most). */
 export const SEATS = 2_000_000;
 
 /** Somebody in this process who wants the flight's result. */
-export interface Passenger {
+export interface Caller {
   /** What it would compute. */
   readonly work: (lease: Lease) => unknown;
   /** Somebody else computes, or is about to. May be called again. */
@@ -28,30 +28,30 @@ export interface Passenger {
   told(): void;
   /** Its own work is being done: it waits for nobody any more. */
   flies(): void;
-  landed(landing: Landing): void;
+  onOutcome(outcome: FlightOutcome): void;
   /** There was no flight, for this reason. */
   failed(error: unknown): void;
 }
 
 /** How a flight ended, as far as this process knows. */
-export type Landing =
-  | { readonly kind: 'led'; readonly by: Passenger; readonly value: unknown }
-  | { readonly kind: 'failed'; readonly by: Passenger; readonly error: unknown }
+export type FlightOutcome =
+  | { readonly kind: 'led'; readonly by: Caller; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly by: Caller; readonly error: unknown }
   | { readonly kind: 'ended' };
 
 /** How a flight asks the store. */
-export interface Runway {
+export interface FlightLocks {
   /** Asks for all seats. */
-  readonly lead: Face<Lease>;
+  readonly lead: Acquirer<Lease>;
   /** Asks for one. */
-  readonly wait: Face<Lease>;
+  readonly wait: Acquirer<Lease>;
   /** Called once, when nobody can join any more. */
   readonly closed: () => void;
 }
 
 export class Flight {
-  readonly #runway: Runway;
-  readonly #passengers = new Set<Passenger>();
+  readonly #locks: FlightLocks;
+  readonly #callers = new Set<Caller>();
   readonly #giveUp = new AbortController();
   #open = true;
   #waiting: boolean;
@@ -60,15 +60,15 @@ export class Flight {
   #trouble: unknown;
 
   /** @param again true after a flight that brought nothing: this one computes if nobody else has */
-  constructor(runway: Runway, again: boolean) {
-    this.#runway = runway;
+  constructor(locks: FlightLocks, again: boolean) {
+    this.#locks = locks;
     this.#waiting = again;
     void this.#fly(again);
   }
 
-  join(passenger: Passenger): void {
-    this.#passengers.add(passenger);
-    if (this.#waiting) passenger.waits();
+  join(caller: Caller): void {
+    this.#callers.add(caller);
+    if (this.#waiting) caller.waits();
   }
 
   /** True while it has neither an answer of the store nor a reason why there is none. */
@@ -82,9 +82,9 @@ export class Flight {
   }
 
   /** Who leaves hears nothing more. The last one to leave gives the waiting up. */
-  leave(passenger: Passenger): void {
-    this.#passengers.delete(passenger);
-    if (this.#passengers.size > 0 || this.#computing) return;
+  leave(caller: Caller): void {
+    this.#callers.delete(caller);
+    if (this.#callers.size > 0 || this.#computing) return;
     this.#close();
     this.#giveUp.abort();
   }
@@ -92,18 +92,18 @@ export class Flight {
   async #fly(again: boolean): Promise<void> {
     try {
       const lease = await this.#lead(again);
-      const landing = lease === null ? ({ kind: 'ended' } as const) : await this.#compute(lease);
+      const outcome = lease === null ? ({ kind: 'ended' } as const) : await this.#compute(lease);
       this.#close();
-      for (const one of this.#passengers) one.landed(landing);
+      for (const one of this.#callers) one.onOutcome(outcome);
     } catch (error) {
       this.#close();
-      for (const one of this.#passengers) one.failed(error);
+      for (const one of this.#callers) one.failed(error);
     }
   }
 
   /** The lease under which to compute, or `null` if another one did. */
   async #lead(again: boolean): Promise<Lease | null> {
-    const { lead, wait } = this.#runway;
+    const { lead, wait } = this.#locks;
     const { signal } = this.#giveUp;
     const told = (trouble: unknown): void => this.#told(trouble);
     if (again) return lead.acquire(SEATS, { signal }, told);
@@ -116,8 +116,8 @@ export class Flight {
     return null;
   }
 
-  async #compute(lease: Lease): Promise<Landing> {
-    const [by] = this.#passengers;
+  async #compute(lease: Lease): Promise<FlightOutcome> {
+    const [by] = this.#callers;
     if (by === undefined) {
       void quietly(lease.release());
       return { kind: 'ended' };
@@ -138,17 +138,17 @@ export class Flight {
   #told(trouble: unknown): void {
     this.#trouble = trouble;
     this.#heard ||= trouble === undefined;
-    for (const one of this.#passengers) one.told();
+    for (const one of this.#callers) one.told();
   }
 
-  #wait(except?: Passenger): void {
+  #wait(except?: Caller): void {
     this.#waiting = true;
-    for (const one of this.#passengers) if (one !== except) one.waits();
+    for (const one of this.#callers) if (one !== except) one.waits();
   }
 
   #close(): void {
     if (!this.#open) return;
     this.#open = false;
-    this.#runway.closed();
+    this.#locks.closed();
   }
 }

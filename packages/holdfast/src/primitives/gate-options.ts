@@ -1,6 +1,6 @@
 /** Options that latches and barriers share. */
 import { badOption } from '../errors.js';
-import { duration, known } from '../options.js';
+import { duration, known } from '../checks.js';
 
 /** What one `await` of a latch or a barrier may say. */
 export interface WaitOptions {

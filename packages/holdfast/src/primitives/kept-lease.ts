@@ -11,9 +11,9 @@
  */
 import type { Core } from '../core.js';
 import { HoldfastError } from '../errors.js';
-import { drift, type Grip } from '../lease/grip.js';
+import { drift, type LeaseRecord } from '../lease/lease-record.js';
 import { Lease, type ReleaseOutcome } from '../lease/lease.js';
-import { quietly } from './face.js';
+import { quietly } from './acquirer.js';
 import { Pause } from './pause.js';
 import { quote } from '../text.js';
 
@@ -21,12 +21,12 @@ import { quote } from '../text.js';
 const RETRY_MS = 20;
 
 export class KeptLease extends Lease {
-  readonly #grip: Grip;
+  readonly #record: LeaseRecord;
   readonly #core: Core;
 
-  constructor(grip: Grip, core: Core) {
-    super(grip, core);
-    this.#grip = grip;
+  constructor(record: LeaseRecord, core: Core) {
+    super(record, core);
+    this.#record = record;
     this.#core = core;
   }
 
@@ -36,20 +36,20 @@ export class KeptLease extends Lease {
    * lasts.
    */
   async keep(ms: number): Promise<void> {
-    const grip = this.#grip;
+    const record = this.#record;
     const { clock } = this.#core;
     // a clock that is too fast must not end it early; and a close must not, before the answer
     const margin = ms > 0 ? ms + drift(ms) : 0;
-    grip.keepUntil = clock.now() + margin;
+    record.keepUntil = clock.now() + margin;
     // the lease of the store ends no earlier than what is believed here
-    if (grip.validUntil - clock.now() < ms) await this.#extend(ms);
-    grip.keepUntil = clock.now() + margin;
-    if (!(await this.verify())) throw grip.lossError();
+    if (record.validUntil - clock.now() < ms) await this.#extend(ms);
+    record.keepUntil = clock.now() + margin;
+    if (!(await this.verify())) throw record.lossError();
   }
 
   /** Keeps what is granted for as long as that lasts: nothing here gives it back. */
   leave(): void {
-    this.#core.leave(this.#grip);
+    this.#core.leave(this.#record);
   }
 
   /**
@@ -59,13 +59,13 @@ export class KeptLease extends Lease {
    */
   async end(): Promise<ReleaseOutcome | undefined> {
     const { clock } = this.#core;
-    const left = this.#grip.keepUntil - clock.now();
+    const left = this.#record.keepUntil - clock.now();
     if (left <= 0) return this.release();
     this.leave();
     let unhook = (): void => undefined;
     const release = (): void => {
       unhook();
-      void quietly(this.#core.release(this.#grip));
+      void quietly(this.#core.release(this.#record));
     };
     const timer = clock.after(left, release, true);
     unhook = this.#core.onClose(() => timer.cancel());
@@ -73,21 +73,21 @@ export class KeptLease extends Lease {
   }
 
   async #extend(ms: number): Promise<void> {
-    const grip = this.#grip;
-    const { clock, keeper } = this.#core;
+    const record = this.#record;
+    const { clock, watchdog } = this.#core;
     const rest = new Pause(clock);
     let failure: unknown;
     while (await this.verify()) {
       try {
-        if ((await keeper.renew(grip, ms)) === 'renewed') return;
-        keeper.lose(grip, 'gone');
+        if ((await watchdog.renew(record, ms)) === 'renewed') return;
+        watchdog.lose(record, 'gone');
       } catch (error) {
         failure = error;
         await rest.for(RETRY_MS);
       }
     }
-    if (failure === undefined) throw grip.lossError();
-    const message = `Holdfast: no answer to the extension of ${quote(grip.key)}; nothing was run`;
-    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: grip.key, cause: failure });
+    if (failure === undefined) throw record.lossError();
+    const message = `Holdfast: no answer to the extension of ${quote(record.key)}; nothing was run`;
+    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause: failure });
   }
 }

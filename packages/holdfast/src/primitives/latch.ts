@@ -4,9 +4,9 @@
  * is looked after in `waiting/gate-room.ts`.
  */
 import type { Core } from '../core.js';
-import { duration, known, whole } from '../options.js';
-import { broken } from '../waiting/gate-failures.js';
-import type { GateSubject } from '../waiting/gate-waiter.js';
+import { duration, known, whole } from '../checks.js';
+import { broken } from '../gates/gate-failures.js';
+import type { GateSubject } from '../gates/gate-waiter.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** What a latch is made with. All who use its key must name the same count. */
@@ -94,7 +94,7 @@ export class Latch {
    * and changes nothing. Rejects with `HOLDFAST_BROKEN` if it is broken.
    */
   async count(): Promise<number> {
-    const found = await this.#core.gateDesk.look(this.#subject);
+    const found = await this.#core.gateCommands.look(this.#subject);
     if (found.fate === 'broken') throw broken('latch', this.key, found.reason);
     return found.fate === 'unknown' ? this.#subject.count : found.left;
   }
@@ -105,9 +105,9 @@ export class Latch {
    * at the same time may be one. Rejects with `HOLDFAST_UNCERTAIN` without an answer.
    */
   async reset(): Promise<void> {
-    const { gateDesk } = this.#core;
-    const { current } = await gateDesk.look(this.#subject);
+    const { gateCommands } = this.#core;
+    const { current } = await gateCommands.look(this.#subject);
     if (current === 0) return;
-    this.#generation = (await gateDesk.turn(this.#subject, current, 'reset')).current;
+    this.#generation = (await gateCommands.turn(this.#subject, current, 'reset')).current;
   }
 }

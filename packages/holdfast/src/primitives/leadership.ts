@@ -14,7 +14,7 @@
 import type { Core } from '../core.js';
 import { HoldfastError } from '../errors.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
-import { quietly } from './face.js';
+import { quietly } from './acquirer.js';
 import { quote } from '../text.js';
 
 /**

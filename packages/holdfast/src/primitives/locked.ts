@@ -13,7 +13,7 @@ import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../options.js';
 import { keyTemplate } from './key-template.js';
 import type { MutexOptions } from './mutex.js';
-import { innermost, under } from './surrounding.js';
+import { innermost, under } from './lock-context.js';
 import { quote } from '../text.js';
 
 /** What a locked method may say: of its lock, and of its waiting. */
@@ -26,7 +26,7 @@ export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 export type LockedKey = string | ((...args: never[]) => string);
 
 /** Nothing is asked of a method whose arguments the key can be made of, and too much of others. */
-export type Fitting<M extends AsyncMethod, K extends LockedKey> = K extends string
+export type KeyMatchesMethod<M extends AsyncMethod, K extends LockedKey> = K extends string
   ? unknown
   : K extends (...args: Parameters<M>) => string
     ? unknown
@@ -37,11 +37,14 @@ export type Fitting<M extends AsyncMethod, K extends LockedKey> = K extends stri
  * decorators.
  */
 export interface LockedDecorator<Self, K extends LockedKey> {
-  <M extends AsyncMethod>(method: M & Fitting<M, K>, context: ClassMethodDecoratorContext<Self>): M;
+  <M extends AsyncMethod>(
+    method: M & KeyMatchesMethod<M, K>,
+    context: ClassMethodDecoratorContext<Self>,
+  ): M;
   <M extends AsyncMethod>(
     target: [Self] extends [never] ? object : Self,
     name: string | symbol,
-    descriptor: TypedPropertyDescriptor<M> & Fitting<M, K>,
+    descriptor: TypedPropertyDescriptor<M> & KeyMatchesMethod<M, K>,
   ): TypedPropertyDescriptor<M>;
 }
 
@@ -90,7 +93,7 @@ export function locked<K extends LockedKey, Self = never>(
  * @param holdfast looks at locks of this instance only; the same key in two stores is two locks
  */
 export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefined {
-  const core = holdfast?.mutex(key ?? 'any').face.core;
+  const core = holdfast?.mutex(key ?? 'any').acquirer.core;
   return innermost({ core, key });
 }
 
@@ -151,7 +154,7 @@ class Plan {
 
   async #run(self: unknown, args: unknown[], work: () => unknown): Promise<unknown> {
     const mutex = checkHoldfast(this.#find(self)).mutex(this.#key(self, args), this.#lock);
-    const { core } = mutex.face;
+    const { core } = mutex.acquirer;
     const inside = (lease: Lease): unknown => under(core, lease, this.#reentrant, work);
     return mutex.run(inside, this.#call);
   }

@@ -1,8 +1,8 @@
 /** What the holder of several locks holds: their leases, looked after as one. */
 import { type HoldfastError, isHoldfastError } from '../errors.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
-import { duration } from '../options.js';
-import type { Gathered } from './gather.js';
+import { duration } from '../checks.js';
+import type { MultiAcquired } from './multi-acquire.js';
 
 /** What a release found for one of several keys; `uncertain` if the store did not answer for it. */
 export type KeyOutcome = ReleaseOutcome | 'uncertain';
@@ -30,7 +30,7 @@ export class MultiLease implements AsyncDisposable {
   #released: Promise<ReleaseOutcome> | undefined;
 
   /** @internal */
-  constructor({ leases, lost }: Gathered) {
+  constructor({ leases, lost }: MultiAcquired) {
     this.keys = leases.map(({ key }) => key);
     this.fences = new Map(leases.map(({ key, fence }) => [key, fence]));
     this.#leases = leases;

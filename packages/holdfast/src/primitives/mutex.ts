@@ -3,11 +3,12 @@
  */
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
-import { type AcquireOptions, checkObject, flag, type LockOptions } from '../options.js';
+import { checkObject, flag } from '../checks.js';
+import type { AcquireOptions, LockOptions } from '../options.js';
 import { Condition } from './condition.js';
-import { checkWork, Face, plainLease } from './face.js';
+import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
-import { innermost, under } from './surrounding.js';
+import { innermost, under } from './lock-context.js';
 
 /** What a mutex may be made with. */
 export interface MutexOptions extends LockOptions {
@@ -28,7 +29,7 @@ export interface MutexOptions extends LockOptions {
 export class Mutex {
   /** What is locked. */
   readonly key: string;
-  readonly #face: Face<Lease>;
+  readonly #acquirer: Acquirer<Lease>;
   readonly #reentrant: boolean;
 
   /** @internal */
@@ -37,7 +38,7 @@ export class Mutex {
     const { reentrant, ...lockOptions } = options;
     this.key = key;
     this.#reentrant = flag('reentrant', reentrant, false);
-    this.#face = new Face(core, { key, capacity: 1 }, lockOptions, plainLease);
+    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lockOptions, plainLease);
   }
 
   /**
@@ -54,7 +55,7 @@ export class Mutex {
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    */
   acquire(options?: AcquireOptions): Promise<Lease> {
-    return this.#face.acquire(1, options);
+    return this.#acquirer.acquire(1, options);
   }
 
   /**
@@ -65,7 +66,7 @@ export class Mutex {
    * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
-    return this.#face.tryAcquire(1, options);
+    return this.#acquirer.tryAcquire(1, options);
   }
 
   /**
@@ -83,13 +84,13 @@ export class Mutex {
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
-    if (!this.#reentrant) return this.#face.run(1, work, options);
-    const { core, key } = this.#face;
+    if (!this.#reentrant) return this.#acquirer.run(1, work, options);
+    const { core, key } = this.#acquirer;
     const outer = innermost({ core, key, reentrant: true });
     // a lease in doubt is not held for sure, and would be waited for if the store were asked for it
     while (outer?.state === 'doubted') await outer.verify();
     if (outer?.held) return enter(outer, () => work(outer));
-    const lease = await this.#face.acquire(1, options);
+    const lease = await this.#acquirer.acquire(1, options);
     return open(lease, () => under(core, lease, true, () => work(lease)));
   }
 
@@ -98,14 +99,14 @@ export class Mutex {
    * @param name 1 to 200 characters; the same name is the same condition, in every process
    */
   condition(name: string): Condition {
-    return new Condition(this.#face.core, this.key, name);
+    return new Condition(this.#acquirer.core, this.key, name);
   }
 
   /**
    * What `allOf` asks through.
    * @internal
    */
-  get face(): Face<Lease> {
-    return this.#face;
+  get acquirer(): Acquirer<Lease> {
+    return this.#acquirer;
   }
 }

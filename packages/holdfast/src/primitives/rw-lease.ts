@@ -11,7 +11,7 @@
 import type { Core } from '../core.js';
 import { HoldfastError, isHoldfastError } from '../errors.js';
 import { ask } from '../inspection.js';
-import type { Grip } from '../lease/grip.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
 import { Lease } from '../lease/lease.js';
 import { quote } from '../text.js';
 
@@ -24,7 +24,7 @@ export type RwMode = 'read' | 'write';
 
 /** A granted read or write lock. It is one lease whichever side it is on, and is released once. */
 export class RwLease extends Lease {
-  readonly #grip: Grip;
+  readonly #record: LeaseRecord;
   readonly #core: Core;
   #mode: RwMode;
   /** The side that was asked for without an answer. */
@@ -33,11 +33,11 @@ export class RwLease extends Lease {
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal */
-  constructor(grip: Grip, core: Core) {
-    super(grip, core);
-    this.#grip = grip;
+  constructor(record: LeaseRecord, core: Core) {
+    super(record, core);
+    this.#record = record;
     this.#core = core;
-    this.#mode = grip.weight === WRITER ? 'write' : 'read';
+    this.#mode = record.weight === WRITER ? 'write' : 'read';
   }
 
   /** What the lease allows while it is held: to read with others, or to write alone. */
@@ -59,7 +59,7 @@ export class RwLease extends Lease {
       await this.#certainlyHeld();
       if (this.#unanswered === 'write') await this.#change('write');
       const settled = this.#mode === 'read' && this.#unanswered === undefined;
-      if (settled && this.#grip.weight === READER) return;
+      if (settled && this.#record.weight === READER) return;
       const before = this.#mode;
       this.#mode = 'read';
       if (await this.#change('read')) return;
@@ -105,7 +105,7 @@ export class RwLease extends Lease {
 
   /** Asks the store; false if it refuses. */
   async #change(to: RwMode): Promise<boolean> {
-    const { key, id, fence } = this.#grip;
+    const { key, id, fence } = this.#record;
     const { retention } = this.#core.settings;
     const weight = to === 'write' ? WRITER : READER;
     const command = { op: 'resize', key, id, weight, fence, retention } as const;
@@ -113,8 +113,8 @@ export class RwLease extends Lease {
     try {
       const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
       this.#unanswered = undefined;
-      if (reply.status === 'absent') this.#core.keeper.lose(this.#grip, 'gone');
-      else if (reply.status === 'resized') this.#grip.resized(weight, reply.fence);
+      if (reply.status === 'absent') this.#core.watchdog.lose(this.#record, 'gone');
+      else if (reply.status === 'resized') this.#record.resized(weight, reply.fence);
       await this.#certainlyHeld();
       return reply.status === 'resized';
     } catch (error) {

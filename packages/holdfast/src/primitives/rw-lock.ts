@@ -8,7 +8,7 @@
  */
 import type { Core } from '../core.js';
 import type { AcquireOptions, LockOptions } from '../options.js';
-import { Face } from './face.js';
+import { Acquirer } from './acquirer.js';
 import { READER, RwLease, WRITER } from './rw-lease.js';
 
 /**
@@ -18,18 +18,18 @@ import { READER, RwLease, WRITER } from './rw-lease.js';
  * nobody is overtaken, with `fair: true` or without.
  */
 export class RwSide {
-  readonly #face: Face<RwLease>;
+  readonly #acquirer: Acquirer<RwLease>;
   readonly #weight: number;
 
   /** @internal */
-  constructor(face: Face<RwLease>, weight: number) {
-    this.#face = face;
+  constructor(acquirer: Acquirer<RwLease>, weight: number) {
+    this.#acquirer = acquirer;
     this.#weight = weight;
   }
 
   /** What is locked. */
   get key(): string {
-    return this.#face.key;
+    return this.#acquirer.key;
   }
 
   /**
@@ -44,7 +44,7 @@ export class RwSide {
    * `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    */
   acquire(options?: AcquireOptions): Promise<RwLease> {
-    return this.#face.acquire(this.#weight, options);
+    return this.#acquirer.acquire(this.#weight, options);
   }
 
   /**
@@ -55,7 +55,7 @@ export class RwSide {
    * reader neither. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<RwLease | null> {
-    return this.#face.tryAcquire(this.#weight, options);
+    return this.#acquirer.tryAcquire(this.#weight, options);
   }
 
   /**
@@ -65,7 +65,7 @@ export class RwSide {
    * Resolves and rejects as `run` of a mutex does.
    */
   run<T>(work: (lease: RwLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
-    return this.#face.run(this.#weight, work, options);
+    return this.#acquirer.run(this.#weight, work, options);
   }
 }
 
@@ -86,9 +86,9 @@ export class RwLock {
   /** @internal */
   constructor(core: Core, key: string, options: LockOptions) {
     const subject = { key, capacity: WRITER, strict: true };
-    const face = new Face(core, subject, options, (grip) => new RwLease(grip, core));
+    const acquirer = new Acquirer(core, subject, options, (record) => new RwLease(record, core));
     this.key = key;
-    this.read = new RwSide(face, READER);
-    this.write = new RwSide(face, WRITER);
+    this.read = new RwSide(acquirer, READER);
+    this.write = new RwSide(acquirer, WRITER);
   }
 }

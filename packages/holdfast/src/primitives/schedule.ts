@@ -14,9 +14,10 @@
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { type HolderInfo, inspect } from '../inspection.js';
-import type { Grip } from '../lease/grip.js';
-import { duration, known, type LockOptions } from '../options.js';
-import { checkWork, Face, quietly } from './face.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
+import { duration, known } from '../checks.js';
+import type { LockOptions } from '../options.js';
+import { checkWork, Acquirer, quietly } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
 
 /** What a schedule is made with. */
@@ -134,7 +135,7 @@ export class Schedule {
   readonly key: string;
   readonly #core: Core;
   readonly #options: ScheduleOptions;
-  readonly #face: Face<KeptLease>;
+  readonly #acquirer: Acquirer<KeptLease>;
 
   /** @internal */
   constructor(core: Core, key: string, options: ScheduleOptions) {
@@ -151,7 +152,7 @@ export class Schedule {
     this.#core = core;
     this.#options = options;
     const lock = { ...shared(options), renew: true, maxHold: atMost };
-    this.#face = new Face(core, { key, capacity: 1 }, lock, keptLease);
+    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lock, keptLease);
   }
 
   /**
@@ -177,12 +178,12 @@ export class Schedule {
     known('options', options, RUN);
     const { slot, ...waiting } = options;
     const marked = slot === undefined ? undefined : slotKey(this.key, slot);
-    this.#face.terms(waiting, 0);
+    this.#acquirer.terms(waiting, 0);
     if (marked !== undefined) {
       const holder = await this.#holder(marked);
       if (holder !== null) return { ran: false, why: 'slot-taken', holder };
     }
-    const lease = await this.#face.tryAcquire(1, waiting);
+    const lease = await this.#acquirer.tryAcquire(1, waiting);
     if (lease === null) {
       const holder = (await quietly(this.#holder(this.key))) ?? null;
       return { ran: false, why: 'busy', holder };
@@ -218,7 +219,7 @@ export class Schedule {
     const ttl = this.#options.remember ?? HOUR;
     const options = { ...shared(this.#options), ttl, renew: false };
     const subject = { key, capacity: 1 };
-    return new Face(this.#core, subject, options, keptLease).tryAcquire(1);
+    return new Acquirer(this.#core, subject, options, keptLease).tryAcquire(1);
   }
 
   async #run<T>(
@@ -255,8 +256,8 @@ async function undo(leases: readonly (KeptLease | null | undefined)[]): Promise<
   await Promise.all(leases.map(async (one) => quietly(Promise.resolve(one?.release()))));
 }
 
-function keptLease(grip: Grip, core: Core): KeptLease {
-  return new KeptLease(grip, core);
+function keptLease(record: LeaseRecord, core: Core): KeptLease {
+  return new KeptLease(record, core);
 }
 
 /** What the lock and the marker have in common: neither is passed on without the store. */

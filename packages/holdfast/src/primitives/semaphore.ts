@@ -9,9 +9,10 @@ import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { ask } from '../inspection.js';
 import type { Lease } from '../lease/lease.js';
-import { type AcquireOptions, checkObject, type LockOptions, whole } from '../options.js';
-import * as failures from '../waiting/failures.js';
-import { checkWork, Face, plainLease } from './face.js';
+import { checkObject, whole } from '../checks.js';
+import type { AcquireOptions, LockOptions } from '../options.js';
+import * as failures from '../acquire/failures.js';
+import { checkWork, Acquirer, plainLease } from './acquirer.js';
 
 const PERMITS_MAX = 1_000_000;
 
@@ -36,7 +37,7 @@ export class Semaphore {
   readonly #core: Core;
   readonly #options: LockOptions;
   #permits: number;
-  #face: Face<Lease>;
+  #acquirer: Acquirer<Lease>;
 
   /** @internal */
   constructor(core: Core, key: string, options: SemaphoreOptions) {
@@ -46,7 +47,7 @@ export class Semaphore {
     this.#core = core;
     this.#options = lockOptions;
     this.#permits = checkPermits(permits);
-    this.#face = this.#newFace();
+    this.#acquirer = this.#newFace();
   }
 
   /** How many permits there are, as this object has it. */
@@ -67,7 +68,7 @@ export class Semaphore {
    * @param count how many; 1 to `permits`, default 1
    */
   async acquire(count?: number, options?: AcquireOptions): Promise<Lease> {
-    return this.#face.acquire(this.#count(count), options);
+    return this.#acquirer.acquire(this.#count(count), options);
   }
 
   /**
@@ -78,7 +79,7 @@ export class Semaphore {
    * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   async tryAcquire(count?: number, options?: AcquireOptions): Promise<Lease | null> {
-    return this.#face.tryAcquire(this.#count(count), options);
+    return this.#acquirer.tryAcquire(this.#count(count), options);
   }
 
   /**
@@ -93,7 +94,7 @@ export class Semaphore {
     checkWork(work);
     checkObject('options', options);
     const { count, ...rest } = options;
-    return this.#face.run(this.#count(count), work, rest);
+    return this.#acquirer.run(this.#count(count), work, rest);
   }
 
   /**
@@ -118,16 +119,16 @@ export class Semaphore {
       throw failures.mismatch({ key, capacity: from, option: 'permits' }, reply.capacity);
     }
     this.#permits = capacity;
-    this.#face = this.#newFace();
+    this.#acquirer = this.#newFace();
   }
 
   #count(count: number | undefined): number {
     return whole('count', count, 1, 1, this.#permits);
   }
 
-  #newFace(): Face<Lease> {
+  #newFace(): Acquirer<Lease> {
     const subject = { key: this.key, capacity: this.#permits, option: 'permits', strict: true };
-    return new Face(this.#core, subject, this.#options, plainLease);
+    return new Acquirer(this.#core, subject, this.#options, plainLease);
   }
 }
 

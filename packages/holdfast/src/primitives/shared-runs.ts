@@ -11,7 +11,7 @@
  * this process knows.
  */
 import type { Lease } from '../lease/lease.js';
-import { quietly } from './face.js';
+import { quietly } from './acquirer.js';
 
 /** Runs that have not ended, by the lease that they share. */
 const runs = new WeakMap<Lease, number>();

@@ -12,10 +12,11 @@ import type { Timer } from '../clock.js';
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import type { Lease } from '../lease/lease.js';
-import { type AcquireOptions, known, type LockOptions } from '../options.js';
-import * as failures from '../waiting/failures.js';
-import { checkWork, Face, plainLease } from './face.js';
-import { Flight, type Landing, type Passenger, SEATS } from './flight.js';
+import { known } from '../checks.js';
+import type { AcquireOptions, LockOptions } from '../options.js';
+import * as failures from '../acquire/failures.js';
+import { checkWork, Acquirer, plainLease } from './acquirer.js';
+import { Flight, type FlightOutcome, type Caller, SEATS } from './flight.js';
 
 /** What a single flight may be made with: see the same names in `LockOptions`. */
 export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>;
@@ -51,8 +52,8 @@ export class SingleFlight {
   /** What is computed once. */
   readonly key: string;
   readonly #core: Core;
-  readonly #lead: Face<Lease>;
-  readonly #wait: Face<Lease>;
+  readonly #lead: Acquirer<Lease>;
+  readonly #wait: Acquirer<Lease>;
   readonly #flights: Map<string, Flight>;
 
   /** @internal */
@@ -61,12 +62,12 @@ export class SingleFlight {
     this.key = key;
     this.#core = core;
     const subject = { key, capacity: SEATS };
-    this.#lead = new Face(core, subject, { ...options, renew: true }, plainLease);
+    this.#lead = new Acquirer(core, subject, { ...options, renew: true }, plainLease);
     // a seat is given back at once: one that is not, of a process that died, ends soon
     const { claimWindow } = core.settings;
     const { label } = options;
     const seat = { ttl: claimWindow, renew: false, ...(label !== undefined && { label }) };
-    this.#wait = new Face(core, subject, seat, plainLease);
+    this.#wait = new Acquirer(core, subject, seat, plainLease);
     this.#flights = flights.get(core) ?? new Map<string, Flight>();
     flights.set(core, this.#flights);
   }
@@ -101,10 +102,10 @@ export class SingleFlight {
     for (let again = false; ; again = true) {
       const found = await fresh();
       if (found !== undefined) return found;
-      const { landing } = await this.#board(attempt, again, limits);
+      const { outcome } = await this.#board(attempt, again, limits);
       // the callers of one process want the same thing, or they would not share a key
-      if (landing.kind === 'led') return landing.value as T;
-      if (landing.kind === 'failed') throw landing.error;
+      if (outcome.kind === 'led') return outcome.value as T;
+      if (outcome.kind === 'failed') throw outcome.error;
     }
   }
 
@@ -118,14 +119,14 @@ export class SingleFlight {
     options: FlightOptions = {},
   ): Promise<FlightResult<T>> {
     checkWork(compute);
-    const { landing, own } = await this.#board(compute, false, this.#limits(options));
-    if (!own || landing.kind === 'ended') return { led: false };
-    if (landing.kind === 'failed') throw landing.error;
-    return { led: true, value: landing.value as T };
+    const { outcome, own } = await this.#board(compute, false, this.#limits(options));
+    if (!own || outcome.kind === 'ended') return { led: false };
+    if (outcome.kind === 'failed') throw outcome.error;
+    return { led: true, value: outcome.value as T };
   }
 
   /** On the flight of this process, which is started if there is none. */
-  #board(work: Passenger['work'], again: boolean, limits: Limits): Promise<Boarded> {
+  #board(work: Caller['work'], again: boolean, limits: Limits): Promise<FlightResultOf> {
     const { key } = this;
     const { until, wait, signal } = limits;
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
@@ -134,8 +135,8 @@ export class SingleFlight {
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined;
       const leave = (error: Error): void => {
-        passenger.flies();
-        flight.leave(passenger);
+        caller.flies();
+        flight.leave(caller);
         reject(error);
       };
       const abort = (): void => leave(failures.aborted(key, signal?.reason));
@@ -150,7 +151,7 @@ export class SingleFlight {
         overdue = flight.silent;
         if (!overdue) end();
       };
-      const passenger: Passenger = {
+      const caller: Caller = {
         work,
         told: () => {
           if (overdue) end();
@@ -163,17 +164,17 @@ export class SingleFlight {
           timer?.cancel();
           unbind?.();
         },
-        landed: (landing) => {
-          passenger.flies();
-          resolve({ landing, own: landing.kind !== 'ended' && landing.by === passenger });
+        onOutcome: (outcome) => {
+          caller.flies();
+          resolve({ outcome, own: outcome.kind !== 'ended' && outcome.by === caller });
         },
         failed: (error) => {
-          passenger.flies();
+          caller.flies();
           reject(error instanceof Error ? error : new Error(String(error)));
         },
       };
       const unbind = signal && onAbort(signal, abort);
-      flight.join(passenger);
+      flight.join(caller);
     });
   }
 
@@ -201,8 +202,8 @@ interface Limits {
   readonly signal: AbortSignal | undefined;
 }
 
-interface Boarded {
-  readonly landing: Landing;
+interface FlightResultOf {
+  readonly outcome: FlightOutcome;
   /** Whether it was this caller's work that was done. */
   readonly own: boolean;
 }

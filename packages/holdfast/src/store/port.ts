@@ -6,7 +6,7 @@
  * one turn of the event loop collected comes as one batch.
  */
 import { cleanCause } from '../clean-cause.js';
-import type { Command, Push, Reply } from '../engine/types.js';
+import type { Command, Push, Reply } from '../engine/commands.js';
 import { printable } from '../text.js';
 
 /** Somebody in this process who is told of pushes. No method may throw. */

@@ -7,7 +7,7 @@
  * come: whoever sent it is told (`late`).
  */
 import { afterIo, afterTurn, type Clock, type Timer } from '../clock.js';
-import type { Command, Reply, ReplyTo } from '../engine/types.js';
+import type { Command, Reply, ReplyTo } from '../engine/commands.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { type Store, StoreFailure } from './port.js';
 

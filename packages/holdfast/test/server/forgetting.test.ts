@@ -6,7 +6,7 @@ import { type Server, type ServerName, startServer, until } from 'holdfast-testk
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/clients/detect.js';
-import type { Command } from '../../src/engine/types.js';
+import type { Command } from '../../src/engine/commands.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
 
@@ -32,7 +32,7 @@ const steps: readonly Command[] = [
   { op: 'capacity', key: 'several', from: 3, capacity: 1, retention },
   { op: 'capacity', key: 'mutex', from: 1, capacity: 2, retention },
   { op: 'capacity', key: 'unknown', from: 1, capacity: 2, retention },
-  { op: 'force', key: 'several', id: 'a', retention },
+  { op: 'forceRelease', key: 'several', id: 'a', retention },
   { op: 'release', key: 'several', id: 'nobody', to: '', retention },
   { op: 'release', key: 'unknown', id: 'nobody', to: '', retention },
   { op: 'release', key: 'mutex', id: 'b', to: '', retention },

@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/clients/detect.js';
 import { HOLD_LIMIT } from '../../src/engine/limits.js';
-import type { Command, Reply } from '../../src/engine/types.js';
+import type { Command, Reply } from '../../src/engine/commands.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
 
@@ -83,7 +83,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
       const values = await redis.hvals(`h:{${key}}`);
       const largest = Math.max(...values.map((value) => value.length));
       expect(largest, 'bytes of the largest field').toBeLessThan(200);
-      const [ended] = await run({ op: 'force', key, id: '', retention });
+      const [ended] = await run({ op: 'forceRelease', key, id: '', retention });
       expect(ended).toMatchObject({ ended: 1 });
       expect(await redis.hlen(`h:{${key}}`), 'fields that are left').toBe(1);
     }

@@ -7,9 +7,13 @@ import {
   type CheckName,
   type HistoryEvent,
   violations,
-} from '../../../../checker/src/index.js';
+} from '../../../../verification/checker/src/index.js';
 import { afterEach, expect, it } from 'vitest';
-import { type Outcome, type Parameters, torture } from '../../../../torture/src/torture.js';
+import {
+  type Outcome,
+  type Parameters,
+  torture,
+} from '../../../../verification/torture/src/torture.js';
 import { DAMAGES } from '../support/damage.js';
 
 const folders: string[] = [];

@@ -1,5 +1,5 @@
 /** At most one process holds a lock at a time, with many processes. */
-import { trial } from '../../../../trials/src/exclusion.js';
+import { trial } from '../../../../verification/trials/src/exclusion.js';
 import { shareOf } from '../support/trials.js';
 
 shareOf(trial, {

@@ -1,5 +1,5 @@
 /** No resource of an acquisition remains afterwards. */
-import { trial } from '../../../../trials/src/leaks.js';
+import { trial } from '../../../../verification/trials/src/leaks.js';
 import { shareOf } from '../support/trials.js';
 
 shareOf(

@@ -1,5 +1,5 @@
 /** A holder that is cut off or blocked does not consider a lease held after the server ended it. */
-import { trial } from '../../../../trials/src/loss-signal.js';
+import { trial } from '../../../../verification/trials/src/loss-signal.js';
 import { shareOf } from '../support/trials.js';
 
 shareOf(trial, {

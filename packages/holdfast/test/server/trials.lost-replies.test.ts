@@ -1,5 +1,5 @@
 /** The server executed a command, and its reply was lost. */
-import { trial } from '../../../../trials/src/lost-replies.js';
+import { trial } from '../../../../verification/trials/src/lost-replies.js';
 import { shareOf } from '../support/trials.js';
 
 shareOf(

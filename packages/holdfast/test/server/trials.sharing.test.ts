@@ -1,7 +1,7 @@
 /** Exclusion by weight, in many processes: the read-write lock and the semaphore. */
 import { describe, expect, it } from 'vitest';
-import { trial } from '../../../../trials/src/exclusion.js';
-import { parameters } from '../../../../trials/src/trial.js';
+import { trial } from '../../../../verification/trials/src/exclusion.js';
+import { parameters } from '../../../../verification/trials/src/trial.js';
 
 const ON = [
   ['rw', 'redis', 'ioredis-6'],

@@ -1,5 +1,5 @@
 /** After a holder is killed, the next waiter gets the lock when the lease ends. */
-import { trial } from '../../../../trials/src/takeover.js';
+import { trial } from '../../../../verification/trials/src/takeover.js';
 import { shareOf } from '../support/trials.js';
 
 shareOf(

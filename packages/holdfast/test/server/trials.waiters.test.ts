@@ -1,5 +1,5 @@
 /** Dead or stopped waiters hardly delay the others. */
-import { trial } from '../../../../trials/src/dead-waiters.js';
+import { trial } from '../../../../verification/trials/src/dead-waiters.js';
 import { shareOf } from '../support/trials.js';
 
 shareOf(

@@ -10,14 +10,14 @@ async function succession(
   first: AcquireOptions,
   second: AcquireOptions,
   held: (lease: Lease) => unknown = () => undefined,
-): Promise<{ key: string; heir: Lease }> {
+): Promise<{ key: string; successorRecord: Lease }> {
   const key = freshKey();
   const lease = await holdfast.mutex(key).acquire(first);
   const waiting = holdfast.mutex(key).acquire(second);
   await queued(holdfast, key, 1);
   await held(lease);
   await lease.release();
-  return { key, heir: await waiting };
+  return { key, successorRecord: await waiting };
 }
 
 /** What the store says is left of the only lease. */
@@ -29,25 +29,25 @@ async function left(holdfast: Holdfast, key: string): Promise<number> {
 export function leaseHandOff(backend: Backend): void {
   it('the successor has its own ttl, and not the rest of a longer one', async () => {
     const holdfast = await backend.make();
-    const { key, heir } = await succession(holdfast, { ttl: 30_000 }, { ttl: 500 });
+    const { key, successorRecord } = await succession(holdfast, { ttl: 30_000 }, { ttl: 500 });
     expect(await left(holdfast, key)).toBeLessThanOrEqual(500);
-    expect(heir.remaining()).toBeLessThanOrEqual(500);
+    expect(successorRecord.remaining()).toBeLessThanOrEqual(500);
   });
 
   it('the successor has its own ttl when the lease was made to last for longer', async () => {
     const holdfast = await backend.make({ ttl: 9000 });
     const long = (lease: Lease): Promise<number> => lease.ensure(3_600_000);
-    const { key, heir } = await succession(holdfast, {}, {}, long);
+    const { key, successorRecord } = await succession(holdfast, {}, {}, long);
     const there = await left(holdfast, key);
     expect(there).toBeLessThanOrEqual(9000);
-    expect(there).toBeGreaterThan(heir.remaining());
+    expect(there).toBeGreaterThan(successorRecord.remaining());
   });
 
   it('a successor without renewal has its whole ttl', async () => {
     const holdfast = await backend.make();
     const terms = { ttl: 60_000, renew: false };
-    const { heir } = await succession(holdfast, { ttl: 60_000 }, terms);
+    const { successorRecord } = await succession(holdfast, { ttl: 60_000 }, terms);
     // a lease is believed for 1 % and 2 ms less; the rest is what this test may take
-    expect(heir.remaining()).toBeGreaterThan(40_000);
+    expect(successorRecord.remaining()).toBeGreaterThan(40_000);
   });
 }

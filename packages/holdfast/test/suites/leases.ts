@@ -153,7 +153,7 @@ function warning(backend: Backend): void {
     const warned: number[] = [];
     let heldThen = false;
     const lease = await holdfast.mutex(freshKey()).acquire({
-      ...{ ttl: 300, renew: false, expiringMs: 250 },
+      ...{ ttl: 300, renew: false, expiringBefore: 250 },
       onExpiring: (remaining) => {
         warned.push(remaining);
         heldThen = lease.held;
@@ -170,7 +170,7 @@ function warning(backend: Backend): void {
     const holdfast = await backend.make();
     let times = 0;
     const lease = await holdfast.mutex(freshKey()).acquire({
-      ...{ ttl: 200, renew: false, expiringMs: 150 },
+      ...{ ttl: 200, renew: false, expiringBefore: 150 },
       onExpiring: () => {
         times += 1;
         if (times < 3) void lease.extend(200);

@@ -1,6 +1,6 @@
 /** Calls with key and owner and no lease object, on any backend. */
 import { describe, expect, it } from 'vitest';
-import type { OwnerCalls } from '../../src/index.js';
+import type { OwnerLocks } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued, turn, unused } from './helpers.js';
 
@@ -180,7 +180,7 @@ function manyAtOnce(backend: Backend): void {
   it('counts each lock and each unlock once, of two instances at the same time', async () => {
     const instances = [await backend.make(), await backend.make()];
     const key = freshKey();
-    const each = <T>(call: (calls: OwnerCalls) => Promise<T>): Promise<T[]> =>
+    const each = <T>(call: (calls: OwnerLocks) => Promise<T>): Promise<T[]> =>
       Promise.all(instances.flatMap(({ calls }) => Array.from({ length: 15 }, () => call(calls))));
     const fences = await each((calls) => calls.lock(key, 'me', LONG));
     expect(new Set(fences).size).toBe(1);
@@ -195,7 +195,7 @@ function manyAtOnce(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     let inside = 0;
-    const task = async ({ calls }: { calls: OwnerCalls }, owner: string): Promise<number> => {
+    const task = async ({ calls }: { calls: OwnerLocks }, owner: string): Promise<number> => {
       let most = 0;
       for (let round = 0; round < 5; round++) {
         await calls.lock(key, owner, LONG);

@@ -1,6 +1,6 @@
 /** Sequences that random traffic hardly brings about: with more to do than one command does. */
 import { HOLD_LIMIT } from '../../src/engine/limits.js';
-import type { Acquire, Command, Park } from '../../src/engine/types.js';
+import type { Acquire, Command, Park } from '../../src/engine/commands.js';
 import { literally, type Step } from './traffic.js';
 
 const key = 'k2';
@@ -11,7 +11,7 @@ export const MANY = 1300;
 export function asking(id: string, more: Partial<Acquire> = {}): Acquire {
   return {
     ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 2000, ttl: 1000, claim: 1000 },
-    ...{ fair: false, passes: 0, channel: '', queue: true, ticket: 0, maxQueue: 1e6 },
+    ...{ fair: false, handOffs: 0, channel: '', queue: true, ticket: 0, maxQueue: 1e6 },
     ...{ patience: 1e6, retention, meta: '', token: '' },
     ...more,
   };
@@ -22,13 +22,13 @@ function many(more: (index: number) => Partial<Acquire>): Step[] {
 }
 
 const poll = (...ids: string[]): Command => ({ op: 'poll', key, ids, patience: 1e6, retention });
-const force: Command = { op: 'force', key, id: '', retention };
+const force: Command = { op: 'forceRelease', key, id: '', retention };
 const release = (id: string): Command => ({ op: 'release', key, id, to: '', retention });
 /** A mutex: conditions are one's. */
 const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
 const parking = (id: string, as: string, more: Partial<Park> = {}): Command => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
-  ...{ fair: false, passes: 0, channel: '', maxParked: 1e6, patience: 1e6, retention },
+  ...{ fair: false, handOffs: 0, channel: '', maxParked: 1e6, patience: 1e6, retention },
   ...{ meta: '', token: '' },
   ...more,
 });
@@ -96,7 +96,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
       ...[0, 1, HOLD_LIMIT / 2, HOLD_LIMIT - 1].map((index) => literally(releaseOne(`h${index}`))),
       ...['more', 'even more'].map((id) => literally(asking(id, { ...one, owner: 'o' }))),
       literally({ op: 'inspect', key: 'k1', limit: 3 }),
-      literally({ op: 'force', key: 'k1', id: 'h7', retention }),
+      literally({ op: 'forceRelease', key: 'k1', id: 'h7', retention }),
       literally(look('h7', 'more', 'other')),
     ],
   ],
@@ -174,7 +174,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     [
       ...many(() => ({})),
       literally({ op: 'capacity', key, from: 2000, capacity: 1, retention }),
-      literally(asking('next', { capacity: 1, passes: 3 })),
+      literally(asking('next', { capacity: 1, handOffs: 3 })),
       literally(poll('next')),
       literally(force),
       literally(poll('next')),

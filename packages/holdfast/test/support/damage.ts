@@ -2,7 +2,7 @@
  * Damaged copies of a history: in each, one thing is not as it happened, and one check must find
  * it. They show that a run gives the checks what they need to find something.
  */
-import type { CheckName, HistoryEvent } from '../../../../checker/src/index.js';
+import type { CheckName, HistoryEvent } from '../../../../verification/checker/src/index.js';
 
 type EventOf<E extends HistoryEvent['e']> = Extract<HistoryEvent, { readonly e: E }>;
 

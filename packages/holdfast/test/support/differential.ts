@@ -11,7 +11,7 @@ import type { Redis } from 'ioredis';
 import { loadScript } from '../../../../tools/lua.mjs';
 import { Engine } from '../../src/engine/engine.js';
 import type { Resource } from '../../src/engine/resource.js';
-import type { Command, Op, Push, Reply } from '../../src/engine/types.js';
+import type { Command, Op, Push, Reply } from '../../src/engine/commands.js';
 import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
 import { DUMP, type Dump, dumpOf } from './dump.js';
@@ -27,7 +27,7 @@ const OPS: readonly Op[] = [
   'release',
   'renew',
   'poll',
-  'force',
+  'forceRelease',
   'inspect',
   'park',
   'signal',
@@ -202,7 +202,7 @@ export class Differential {
     if ('signalled' in reply && reply.signalled) this.#count('brought by a signal');
     if (reply.status === 'granted') {
       if (reply.holds > 1) this.#count('holds of one owner');
-      if (reply.passes > 0) this.#count('passes given');
+      if (reply.handOffs > 0) this.#count('passes given');
       if (reply.fence <= fenceBefore) this.#count('grant repeated or joined');
       if (reply.fence > reply.now && reply.fence > fenceBefore) this.#count('fence above the time');
     } else if (reply.status === 'polled') {

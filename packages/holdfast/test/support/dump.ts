@@ -87,23 +87,23 @@ function summaryOf(resource: Resource): string[] {
 }
 
 function holderOf(holder: Holder): string[] {
-  const { expires, weight, fence, passes, ttl, since, owner, channel, meta } = holder;
+  const { expires, weight, fence, handOffs, ttl, since, owner, channel, meta } = holder;
   const ids = [...holder.holds.keys()];
   const full = [...holder.holds.values()].filter((hold) => hold.weight === weight).length;
   const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1), full].join(' ');
   const { signalled, sent } = holder;
   const signals = signalled !== '' || sent.seq > 0;
   return [
-    ...texts(expires, weight, fence, passes, ttl, since, owner, holds, channel, meta),
+    ...texts(expires, weight, fence, handOffs, ttl, since, owner, holds, channel, meta),
     ...(signals ? texts(signalled, sent.seq, sent.woken, sent.left) : []),
   ];
 }
 
 function waiterOf(waiter: Waiter): string[] {
-  const { ticket, weight, ttl, claim, passes, fair, owner, channel, token, meta } = waiter;
+  const { ticket, weight, ttl, claim, handOffs, fair, owner, channel, token, meta } = waiter;
   const { signalled } = waiter;
   return [
-    ...texts(ticket, weight, ttl, claim, passes, Number(fair), owner, channel, token, meta),
+    ...texts(ticket, weight, ttl, claim, handOffs, Number(fair), owner, channel, token, meta),
     ...(signalled === '' ? [] : [signalled]),
   ];
 }
@@ -142,8 +142,8 @@ function parkedOf({ parking }: Resource, record: Record<string, string[]>): void
 }
 
 function entryOf(parked: Parked): string[] {
-  const { condition, since, until, weight, ttl, claim, passes, fair, owner, channel } = parked;
-  const numbers = [since, until, weight, ttl, claim, passes, Number(fair)];
+  const { condition, since, until, weight, ttl, claim, handOffs, fair, owner, channel } = parked;
+  const numbers = [since, until, weight, ttl, claim, handOffs, Number(fair)];
   return texts(condition, ...numbers, owner, channel, parked.token, parked.meta);
 }
 

@@ -62,7 +62,7 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   fault('capacity: anybody changes it', [capacity, 'capacity == from or', 'true or']),
   fault('capacity: only what is free changes', [capacity, 'capacity == from or', '']),
   fault('capacity: the sole lease is lost', [holders, 'sole, many = nil, true\n', 'many = true\n']),
-  fault('capacity: fences stay reserved for passes', [holders, 'h.passes = 0\n', '']),
+  fault('capacity: fences stay reserved for hand_offs', [holders, 'h.hand_offs = 0\n', '']),
   fault('capacity: many leases at a capacity of 1 are one', [
     record,
     'many = capacity ~= 1 or (used > 0 and not sole)',

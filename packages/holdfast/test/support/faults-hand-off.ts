@@ -13,7 +13,7 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
   fault('release: a pass prolongs', [release, cut, 'now + from.ttl * 1000']),
   fault('release: reserved fences stay in the ordinary case', [
     release,
-    'if unpassed and fence == own + passes then fence = own end',
+    'if unpassed and fence == own + hand_offs then fence = own end',
     '',
   ]),
   fault('release: reserved fences go back unasked in the ordinary case', [
@@ -56,7 +56,7 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
   fault('force: a process is told of each hold', [holds, ' and not listed[channel]', '']),
   fault('holders: fences of others go back', [
     holders,
-    'if fence == h.fence + h.passes then fence = h.fence end',
+    'if fence == h.fence + h.hand_offs then fence = h.fence end',
     'fence = h.fence',
   ]),
 ];

@@ -85,7 +85,7 @@ export const FAULTS: readonly Fault[] = [
     'local held = lease_of(id) or sole',
   ]),
   fault('release: the queue is not served', [release, "serve('')\n", '']),
-  fault('release: passes never run out', [release, 'h.passes - 1', 'h.passes']),
+  fault('release: hand_offs never run out', [release, 'h.hand_offs - 1', 'h.hand_offs']),
   fault('release: the fence is passed on', [release, 'h.fence + 1', 'h.fence']),
   fault('release: passed to an owner', [
     release,
@@ -123,7 +123,7 @@ export const FAULTS: readonly Fault[] = [
   fault('release: a parked id is not withdrawn', [release, 'return remove_parked(id)', 'return']),
   fault('release: a withdrawal swallows the signal', [
     release,
-    'if w.signalled then owed[#owed + 1] = w.signalled end',
+    'if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end',
     '',
   ]),
   fault('acquire: taken over from the parked', [acquire, ' and parked_count() == 0', '']),
@@ -147,7 +147,7 @@ export const FAULTS: readonly Fault[] = [
   fault('park: giving up keeps the lease', [park, 'if h then leave(h, id) end', '']),
   fault('park: who gave up while queued swallows the signal', [
     park,
-    'if w and w.signalled then owed[#owed + 1] = w.signalled end',
+    'if w and w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end',
     '',
   ]),
   fault('park: everybody was signalled', [park, 'w.signalled and 1 or 0', '1']),
@@ -176,10 +176,10 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('holders: a crash swallows the signal', [
     holders,
-    'if h.signalled then owed[#owed + 1] = h.signalled end',
+    'if h.signalled then unconsumed_signals[#unconsumed_signals + 1] = h.signalled end',
     '',
   ]),
-  fault('holders: release passes the signal on', [
+  fault('holders: release hand_offs the signal on', [
     holders,
     '  h.signalled = nil\n  remove',
     '  remove',
@@ -207,7 +207,8 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('serve: a dead one swallows the signal', [
     serve,
-    'if w.signalled then owed[#owed + 1] = w.signalled end\n        settle()',
+    'if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end\n' +
+      '        redeliver_signals()',
     '',
   ]),
   fault('inspect: more holds than asked for', [inspect, 'and #ids < limit', '']),
@@ -252,8 +253,8 @@ export const FAULTS: readonly Fault[] = [
     'return math.max(fence + 1, now)',
     'return fence + 1',
   ]),
-  fault('holders: no fences for passes', [holders, 'fence = own + passes', 'fence = own']),
-  fault('holders: passes past the fair', [holders, ' or fair_waiting > 0', '']),
+  fault('holders: no fences for hand_offs', [holders, 'fence = own + hand_offs', 'fence = own']),
+  fault('holders: hand_offs past the fair', [holders, ' or fair_waiting > 0', '']),
   fault('holders: what ends is still used', [holders, 'used - h.weight,', 'used,']),
   fault('holders: extending shortens', [holders, 'math.max(h.expires, expires)', 'expires']),
   fault('holders: an owner stays one', [

@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { loadScript } from '../../../../tools/lua.mjs';
 import { Engine } from '../../src/engine/engine.js';
 import type { Gate } from '../../src/engine/gate.js';
-import type { GateCommand, GatePush, GateReply } from '../../src/engine/types.js';
+import type { GateCommand, GatePush, GateReply } from '../../src/engine/commands.js';
 import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
 import { gateKeysOf } from '../../src/store/redis/keys.js';
 import { FOLDER, type Scripts } from './differential.js';
@@ -15,7 +15,7 @@ import { GATE_PARTS, type GateLoss, lose, type LossyGateStep } from './gate-loss
 import { GATE_KEYS, gateCommandOf, LIVE_CHANNELS } from './gate-traffic.js';
 
 const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[5])\n';
-const OPS = ['arrive', 'watch', 'turn'] as const;
+const OPS = ['arrive', 'watch', 'endGeneration'] as const;
 const SYNC = 'gate-differential-sync';
 
 /** All that is stored of a gate, in one shape for both sides. */

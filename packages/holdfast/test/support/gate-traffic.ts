@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check';
 import type { Gate } from '../../src/engine/gate.js';
-import type { GateCommand, GateKind } from '../../src/engine/types.js';
+import type { GateCommand, GateKind } from '../../src/engine/commands.js';
 
 type When = 'current' | 'past' | 'older' | 'future' | 'zero';
 
@@ -53,7 +53,7 @@ const watch = fc.record({
 });
 const turn = fc.record({
   ...base,
-  op: fc.constant('turn' as const),
+  op: fc.constant('endGeneration' as const),
   reason: fc.constantFrom('withdrawn' as const, 'reset' as const),
 });
 
@@ -121,7 +121,7 @@ export function longHistory(turns: number): GateStep[] {
       channel: LIVE_CHANNELS[(round + 1) % 3] as string,
       token: `t${round}`,
     });
-    add({ op: 'turn', reason: 'reset' });
+    add({ op: 'endGeneration', reason: 'reset' });
     add({ op: 'watch', ids: [], channel: '', token: '' }, 'past');
     add({ op: 'watch', ids: [], channel: '', token: '' }, 'older');
   }

@@ -4,7 +4,7 @@
  */
 import { Engine } from '../../src/engine/engine.js';
 import type { Holder, Resource } from '../../src/engine/resource.js';
-import type { Command, Reply } from '../../src/engine/types.js';
+import type { Command, Reply } from '../../src/engine/commands.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
 
 /** More than any traffic asks for. */
@@ -17,7 +17,7 @@ interface Past {
   readonly holders: Map<string, { readonly fence: number; readonly weight: number }>;
   readonly waiters: Map<string, number>;
   readonly parked: Set<string>;
-  passes: number;
+  handOffs: number;
   /** The sum of the weights that were held. */
   held: number;
 }
@@ -78,9 +78,9 @@ export class Judge {
       const byPass = id === passed;
       demand(fence > past.top, `I2: fence ${fence} of ${id} after ${past.top}`);
       past.top = fence;
-      past.passes = byPass ? past.passes + 1 : 0;
-      const bounded = past.passes <= PASSES_MAX;
-      demand(bounded, `I4: ${past.passes} passes in turn`);
+      past.handOffs = byPass ? past.handOffs + 1 : 0;
+      const bounded = past.handOffs <= PASSES_MAX;
+      demand(bounded, `I4: ${past.handOffs} passes in turn`);
       // who was woken by this command came last
       if (byPass) this.overtakings += 1;
       else if (past.parked.has(id)) afterAll(id, past, resource);
@@ -120,7 +120,7 @@ export class Judge {
   }
 
   #pastOf(key: string): Past {
-    const fresh = { top: 0, passes: 0, held: 0 };
+    const fresh = { top: 0, handOffs: 0, held: 0 };
     const empty = { holders: new Map(), waiters: new Map(), parked: new Set<string>() };
     const past = this.#past.get(key) ?? { ...fresh, ...empty };
     this.#past.set(key, past);
@@ -158,11 +158,18 @@ function sound(resource: Resource): void {
 }
 
 /** Nobody is in two places, and nobody's signal is forgotten. */
-function parkedApart({ parking, processes, waiters, holders, holds, owed }: Resource): void {
+function parkedApart({
+  parking,
+  processes,
+  waiters,
+  holders,
+  holds,
+  unconsumedSignals,
+}: Resource): void {
   const all = parking.all();
   const elsewhere = all.find(({ id }) => waiters.has(id) || holders.has(id) || holds.has(id));
   demand(elsewhere === undefined, `I3: ${elsewhere?.id} is parked and elsewhere`);
-  demand(owed.length === 0, 'a signal was not passed on');
+  demand(unconsumedSignals.length === 0, 'a signal was not passed on');
   const waiting = sum([...processes.all.values()].map((one) => one.waiters));
   demand(waiting === all.length + waiters.size, 'processes are incomplete');
   const counted = sum([...parking.conditions].map((condition) => parking.count(condition)));

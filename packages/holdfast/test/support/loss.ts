@@ -53,7 +53,7 @@ export const lossyCrowd: LossyStep[] = [
   ),
   after(literally({ op: 'inspect', key, limit: 3 }, 1_500_000), 'queue', 'expiries'),
   literally({ op: 'release', key, id: 'h5', to: '', retention }),
-  after(literally({ op: 'force', key, id: '', retention }), 'expiries'),
+  after(literally({ op: 'forceRelease', key, id: '', retention }), 'expiries'),
   after(literally({ op: 'poll', key, ids: ['w0', 'w1299'], patience, retention }), 'queue'),
   after(literally(asking('new', { capacity: 3 })), 'record'),
   literally(asking('other', { capacity: 3 })),

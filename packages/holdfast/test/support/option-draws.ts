@@ -34,7 +34,7 @@ const LOCK: Readonly<Record<string, Range>> = {
   owner: { good: ['o1', 'o1', 'o2'], bad: [...NO_TEXT, ''] },
   label,
   onExpiring: { good: [() => undefined], bad: [null, 5, 'f', {}] },
-  expiringMs: number([1, 50, 100], [0, DAY + 1, Infinity]),
+  expiringBefore: number([1, 50, 100], [0, DAY + 1, Infinity]),
 };
 
 export const ACQUIRE: Readonly<Record<string, Range>> = {
@@ -98,11 +98,11 @@ export function drawn(
 
 /** The same, with what options that are good by themselves make bad together. */
 export function judged({ options, bad }: Drawn): Drawn {
-  const { renew, maxHold, ttl: length = 10_000, expiringMs, atLeast, atMost } = options;
+  const { renew, maxHold, ttl: length = 10_000, expiringBefore, atLeast, atMost } = options;
   const more: string[] = [];
   if (renew === false && maxHold !== undefined) more.push('maxHold');
   const longest = Math.min(Number(length), Number(maxHold ?? Infinity));
-  if (Number(expiringMs) > Math.ceil(longest)) more.push('expiringMs');
+  if (Number(expiringBefore) > Math.ceil(longest)) more.push('expiringBefore');
   if (Number(atMost) < Number(atLeast)) more.push('atMost');
   return { options, bad: [...bad, ...more] };
 }

@@ -9,7 +9,7 @@
  */
 import fc from 'fast-check';
 import type { Resource } from '../../src/engine/resource.js';
-import type { Command } from '../../src/engine/types.js';
+import type { Command } from '../../src/engine/commands.js';
 
 /** Which acquisition a step is about. Where there is none of the kind, any of the key's. */
 interface Pointer {
@@ -70,7 +70,7 @@ const acquire = fc.record({
   ttl,
   claim: fc.constantFrom(1, 3, 20),
   fair: fc.constantFrom(false, false, false, true),
-  passes: fc.constantFrom(0, 1, 3),
+  handOffs: fc.constantFrom(0, 1, 3),
   channel: fc.constantFrom('', 'live-1', 'live-1', 'live-2', 'live-2', 'dead-1', 'dead-2'),
   queue: fc.constantFrom(true, true, true, true, false),
   ticket: fc.constant(0),
@@ -100,7 +100,7 @@ const parking = fc.record({
   want: fc.constantFrom('signal', 'signal', 'signal', 'permits', 'nothing'),
   claim: fc.constantFrom(1, 3, 20),
   fair: fc.constantFrom(false, false, false, true),
-  passes: fc.constantFrom(0, 1, 3),
+  handOffs: fc.constantFrom(0, 1, 3),
   channel: fc.constantFrom('', 'live-1', 'live-2', 'dead-1'),
   maxParked: fc.constantFrom(1, 100, 100),
   meta: fc.constantFrom('', 'é'),
@@ -133,7 +133,7 @@ const action = fc.oneof(
     id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
   kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), patience, retention }), { ids }),
-  kind(1, fc.record({ op: op('force'), key, id, retention }), {
+  kind(1, fc.record({ op: op('forceRelease'), key, id, retention }), {
     id: pointer([3, 'nobody'], [3, 'holder'], [1, 'any']),
   }),
   kind(1, fc.record({ op: op('inspect'), key, limit })),
@@ -233,7 +233,7 @@ export function commandOf(
     case 'capacity':
       return { ...command, from: one.again ? (resource?.capacity ?? 0) : 9 };
     case 'renew':
-    case 'force':
+    case 'forceRelease':
       return { ...command, id: at(one.id) };
     case 'park':
       return { ...command, id: at(one.id), as: parkedAs(one.to, at(one.id), resource) };
@@ -244,7 +244,7 @@ export function commandOf(
     case 'inspect':
     case 'arrive':
     case 'watch':
-    case 'turn':
+    case 'endGeneration':
       return command;
   }
 }

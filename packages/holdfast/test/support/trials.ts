@@ -1,8 +1,8 @@
 /** The trials in the test suite: a share of each, and each fault that it has to find. */
 import type { ServerName } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
-import type { ClientName } from '../../../../trials/src/support/clients.js';
-import { parameters, type Trial } from '../../../../trials/src/trial.js';
+import type { ClientName } from '../../../../verification/trials/src/support/clients.js';
+import { parameters, type Trial } from '../../../../verification/trials/src/trial.js';
 
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
 const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];

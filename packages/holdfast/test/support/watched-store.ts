@@ -3,7 +3,7 @@
  * to requests and answers.
  */
 import type { Clock } from '../../src/clock.js';
-import type { Command, Op, Reply } from '../../src/engine/types.js';
+import type { Command, Op, Reply } from '../../src/engine/commands.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import {
   type Store,

@@ -1,6 +1,6 @@
 /** An engine, a clock that stands still, and short words for what the examples do with them. */
 import { Engine } from '../../src/engine/engine.js';
-import type * as T from '../../src/engine/types.js';
+import type * as T from '../../src/engine/commands.js';
 
 const key = 'k';
 const retention = 60_000;
@@ -38,7 +38,7 @@ export class World {
   ask(id: string, more: Partial<T.Acquire> = {}): Answer {
     return this.apply({
       ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 1, ttl: 10_000, claim: 1000 },
-      ...{ fair: false, passes: 0, channel: `to ${id}`, queue: true, ticket: 0, maxQueue: 100 },
+      ...{ fair: false, handOffs: 0, channel: `to ${id}`, queue: true, ticket: 0, maxQueue: 100 },
       ...{ patience: 3_600_000, retention, meta: '', token: `of ${id}` },
       ...more,
     } satisfies T.Acquire);
@@ -63,15 +63,15 @@ export class World {
     return this.apply({ op: 'poll', key, ids, patience: 3_600_000, retention });
   }
 
-  force(id = ''): T.ForceReply {
-    return this.apply({ op: 'force', key, id, retention });
+  force(id = ''): T.ForceReleaseReply {
+    return this.apply({ op: 'forceRelease', key, id, retention });
   }
 
   /** Gives up the lease of `id`, and waits as `as`. */
   park(id: string, as: string, more: Partial<T.Park> = {}): T.ParkReply {
     return this.apply({
       ...{ op: 'park', key, id, as, condition: 'c', want: 'signal', ttl: 10_000, claim: 1000 },
-      ...{ fair: false, passes: 0, channel: `to ${as}`, maxParked: 100, retention, meta: '' },
+      ...{ fair: false, handOffs: 0, channel: `to ${as}`, maxParked: 100, retention, meta: '' },
       ...{ patience: 3_600_000, token: `of ${as}` },
       ...more,
     } satisfies T.Park);

@@ -18,9 +18,9 @@ const LAYERS: readonly Layer[] = [
   { files: /^clients\//, only: /^clients\// },
   { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause)\.ts$)/ },
   { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|(port|glob)\.ts$)|clock\.ts$)/ },
-  { files: /^store\/redis\//, never: /^(store\/memory|primitives|waiting)\// },
+  { files: /^store\/redis\//, never: /^(store\/memory|primitives|acquire|cleanup|gates)\// },
   {
-    files: /^(primitives|waiting|lease|keeper)(\/|[\w-]*\.ts$)/,
+    files: /^(primitives|acquire|cleanup|gates|lease)\//,
     never: /^(store\/(redis|memory)|clients)\//,
   },
   { files: /./, never: /^index\.ts$/ },

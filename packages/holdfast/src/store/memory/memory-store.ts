@@ -7,7 +7,7 @@
  */
 import { type Clock, systemClock } from '../../clock.js';
 import { Engine } from '../../engine/engine.js';
-import type { Command, Reply } from '../../engine/types.js';
+import type { Command, Reply } from '../../engine/commands.js';
 import { Glob } from '../glob.js';
 import type { Store, WakeChannel, WakeListener } from '../port.js';
 

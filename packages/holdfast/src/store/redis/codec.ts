@@ -4,8 +4,8 @@
  * The order of the arguments is the one that each script's header gives. Numbers come back as
  * integers, or as text where a client was told so; both are read.
  */
-import { isGateCommand } from '../../engine/gate-types.js';
-import type * as T from '../../engine/types.js';
+import { isGateCommand } from '../../engine/gate-messages.js';
+import type * as T from '../../engine/commands.js';
 import { decodeGatePush, encodeGate, gateReply } from './gate-codec.js';
 
 /** The arguments of a command's script. */
@@ -20,7 +20,7 @@ export function encode(command: T.Command): string[] {
       return [command.id, `${command.ttl}`, `${command.retention}`];
     case 'poll':
       return [`${command.patience}`, `${command.retention}`, ...command.ids];
-    case 'force':
+    case 'forceRelease':
       return [command.id, `${command.retention}`];
     case 'inspect':
       return [`${command.limit}`];
@@ -50,7 +50,7 @@ function encodePark(command: T.Park): string[] {
     `${command.ttl}`,
     `${command.claim}`,
     command.fair ? '1' : '0',
-    `${command.passes}`,
+    `${command.handOffs}`,
     command.channel,
     `${command.maxParked}`,
     `${command.patience}`,
@@ -69,7 +69,7 @@ function encodeAcquire(command: T.Acquire): string[] {
     `${command.ttl}`,
     `${command.claim}`,
     command.fair ? '1' : '0',
-    `${command.passes}`,
+    `${command.handOffs}`,
     command.channel,
     command.queue ? '1' : '0',
     `${command.ticket}`,
@@ -93,8 +93,8 @@ function usual(command: T.LockCommand, now: number): T.Reply {
   if (now > 0) {
     if (command.op === 'release') return { status: 'freed', now, holds: 0 };
     if (command.op === 'acquire') {
-      const passes = command.fair ? 0 : command.passes;
-      return { status: 'granted', now, fence: now, left: command.ttl * 1000, passes, holds: 1 };
+      const handOffs = command.fair ? 0 : command.handOffs;
+      return { status: 'granted', now, fence: now, left: command.ttl * 1000, handOffs, holds: 1 };
     }
   }
   throw new TypeError(`Holdfast: a list was expected of the script ${command.op}`);
@@ -131,7 +131,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
         now,
         fence: a,
         left: Number(list[3]),
-        passes: Number(list[4]),
+        handOffs: Number(list[4]),
         holds: Number(list[5]),
       };
     case 'queued':
@@ -186,13 +186,13 @@ function standing(raw: unknown, now: number): T.Standing {
   const status = textOf(list[0]);
   if (status === 'queued' || status === 'parked') return { status };
   if (status !== 'granted') return { status: 'absent' };
-  const [fence, left, passes, holds] = list.slice(1).map(Number) as [
+  const [fence, left, handOffs, holds] = list.slice(1).map(Number) as [
     number,
     number,
     number,
     number,
   ];
-  return { status, now, fence, left, passes, holds };
+  return { status, now, fence, left, handOffs, holds };
 }
 
 function inspected(now: number, list: readonly unknown[]): T.InspectReply {
@@ -264,8 +264,8 @@ export function decodePush(payload: string): T.Push | undefined {
   const token = rest.pop() as string;
   const numbers = rest.map(wholeOf);
   if (numbers.includes(undefined)) return undefined;
-  const [fence, now, left, passes, holds] = numbers as [number, number, number, number, number];
-  return { kind: 'grant', id, fence, now, left, passes, holds, token };
+  const [fence, now, left, handOffs, holds] = numbers as [number, number, number, number, number];
+  return { kind: 'grant', id, fence, now, left, handOffs, holds, token };
 }
 
 /** A number as a script writes it; `undefined` if it is not one, or too large to be exact. */

@@ -1,5 +1,5 @@
 /** Commands on gates, their replies and their pushes, as they travel. See `codec.ts`. */
-import type * as T from '../../engine/types.js';
+import type * as T from '../../engine/commands.js';
 
 const REASONS: readonly (T.BreakReason | '')[] = ['', 'expired', 'withdrawn', 'reset'];
 
@@ -12,7 +12,7 @@ export function encodeGate(command: T.GateCommand): string[] {
       return [...head, command.channel, command.token, command.id, `${command.by}`];
     case 'watch':
       return [...head, command.channel, command.token, ...command.ids];
-    case 'turn':
+    case 'endGeneration':
       return [...head, command.reason];
   }
 }

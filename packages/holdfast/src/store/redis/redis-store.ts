@@ -7,8 +7,8 @@
  * opened when somebody first waits.
  */
 import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
-import { isGateCommand } from '../../engine/gate-types.js';
-import type { Command, Reply } from '../../engine/types.js';
+import { isGateCommand } from '../../engine/gate-messages.js';
+import type { Command, Reply } from '../../engine/commands.js';
 import { Glob } from '../glob.js';
 import { type Store, StoreFailure, type WakeChannel, type WakeListener } from '../port.js';
 import { answerTo, decodePush, encode } from './codec.js';

@@ -11,7 +11,7 @@
     ttl        ms      length of the lease
     claim      ms      length that a pushed lease starts with, if shorter
     fair       flag    1: nobody may be passed the lease before this one
-    passes     int     leases that may be passed on in the process
+    hand_offs  int     leases that may be passed on in the process
     channel    string  where to push the grant, or ''
     wait       flag    1: join the queue if need be
     ticket     us      the place in the queue to get back, or 0
@@ -22,7 +22,7 @@
     token      string  a secret that the push of the grant repeats, or ''
   REPLY
     now (a number and no list: granted in the ordinary case, with now as fence, for ttl)
-    | granted now fence left passes holds | queued now ticket next | refused now next
+    | granted now fence left hand_offs holds | queued now ticket next | refused now next
     | full now length | mismatch now capacity | conflict now weight | crowded now holds
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -33,7 +33,7 @@ local wanted_capacity = ARGV[4]
 local ttl = tonumber(ARGV[5])
 local claim = ARGV[6]
 local fair = ARGV[7]
-local passes = tonumber(ARGV[8])
+local hand_offs = tonumber(ARGV[8])
 local channel = ARGV[9]
 local wait = ARGV[10] == '1'
 local ticket = ARGV[11]
@@ -42,7 +42,7 @@ local patience = ARGV[13]
 local retention = tonumber(ARGV[14])
 local meta = ARGV[15]
 local token = ARGV[16]
---- @include "lib/look.lua"
+--- @include "lib/peek.lua"
 
 -- The ordinary case first, with nothing that it does not need: a mutex that nobody holds or waits
 -- for. The long way does the same, at twice the price. A number is cheaper to read than a list.
@@ -52,15 +52,15 @@ if wanted_capacity == '1' and owner == '' then
   local may_agree = c == 1 or ticket == '0'
   if used == 0 and may_agree and waiting == 0 then
     local own, expires = math.max(last + 1, now), now + ttl * 1000
-    if fair == '1' then passes = 0 end
+    if fair == '1' then hand_offs = 0 end
     local at = math.floor((expires + retention * 1000) / 1000)
     if seen then redis.call('PEXPIREAT', resource, at) end
     redis.call('HSET', resource, 's', cmsgpack.pack(
-      1, own + passes, last_ticket, 1, expires, 0, 1, 0,
-      id, expires, 1, own, passes, ttl, now, '', '', channel, meta))
+      1, own + hand_offs, last_ticket, 1, expires, 0, 1, 0,
+      id, expires, 1, own, hand_offs, ttl, now, '', '', channel, meta))
     if not seen then redis.call('PEXPIREAT', resource, at) end
     if own == now then return now end
-    return { 'granted', now, own, ttl * 1000, passes, 1 }
+    return { 'granted', now, own, ttl * 1000, hand_offs, 1 }
   end
 end
 
@@ -71,7 +71,8 @@ patience = tonumber(patience)
 
 local function newcomer()
   return {
-    id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair, passes = passes,
+    id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair,
+    hand_offs = hand_offs,
     channel = channel, token = token, ticket = ticket, meta = meta,
   }
 end
@@ -111,7 +112,7 @@ end
 
 drop_expired()
 drop_stale(id)
-settle()
+redeliver_signals()
 local held = lease_of(id)
 local reply
 if held then reply = granted(held) else reply = rejoin(newcomer()) end

@@ -46,7 +46,7 @@ local function arrive()
 end
 
 if not g then return none(generation) end
-settle()
+redeliver_signals()
 if g.kind ~= kind or (fate(generation) == 'closed' and not suits(count)) then
   flush()
   return other()

@@ -19,7 +19,7 @@ local id = ''
 
 if not known then return { 'absent', now, 0 } end
 drop_expired()
-settle()
+redeliver_signals()
 local idle = used == 0 and waiting == 0
 local agreed = capacity == from or capacity == wanted
 -- a signal finds who is parked at a capacity of 1 only

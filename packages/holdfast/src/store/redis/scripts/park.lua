@@ -11,7 +11,7 @@
     ttl        ms      length of the lease that it is granted
     claim      ms      length that a pushed lease starts with, if shorter
     fair       flag    1: nobody may be passed the lease before this one
-    passes     int     leases that may be passed on in the process
+    hand_offs  int     leases that may be passed on in the process
     channel    string  where to push the grant, or ''
     max_parked int     most that may be parked
     patience   ms      silence of this process after which it is taken for dead
@@ -19,7 +19,7 @@
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
   REPLY
-    parked now | queued now ticket next signalled | granted now fence left passes holds signalled
+    parked now | queued now ticket next signalled | granted now fence left hand_offs holds signalled
     | shared now holds | full now length | absent now
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -30,7 +30,7 @@ local want = ARGV[4]
 local ttl = tonumber(ARGV[5])
 local claim = tonumber(ARGV[6])
 local fair = tonumber(ARGV[7])
-local passes = tonumber(ARGV[8])
+local hand_offs = tonumber(ARGV[8])
 local channel = ARGV[9]
 local max_parked = tonumber(ARGV[10])
 local patience = tonumber(ARGV[11])
@@ -44,7 +44,7 @@ local function park_instead_of(h)
   last_ticket = since
   add_parked({
     id = as, condition = condition, owner = h.owner, weight = h.weight, ttl = ttl, claim = claim,
-    fair = fair, passes = passes, channel = channel, token = token, meta = meta,
+    fair = fair, hand_offs = hand_offs, channel = channel, token = token, meta = meta,
     since = since, till = now + retention * 1000,
   })
 end
@@ -83,10 +83,12 @@ end
 local function give_up()
   remove_parked(as)
   local w = dequeue(as)
-  if w and w.signalled then owed[#owed + 1] = w.signalled end
+  if w and w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end
   local unused = lease_of(as)
   local signalled = unused and unused.signalled
-  if unused and leave(unused, as) and signalled then owed[#owed + 1] = signalled end
+  if unused and leave(unused, as) and signalled then
+    unconsumed_signals[#unconsumed_signals + 1] = signalled
+  end
   local h = lease_of(id)
   if h then leave(h, id) end
   return { 'absent', now }
@@ -105,7 +107,7 @@ end
 
 if not known then return { 'absent', now } end
 drop_expired()
-settle()
+redeliver_signals()
 local refusal
 if want == 'nothing' then
   refusal = give_up()

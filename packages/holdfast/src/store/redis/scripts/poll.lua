@@ -8,7 +8,7 @@
     retention  ms      how long the resource is remembered
     ids...     string  the acquisitions
   REPLY
-    polled now next, then for each id: granted fence left passes holds | queued | parked
+    polled now next, then for each id: granted fence left hand_offs holds | queued | parked
     | absent
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -20,7 +20,7 @@ local id = ''
 
 local function standing(id)
   local h = lease_of(id)
-  if h then return { 'granted', h.fence, h.expires - now, h.passes, hold_count(h) } end
+  if h then return { 'granted', h.fence, h.expires - now, h.hand_offs, hold_count(h) } end
   if read('w:' .. id) then return { 'queued' } end
   hear(id)
   return { read_parked(id) and 'parked' or 'absent' }

@@ -17,15 +17,15 @@ local id = ARGV[1]
 local to = ARGV[2]
 local unpassed = ARGV[3] == '1'
 local retention = tonumber(ARGV[4])
---- @include "lib/look.lua"
+--- @include "lib/peek.lua"
 
 -- The ordinary case first, as in acquire.lua: the only holder releases, and nobody waits.
 if seen and to == '' then
-  local c, fence, last_ticket, _, _, _, _, waiting, sole, expires, _, own, passes, _, _, owner =
+  local c, fence, last_ticket, _, _, _, _, waiting, sole, expires, _, own, hand_offs, _, _, owner =
     cmsgpack.unpack(seen)
   local ordinary = sole == id and expires > now and owner == ''
   if ordinary and waiting == 0 then
-    if unpassed and fence == own + passes then fence = own end
+    if unpassed and fence == own + hand_offs then fence = own end
     redis.call('PEXPIREAT', resource, math.floor((now + retention * 1000) / 1000))
     redis.call('HSET', resource, 's', cmsgpack.pack(c, fence, last_ticket, 0, 0, 0, 0, 0))
     return now
@@ -34,8 +34,8 @@ end
 --- @include "lib/serve.lua"
 
 -- Only a mutex has passes, so there is no other holder.
-local function may_pass(h, successor)
-  if to == '' or h.passes == 0 or h.owner ~= '' then return false end
+local function may_hand_off(h, successor)
+  if to == '' or h.hand_offs == 0 or h.owner ~= '' then return false end
   return not successor or (successor.owner == '' and successor.weight == 1)
 end
 
@@ -43,7 +43,7 @@ local function let_go(h)
   if not leave(h, id) then return 'kept' end
   if to == '' and unpassed then take_back_fences(h) end
   local successor = to ~= '' and read_waiter(to)
-  if not may_pass(h, successor) then return 'freed' end
+  if not may_hand_off(h, successor) then return 'freed' end
   local from = successor or h
   -- the successor may die at once: it blocks others for no longer than a lease of its own
   local expires = math.min(h.expires, now + from.ttl * 1000)
@@ -51,7 +51,7 @@ local function let_go(h)
   add({
     id = to, owner = '', holds = '', weight = h.weight,
     ttl = from.ttl, channel = from.channel, meta = from.meta,
-    fence = h.fence + 1, passes = h.passes - 1, since = now, expires = expires,
+    fence = h.fence + 1, hand_offs = h.hand_offs - 1, since = now, expires = expires,
     signalled = successor and successor.signalled or nil,
   })
   return 'passed'
@@ -61,7 +61,7 @@ end
 local function withdraw()
   local w = dequeue(id)
   if not w then return remove_parked(id) end
-  if w.signalled then owed[#owed + 1] = w.signalled end
+  if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end
   return true
 end
 

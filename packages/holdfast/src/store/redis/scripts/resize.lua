@@ -36,7 +36,7 @@ end
 
 if not known then return { 'absent', now, 0, 0 } end
 drop_expired()
-settle()
+redeliver_signals()
 local held = lease_of(id)
 local status = held and weigh(held) or 'absent'
 serve('')

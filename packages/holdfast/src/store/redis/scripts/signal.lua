@@ -22,7 +22,7 @@ local retention = tonumber(ARGV[5])
 
 if not known then return { 'absent', now, 0, 0 } end
 drop_expired()
-settle()
+redeliver_signals()
 -- elsewhere nobody is parked
 local h = capacity == 1 and lease_of(id)
 if h and seq > (h.seq or 0) then

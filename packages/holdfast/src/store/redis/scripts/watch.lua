@@ -38,7 +38,7 @@ if not g then
   delete_rest()
   if kind == 'latch' then g.ends = now + ttl * 1000 end
 end
-settle()
+redeliver_signals()
 if generation == 0 then generation = g.generation end
 if g.kind ~= kind or (generation == g.generation and count > 0 and not suits(count)) then
   flush()

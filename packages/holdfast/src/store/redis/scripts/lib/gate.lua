@@ -143,7 +143,7 @@ local function turn(why, wanted)
 end
 
 -- Breaks what nobody keeps alive.
-local function settle()
+local function redeliver_signals()
   if g.kind == 'latch' then
     if fate(g.generation) ~= 'closed' or g.ends > now then return end
     remember('expired')

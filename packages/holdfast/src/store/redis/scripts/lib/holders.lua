@@ -8,14 +8,14 @@ local EXPIRE_LIMIT = 1000
 
 -- Conditions whose signal brought somebody who ended without having acted on it: the next parked
 -- waiter gets it.
-local owed = {}
+local unconsumed_signals = {}
 
 local function read_holder(id)
   if not many then return sole and sole.id == id and sole or nil end
   local packed = read('h:' .. id)
   if not packed then return nil end
   local h = { id = id }
-  h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+  h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
     h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
   if h.signalled == '' then h.signalled = nil end
   return h
@@ -27,7 +27,7 @@ local function save_holder(h)
     return
   end
   writes['h:' .. h.id] = cmsgpack.pack(
-    h.expires, h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel,
+    h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel,
     with_signals(h))
 end
 
@@ -82,7 +82,7 @@ end
 
 -- `ordered`: whoever removes many takes them out of the order together.
 local function remove(h, ordered)
-  if h.signalled then owed[#owed + 1] = h.signalled end
+  if h.signalled then unconsumed_signals[#unconsumed_signals + 1] = h.signalled end
   if h.owner ~= '' then
     -- a lease that expired long ago may have a successor of the same owner already
     if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
@@ -116,7 +116,7 @@ local function set_capacity(wanted)
     local h = sole
     sole, many = nil, true
     -- a fence reserved for a pass could be used after others have been granted greater ones
-    h.passes = 0
+    h.hand_offs = 0
     save_holder(h)
     guard()
     redis.call('ZADD', expiries, h.expires, h.id)
@@ -192,19 +192,19 @@ end
 -- What a grant made now would carry: a fence above all before it (I2), and the passes that the
 -- queue allows (I4).
 local function terms(w)
-  local passes = w.passes
+  local hand_offs = w.hand_offs
   -- with several holders a reserved fence could be used after a greater one was given
-  if w.fair == 1 or fair_waiting > 0 or capacity > 1 then passes = 0 end
-  return math.max(fence + 1, now), passes
+  if w.fair == 1 or fair_waiting > 0 or capacity > 1 then hand_offs = 0 end
+  return math.max(fence + 1, now), hand_offs
 end
 
 -- Makes an acquisition a holder. Its passes have their fences reserved.
 local function grant(w, lease)
-  local own, passes = terms(w)
-  fence = own + passes
+  local own, hand_offs = terms(w)
+  fence = own + hand_offs
   return add({
     id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
-    fence = own, passes = passes, since = now, holds = '', expires = now + lease * 1000,
+    fence = own, hand_offs = hand_offs, since = now, holds = '', expires = now + lease * 1000,
     signalled = w.signalled,
   })
 end
@@ -234,9 +234,9 @@ end
 -- Takes back the fences reserved for the passes of a lease that ended without a pass that is not
 -- known here.
 local function take_back_fences(h)
-  if fence == h.fence + h.passes then fence = h.fence end
+  if fence == h.fence + h.hand_offs then fence = h.fence end
 end
 
 local function granted(h)
-  return { 'granted', now, h.fence, h.expires - now, h.passes, hold_count(h) }
+  return { 'granted', now, h.fence, h.expires - now, h.hand_offs, hold_count(h) }
 end

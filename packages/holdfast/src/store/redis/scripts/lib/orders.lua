@@ -3,9 +3,9 @@
 --
 -- Both follow from the main record, which knows how many belong in each. A server may lose one of
 -- the three keys without the others (eviction, DEL). An order that has another number of members is
--- made anew from the record. An order that has none by the record is not read: the rest of an order
--- whose record was lost counts for nothing. So the loss of an order changes nothing, and the loss of
--- the record is the loss of the resource.
+-- made anew from the record. An order that has none by the record is not read: the rest of an
+-- order whose record was lost counts for nothing. So the loss of an order changes nothing, and the
+-- loss of the record is the loss of the resource.
 
 -- The fields of leases or of waiters: each id with its place, and its weight or whether it is fair.
 -- A field that this library did not write is no reason to fail.

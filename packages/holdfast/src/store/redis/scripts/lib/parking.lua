@@ -26,7 +26,8 @@ local function read_parked(id)
     local packed = parked_count() > 0 and read('c:' .. id)
     local e = packed and { id = id }
     if e then
-      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.hand_offs, e.fair, e.owner,
+      e.channel,
         e.token, e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
     end
     entries[id] = e
@@ -92,7 +93,8 @@ collect = function()
   for id in pairs(changed) do
     local e = entries[id]
     writes['c:' .. id] = e and cmsgpack.pack(
-      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.passes, e.fair, e.owner, e.channel,
+      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.hand_offs, e.fair, e.owner,
+      e.channel,
       e.token, e.meta, e.ahead, e.behind, e.older, e.newer)
   end
   for name, c in pairs(chains) do

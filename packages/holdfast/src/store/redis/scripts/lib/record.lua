@@ -1,4 +1,4 @@
---- @include "lib/look.lua"
+--- @include "lib/peek.lua"
 -- The main record of a resource: a hash.
 --
 --   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, leases,
@@ -29,7 +29,8 @@ local many = false
 if known then
   local h = {}
   capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, h.id, h.expires,
-    h.weight, h.fence, h.passes, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta, h.signalled,
+    h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+    h.signalled,
     h.seq, h.woken, h.left = cmsgpack.unpack(seen)
   sole = h.id and h
   if h.signalled == '' then h.signalled = nil end
@@ -81,7 +82,7 @@ local function pack_summary()
   end
   return cmsgpack.pack(
     capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, sole.id,
-    sole.expires, sole.weight, sole.fence, sole.passes, sole.ttl, sole.since, sole.owner,
+    sole.expires, sole.weight, sole.fence, sole.hand_offs, sole.ttl, sole.since, sole.owner,
     sole.holds, sole.channel, with_signals(sole))
 end
 

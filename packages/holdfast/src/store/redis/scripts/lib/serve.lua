@@ -7,7 +7,7 @@ local function read_waiter(id)
   local packed = read('w:' .. id)
   if not packed then return nil end
   local w = { id = id }
-  w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.token, w.meta,
+  w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token, w.meta,
     w.signalled = cmsgpack.unpack(packed)
   return w
 end
@@ -16,7 +16,7 @@ local function save_waiter(w)
   -- a value more only for those whom a signal brought
   local signal = { w.signalled }
   writes['w:' .. w.id] = cmsgpack.pack(
-    w.ticket, w.weight, w.ttl, w.claim, w.passes, w.fair, w.owner, w.channel, w.token, w.meta,
+    w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token, w.meta,
     unpack(signal))
 end
 
@@ -84,23 +84,23 @@ local function wake(condition, count)
 end
 
 -- Passes on the signals of those who ended without having acted on them.
-local function settle()
-  local list = owed
-  owed = {}
+local function redeliver_signals()
+  local list = unconsumed_signals
+  unconsumed_signals = {}
   for _, condition in ipairs(list) do wake(condition, 1) end
 end
 
 -- The push goes out before the lease is written, but after `guard`: from there on nothing can fail.
 local function announce(w, own, lease)
-  local h_fence, passes, left, holds = nil, nil, lease * 1000, 1
+  local h_fence, hand_offs, left, holds = nil, nil, lease * 1000, 1
   if own then
-    h_fence, passes, left = own.fence, own.passes, math.max(own.expires - now, left)
+    h_fence, hand_offs, left = own.fence, own.hand_offs, math.max(own.expires - now, left)
     holds = hold_count(own) + 1
   else
-    h_fence, passes = terms(w)
+    h_fence, hand_offs = terms(w)
   end
   local message = string.format(
-    'g %s %.0f %.0f %.0f %.0f %.0f %s', w.id, h_fence, now, left, passes, holds, w.token)
+    'g %s %.0f %.0f %.0f %.0f %.0f %s', w.id, h_fence, now, left, hand_offs, holds, w.token)
   return push(w.channel, message)
 end
 
@@ -116,7 +116,7 @@ local function rejoin(wanted)
   local w = dequeue(wanted.id)
   local signalled = w and w.signalled
   if not joins(own, wanted.weight) then
-    if signalled then owed[#owed + 1] = signalled end
+    if signalled then unconsumed_signals[#unconsumed_signals + 1] = signalled end
     if own.weight < wanted.weight then return { 'conflict', now, own.weight } end
     return { 'crowded', now, hold_count(own) }
   end
@@ -132,7 +132,7 @@ end
 
 -- Grants what can be granted, in order. `self` is the asker: its reply tells it.
 local function serve(self)
-  settle()
+  redeliver_signals()
   if waiting == 0 then return end
   for _ = 1, SERVE_LIMIT do
     local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -152,8 +152,8 @@ local function serve(self)
       if not hopeless and tell(w, self, own, lease) then
         if own then join(own, w, lease) else grant(w, lease) end
       else
-        if w.signalled then owed[#owed + 1] = w.signalled end
-        settle()
+        if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end
+        redeliver_signals()
       end
     end
   end

@@ -1,0 +1,182 @@
+/**
+ * Asking the store on behalf of waiters: for each by itself when it comes, for all of a key when it
+ * is time to look.
+ *
+ * What is asked repeats the waiter's id and ticket, so that asking twice changes nothing (I3), and
+ * names the wake channel as it is at the moment. Every answer, late or not, goes to the room.
+ */
+import type { Clock } from '../clock.js';
+import type { Acquire, AcquireReply, Micros, ParkReply, Standing } from '../engine/commands.js';
+import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Settings } from '../options.js';
+import type { Requests } from '../store/requests.js';
+import type { LateDuplicates } from '../cleanup/late-duplicates.js';
+import type { LocalQueue } from './local-queue.js';
+import { ConditionWaiter } from './condition-waiter.js';
+import type { Acquisition } from './acquisition.js';
+import type { Wake } from '../store/wake-channel.js';
+
+/** Most acquisitions that one poll asks about; the others are asked about in further polls. */
+const POLL_MAX = 1000;
+/** Poll periods without a word of this process after which the store takes it for dead. */
+const SILENT_PERIODS = 6;
+/** A shorter silence than this says nothing: it may be the way to the store, or a busy process. */
+const PATIENCE_MS_MIN = 250;
+
+/** What a store answers to somebody who asks. */
+export type Answer = AcquireReply | ParkReply;
+
+/** Who hears the answers. */
+export interface ReplyHandler {
+  /** A request was answered in time. */
+  onReply(acquisition: Acquisition, reply: Answer, sent: Moment): void;
+  /** A request was answered when it was given up. */
+  onLateReply(acquisition: Acquisition, status: Answer['status']): void;
+  /** A poll says how a waiter stands. */
+  onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
+  /** A request or a poll was not answered. */
+  onFailure(acquisition: Acquisition, error: unknown): void;
+}
+
+export interface AcquireSenderParts {
+  readonly settings: Settings;
+  readonly requests: Requests;
+  readonly suspend: SuspendDetector;
+  readonly lateDuplicates: LateDuplicates;
+  /** What the store keeps for whoever looks. */
+  readonly meta: (label: string) => string;
+}
+
+export class AcquireSender {
+  readonly #parts: AcquireSenderParts;
+  readonly #clock: Clock;
+  readonly #wake: Wake;
+  readonly #handler: ReplyHandler;
+
+  constructor(parts: AcquireSenderParts, wake: Wake, handler: ReplyHandler) {
+    this.#parts = parts;
+    this.#clock = parts.settings.clock;
+    this.#wake = wake;
+    this.#handler = handler;
+  }
+
+  /** Asks for one waiter, unless an answer is under way. */
+  async ask(acquisition: Acquisition): Promise<void> {
+    if (acquisition.settled || acquisition.asking || !acquisition.ready) return;
+    acquisition.asking = true;
+    const sent = this.#parts.suspend.moment();
+    const command = acquisition.command(this.#command(acquisition));
+    acquisition.channel = command.channel;
+    acquisition.bounds = { ...command, owner: acquisition.request.terms.owner };
+    const late = (reply: Answer): void => {
+      if (acquisition instanceof ConditionWaiter) acquisition.told(reply);
+      this.#handler.onLateReply(acquisition, reply.status);
+    };
+    const names = command.channel !== '';
+    if (names) this.#wake.named(1);
+    let reply: Answer;
+    try {
+      reply = await this.#parts.requests.send(command, late);
+    } catch (error) {
+      acquisition.asking = false;
+      acquisition.mayBeDuplicated = true;
+      if (acquisition.settled) acquisition.unanswered();
+      else this.#handler.onFailure(acquisition, error);
+      return;
+    } finally {
+      if (names) this.#wake.named(-1);
+    }
+    acquisition.asking = false;
+    acquisition.tokens.answered(command.token);
+    if (this.#parts.lateDuplicates.possible(this.#clock.now() - sent.at))
+      acquisition.mayBeDuplicated = true;
+    if (acquisition instanceof ConditionWaiter) acquisition.told(reply);
+    if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
+    else this.#handler.onReply(acquisition, reply, sent);
+  }
+
+  /** Asks for one waiter after a pause, in which whatever is wrong may pass. */
+  askLater(acquisition: Acquisition): void {
+    const { randomSource, claimWindow, unreachableAfter } = this.#parts.settings;
+    const jitter = 0.5 + randomSource.fraction() / 2;
+    const pause = Math.min(claimWindow / 4, unreachableAfter / 10) * jitter;
+    acquisition.pause(this.#clock.after(pause, () => void this.ask(acquisition)));
+  }
+
+  /** Looks after all waiters of a key. Those that the store knows with another channel ask anew. */
+  poll(line: LocalQueue): void {
+    line.plan(Number.POSITIVE_INFINITY, this.period(line.acquisitions()));
+    const polled: Acquisition[] = [];
+    for (const acquisition of line.acquisitions()) {
+      if (acquisition.channel !== this.#wake.channel) void this.ask(acquisition);
+      else polled.push(acquisition);
+    }
+    for (let from = 0; from < polled.length; from += POLL_MAX) {
+      void this.#look(line, polled.slice(from, from + POLL_MAX));
+    }
+  }
+
+  /** Asks how some waiters of a key stand: one command. */
+  async #look(line: LocalQueue, polled: readonly Acquisition[]): Promise<void> {
+    const ids = polled.map(({ id }) => id);
+    const { requests, settings, suspend } = this.#parts;
+    const { retention } = settings;
+    const patience = this.#patience(line.acquisitions());
+    const sent = suspend.moment();
+    try {
+      const reply = await requests.send({ op: 'poll', key: line.key, ids, patience, retention });
+      for (const [index, standing] of reply.standings.entries()) {
+        this.#handler.onStatus(polled[index] as Acquisition, standing, sent, reply.now);
+      }
+      // who waits for a signal has nothing to look for when a lease ends
+      const next = line.asleep ? Number.POSITIVE_INFINITY : reply.next;
+      line.plan(next, this.period(line.acquisitions()));
+    } catch (error) {
+      for (const acquisition of polled) this.#handler.onFailure(acquisition, error);
+    }
+  }
+
+  /**
+   * How long at most until the next look: one claim window, so that a grant to a frozen process is
+   * noticed within one. Without pushes a grant is found by looking, and must be found well within
+   * its window.
+   */
+  period(acquisitions: Iterable<Acquisition>): number {
+    let claim = this.#parts.settings.claimWindow;
+    for (const { request } of acquisitions) claim = Math.min(claim, request.terms.ttl);
+    return this.#wake.channel === '' ? claim / 4 : claim;
+  }
+
+  /** How long the store bears the silence of this process. */
+  #patience(acquisitions: Iterable<Acquisition>): number {
+    return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(acquisitions)));
+  }
+
+  #command(acquisition: Acquisition): Acquire {
+    const { id, ticket, request } = acquisition;
+    const { key, weight, capacity, terms } = request;
+    const { settings } = this.#parts;
+    const { channel } = this.#wake;
+    return {
+      op: 'acquire',
+      key,
+      id,
+      owner: terms.owner,
+      weight,
+      capacity,
+      ttl: terms.ttl,
+      // a lease that is not renewed has its whole ttl from the start
+      claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,
+      fair: terms.fair,
+      handOffs: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,
+      channel,
+      token: channel === '' ? '' : acquisition.tokens.draw(settings.randomSource),
+      queue: terms.wait > 0,
+      ticket,
+      maxQueue: settings.maxQueue,
+      patience: this.#patience([acquisition]),
+      retention: settings.retention,
+      meta: this.#parts.meta(terms.label),
+    };
+  }
+}

@@ -1,0 +1,297 @@
+/**
+ * The waiting room: everything that this process has asked of a store and not yet been granted, and
+ * how a grant becomes a lease here.
+ *
+ * A request that finds the lock free costs one command. One that does not leaves its waiter in the
+ * store's queue and here; the first such waiter opens the wake channel. From then on grants come by
+ * push. A deadline starts at the store's grant time, converted to the local clock with the waiter's
+ * last reply (I7). Grants for abandoned acquisitions are released (I6).
+ */
+import type { Clock } from '../clock.js';
+import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
+import type { HoldfastError } from '../errors.js';
+import { drift, type Grant, LeaseRecord } from '../lease/lease-record.js';
+import type { Watchdog } from '../lease/watchdog.js';
+import { Revocations } from '../lease/revocations.js';
+import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Settings } from '../options.js';
+import { type Store, StoreFailure } from '../store/port.js';
+import {
+  type Answer,
+  AcquireSender,
+  type AcquireSenderParts,
+  type ReplyHandler,
+} from './acquire-sender.js';
+import * as failures from './failures.js';
+import { AbandonedAcquisitions } from '../cleanup/abandoned.js';
+import { LocalQueues } from './local-queues.js';
+import { believed, type GrantPush } from './pushes.js';
+import type { ReleaseRetrier } from '../cleanup/release-retrier.js';
+import { ConditionWaiter } from './condition-waiter.js';
+import { endOfWait, limitWait } from './wait-limit.js';
+import { Acquisition, type AcquireRequest } from './acquisition.js';
+import { Wake } from '../store/wake-channel.js';
+
+export interface AcquisitionsParts extends AcquireSenderParts {
+  readonly store: Store;
+  readonly watchdog: Watchdog;
+  readonly retrier: ReleaseRetrier;
+  readonly ids: { readonly process: string; next(sleeps: number): string };
+}
+
+export class Acquisitions implements ReplyHandler {
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #suspend: SuspendDetector;
+  readonly #watchdog: Watchdog;
+  readonly revocations: Revocations;
+  readonly abandoned: AbandonedAcquisitions;
+  readonly #nextId: () => string;
+  readonly wake: Wake;
+  readonly #sender: AcquireSender;
+  readonly #acquisitions = new Map<string, Acquisition>();
+  readonly queues: LocalQueues;
+
+  constructor(parts: AcquisitionsParts) {
+    const { settings, store, ids } = parts;
+    this.#settings = settings;
+    this.#clock = settings.clock;
+    this.#suspend = parts.suspend;
+    this.#watchdog = parts.watchdog;
+    this.revocations = new Revocations(parts.requests, parts.watchdog, settings);
+    this.abandoned = new AbandonedAcquisitions(settings, parts.retrier, parts.lateDuplicates);
+    this.#nextId = () => ids.next(parts.suspend.count);
+    const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
+    this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
+    this.#sender = new AcquireSender(parts, this.wake, this);
+    this.queues = new LocalQueues(this.#clock, this.wake, this.#sender);
+  }
+
+  /** Acquisitions that are not settled. */
+  get size(): number {
+    return this.#acquisitions.size;
+  }
+
+  /** Resolves to a grip, or to `null` if there is no time to wait and the lock is not free. */
+  acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
+    const { key, terms } = request;
+    const { signal } = terms;
+    if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
+    const acquisition = new Acquisition(this.#nextId(), request, this.#suspend.moment());
+    this.#acquisitions.set(acquisition.id, acquisition);
+    limitWait(acquisition, this.#clock, (late, error) => this.giveUp(late, error));
+    void this.#sender.ask(acquisition);
+    return acquisition.promise;
+  }
+
+  /** Gives a lease up, and waits for a signal, once it is asked. `left` as in `Sleeper`. */
+  park(from: LeaseRecord, condition: string, left: () => void): ConditionWaiter {
+    const conditionWaiter = new ConditionWaiter(
+      this.#nextId(),
+      from,
+      condition,
+      left,
+      this.#suspend.moment(),
+    );
+    this.#acquisitions.set(conditionWaiter.id, conditionWaiter);
+    return conditionWaiter;
+  }
+
+  ask(conditionWaiter: ConditionWaiter): void {
+    void this.#sender.ask(conditionWaiter);
+  }
+
+  /** Makes a waiter a holder without asking the store: the lease of `from` is passed on to it. */
+  handOff(from: LeaseRecord, acquisition: Acquisition): LeaseRecord {
+    return this.#deliver(acquisition, from.handOff(acquisition.request.terms.ttl), false);
+  }
+
+  /** Ends all waiting. */
+  giveUpAll(error: (key: string) => HoldfastError): void {
+    for (const acquisition of [...this.#acquisitions.values()]) {
+      this.giveUp(acquisition, error(acquisition.request.key));
+    }
+  }
+
+  /** Closes the wake channel. */
+  close(): Promise<void> {
+    return this.wake.close();
+  }
+
+  onReply(acquisition: Acquisition, reply: Answer, sent: Moment): void {
+    acquisition.hear(sent, reply.now, this.#clock.now());
+    switch (reply.status) {
+      case 'granted':
+        this.#granted(acquisition, reply, sent);
+        break;
+      case 'queued':
+        acquisition.ticket = reply.ticket;
+        acquisition.moved();
+        if (acquisition.overdue) this.giveUp(acquisition, endOfWait(acquisition));
+        else this.queues.join(acquisition, reply.next);
+        break;
+      case 'parked':
+        this.queues.join(acquisition, Number.POSITIVE_INFINITY);
+        // the wish came after the question
+        if ((acquisition as ConditionWaiter).wantsBack) void this.#sender.ask(acquisition);
+        break;
+      case 'absent':
+      case 'shared':
+        this.#notParked(acquisition as ConditionWaiter, reply);
+        break;
+      case 'refused':
+        this.#end(acquisition);
+        acquisition.grant(null);
+        break;
+      case 'full':
+      case 'mismatch':
+      case 'conflict':
+      case 'crowded':
+        this.#refused(acquisition, failures.refused(acquisition.request, reply));
+    }
+  }
+
+  onLateReply(acquisition: Acquisition, status: Answer['status']): void {
+    // what was granted in another way meanwhile is held, and not to be given back
+    if (!acquisition.settled || this.#watchdog.find(acquisition.id) !== undefined) return;
+    if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
+    // nor is what was left to the store
+    if (acquisition.record?.left === true) return;
+    this.#withdraw(acquisition, true);
+  }
+
+  onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void {
+    if (acquisition.settled) {
+      if (standing.status === 'granted') this.onLateReply(acquisition, 'granted');
+      return;
+    }
+    acquisition.hear(sent, now, this.#clock.now());
+    if (standing.status === 'granted') this.#granted(acquisition, standing, sent);
+    else if (standing.status === 'queued') acquisition.moved();
+    else if (standing.status === 'absent') void this.#sender.ask(acquisition);
+  }
+
+  onFailure(acquisition: Acquisition, error: unknown): void {
+    if (acquisition.settled) return;
+    acquisition.fault(error);
+    const { key, terms } = acquisition.request;
+    if (error instanceof StoreFailure && error.answered && !failures.mayPass(error)) {
+      const refusal = failures.refusedByServer(key, error);
+      if (acquisition instanceof ConditionWaiter) this.#refused(acquisition, refusal);
+      else this.giveUp(acquisition, refusal);
+      return;
+    }
+    const silent = this.#clock.now() - acquisition.heardAt;
+    const last = terms.wait === 0 || acquisition.overdue;
+    if (last || silent >= this.#settings.unreachableAfter) {
+      this.giveUp(acquisition, failures.unreachable(key, error));
+    } else {
+      this.#sender.askLater(acquisition);
+    }
+  }
+
+  /** Ends the waiting without a grant, here and in the store. */
+  giveUp(acquisition: Acquisition, error: HoldfastError): void {
+    if (acquisition.settled) return;
+    const asked = !(acquisition instanceof ConditionWaiter) || acquisition.giveUp();
+    this.#leave(acquisition);
+    acquisition.fail(error);
+    if (!asked) return;
+    this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);
+  }
+
+  #withdraw({ id, origin, tokens, request, record }: Acquisition, mayBeDuplicated: boolean): void {
+    const { key, terms } = request;
+    const unpassed = record === null || record.unpassed;
+    this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, mayBeDuplicated);
+  }
+
+  /** Leaves with nothing; what was asked may arrive once more. */
+  #end(acquisition: Acquisition): void {
+    this.#leave(acquisition);
+    if (acquisition.mayBeDuplicated)
+      this.abandoned.follow({ key: acquisition.request.key, id: acquisition.id });
+  }
+
+  /** The store said no. Who was to be parked, and was not, has its lease still. */
+  #refused(acquisition: Acquisition, error: HoldfastError): void {
+    if (acquisition instanceof ConditionWaiter) {
+      if (acquisition.parked) return this.giveUp(acquisition, error);
+      acquisition.kept = true;
+    }
+    this.#end(acquisition);
+    acquisition.fail(error);
+  }
+
+  #notParked(conditionWaiter: ConditionWaiter, reply: ParkReply): void {
+    const { from } = conditionWaiter;
+    if (reply.status === 'shared') {
+      this.#refused(conditionWaiter, failures.shared(from.key, reply.holds));
+    } else if (conditionWaiter.parked) {
+      void this.#sender.ask(conditionWaiter);
+    } else {
+      from.foundLost('gone');
+      this.giveUp(conditionWaiter, from.lossError());
+    }
+  }
+
+  #pushed(push: Push): void {
+    if (push.kind === 'revoke') void this.revocations.heard(push.id);
+    // a gate's push is the gate room's; after a signal the grant will come
+    if (push.kind !== 'grant') return;
+    const acquisition = this.#acquisitions.get(push.id);
+    if (acquisition !== undefined) this.#pushedTo(acquisition, push);
+    else if (this.#watchdog.find(push.id) === undefined) this.abandoned.refuse(push);
+  }
+
+  #pushedTo(acquisition: Acquisition, push: GrantPush): void {
+    if (!acquisition.tokens.include(push.token)) return;
+    const { claimWindow } = this.#settings;
+    const grant = believed(push, acquisition, this.#suspend, this.#clock.now(), claimWindow);
+    if (grant === undefined) void this.#sender.ask(acquisition);
+    else this.#deliver(acquisition, grant);
+  }
+
+  /** Pushes may have been lost, and the store should know the channel. */
+  #askAll(): void {
+    for (const acquisition of this.#acquisitions.values()) void this.#sender.ask(acquisition);
+  }
+
+  #granted(acquisition: Acquisition, reply: Granted, sent: Moment): void {
+    const { fence, handOffs, holds } = reply;
+    const left = reply.left / 1000;
+    const sentAt = this.#suspend.toLocal(sent);
+    const validUntil = sentAt + left - drift(left);
+    const since = this.#clock.now();
+    if (validUntil > since) {
+      this.#deliver(acquisition, { fence, handOffs, holds, validUntil, since });
+    } else if (sentAt === Number.NEGATIVE_INFINITY) {
+      // the machine slept since: only the store knows how much is left
+      void this.#sender.ask(acquisition);
+    } else if (acquisition.tooLate()) {
+      const { key, terms } = acquisition.request;
+      this.giveUp(acquisition, failures.tooSlow(key, terms.ttl));
+    } else {
+      this.#sender.askLater(acquisition);
+    }
+  }
+
+  /** @param confirmed false if the store has not been told of it */
+  #deliver(acquisition: Acquisition, grant: Grant, confirmed = true): LeaseRecord {
+    const { key, weight, terms } = acquisition.request;
+    const record = new LeaseRecord(this.#clock, { key, id: acquisition.id, weight, terms }, grant);
+    record.mayBeDuplicated = acquisition.mayBeDuplicated || acquisition.asking;
+    record.origin = acquisition.origin;
+    this.#leave(acquisition);
+    record.confirmed = confirmed;
+    record.left = acquisition.request.stays === true;
+    if (record.left) acquisition.grant(record);
+    else acquisition.grant(record, this.#watchdog.add(record));
+    return record;
+  }
+
+  #leave(acquisition: Acquisition): void {
+    this.#acquisitions.delete(acquisition.id);
+    this.queues.leave(acquisition);
+  }
+}

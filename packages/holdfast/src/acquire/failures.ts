@@ -1,0 +1,107 @@
+/** Why an acquisition ended without a lease. */
+import type { Conflict, Crowded, Full, Mismatch } from '../engine/commands.js';
+import { HoldfastError } from '../errors.js';
+import type { StoreFailure } from '../store/port.js';
+import { quote } from '../text.js';
+
+/** What was asked for. */
+interface Asked {
+  readonly key: string;
+  readonly weight: number;
+  readonly capacity: number;
+  /** What the user calls the capacity, if it is the user's to choose. */
+  readonly option?: string | undefined;
+}
+
+type Refusal = Full | Mismatch | Conflict | Crowded;
+
+/** Answers of a server that is not itself at the moment: the same request may succeed later. */
+const PASSING = /^(LOADING|READONLY|MASTERDOWN|BUSY|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF)\b/;
+
+export function mayPass(failure: StoreFailure): boolean {
+  return PASSING.test(failure.message);
+}
+
+export function timedOut(key: string, wait: number): HoldfastError {
+  const message = `Holdfast: ${quote(key)} was not granted within ${wait} ms`;
+  return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
+}
+
+export function aborted(key: string, cause: unknown): HoldfastError {
+  const message = `Holdfast: waiting for ${quote(key)} was aborted`;
+  return new HoldfastError('HOLDFAST_ABORTED', message, { key, cause });
+}
+
+/** The store will not grant this, and said why. */
+export function refused(request: Asked, reply: Refusal): HoldfastError {
+  if (reply.status === 'mismatch') return mismatch(request, reply.capacity);
+  const { key } = request;
+  const message = `Holdfast: ${quote(key)} was refused: ${reasonOf(request, reply)}`;
+  return new HoldfastError('HOLDFAST_REFUSED', message, { key });
+}
+
+function reasonOf({ weight }: Asked, reply: Exclude<Refusal, Mismatch>): string {
+  switch (reply.status) {
+    case 'full':
+      return `${reply.length} wait already, the limit of maxQueue`;
+    case 'conflict':
+      return `its owner holds ${reply.weight} of ${weight} already, and would wait for itself`;
+    case 'crowded':
+      return `its owner has ${reply.holds} holds already, the most of one lease; release some`;
+  }
+}
+
+/** The capacity that a caller names is not the one that is agreed. */
+export function mismatch(
+  { key, capacity, option }: Omit<Asked, 'weight'>,
+  agreed: number,
+): HoldfastError {
+  const own =
+    option === undefined ? `${capacity} was asked for` : `${quote(option)} is ${capacity} here`;
+  const message = `Holdfast: ${quote(key)} is in use with the capacity ${agreed}, and ${own}`;
+  return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
+}
+
+export function releasedAsleep(key: string): HoldfastError {
+  const when = 'while it waited at a condition';
+  const message = `Holdfast: the lease of ${quote(key)} was released ${when}`;
+  return new HoldfastError('HOLDFAST_LOST', message, { key });
+}
+
+export function shared(key: string, holds: number): HoldfastError {
+  const message =
+    `Holdfast: ${quote(key)} cannot be given up to wait at a condition: ` +
+    `its owner holds it ${holds} times, or others may hold it too`;
+  return new HoldfastError('HOLDFAST_REFUSED', message, { key });
+}
+
+export function refusedByServer(key: string, cause: StoreFailure): HoldfastError {
+  const message = `Holdfast: ${quote(key)} was refused by the server: ${cause.message}`;
+  return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });
+}
+
+export function unreachable(key: string, cause: unknown): HoldfastError {
+  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  const message = `Holdfast: the store did not answer for ${quote(key)}${why}`;
+  return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause });
+}
+
+export function tooSlow(key: string, ttl: number): HoldfastError {
+  const message =
+    `Holdfast: the answer for "${key}" took longer than the lease of ${ttl} ms lasts; ` +
+    `give it a longer ttl`;
+  return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
+}
+
+/** The connection for wake-ups could not be opened. */
+export function notWarm(closing: boolean, cause: unknown): HoldfastError {
+  if (closing) return new HoldfastError('HOLDFAST_CLOSED', 'Holdfast: this instance was closed');
+  const why = cause instanceof Error ? `: ${quote(cause.message)}` : '';
+  const message = `Holdfast: the connection for wake-ups could not be opened${why}`;
+  return new HoldfastError('HOLDFAST_UNREACHABLE', message, { cause });
+}
+
+export function closed(key: string): HoldfastError {
+  const message = `Holdfast: this instance was closed, ${quote(key)} was not acquired`;
+  return new HoldfastError('HOLDFAST_CLOSED', message, { key });
+}

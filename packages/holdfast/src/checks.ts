@@ -1,0 +1,83 @@
+/** Checks of single values. Each throws `HOLDFAST_BAD_OPTION` with the name of the option. */
+import { badOption } from './errors.js';
+
+const KEY_BYTES_MAX = 1024;
+/** Most characters of a label or an owner. */
+export const TEXT_MAX = 200;
+
+/** An owner: well-formed text that is not empty, of 200 characters at most. */
+export function checkOwner(owner: unknown): string {
+  return nonEmpty('owner', text('owner', owner, '', TEXT_MAX));
+}
+
+/** A key: text that is not empty, well formed, and of 1,024 bytes at most. */
+export function checkKey(key: unknown, name = 'key'): string {
+  const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
+  if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);
+  if (key.length > KEY_BYTES_MAX || Buffer.byteLength(key) > KEY_BYTES_MAX) {
+    throw badOption(name, expected, key);
+  }
+  // a lone surrogate becomes the same replacement character as every other: two keys would be one
+  if (/\p{Surrogate}/u.test(key)) throw badOption(name, 'well-formed Unicode', key);
+  return key;
+}
+
+export function duration(
+  name: string,
+  value: unknown,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  if (value === undefined) return fallback;
+  if (value === Number.POSITIVE_INFINITY && max === Number.MAX_SAFE_INTEGER) return value;
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw badOption(name, `a number of milliseconds from ${min} to ${max}`, value);
+  }
+  return value;
+}
+
+export function whole(
+  name: string,
+  value: unknown,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  if (value === undefined) return fallback;
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+    throw badOption(name, `a whole number from ${min} to ${max}`, value);
+  }
+  return value as number;
+}
+
+export function flag(name: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw badOption(name, 'true or false', value);
+  return value;
+}
+
+export function text(name: string, value: unknown, fallback: string, max: number): string {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'string' || value.length > max || /\p{Surrogate}/u.test(value)) {
+    throw badOption(name, `well-formed text of at most ${max} characters`, value);
+  }
+  return value;
+}
+
+function nonEmpty(name: string, value: string): string {
+  if (value === '') throw badOption(name, 'a non-empty string', value);
+  return value;
+}
+
+export function checkObject(name: string, value: unknown): asserts value is object {
+  if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
+}
+
+/** A misspelt option would silently do nothing. */
+export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
+  checkObject(name, value);
+  for (const option of Object.keys(value)) {
+    if (!names.has(option)) throw badOption(option, 'left out: there is no such option', option);
+  }
+}

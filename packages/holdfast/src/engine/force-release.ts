@@ -1,0 +1,37 @@
+/** Ending leases without their holders' consent, and telling the processes that hold them. */
+import { FORCE_LIMIT } from './limits.js';
+import type { Holder, Resource } from './resource.js';
+import { type CommandContext, serve } from './serve.js';
+import type * as T from './commands.js';
+
+export function force(
+  resource: Resource | undefined,
+  { id, retention }: T.ForceRelease,
+  context: CommandContext,
+): T.ForceReleaseReply {
+  const { now, pushes } = context;
+  if (resource === undefined) return { status: 'forced', now, ended: 0 };
+  resource.dropExpired(now);
+  const one = resource.leaseOf(id, now);
+  const doomed =
+    id === '' ? resource.expiries.first(FORCE_LIMIT) : one === undefined ? [] : [one.id];
+  for (const victim of doomed) {
+    const holder = resource.holders.get(victim) as Holder;
+    resource.remove(holder);
+    for (const [channel, told] of listeners(holder)) {
+      pushes.push({ channel, push: { kind: 'revoke', id: told } });
+    }
+  }
+  serve(resource, context, '');
+  resource.touch(now, retention);
+  return { status: 'forced', now, ended: doomed.length };
+}
+
+/** The channels on which the processes of a lease listen, each with the first of its holds. */
+function listeners({ id, channel, holds }: Holder): Map<string, string> {
+  const told = new Map<string, string>();
+  for (const [hold, own] of holds) if (!told.has(own.channel)) told.set(own.channel, hold);
+  if (holds.size === 0) told.set(channel, id);
+  told.delete('');
+  return told;
+}

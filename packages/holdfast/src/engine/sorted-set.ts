@@ -1,0 +1,62 @@
+/** Ids in order of a score, ties by id: what a sorted set is in Redis. */
+export class SortedSet {
+  readonly #scores = new Map<string, number>();
+  readonly #order: string[] = [];
+
+  get size(): number {
+    return this.#order.length;
+  }
+
+  /** The id at a rank, counted from 0. */
+  at(rank: number): string | undefined {
+    return this.#order[rank];
+  }
+
+  score(id: string): number | undefined {
+    return this.#scores.get(id);
+  }
+
+  /** The ids from the lowest score on, `limit` of them at most. */
+  first(limit: number): readonly string[] {
+    return this.#order.slice(0, limit);
+  }
+
+  /** `limit` ids at most, from a rank on. */
+  from(rank: number, limit: number): readonly string[] {
+    return this.#order.slice(rank, rank + limit);
+  }
+
+  /** How many ids have that score at most. */
+  upTo(score: number): number {
+    return this.#rank(score, '\u{10ffff}');
+  }
+
+  /** Puts an id where its score belongs, or moves it there. */
+  set(id: string, score: number): void {
+    this.delete(id);
+    this.#order.splice(this.#rank(score, id), 0, id);
+    this.#scores.set(id, score);
+  }
+
+  delete(id: string): boolean {
+    const score = this.#scores.get(id);
+    if (score === undefined) return false;
+    this.#order.splice(this.#rank(score, id), 1);
+    this.#scores.delete(id);
+    return true;
+  }
+
+  /** How many entries come before (score, id). */
+  #rank(score: number, id: string): number {
+    let low = 0;
+    let high = this.#order.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = this.#order[middle] as string;
+      const otherScore = this.#scores.get(other) as number;
+      if (otherScore < score || (otherScore === score && other < id)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What is asked of gates without waiting for them: how one stands, to begin anew, to withdraw. All
+ * of it names a generation, and may be repeated until it is answered.
+ */
+import type { BreakReason, GateCommand, GateReply, GateStatus } from '../engine/commands.js';
+import type { HoldfastError } from '../errors.js';
+import type { Settings } from '../options.js';
+import type { Requests } from '../store/requests.js';
+import * as failures from '../acquire/failures.js';
+import { gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import type { GateSubject } from './gate-waiter.js';
+import { retryUntilAnswered } from './retry.js';
+
+export class GateCommands {
+  readonly #parts: { readonly settings: Settings; readonly requests: Requests };
+  #withdrawing = 0;
+  #idle: (() => void)[] = [];
+  #closed = false;
+  #stopped = false;
+
+  constructor(settings: Settings, requests: Requests) {
+    this.#parts = { settings, requests };
+  }
+
+  /** How the current generation stands; its fate is `unknown` if there is no gate. */
+  look({ key, kind, ttl, retention }: GateSubject): Promise<GateStatus> {
+    const gate = { key, kind, count: 0, generation: 0, ttl, retention };
+    return this.#ask(
+      { op: 'watch', ...gate, ids: [], channel: '', token: '' },
+      failures.unreachable,
+    );
+  }
+
+  /** Ends a generation, if it is the current one. */
+  turn(subject: GateSubject, generation: number, reason: BreakReason): Promise<GateStatus> {
+    return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
+  }
+
+  /** Breaks a generation behind the back of whoever gave up, unless it has ended. */
+  async withdraw(subject: GateSubject, generation: number): Promise<void> {
+    this.#withdrawing += 1;
+    const command = { op: 'endGeneration', ...subject, generation, reason: 'withdrawn' } as const;
+    await retryUntilAnswered(this.#parts, () => command, {
+      over: () => this.#stopped,
+      failed: () => undefined,
+      // after its ttl the arrival has ended by itself
+      patience: subject.ttl + this.#parts.settings.requestTimeout,
+      weak: true,
+    }).catch(() => undefined);
+    this.#withdrawing -= 1;
+    if (this.#withdrawing === 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  /** Answers nobody from now on. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Resolves when nothing is being withdrawn any more. */
+  settled(): Promise<void> {
+    if (this.#withdrawing === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Tries no further. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #ask(
+    command: GateCommand,
+    unanswered: (key: string, cause: unknown) => HoldfastError,
+  ): Promise<GateStatus> {
+    const { key } = command;
+    if (this.#closed) throw gateClosed(key);
+    let silent = false;
+    let reply: GateReply | undefined;
+    try {
+      reply = await retryUntilAnswered(this.#parts, () => command, {
+        over: () => this.#closed,
+        failed: ({ answered }) => {
+          silent ||= !answered;
+        },
+        patience: this.#parts.settings.unreachableAfter,
+      });
+    } catch (error) {
+      throw silent ? unanswered(key, error) : error;
+    }
+    if (reply === undefined) throw gateClosed(key);
+    if (reply.status === 'other') throw otherGate(key, reply);
+    return reply;
+  }
+}

@@ -1,0 +1,54 @@
+/** Why a call on a latch or a barrier failed. */
+import type { BreakReason, GateKind, GateOther } from '../engine/commands.js';
+import { HoldfastError } from '../errors.js';
+import { unreachable } from '../acquire/failures.js';
+import type { GateWaiter } from './gate-waiter.js';
+import { quote } from '../text.js';
+
+const WHY: Record<GateKind, Record<BreakReason | '', string>> = {
+  latch: {
+    expired: 'nothing counted it down for its ttl',
+    withdrawn: 'it was given up',
+    reset: 'it was reset',
+    '': 'the store does not remember it',
+  },
+  barrier: {
+    expired: 'a party was not heard of for its ttl',
+    withdrawn: 'a party gave up waiting',
+    reset: 'it was reset',
+    '': 'the store does not remember this generation',
+  },
+};
+
+export function broken(kind: GateKind, key: string, reason: BreakReason | ''): HoldfastError {
+  const message = `Holdfast: the ${kind} ${quote(key)} is broken: ${WHY[kind][reason]}`;
+  return new HoldfastError('HOLDFAST_BROKEN', message, { key });
+}
+
+export function otherGate(key: string, reply: GateOther): HoldfastError {
+  const what = reply.kind === 'latch' ? 'a latch with the count' : 'a barrier with parties:';
+  const message = `Holdfast: ${quote(key)} was refused: it is in use as ${what} ${reply.count}`;
+  const option = reply.kind === 'latch' ? 'count' : 'parties';
+  return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
+}
+
+/** Why a wait that has reached its limit ended. */
+export function endOfWait({ subject, trouble, wish }: GateWaiter): HoldfastError {
+  if (trouble !== undefined) return unreachable(subject.key, trouble);
+  return notOpened(subject.key, wish.wait);
+}
+
+function notOpened(key: string, wait: number): HoldfastError {
+  const message = `Holdfast: ${quote(key)} did not open within ${wait} ms`;
+  return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
+}
+
+export function mayHaveCounted(key: string, cause: unknown): HoldfastError {
+  const message = `Holdfast: no answer from ${quote(key)}: it may have counted`;
+  return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
+}
+
+export function gateClosed(key: string): HoldfastError {
+  const message = `Holdfast: this instance was closed, ${quote(key)} is waited for no longer`;
+  return new HoldfastError('HOLDFAST_CLOSED', message, { key });
+}

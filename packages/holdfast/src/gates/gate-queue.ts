@@ -1,0 +1,56 @@
+/**
+ * The calls of this process that wait for one generation of a gate, and the timer that looks after
+ * them all: within a third of the time that their arrivals last, and once in a claim window at
+ * least, so that a message which was lost costs no more than that (I5).
+ */
+import type { Clock, Timer } from '../clock.js';
+import type { Micros } from '../engine/commands.js';
+import type { GateWaiter } from './gate-waiter.js';
+
+/** How long after an expected end to ask: the store must be past it by then. */
+const PAST_END_MS = 1;
+
+export class GateQueue {
+  readonly waiters: Set<GateWaiter> = new Set();
+  /** True while a poll is under way. */
+  polling = false;
+  readonly #clock: Clock;
+  readonly #poll: (line: GateQueue) => void;
+  #timer: Timer | undefined;
+  #pollAt = Number.POSITIVE_INFINITY;
+
+  constructor(clock: Clock, poll: (line: GateQueue) => void) {
+    this.#clock = clock;
+    this.#poll = poll;
+  }
+
+  /** Longest time until the next look, given the claim window. */
+  period(claimWindow: number, pushed: boolean): number {
+    let period = claimWindow;
+    for (const { subject } of this.waiters) period = Math.min(period, subject.ttl / 3);
+    return pushed ? period : period / 4;
+  }
+
+  /** Plans the next look, `next` microseconds from now (0: nothing is due) or after the period. */
+  plan(next: Micros, period: number): void {
+    if (this.waiters.size === 0) return;
+    const due = next === 0 ? period : Math.min(next / 1000 + PAST_END_MS, period);
+    const at = this.#clock.now() + due;
+    if (at >= this.#pollAt) return;
+    this.disarm();
+    this.#pollAt = at;
+    this.#timer = this.#clock.after(due, () => this.look());
+  }
+
+  /** Looks now. */
+  look(): void {
+    this.disarm();
+    this.#poll(this);
+  }
+
+  disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#pollAt = Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,295 @@
+/**
+ * Where calls on latches and barriers wait.
+ *
+ * Each asks for itself until the store has said that its generation is closed, and joins the line
+ * of that generation then. The line is told by one push when the generation has ended, and looks by
+ * itself in between, which is also what keeps arrivals of this process alive: a process that is
+ * dead or frozen does not, and its generation breaks for all others (see `engine/gate.ts`). Only
+ * the store's word lets anybody pass.
+ *
+ * Whoever gives up after an arrival was sent withdraws: that breaks the generation, unless it had
+ * ended, so nobody waits for a party that is gone (I6).
+ */
+import type { Clock } from '../clock.js';
+import type {
+  Fate,
+  GateCommand,
+  GatePush,
+  GateReply,
+  GateStatus,
+  Push,
+} from '../engine/commands.js';
+import type { HoldfastError } from '../errors.js';
+import type { Settings } from '../options.js';
+import type { Requests } from '../store/requests.js';
+import * as failures from '../acquire/failures.js';
+import { broken, endOfWait, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import { GateAddress, NOWHERE } from './gate-address.js';
+import type { GateCommands } from './gate-commands.js';
+import { GateQueue } from './gate-queue.js';
+import { type GateResult, type GateSubject, GateWaiter, type GateRequest } from './gate-waiter.js';
+import { retryUntilAnswered, type RetryPolicy } from './retry.js';
+import type { Wake } from '../store/wake-channel.js';
+
+/** Most arrivals that one poll keeps alive. */
+const POLL_MAX = 1000;
+
+export interface GateParts {
+  readonly settings: Settings;
+  readonly requests: Requests;
+  readonly gateCommands: GateCommands;
+  readonly wake: Wake;
+  readonly nextId: () => string;
+}
+
+export class GateWaiters {
+  readonly #parts: GateParts;
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #waiters = new Set<GateWaiter>();
+  /** Those of whom a request is under way, by key: a push may overtake its answer. */
+  readonly #asking = new Map<string, Set<GateWaiter>>();
+  readonly #lines = new Map<string, GateQueue>();
+  readonly #address: GateAddress;
+  #closed = false;
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+    this.#settings = parts.settings;
+    this.#clock = parts.settings.clock;
+    this.#address = new GateAddress(parts.wake, parts.settings.randomSource);
+    const look = (): void => {
+      for (const line of this.#lines.values()) line.look();
+    };
+    parts.wake.also({ push: (push) => this.#pushed(push), up: look });
+  }
+
+  /** Calls that have not ended. */
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  /** Arrives, or waits, or both. */
+  enter(subject: GateSubject, wish: GateRequest): Promise<GateResult> {
+    const { key } = subject;
+    const { signal } = wish;
+    if (this.#closed) return Promise.reject(gateClosed(key));
+    if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
+    const waiter = new GateWaiter(subject, wish, this.#parts.nextId(), this.#clock.now());
+    this.#waiters.add(waiter);
+    const late = (): void => this.#giveUp(waiter, endOfWait(waiter));
+    waiter.limit(this.#clock, late, (reason) =>
+      this.#giveUp(waiter, failures.aborted(key, reason)),
+    );
+    void this.#ask(waiter);
+    return waiter.promise;
+  }
+
+  /** Ends all waiting, and everything that comes later. */
+  close(): void {
+    this.#closed = true;
+    for (const waiter of [...this.#waiters]) {
+      this.#giveUp(waiter, gateClosed(waiter.subject.key));
+    }
+  }
+
+  async #ask(waiter: GateWaiter): Promise<void> {
+    const how: RetryPolicy = {
+      over: () => waiter.settled,
+      failed: (failure) => {
+        waiter.doubtful ||= waiter.sent && !failure.answered;
+        waiter.trouble = failure;
+        if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
+      },
+      patience: this.#settings.unreachableAfter,
+    };
+    const { key } = waiter.subject;
+    const asking = this.#asking.get(key) ?? new Set();
+    this.#asking.set(key, asking.add(waiter));
+    const asked = (): void => {
+      asking.delete(waiter);
+      if (asking.size === 0 && this.#asking.get(key) === asking) this.#asking.delete(key);
+    };
+    try {
+      const reply = await retryUntilAnswered(this.#parts, () => this.#command(waiter), how);
+      asked();
+      if (reply !== undefined && !waiter.settled) this.#answered(waiter, reply);
+    } catch (error) {
+      asked();
+      const counted = waiter.doubtful && !waiter.wish.waits;
+      this.#giveUp(waiter, counted ? mayHaveCounted(key, error) : (error as HoldfastError));
+    }
+  }
+
+  #command(waiter: GateWaiter): GateCommand {
+    const { subject, generation, id } = waiter;
+    const address = waiter.wish.waits ? this.#address.now : NOWHERE;
+    waiter.channel = address.channel;
+    if (!waiter.arrives || generation === 0) {
+      return { op: 'watch', ...subject, generation, ids: [], ...address };
+    }
+    waiter.sent = true;
+    const { by } = waiter.wish;
+    return { op: 'arrive', ...subject, generation, id, by, ...address };
+  }
+
+  #answered(waiter: GateWaiter, reply: GateReply): void {
+    const { key, kind } = waiter.subject;
+    waiter.hear(this.#clock.now());
+    if (reply.status === 'other') {
+      this.#end(waiter);
+      waiter.fail(otherGate(key, reply));
+      return;
+    }
+    if (waiter.arrives && !this.#counted(waiter, reply)) return;
+    waiter.generation = reply.generation;
+    waiter.left = reply.left;
+    if (!waiter.wish.waits && waiter.rank >= 0) this.#pass(waiter, reply.current);
+    else if (reply.fate !== 'closed') this.#ended(waiter, reply);
+    else if (waiter.told?.generation === reply.generation) this.#ended(waiter, waiter.told);
+    else if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
+    else this.#wait(waiter, reply, `${reply.generation} ${kind} ${key}`);
+  }
+
+  /** Whether it is known now how its arrival stands; if not, it is asked further or was failed. */
+  #counted(waiter: GateWaiter, reply: GateStatus): boolean {
+    if (waiter.generation !== 0) {
+      waiter.rank = reply.rank;
+      // the other kind of gate counts no more: it is open or broken
+      if (reply.rank >= 0 || reply.generation === reply.current) return true;
+      if (waiter.doubtful && !reply.sure) {
+        this.#end(waiter);
+        waiter.fail(mayHaveCounted(waiter.subject.key, undefined));
+        return false;
+      }
+    }
+    if (waiter.overdue) {
+      this.#giveUp(waiter, endOfWait(waiter));
+      return false;
+    }
+    // it was not counted, and never will be in that generation
+    waiter.bind(reply.current, this.#parts.nextId());
+    void this.#ask(waiter);
+    return false;
+  }
+
+  #wait(waiter: GateWaiter, reply: GateStatus, name: string): void {
+    const { wake } = this.#parts;
+    let line = this.#lines.get(name);
+    if (line === undefined) {
+      line = new GateQueue(this.#clock, (due) => void this.#poll(due));
+      this.#lines.set(name, line);
+    }
+    const joined = line;
+    joined.waiters.add(waiter);
+    waiter.lined = true;
+    wake.enter();
+    waiter.cleanUp(() => {
+      joined.waiters.delete(waiter);
+      wake.leave();
+      if (joined.waiters.size > 0) return;
+      joined.disarm();
+      this.#lines.delete(name);
+    });
+    // the channel came up, or more was pushed, while this request was on its way
+    const overtaken = waiter.told !== undefined && waiter.told.generation > reply.generation;
+    if (overtaken || waiter.channel !== wake.channel) joined.look();
+    else joined.plan(reply.next, this.#period(joined));
+  }
+
+  #period(line: GateQueue): number {
+    return line.period(this.#settings.claimWindow, this.#parts.wake.channel !== '');
+  }
+
+  /** Looks after a line: keeps its arrivals alive, and hears how its generation stands. */
+  async #poll(line: GateQueue): Promise<void> {
+    line.plan(0, this.#period(line));
+    if (line.polling) return;
+    line.polling = true;
+    const waiters = [...line.waiters];
+    const polls: Promise<boolean>[] = [];
+    for (let from = 0; from < waiters.length; from += POLL_MAX) {
+      polls.push(this.#pollSome(line, waiters.slice(from, from + POLL_MAX)));
+    }
+    const answered = (await Promise.all(polls)).every(Boolean);
+    line.polling = false;
+    // the channel came up, or went down, while this was on its way
+    const { channel } = this.#parts.wake;
+    if (answered && waiters.some((one) => !one.settled && one.channel !== channel)) line.look();
+  }
+
+  /** Looks after some of a line; false if there was no answer. */
+  async #pollSome(line: GateQueue, waiters: readonly GateWaiter[]): Promise<boolean> {
+    const [{ subject, generation }] = waiters as [GateWaiter];
+    const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
+    const ttl = Math.max(...waiters.map((one) => one.subject.ttl));
+    const address = this.#address.now;
+    let reply: GateReply;
+    try {
+      reply = await this.#parts.requests.send({
+        ...{ op: 'watch', ...subject, count: 0, generation, ids, ttl },
+        ...address,
+      });
+    } catch (error) {
+      this.#unheard(waiters, error);
+      return false;
+    }
+    for (const waiter of waiters) {
+      if (waiter.settled) continue;
+      waiter.hear(this.#clock.now());
+      waiter.channel = address.channel;
+      if (reply.status === 'other') this.#giveUp(waiter, otherGate(subject.key, reply));
+      else if (reply.fate !== 'closed') this.#ended(waiter, reply);
+    }
+    if (reply.status !== 'other') line.plan(reply.next, this.#period(line));
+    return true;
+  }
+
+  #unheard(waiters: readonly GateWaiter[], error: unknown): void {
+    const now = this.#clock.now();
+    for (const waiter of waiters) {
+      waiter.trouble = error;
+      if (now - waiter.heardAt < this.#settings.unreachableAfter) continue;
+      this.#giveUp(waiter, failures.unreachable(waiter.subject.key, error));
+    }
+  }
+
+  #pushed(push: Push): void {
+    if (push.kind !== 'gate' || !this.#address.knows(push.token)) return;
+    for (const waiter of this.#asking.get(push.key) ?? []) waiter.told = push;
+    for (const kind of ['latch', 'barrier']) {
+      const line = this.#lines.get(`${push.generation} ${kind} ${push.key}`);
+      for (const waiter of [...(line?.waiters ?? [])]) this.#ended(waiter, push);
+    }
+  }
+
+  /** Its generation is closed no longer. */
+  #ended(
+    waiter: GateWaiter,
+    { fate, reason, current }: Pick<GateStatus | GatePush, 'reason' | 'current'> & { fate: Fate },
+  ): void {
+    if (fate === 'open') return this.#pass(waiter, current);
+    const { key, kind } = waiter.subject;
+    this.#end(waiter);
+    waiter.fail(broken(kind, key, reason));
+  }
+
+  #pass(waiter: GateWaiter, current: number): void {
+    this.#end(waiter);
+    waiter.pass(current);
+  }
+
+  #end(waiter: GateWaiter): void {
+    this.#waiters.delete(waiter);
+  }
+
+  /** Ends a call without success, and tells the others of a barrier. */
+  #giveUp(waiter: GateWaiter, error: HoldfastError): void {
+    if (waiter.settled) return;
+    this.#end(waiter);
+    waiter.fail(error);
+    const { subject, generation, sent } = waiter;
+    if (subject.kind === 'barrier' && sent)
+      void this.#parts.gateCommands.withdraw(subject, generation);
+  }
+}

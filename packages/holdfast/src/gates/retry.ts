@@ -1,0 +1,51 @@
+/**
+ * Asking until there is an answer: for commands on gates, all of which may be repeated (I3).
+ */
+import type { GateCommand, GateReply } from '../engine/commands.js';
+import type { Settings } from '../options.js';
+import type { StoreFailure } from '../store/port.js';
+import type { Requests } from '../store/requests.js';
+import * as failures from '../acquire/failures.js';
+
+/** What happens between two tries. */
+export interface RetryPolicy {
+  /** True when nobody wants the answer any more. */
+  over(): boolean;
+  /** A try failed. If it was not answered, it may have been carried out. */
+  failed(failure: StoreFailure): void;
+  /** Ms until it is given up. */
+  readonly patience: number;
+  /** True if a pause need not keep the process alive. */
+  readonly weak?: boolean;
+}
+
+/**
+ * Resolves to the answer, or to `undefined` when it is over. Rejects with `HOLDFAST_REFUSED`, or
+ * with `HOLDFAST_UNREACHABLE` when its patience ends.
+ */
+export async function retryUntilAnswered(
+  { requests, settings }: { readonly requests: Requests; readonly settings: Settings },
+  command: () => GateCommand,
+  how: RetryPolicy,
+): Promise<GateReply | undefined> {
+  const { randomSource, claimWindow, clock, unreachableAfter } = settings;
+  const until = clock.now() + how.patience;
+  for (;;) {
+    const next = command();
+    try {
+      return await requests.send(next);
+    } catch (error) {
+      const failure = error as StoreFailure;
+      const final = failure.answered && !failures.mayPass(failure);
+      if (final) throw failures.refusedByServer(next.key, failure);
+      how.failed(failure);
+      if (how.over()) return undefined;
+      if (clock.now() >= until) throw failures.unreachable(next.key, failure);
+    }
+    const pause = Math.min(claimWindow / 4, unreachableAfter / 10);
+    await new Promise<void>((resolve) => {
+      clock.after(pause * (0.5 + randomSource.fraction() / 2), resolve, how.weak);
+    });
+    if (how.over()) return undefined;
+  }
+}

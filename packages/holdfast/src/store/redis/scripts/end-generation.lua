@@ -1,0 +1,40 @@
+--[[ end-generation: ends a generation of a gate and begins the next one, if it is the current one.
+  KEYS
+    gate       hash    main record
+    arrivals   hash    by id, of the current generation
+    past       hash    by id, of the one before
+    expiries   zset    arrivals by expiry, of a barrier
+  ARGV
+    name       string  the key, for whom it is told to
+    kind       string  latch or barrier
+    count      int     arrivals that open the next generation
+    generation us      the generation that is meant
+    ttl        ms      how long a latch lasts without an arrival
+    retention  ms      how long the gate is remembered
+    reason     string  why it is broken, unless it had opened
+  REPLY
+    gate now generation fate reason rank sure current left next | other now kind count
+]]
+local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local name = ARGV[1]
+local kind = ARGV[2]
+local count = tonumber(ARGV[3])
+local generation = tonumber(ARGV[4])
+local ttl = tonumber(ARGV[5])
+local retention = tonumber(ARGV[6])
+local reason = ARGV[7]
+--- @include "lib/gate.lua"
+
+if not g then return none(generation) end
+redeliver_signals()
+if g.kind ~= kind then
+  flush()
+  return other()
+end
+if generation == g.generation then
+  turn(reason, count)
+  g.retention = retention
+  if kind == 'latch' then g.ends = now + ttl * 1000 end
+end
+flush()
+return status(generation, '')

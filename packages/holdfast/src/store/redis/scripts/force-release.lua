@@ -1,0 +1,38 @@
+--[[ force-release: ends leases without their holders' consent, tells them, and serves the queue.
+  KEYS
+    resource   hash    main record
+    queue      zset    waiters by ticket
+    expiries   zset    leases by expiry, where there may be many
+  ARGV
+    id         string  the acquisition whose lease ends, or '' for all
+    retention  ms      how long the resource is remembered
+  REPLY
+    forced now ended
+]]
+local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[1]
+local retention = tonumber(ARGV[2])
+--- @include "lib/serve.lua"
+local FORCE_LIMIT = 1000
+
+local function doomed()
+  if id ~= '' then
+    local h = lease_of(id)
+    return h and { h.id } or {}
+  end
+  if not many then return sole and { sole.id } or {} end
+  return leases > 0 and redis.call('ZRANGE', expiries, 0, FORCE_LIMIT - 1) or {}
+end
+
+if not known then return { 'forced', now, 0 } end
+drop_expired()
+local victims = doomed()
+for _, victim in ipairs(victims) do
+  local h = read_holder(victim)
+  local told = listeners(h)
+  remove(h)
+  for _, one in ipairs(told) do push(one[1], 'r ' .. one[2]) end
+end
+serve('')
+flush()
+return { 'forced', now, #victims }

@@ -1,0 +1,168 @@
+/**
+ * The one channel on which this process is woken.
+ *
+ *     closed --the first waiter, warmUp--> opening --confirmed--> up <--> down
+ *        ^------------------- no waiter for `linger` and no warmUp ------/
+ *
+ * While it is not up, requests name no channel: their grants are found by polling, so that a broken
+ * subscription cannot starve anybody. Each time it comes up, every waiter asks again, because
+ * pushes may have been lost before.
+ */
+import type { Clock, Timer } from '../clock.js';
+import type { Push } from '../engine/commands.js';
+import type { Store, WakeChannel } from './port.js';
+
+const RETRY_MS_MIN = 50;
+const RETRY_MS_MAX = 5000;
+
+export interface WakeEvents {
+  push(push: Push): void;
+  /** Pushes arrive from now on; some may have been lost. */
+  up(): void;
+}
+
+export class Wake {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #name: () => string;
+  readonly #linger: number;
+  readonly #events: WakeEvents[];
+  #channel: WakeChannel | undefined;
+  #up = false;
+  #opening: Promise<void> | undefined;
+  #timer: Timer | undefined;
+  #failures = 0;
+  #failure: unknown;
+  #kept = false;
+  #waiters = 0;
+  #naming = 0;
+  #closed = false;
+
+  constructor(
+    store: Store,
+    clock: Clock,
+    options: { name: () => string; linger: number; events: WakeEvents },
+  ) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#name = options.name;
+    this.#linger = options.linger;
+    this.#events = [options.events];
+  }
+
+  /** What a request names to be pushed to: empty while nothing would arrive. */
+  get channel(): string {
+    return this.#up && this.#channel !== undefined ? this.#channel.name : '';
+  }
+
+  /** One more who hears of everything. */
+  also(events: WakeEvents): void {
+    this.#events.push(events);
+  }
+
+  /** Requests that name the channel are under way: one more, or one fewer (-1). */
+  named(more: 1 | -1): void {
+    this.#naming += more;
+  }
+
+  /** One more waits. */
+  enter(): void {
+    this.#waiters += 1;
+    if (this.#channel !== undefined || this.#opening !== undefined) return;
+    // after a failure the next try has its own time
+    if (this.#failures === 0) this.#open();
+  }
+
+  /** One fewer waits. */
+  leave(): void {
+    this.#waiters -= 1;
+    if (this.#waiters > 0 || this.#closed) return;
+    this.#failures = 0;
+    this.#closeLater();
+  }
+
+  /**
+   * Opens the channel and keeps it open until `close`. Resolves when the attempt has ended, with or
+   * without success; further attempts follow one that failed.
+   */
+  async warmUp(): Promise<void> {
+    if (!this.#kept) this.enter();
+    this.#kept = true;
+    await this.#opening;
+  }
+
+  /** Why the last attempt to open the channel failed. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await this.#opening;
+    await this.#shut();
+  }
+
+  #open(): void {
+    this.#timer?.cancel();
+    this.#opening = this.#store
+      .listen(this.#name(), {
+        push: (push) => {
+          for (const events of this.#events) events.push(push);
+        },
+        up: () => this.#set(true),
+        down: () => this.#set(false),
+      })
+      .then(
+        (channel) => {
+          this.#channel = channel;
+          this.#failures = 0;
+          this.#failure = undefined;
+          if (this.#closed) return this.#shut();
+          this.#set(true);
+          // all who waited may have gone meanwhile
+          if (this.#waiters === 0) this.#closeLater();
+          return undefined;
+        },
+        (error: unknown) => {
+          this.#failure = error;
+          this.#retryLater();
+        },
+      )
+      .finally(() => {
+        this.#opening = undefined;
+      });
+  }
+
+  #retryLater(): void {
+    if (this.#closed || this.#waiters === 0) return;
+    this.#failures += 1;
+    const delay = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** this.#failures);
+    this.#timer = this.#clock.after(delay, () => this.#open(), true);
+  }
+
+  #set(up: boolean): void {
+    this.#up = up;
+    if (!up || this.#channel === undefined || this.#closed) return;
+    for (const events of this.#events) events.up();
+  }
+
+  #closeLater(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.after(this.#linger, () => this.#lingered(), true);
+  }
+
+  /** Whoever is being put into the queue with this channel would be taken for dead without it. */
+  #lingered(): void {
+    if (this.#naming === 0) void this.#shut();
+    else this.#timer = this.#clock.after(RETRY_MS_MIN, () => this.#lingered(), true);
+  }
+
+  async #shut(): Promise<void> {
+    const channel = this.#channel;
+    if (channel === undefined || (this.#waiters > 0 && !this.#closed)) return;
+    this.#channel = undefined;
+    this.#up = false;
+    await channel.close();
+  }
+}

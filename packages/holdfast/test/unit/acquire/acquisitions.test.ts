@@ -1,0 +1,55 @@
+/** What a waiter makes of a push, on a clock that goes when it is told to. */
+import { beforeEach, expect, it } from 'vitest';
+import { Holdfast, type Lease } from '../../../src/index.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+import { WatchedStore } from '../../support/watched-store.js';
+
+const PATIENT = { claimWindow: 1000, requestTimeout: 200, unreachableAfter: 30_000 };
+
+let clock: VirtualClock;
+let store: WatchedStore;
+let holder: Lease;
+let waited: Lease | undefined;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+  waited = undefined;
+  const make = (): Holdfast => new Holdfast(store, { clock, ttl: 30_000, ...PATIENT });
+  const [one, other] = [make(), make()];
+  const held = one.mutex('k').acquire();
+  await clock.advance(10);
+  holder = await held;
+  void other
+    .mutex('k')
+    .acquire()
+    .then((lease) => {
+      waited = lease;
+    });
+  await clock.advance(100);
+});
+
+/** No question is answered any more, except by a grant that is pushed. */
+async function silence(ms: number): Promise<void> {
+  store.ail('poll', 'lost');
+  store.ail('acquire', 'lost');
+  await clock.advance(ms);
+  store.heal();
+  // so that an answer can be told from a push
+  store.ail('poll', 50);
+  store.ail('acquire', 50);
+  void holder.release();
+  await clock.advance(20);
+}
+
+it('believes in it at once while it hears from the store', async () => {
+  await silence(500);
+  expect(waited?.held).toBe(true);
+});
+
+it('asks first if it has not heard from the store for two claim windows', async () => {
+  await silence(2500);
+  expect(waited).toBe(undefined);
+  await clock.advance(500);
+  expect(waited?.held).toBe(true);
+});

@@ -1,0 +1,124 @@
+/** Giving back: repeated until it is answered, or there is nothing left to give back. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Requests } from '../../../src/store/requests.js';
+import { type ReleaseResult, ReleaseRetrier } from '../../../src/cleanup/release-retrier.js';
+import { asking } from '../../support/crowds.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+import { WatchedStore } from '../../support/watched-store.js';
+
+let clock: VirtualClock;
+let store: WatchedStore;
+let returns: ReleaseRetrier;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+  returns = new ReleaseRetrier(new Requests(store, clock, 100), clock);
+  await Promise.all(store.inner.execute([asking('a', { key: 'k', ttl: 60_000 })]));
+});
+
+interface Heard {
+  soon: ReleaseResult | undefined | 'nothing';
+  atLast: ReleaseResult | undefined | 'nothing';
+}
+
+function release(lasts: number, to = ''): Heard {
+  const heard: Heard = { soon: 'nothing', atLast: 'nothing' };
+  const command = { op: 'release', key: 'k', id: 'a', to, retention: 1000 } as const;
+  const what = { id: 'a', command, until: clock.now() + lasts };
+  const promise = returns.release(what, (returned) => {
+    heard.atLast = returned;
+  });
+  void promise.then((returned) => {
+    heard.soon = returned;
+  });
+  return heard;
+}
+
+describe('giving back', () => {
+  it('says what the store answered', async () => {
+    const heard = release(10_000);
+    await clock.advance(0);
+    const freed = { status: 'freed', repeated: false, holds: 0 };
+    expect(heard).toEqual({ soon: freed, atLast: freed });
+    expect(clock.timers('strong')).toBe(0);
+  });
+
+  it('is repeated after longer and longer pauses, a second at most', async () => {
+    store.ail('release', 'lost');
+    release(60_000);
+    await clock.advance(0);
+    const times: number[] = [clock.now()];
+    for (let seen = 1; times.length < 9; ) {
+      await clock.advance(1);
+      if (store.batches.length > seen) times.push(clock.now());
+      seen = store.batches.length;
+    }
+    const pauses = times.slice(1).map((time, index) => time - (times[index] as number) - 100);
+    expect(pauses).toEqual([20, 40, 80, 160, 320, 640, 1000, 1000]);
+  });
+
+  it('knows that an earlier try may have done it', async () => {
+    store.ail('release', 'answer lost');
+    const heard = release(10_000);
+    await clock.advance(110);
+    store.heal();
+    await clock.advance(10);
+    const absent = { status: 'absent', repeated: true, holds: 0 };
+    expect(heard).toEqual({ soon: absent, atLast: absent });
+  });
+
+  it('lets nobody wait for more than two tries, and goes on behind his back', async () => {
+    store.ail('release', 'lost');
+    const heard = release(10_000);
+    await clock.advance(100 + 20 + 100);
+    expect(heard).toEqual({ soon: undefined, atLast: 'nothing' });
+    store.heal();
+    await clock.advance(1000);
+    expect(heard).toEqual({
+      soon: undefined,
+      atLast: { status: 'freed', repeated: true, holds: 0 },
+    });
+  });
+
+  it('ends when there is nothing left to give back', async () => {
+    store.ail('release', 'lost');
+    const heard = release(500);
+    await clock.advance(600);
+    expect(heard).toEqual({ soon: undefined, atLast: undefined });
+    const tries = store.batches.length;
+    await clock.advance(60_000);
+    expect([store.batches.length, clock.timers()]).toEqual([tries, 0]);
+  });
+
+  it('ends when it is told to stop', async () => {
+    store.ail('release', 'lost');
+    const heard = release(60_000);
+    returns.stop();
+    await clock.advance(100);
+    expect(heard.atLast).toBeUndefined();
+    expect(clock.timers()).toBe(0);
+  });
+
+  it('passes on to whom it is told, in every try', async () => {
+    store.ail('release', 'failed');
+    release(1000, 'heir');
+    await clock.advance(200);
+    expect(new Set(store.seen('release').map(({ to }) => to))).toEqual(new Set(['heir']));
+  });
+});
+
+it('settled tells when all is given back', async () => {
+  await returns.settled();
+  store.ail('release', 'lost');
+  release(5000);
+  let settled = false;
+  void returns.settled().then(() => {
+    settled = true;
+  });
+  await clock.advance(1000);
+  expect(settled).toBe(false);
+  store.heal();
+  await clock.advance(1000);
+  expect(settled).toBe(true);
+});

@@ -1,0 +1,230 @@
+/** Elections on a clock that goes when it is told to: how late, how often, and what if not. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Command, Reply } from '../../src/engine/commands.js';
+import { Holdfast, type HoldfastOptions, type Leader, type Leadership } from '../../src/index.js';
+import { failure, later } from '../suites/helpers.js';
+import { settle, VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+let clock: VirtualClock;
+let store: WatchedStore;
+let holdfast: Holdfast;
+
+function open(options: HoldfastOptions = {}): Holdfast {
+  return new Holdfast(store, { clock, ttl: 9000, ...options });
+}
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+  holdfast = open();
+});
+afterEach(() => {
+  store.heal();
+});
+
+describe('bad input is refused at the call', () => {
+  const election = (): ReturnType<Holdfast['election']> => holdfast.election('k');
+  const calls: [name: string, call: () => unknown, option: string][] = [
+    ['a key', () => holdfast.election(''), 'key'],
+    ['an unknown option', () => holdfast.election('k', { fair: true } as object), 'fair'],
+    ['a ttl', () => holdfast.election('k', { ttl: 1 }), 'ttl'],
+    ['a wait', () => election().campaign({ wait: -1 }), 'wait'],
+    ['an owner', () => election().campaign({ owner: 'a' } as object), 'owner'],
+    ['work', () => election().lead(1 as never), 'work'],
+    ['a pause', () => election().lead(() => 1, { pause: 0 }), 'pause'],
+    ['a callback', () => election().lead(() => 1, { onFailure: 1 as never }), 'onFailure'],
+    ['a signal of lead', () => election().lead(() => 1, { signal: 1 as never }), 'signal'],
+    ['an interval', () => election().observe({ every: 9 }), 'every'],
+    ['a signal', () => election().observe({ signal: {} as never }), 'signal'],
+    ['an option of observe', () => election().observe({ evry: 1 } as object), 'evry'],
+  ];
+
+  it.each(calls)('%s', async (_, call, option) => {
+    const called = (async () => call())();
+    expect((await failure(called, 'HOLDFAST_BAD_OPTION')).option).toBe(option);
+    expect(store.batches).toEqual([]);
+  });
+});
+
+describe('a term', () => {
+  it('is over here before it ends in the store, though the event loop stood still', async () => {
+    const leadership = await holdfast.election('k').campaign();
+    clock.stall(9000);
+    expect(leadership.leads).toBe(false);
+    expect(leadership.signal.aborted).toBe(true);
+    expect(leadership.signal.reason).toMatchObject({ code: 'HOLDFAST_LOST' });
+  });
+
+  it('lasts for as long as it is renewed, and leaves nothing behind', async () => {
+    const leadership = await holdfast.election('k').campaign();
+    await clock.advance(100_000);
+    expect(leadership.leads).toBe(true);
+    await leadership.resign();
+    await clock.advance(10_000);
+    expect(clock.timers()).toBe(0);
+    await holdfast.close();
+  });
+});
+
+describe('lead', () => {
+  it('tries again while the store is silent, and says so', async () => {
+    store.ail('acquire', 'failed');
+    const stop = new AbortController();
+    const failures: unknown[] = [];
+    let led = 0;
+    const work = (): void => {
+      led += 1;
+      stop.abort();
+    };
+    const onFailure = (error: unknown): void => void failures.push(error);
+    const leads = holdfast.election('k').lead(work, { signal: stop.signal, onFailure });
+    await clock.advance(25_000);
+    expect(failures.length).toBeGreaterThanOrEqual(2);
+    expect(failures[0]).toMatchObject({ code: 'HOLDFAST_UNREACHABLE' });
+    store.heal();
+    await clock.advance(10_000);
+    await leads;
+    expect(led).toBe(1);
+  });
+
+  it('rejects with what the server refuses for good', async () => {
+    store.ail('acquire', 'refused');
+    const leads = later(holdfast.election('k').lead(() => undefined));
+    await clock.advance(100);
+    await failure(leads, 'HOLDFAST_REFUSED');
+  });
+
+  it('lets time pass between two terms of work that ends at once', async () => {
+    const stop = new AbortController();
+    const at: number[] = [];
+    const work = (): void => void at.push(clock.now());
+    const leads = holdfast.election('k').lead(work, { signal: stop.signal, pause: 50 });
+    await clock.advance(175);
+    stop.abort();
+    await leads;
+    expect(at.map((time) => time - (at[0] as number))).toEqual([0, 50, 100, 150]);
+    await clock.advance(10_000);
+    expect(clock.timers()).toBe(0);
+  });
+
+  it('does no work in a term that came when it was stopped', async () => {
+    const stop = new AbortController();
+    let ran = false;
+    const work = (): void => {
+      ran = true;
+    };
+    store.ail('acquire', 50);
+    const leads = holdfast.election('k').lead(work, { signal: stop.signal });
+    await clock.advance(49);
+    stop.abort();
+    await clock.advance(1000);
+    await leads;
+    expect(ran).toBe(false);
+    expect(await holdfast.inspect('k')).toBeNull();
+  });
+});
+
+describe('an observer', () => {
+  /** Looks of an observer, with the times at which it saw something. */
+  function watch(every: number): { seen: [at: number, leader: Leader | null][]; end: unknown } {
+    const watched: ReturnType<typeof watch> = { seen: [], end: undefined };
+    (async () => {
+      for await (const leader of open().election('k').observe({ every })) {
+        watched.seen.push([clock.now(), leader]);
+      }
+    })().catch((error: unknown) => {
+      watched.end = error;
+    });
+    return watched;
+  }
+
+  it('is late by its interval at most, and asks once in it', async () => {
+    const { seen } = watch(200);
+    await clock.advance(250);
+    const leadership = await holdfast.election('k').campaign();
+    const begun = clock.now();
+    await clock.advance(200);
+    await leadership.resign();
+    const ended = clock.now();
+    await clock.advance(1000);
+    expect(seen.map(([, leader]) => leader?.term)).toEqual([undefined, leadership.term, undefined]);
+    expect((seen[1] as [number, unknown])[0] - begun).toBeLessThanOrEqual(200);
+    expect((seen[2] as [number, unknown])[0] - ended).toBeLessThanOrEqual(200);
+    expect(store.seen('inspect').length).toBeLessThanOrEqual(1 + 1450 / 200);
+    expect(store.seen('inspect').every(({ limit }) => limit === 1)).toBe(true);
+  });
+
+  it('sees a leader who crashed go within a ttl and its interval', async () => {
+    const { seen } = watch(100);
+    await holdfast.election('k').campaign();
+    await clock.advance(100);
+    store.ail('renew', 'lost');
+    await clock.advance(9100);
+    expect(seen.map(([, leader]) => leader !== null)).toEqual([false, true, false]);
+  });
+
+  it('puts up with silence, and takes it for no change', async () => {
+    await holdfast.election('k').campaign();
+    const watched = watch(1000);
+    await settle();
+    store.ail('inspect', 'failed');
+    await clock.advance(8000);
+    store.heal();
+    await clock.advance(8000);
+    expect(watched.seen).toHaveLength(1);
+    expect(watched.end).toBeUndefined();
+  });
+
+  it('throws when the silence has lasted', async () => {
+    const watched = watch(1000);
+    await settle();
+    store.ail('inspect', 'failed');
+    await clock.advance(11_000);
+    expect(watched.end).toMatchObject({ code: 'HOLDFAST_UNREACHABLE' });
+  });
+});
+
+describe('handing over on close', () => {
+  /** A broken variant: whoever steps down tells nobody. */
+  class Silent extends WatchedStore {
+    override execute(batch: readonly Command[]): Promise<Reply>[] {
+      const told = batch.map(({ op }) => op !== 'release');
+      const answers = super.execute(batch.filter((_, index) => told[index]));
+      return told.map((is) => (is ? answers.shift() : undefined) ?? new Promise(() => undefined));
+    }
+  }
+
+  /** Ms from the close of the leader to the next term. */
+  async function handOver(): Promise<number> {
+    const first = await holdfast.election('k').campaign();
+    let next: Leadership | undefined;
+    const other = open();
+    void other
+      .election('k')
+      .campaign()
+      .then((leadership) => {
+        next = leadership;
+      });
+    await clock.advance(10);
+    const start = clock.now();
+    void holdfast.close();
+    for (;;) {
+      await settle();
+      if (next !== undefined) break;
+      await clock.advance(10);
+    }
+    expect(next?.term).toBeGreaterThan(first.term);
+    return clock.now() - start;
+  }
+
+  it('takes one hand-off', async () => {
+    expect(await handOver()).toBe(0);
+  });
+
+  it('of a leader who does not resign takes a ttl: this test would notice', async () => {
+    store = new Silent(clock);
+    holdfast = open();
+    expect(await handOver()).toBeGreaterThan(8000);
+  });
+});

@@ -1,0 +1,72 @@
+/** The engine's own assertions: that they are on in the tests, and that each of them fires. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { unsound } from '../../src/engine/assertions.js';
+import { Engine } from '../../src/engine/engine.js';
+import type { Resource } from '../../src/engine/resource.js';
+import { asking } from '../support/crowds.js';
+
+const NOW = 1_000_000;
+let engine: Engine;
+let resource: Resource;
+
+function ask(id: string, more: object = {}): void {
+  engine.apply(asking(id, { key: 'k', capacity: 3, ttl: 1000, ...more }), NOW);
+}
+
+beforeEach(() => {
+  engine = new Engine(() => 1);
+  ask('a', { weight: 2 });
+  ask('o', { owner: 'owner' });
+  ask('o2', { owner: 'owner' });
+  ask('w', { fair: true });
+  resource = engine.resource('k') as Resource;
+});
+
+it('says nothing of a sound resource', () => {
+  expect(unsound(resource, NOW)).toBeUndefined();
+});
+
+describe('it notices', () => {
+  const holder = (id: string): NonNullable<ReturnType<Resource['holders']['get']>> =>
+    resource.holders.get(id) as NonNullable<ReturnType<Resource['holders']['get']>>;
+
+  it.each<[string, RegExp, () => void]>([
+    [
+      'a weight that is not counted',
+      /used is 3, the leases weigh 4/,
+      () => (holder('a').weight = 3),
+    ],
+    [
+      'more than fits',
+      /4 of 3 are held/,
+      () => {
+        holder('a').weight = 3;
+        resource.used = 4;
+      },
+    ],
+    ['a fence above the last one', /above the last one/, () => (holder('a').fence += 10)],
+    [
+      'a fence that was used before',
+      /not above all before/,
+      () => (holder('o').fence = holder('a').fence),
+    ],
+    ['an expiry out of order', /expiry of a/, () => (holder('a').expires += 1)],
+    ['a lease without a place in the order', /not as many/, () => resource.expiries.delete('a')],
+    ['a waiter without a ticket', /not as many/, () => resource.queue.delete('w')],
+    ['a ticket of another time', /ticket of w/, () => resource.queue.set('w', 1)],
+    ['a fair waiter that is not counted', /0 fair waiters/, () => (resource.fairWaiting = 0)],
+    ['a signal that is kept', /not passed on/, () => resource.unconsumedSignals.push('c')],
+    ['a waiter that holds', /w holds and waits/, () => resource.holds.set('w', 'o')],
+    ['an owner without a lease', /not known to have it/, () => resource.owners.delete('owner')],
+    ['a hold that leads nowhere', /o2 does not lead/, () => resource.holds.delete('o2')],
+    ['a lease without holds', /no hold/, () => holder('o').holds.clear()],
+  ])('%s', (_, expected, damage) => {
+    damage();
+    expect(unsound(resource, NOW)).toMatch(expected);
+  });
+});
+
+it('is on in the tests: a command on a damaged resource throws', () => {
+  resource.fairWaiting = 7;
+  expect(() => ask('w')).toThrow('engine assertion: "k": 7 fair waiters are counted, there are 1');
+});

@@ -1,0 +1,194 @@
+/**
+ * The invariants of the engine over random traffic, and that the judge of them notices an engine
+ * that breaks one. HOLDFAST_SEED repeats a run.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { enableAssertions } from '../../../src/engine/assertions.js';
+import { SortedSet } from '../../../src/engine/sorted-set.js';
+import { type Holder, Resource } from '../../../src/engine/resource.js';
+import type { Acquire, Park } from '../../../src/engine/commands.js';
+import { Judge } from '../../support/judge.js';
+import { type Step, traffic } from '../../support/traffic.js';
+
+const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+const RUNS = 800;
+
+type Change = <C extends Acquire | Park>(one: C) => C;
+
+function judged(change: Change): {
+  judge: Judge[];
+  property: fc.IProperty<[Step[]]>;
+} {
+  const judge: Judge[] = [];
+  const property = fc.property(traffic, (steps) => {
+    const own = new Judge();
+    judge.push(own);
+    own.run(
+      steps.map((step) => {
+        const { command } = step;
+        const asks = command.op === 'acquire' || command.op === 'park';
+        return asks ? { ...step, command: change(command) } : step;
+      }),
+    );
+  });
+  return { judge, property };
+}
+
+const asItIs: Change = (one) => one;
+const total = (judges: readonly Judge[], what: 'grants' | 'overtakings'): number =>
+  judges.reduce((sum, one) => sum + one[what], 0);
+
+describe(`the invariants hold (HOLDFAST_SEED=${SEED})`, () => {
+  it('in mixed traffic', { timeout: 60_000 }, () => {
+    const { judge, property } = judged(asItIs);
+    fc.assert(property, { seed: SEED, numRuns: RUNS });
+    expect(total(judge, 'grants')).toBeGreaterThan(5000);
+    expect(total(judge, 'overtakings')).toBeGreaterThan(200);
+  });
+
+  it('and where all are fair, every grant is in the order of the queue', {
+    timeout: 60_000,
+  }, () => {
+    const { judge, property } = judged((one) => ({ ...one, fair: true }));
+    fc.assert(property, { seed: SEED, numRuns: RUNS });
+    expect(total(judge, 'grants')).toBeGreaterThan(5000);
+    expect(total(judge, 'overtakings')).toBe(0);
+  });
+});
+
+type Method = keyof Pick<
+  Resource,
+  ('fits' | 'grant' | 'remove' | 'dequeue' | 'dropExpired' | 'enqueue' | 'join' | 'add') | 'resize'
+>;
+
+/** An engine in which one method of the resource does something after, or instead. */
+function broken<M extends Method>(
+  method: M,
+  act: (resource: Resource, original: () => unknown, args: unknown[]) => unknown,
+): void {
+  const original = Resource.prototype[method] as (...args: unknown[]) => unknown;
+  vi.spyOn(Resource.prototype, method).mockImplementation(function (
+    this: Resource,
+    ...args: unknown[]
+  ) {
+    return act(this, () => original.apply(this, args), args) as never;
+  } as never);
+}
+
+/** The queue answers for its head what `choose` says. */
+function headIs(choose: (resource: Resource) => string | undefined): void {
+  broken('enqueue', (resource, enqueue) => {
+    enqueue();
+    resource.queue.at = () => choose(resource);
+  });
+}
+
+const mutable = (holder: unknown): Pick<Holder, 'fence' | 'handOffs' | 'weight'> => holder as never;
+
+const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => void])[] = [
+  [
+    'one permit too many',
+    /I1/,
+    () => broken('fits', (one, _, [weight]) => one.used + Number(weight) <= one.capacity + 1),
+  ],
+  [
+    'a fence that is the time',
+    /I2/,
+    () =>
+      broken('grant', (_, grant, [, now]) => {
+        const holder = mutable(grant());
+        holder.fence = now as number;
+        return holder;
+      }),
+  ],
+  [
+    'passes that never run out',
+    // with passes where several hold, a lease may be passed on to one who holds already
+    /I[1-4]/,
+    () =>
+      broken('add', (_, add, [holder]) => {
+        mutable(holder).handOffs = 9;
+        return add();
+      }),
+  ],
+  [
+    'a head that does not fit is skipped',
+    /I4|I5/,
+    () =>
+      headIs((one) => {
+        const ids = SortedSet.prototype.first.call(one.queue, 100);
+        return ids.find((id) => one.used + (one.waiters.get(id)?.weight ?? 0) <= one.capacity);
+      }),
+  ],
+  ['the last comes first', /I4|I5/, () => headIs((one) => one.queue.first(100).at(-1))],
+  [
+    'the queue is not served',
+    /I5/,
+    () =>
+      broken('enqueue', (one, enqueue) => {
+        enqueue();
+        const at = one.queue.at.bind(one.queue);
+        let asked = 0;
+        one.queue.at = (rank) => (asked++ % 2 === 0 ? undefined : at(rank));
+      }),
+  ],
+  ['the expired stay', /I5/, () => broken('dropExpired', () => undefined)],
+  [
+    'what ends is still counted',
+    /I1/,
+    () =>
+      broken('remove', (one, remove) => {
+        const { used } = one;
+        remove();
+        one.used = used;
+      }),
+  ],
+  [
+    'a lease that weighs more with the fence that it had',
+    /I2/,
+    () =>
+      broken('resize', (_, resize, [one]) => {
+        const holder = mutable(one);
+        const { fence } = holder;
+        resize();
+        holder.fence = fence;
+      }),
+  ],
+  [
+    'a lease that weighs more than there is',
+    // or a fence given twice, where it is granted once more on the way
+    /I1|I2/,
+    () =>
+      broken('resize', (one, resize, [holder]) => {
+        resize();
+        one.used += 3;
+        mutable(holder).weight += 3;
+      }),
+  ],
+  [
+    'who left is still awaited as fair',
+    /I4/,
+    () =>
+      broken('dequeue', (one, dequeue) => {
+        const { fairWaiting } = one;
+        const waiter = dequeue();
+        one.fairWaiting = fairWaiting;
+        return waiter;
+      }),
+  ],
+];
+
+describe('the judge notices', () => {
+  // the engine would notice some of them first
+  beforeAll(() => enableAssertions(false));
+  afterAll(() => enableAssertions(true));
+
+  it.each(FAULTS)('%s', (_, invariant, plant) => {
+    plant();
+    const { property } = judged(asItIs);
+    const details = fc.check(property, { seed: SEED, numRuns: RUNS, endOnFailure: true });
+    expect(details.failed).toBe(true);
+    expect(String(details.errorInstance)).toMatch(invariant);
+  });
+});

@@ -1,0 +1,224 @@
+/** Changing what is in use: the weight of a lease, the capacity of a resource. */
+import { describe, expect, it } from 'vitest';
+import { World } from '../../support/world.js';
+
+const five = { capacity: 5 };
+
+describe('a lease', () => {
+  it('weighs less at once, and the queue is served (I5)', () => {
+    const world = new World();
+    const { fence } = world.grant('a', { ...five, weight: 5 });
+    world.ask('b', { ...five, weight: 2 });
+    world.ask('c', { ...five, weight: 2 });
+    expect(world.resize('a', 1, fence)).toMatchObject({ status: 'resized', fence });
+    expect(world.held()).toEqual(['a', 'b', 'c']);
+    expect(world.pushed()).toEqual(['grant b', 'grant c']);
+    expect(world.show().used).toBe(5);
+  });
+
+  it('weighs more if that fits, with a fence of its own (I2)', () => {
+    const world = new World();
+    const first = world.grant('a', five);
+    const other = world.grant('b', five);
+    const grown = world.resize('a', 4, first.fence);
+    expect(grown.status).toBe('resized');
+    expect(grown.fence).toBeGreaterThan(other.fence);
+    expect(world.show()).toMatchObject({ used: 5, fence: grown.fence });
+  });
+
+  it('does not weigh more than fits, nor than is left of a lowered capacity', () => {
+    const world = new World();
+    const { fence } = world.grant('a', five);
+    world.grant('b', five);
+    expect(world.resize('a', 5, fence)).toMatchObject({ status: 'refused', fence });
+    world.setCapacity(5, 1);
+    expect(world.resize('a', 2, fence).status).toBe('refused');
+    expect(world.show().used).toBe(2);
+  });
+
+  it('is changed once, however often it is asked (I3)', () => {
+    const world = new World();
+    const { fence } = world.grant('a', five);
+    const grown = world.resize('a', 3, fence);
+    expect(world.resize('a', 3, fence)).toEqual(grown);
+    world.now += 1000;
+    expect(world.resize('a', 3, fence)).toMatchObject({ status: 'resized', fence: grown.fence });
+  });
+
+  it('is not changed back by a duplicate of an earlier change (I3)', () => {
+    const world = new World();
+    const { fence } = world.grant('a', { ...five, weight: 5 });
+    world.resize('a', 1, fence);
+    const again = world.resize('a', 5, fence);
+    // the first one once more, when it no longer counts
+    expect(world.resize('a', 1, fence)).toMatchObject({ status: 'refused', fence: again.fence });
+    expect(world.show().used).toBe(5);
+  });
+
+  it('keeps its weight while its owner holds it more than once', () => {
+    const world = new World();
+    const { fence } = world.grant('a', { ...five, weight: 5, owner: 'me' });
+    world.grant('b', { ...five, weight: 5, owner: 'me' });
+    expect(world.resize('a', 1, fence).status).toBe('refused');
+    world.release('b');
+    expect(world.resize('a', 1, fence).status).toBe('resized');
+  });
+
+  it('that has ended is not changed', () => {
+    const world = new World();
+    const { fence } = world.grant('a', { ...five, ttl: 10 });
+    world.now += 10_000;
+    expect(world.resize('a', 2, fence)).toMatchObject({ status: 'absent', fence: 0 });
+    expect(world.resize('nobody', 2, fence).status).toBe('absent');
+    expect(new World().resize('a', 2, 0).status).toBe('absent');
+  });
+});
+
+describe('an owner that asks for more than its lease has', () => {
+  it('is told so, waits for nothing, and keeps its lease', () => {
+    const world = new World();
+    world.grant('a', { ...five, owner: 'me' });
+    expect(world.ask('b', { ...five, owner: 'me', weight: 5 })).toMatchObject({
+      ...{ status: 'conflict', weight: 1 },
+    });
+    expect(world.ask('c', { ...five, owner: 'me', weight: 5, queue: false }).status).toBe(
+      'conflict',
+    );
+    expect(world.held()).toEqual(['a']);
+    expect(world.waiting()).toEqual([]);
+  });
+
+  it('joins if it asks for less or as much', () => {
+    const world = new World();
+    world.grant('a', { ...five, owner: 'me', weight: 3 });
+    expect(world.grant('b', { ...five, owner: 'me', weight: 3 }).holds).toBe(2);
+    expect(world.grant('c', { ...five, owner: 'me' }).holds).toBe(3);
+    expect(world.show().used).toBe(3);
+  });
+
+  it('does not join it from the queue, and blocks nobody there', () => {
+    const world = new World();
+    world.grant('x', { ...five, weight: 5 });
+    world.ask('reads', { ...five, owner: 'me' });
+    world.ask('writes', { ...five, owner: 'me', weight: 5 });
+    world.ask('next', five);
+    world.release('x');
+    expect(world.held()).toEqual(['reads', 'next']);
+    expect(world.pushed()).toEqual(['grant reads', 'grant next']);
+    expect(world.poll('writes').standings).toEqual([{ status: 'absent' }]);
+    expect(world.ask('writes', { ...five, owner: 'me', weight: 5 }).status).toBe('conflict');
+  });
+
+  it('is told so by the very request that let its other acquisition in', () => {
+    const world = new World();
+    world.grant('x', { ...five, weight: 5, ttl: 1 });
+    world.ask('reads', { ...five, owner: 'me' });
+    world.now += 1_000_000;
+    const wanted = { ...five, owner: 'me', weight: 5 };
+    expect(world.ask('writes', wanted).status).toBe('conflict');
+    expect(world.held()).toEqual(['reads']);
+  });
+});
+
+describe('a capacity', () => {
+  it('that is raised lets in who waits', () => {
+    const world = new World();
+    world.grant('a', five);
+    world.ask('b', { ...five, weight: 5 });
+    expect(world.setCapacity(5, 6)).toMatchObject({ status: 'changed', capacity: 6 });
+    expect(world.held()).toEqual(['a', 'b']);
+    expect(world.pushed()).toEqual(['grant b']);
+  });
+
+  it('that is lowered takes no lease, and lets nobody in until it fits', () => {
+    const world = new World();
+    for (const id of ['a', 'b', 'c']) world.grant(id, five);
+    expect(world.setCapacity(5, 1)).toMatchObject({ status: 'changed', capacity: 1 });
+    expect(world.held()).toEqual(['a', 'b', 'c']);
+    expect(world.ask('d', { capacity: 1 }).status).toBe('queued');
+    world.release('a');
+    world.release('b');
+    expect(world.held()).toEqual(['c']);
+    world.release('c');
+    expect(world.held()).toEqual(['d']);
+  });
+
+  it('is what callers have to name from then on; who waits already need not', () => {
+    const world = new World();
+    world.grant('a', { ...five, weight: 5 });
+    world.ask('b', five);
+    world.setCapacity(5, 3);
+    expect(world.ask('c', five)).toMatchObject({ status: 'mismatch', capacity: 3 });
+    expect(world.ask('b', five).status).toBe('queued');
+    expect(world.ask('c', { capacity: 3 }).status).toBe('queued');
+    world.release('a');
+    expect(world.held()).toEqual(['b', 'c']);
+  });
+
+  it('that is less than a waiter wants makes it go, and blocks nobody', () => {
+    const world = new World();
+    world.grant('a', five);
+    world.grant('b', five);
+    world.ask('big', { ...five, weight: 4 });
+    world.ask('next', five);
+    world.setCapacity(5, 3);
+    expect(world.held()).toEqual(['a', 'b', 'next']);
+    expect(world.poll('big', 'next').standings.map(({ status }) => status)).toEqual([
+      'absent',
+      'granted',
+    ]);
+    expect(world.ask('big', { ...five, weight: 4 })).toMatchObject({ status: 'mismatch' });
+  });
+
+  it('is told to a waiter that asks again when it reaches the head too large', () => {
+    const world = new World();
+    world.grant('a', five);
+    world.grant('b', five);
+    world.ask('first', { ...five, weight: 5 });
+    world.ask('big', { ...five, weight: 4 });
+    world.setCapacity(5, 3);
+    expect(world.waiting()).toEqual([]);
+    const again = world.ask('big', { ...five, weight: 4, capacity: 3 });
+    expect(again).toMatchObject({ status: 'mismatch', capacity: 3 });
+    expect(world.waiting()).toEqual([]);
+  });
+
+  it('is not changed by who believes in another one', () => {
+    const world = new World();
+    world.grant('a', five);
+    expect(world.setCapacity(4, 9)).toMatchObject({ status: 'mismatch', capacity: 5 });
+    expect(world.setCapacity(5, 9)).toMatchObject({ status: 'changed', capacity: 9 });
+    expect(world.setCapacity(5, 9)).toMatchObject({ status: 'changed', capacity: 9 });
+  });
+
+  it('of what nobody uses is nobody’s', () => {
+    const world = new World();
+    expect(world.setCapacity(5, 9).status).toBe('absent');
+    world.grant('a', five);
+    world.release('a');
+    expect(world.setCapacity(1, 9)).toMatchObject({ status: 'changed', capacity: 9 });
+    expect(world.grant('b', five).status).toBe('granted');
+  });
+
+  it('that is raised ends the passing on: its fences would come too late (I2)', () => {
+    const world = new World();
+    const a = world.grant('a', { handOffs: 3 });
+    world.ask('b');
+    world.setCapacity(1, 2);
+    expect(world.release('a', 'dead since').status).toBe('freed');
+    const [b] = world.show().holders;
+    expect(b?.id).toBe('b');
+    expect(b?.fence).toBeGreaterThan(a.fence + 3);
+  });
+});
+
+describe('an inspection', () => {
+  it('looks at no more leases than it shows', () => {
+    const world = new World();
+    for (let n = 0; n < 50; n++) world.grant(`a${n}`, { capacity: 100, weight: 2, ttl: 10 + n });
+    world.now += 20_000;
+    const shown = world.show(3);
+    expect(shown).toMatchObject({ used: 78, holderCount: 39, capacity: 100 });
+    expect(shown.holders.map(({ id }) => id)).toEqual(['a11', 'a12', 'a13']);
+  });
+});

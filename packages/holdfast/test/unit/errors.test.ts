@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { badOption, HoldfastError, isHoldfastError } from '../../src/errors.js';
+
+describe('an error', () => {
+  const cause = new Error('why');
+  const error = new HoldfastError('HOLDFAST_LOST', 'gone', { key: 'k', cause });
+
+  it('has a code, a key and its cause', () => {
+    expect(error).toBeInstanceOf(Error);
+    expect(error).toMatchObject({ name: 'HoldfastError', code: 'HOLDFAST_LOST', key: 'k', cause });
+    expect(error.option).toBeUndefined();
+  });
+
+  it('has no cause where there is none', () => {
+    expect('cause' in new HoldfastError('HOLDFAST_LOST', 'gone')).toBe(false);
+  });
+
+  it('is known by its code', () => {
+    expect(isHoldfastError(error)).toBe(true);
+    expect(isHoldfastError(error, 'HOLDFAST_LOST')).toBe(true);
+    expect(isHoldfastError(error, 'HOLDFAST_TIMEOUT')).toBe(false);
+  });
+
+  it('is known when another installed copy made it', () => {
+    class Copy extends Error {
+      readonly code = 'HOLDFAST_LOST';
+    }
+    const copy = new Copy('gone');
+    expect(isHoldfastError(copy)).toBe(false);
+    Object.defineProperty(copy, Symbol.for('holdfast.error'), { value: true });
+    expect(isHoldfastError(copy, 'HOLDFAST_LOST')).toBe(true);
+  });
+
+  it.each([undefined, null, 'HOLDFAST_LOST', 7, {}, { code: 'HOLDFAST_LOST' }])(
+    'is not %j',
+    (other) => {
+      expect(isHoldfastError(other)).toBe(false);
+    },
+  );
+});
+
+it.each([
+  ['x'.repeat(100), `"${'x'.repeat(40)}…"`],
+  [null, 'null'],
+  [undefined, 'undefined'],
+  [[1], 'an array'],
+  [{ a: 1 }, 'an object'],
+  [() => 1, 'a function'],
+  [Number.NaN, 'NaN'],
+  [10n, '10'],
+  [Symbol('s'), 'Symbol(s)'],
+  [-0.5, '-0.5'],
+])('a bad option is shown briefly: %o', (value, shown) => {
+  const error = badOption('ttl', 'a number', value);
+  expect(error).toMatchObject({ code: 'HOLDFAST_BAD_OPTION', option: 'ttl' });
+  expect(error.message).toBe(`Holdfast: option "ttl" must be a number, not ${shown}`);
+});

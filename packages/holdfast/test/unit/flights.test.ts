@@ -1,0 +1,183 @@
+/** Single flight on a clock that goes when it is told to: what it asks of the store, and when. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Holdfast, type HoldfastOptions } from '../../src/index.js';
+import { failure, later } from '../suites/helpers.js';
+import { settle, VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+let clock: VirtualClock;
+let store: WatchedStore;
+let holdfast: Holdfast;
+
+function open(options: HoldfastOptions = {}): Holdfast {
+  return new Holdfast(store, { clock, ttl: 9000, ...options });
+}
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+  holdfast = open();
+});
+afterEach(() => {
+  store.heal();
+});
+
+const hangs = (): Promise<never> => new Promise(() => undefined);
+const nothing = (): undefined => undefined;
+
+describe('bad input is refused at the call', () => {
+  const work = { fresh: nothing, compute: () => 1 };
+  const run = (more: object, options = {}): unknown =>
+    holdfast.singleFlight('k').run({ ...work, ...more }, options);
+  const calls: [name: string, call: () => unknown, option: string][] = [
+    ['a key', () => holdfast.singleFlight(''), 'key'],
+    ['a ttl', () => holdfast.singleFlight('k', { ttl: 1 }), 'ttl'],
+    ['an unknown option', () => holdfast.singleFlight('k', { fair: true } as object), 'fair'],
+    ['no work', () => holdfast.singleFlight('k').run(undefined as never), 'work'],
+    ['fresh', () => run({ fresh: 1 }), 'fresh'],
+    ['compute', () => run({ compute: undefined }), 'compute'],
+    ['a misspelt part', () => run({ frsh: nothing }), 'frsh'],
+    ['a wait', () => run({}, { wait: -1 }), 'wait'],
+    ['a signal', () => run({}, { signal: 1 }), 'signal'],
+    ['an option of the lock', () => run({}, { ttl: 100 }), 'ttl'],
+    ['work of do', () => holdfast.singleFlight('k').do(1 as never), 'work'],
+    ['a wait of do', () => holdfast.singleFlight('k').do(() => 1, { wait: Number.NaN }), 'wait'],
+  ];
+
+  it.each(calls)('%s', async (_, call, option) => {
+    const called = (async () => call())();
+    expect((await failure(called, 'HOLDFAST_BAD_OPTION')).option).toBe(option);
+    expect(store.batches).toEqual([]);
+  });
+});
+
+describe('the callers of a process', () => {
+  it('ask the store once, for all of them', async () => {
+    let value: number | undefined;
+    const work = {
+      fresh: () => value,
+      compute: async () => {
+        await settle();
+        value = 7;
+        return value;
+      },
+    };
+    const all = Array.from({ length: 1000 }, () => holdfast.singleFlight('k').run(work));
+    expect(new Set(await Promise.all(all))).toEqual(new Set([7]));
+    expect(store.seen('acquire')).toHaveLength(1);
+    expect(store.seen('release')).toHaveLength(1);
+    await clock.advance(20_000);
+    expect(clock.timers()).toBe(0);
+  });
+
+  it('wait in one place, and leave it together', async () => {
+    void open().singleFlight('k').do(hangs);
+    await settle();
+    const all = Array.from({ length: 100 }, () =>
+      later(holdfast.singleFlight('k').do(() => 1, { wait: 500 })),
+    );
+    await settle();
+    const waiting = await holdfast.inspect('k');
+    expect(waiting?.waiterCount).toBe(1);
+    await clock.advance(501);
+    for (const one of all) await failure(one, 'HOLDFAST_TIMEOUT');
+    expect((await holdfast.inspect('k'))?.waiterCount).toBe(0);
+  });
+});
+
+/** Somebody who waits for the end of somebody else. */
+type Wait = (one: Holdfast) => Promise<unknown>;
+
+/** How many of a hundred hear of an end if none of them can hand anything over to the next. */
+async function reached(
+  first: (end: Promise<void>) => Promise<unknown>,
+  wait: Wait,
+): Promise<number> {
+  let finish = (): void => undefined;
+  const end = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  void first(end);
+  await settle();
+  let count = 0;
+  for (let each = 0; each < 100; each++) {
+    void wait(open()).then(() => {
+      count += 1;
+    });
+  }
+  await clock.advance(10);
+  let releases = 0;
+  store.fate = ({ op }) => {
+    if (op !== 'release') return 'answered';
+    releases += 1;
+    return releases === 1 ? 'answered' : 'lost';
+  };
+  finish();
+  await clock.advance(1);
+  return count;
+}
+
+describe('the end of a flight', () => {
+  it('reaches a hundred instances at once, none of which hands over to the next', async () => {
+    const first = (end: Promise<void>): Promise<unknown> =>
+      open()
+        .singleFlight('k')
+        .do(() => end);
+    const wait: Wait = (one) => one.singleFlight('k').do(() => 1);
+    expect(await reached(first, wait)).toBe(100);
+  });
+
+  it('would reach them one after another with a mutex: this test notices', async () => {
+    const first = (end: Promise<void>): Promise<unknown> =>
+      open()
+        .mutex('k')
+        .run(() => end);
+    const wait: Wait = (one) => one.mutex('k').run(() => 1);
+    expect(await reached(first, wait)).toBeLessThanOrEqual(1);
+  });
+
+  it('comes within a ttl, if it crashed', async () => {
+    void open().singleFlight('k').do(hangs);
+    await settle();
+    store.ail('renew', 'lost');
+    let ended: unknown;
+    void holdfast
+      .singleFlight('k')
+      .do(() => 1)
+      .then((result) => {
+        ended = result;
+      });
+    await clock.advance(8900);
+    expect(ended).toBeUndefined();
+    await clock.advance(200);
+    expect(ended).toEqual({ led: false });
+  });
+
+  it('that was lost aborts the signal of who computes, who still has its value', async () => {
+    store.ail('renew', 'lost');
+    let signal: AbortSignal | undefined;
+    const value = holdfast.singleFlight('k').run<string>({
+      fresh: nothing,
+      compute: (lease) => {
+        signal = lease.signal;
+        return new Promise((resolve) => {
+          signal?.addEventListener('abort', () => resolve('late'));
+        });
+      },
+    });
+    await clock.advance(9000);
+    expect(await value).toBe('late');
+    expect(signal?.reason).toMatchObject({ code: 'HOLDFAST_LOST' });
+  });
+});
+
+describe('a store that is silent', () => {
+  it('is told of to all who wait', async () => {
+    store.ail('acquire', 'failed');
+    const all = [1, 2].map(() => later(holdfast.singleFlight('k').do(() => 1)));
+    await clock.advance(3000);
+    for (const one of all) await failure(one, 'HOLDFAST_UNREACHABLE');
+    store.heal();
+    expect(await holdfast.singleFlight('k').do(() => 2)).toEqual({ led: true, value: 2 });
+  });
+});

@@ -1,0 +1,134 @@
+/** Latches and barriers on a clock that goes when it is told to: bounds, lost answers, input. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Holdfast, type HoldfastOptions } from '../../src/index.js';
+import { failure, later } from '../suites/helpers.js';
+import { settle, VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+let clock: VirtualClock;
+let store: WatchedStore;
+
+function open(options: HoldfastOptions = {}): Holdfast {
+  return new Holdfast(store, { clock, ttl: 9000, ...options });
+}
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+});
+
+describe('bad input is refused at the call', () => {
+  const latch = (): ReturnType<Holdfast['latch']> => open().latch('k', { count: 1 });
+  const barrier = (): ReturnType<Holdfast['barrier']> => open().barrier('k', { parties: 1 });
+  const calls: [name: string, call: () => unknown, option: string][] = [
+    ['a key', () => open().latch('', { count: 1 }), 'key'],
+    ['no count', () => open().latch('k', {} as never), 'count'],
+    ['a count', () => open().latch('k', { count: 100_001 }), 'count'],
+    ['a ttl', () => open().latch('k', { count: 1, ttl: 9 }), 'ttl'],
+    ['a retention', () => open().latch('k', { count: 1, retention: 2999 }), 'retention'],
+    ['an unknown option', () => open().latch('k', { count: 1, parties: 1 } as never), 'parties'],
+    ['how many are counted', () => latch().countDown(0), 'by'],
+    ['a wait', () => latch().await({ wait: -1 }), 'wait'],
+    ['a signal', () => latch().await({ signal: 1 as never }), 'signal'],
+    ['no parties', () => open().barrier('k', {} as never), 'parties'],
+    ['parties', () => open().barrier('k', { parties: 1.5 }), 'parties'],
+    ['a ttl of a barrier', () => open().barrier('k', { parties: 1, ttl: 1e9 }), 'ttl'],
+    ['no time to wait', () => barrier().await({ wait: 0 }), 'wait'],
+    ['an option of await', () => barrier().await({ index: 1 } as never), 'index'],
+  ];
+
+  it.each(calls)('%s', async (_, call, option) => {
+    const called = (async () => call())();
+    expect((await failure(called, 'HOLDFAST_BAD_OPTION')).option).toBe(option);
+    expect(store.batches).toEqual([]);
+  });
+});
+
+describe('a party that falls silent', () => {
+  it('breaks its generation for the others when its ttl is over, and for itself', async () => {
+    // what it asks gets lost from here on, as of a process that stands still
+    const silent = open().barrier('k', { parties: 3, ttl: 3000 });
+    const lively = open().barrier('k', { parties: 3, ttl: 9000 });
+    const frozen = later(silent.await());
+    await clock.advance(0);
+    const [id] = store.seen('arrive').map((one) => one.id);
+    store.fate = (one) => (one.op === 'watch' && one.ids.includes(id ?? '') ? 'lost' : 'answered');
+    const others = later(lively.await());
+    let told = 0;
+    void others.catch(() => {
+      told = clock.now();
+    });
+    const from = clock.now();
+    await clock.advance(2990);
+    expect(told).toBe(0);
+    await clock.advance(1010);
+    await failure(others, 'HOLDFAST_BROKEN');
+    expect(told - from).toBeLessThanOrEqual(3001);
+    store.heal();
+    await clock.advance(10_000);
+    await failure(frozen, 'HOLDFAST_BROKEN');
+  });
+
+  it('is nobody who only waits for long', async () => {
+    const barrier = open().barrier('k', { parties: 2, ttl: 3000 });
+    const first = barrier.await();
+    await clock.advance(100_000);
+    const passages = await Promise.all([first, barrier.await()]);
+    expect(passages.map(({ index }) => index)).toEqual([0, 1]);
+    await clock.advance(60_000);
+    expect(clock.timers()).toBe(0);
+  });
+});
+
+describe('an answer that is lost', () => {
+  it('counts once, also when the barrier has gone round meanwhile', async () => {
+    const [one, other] = [open(), open()].map((holdfast) => holdfast.barrier('k', { parties: 2 }));
+    store.ail('arrive', 'answer lost');
+    const first = one?.await();
+    await clock.advance(100);
+    store.heal();
+    await other?.await();
+    await clock.advance(5000);
+    expect((await first)?.index).toBe(0);
+    expect(await other?.waiting()).toBe(0);
+  });
+
+  it('is an error where it can no longer be known whether it counted', async () => {
+    const latch = open().latch('k', { count: 5 });
+    const other = open().latch('k', { count: 5 });
+    store.ail('arrive', 'answer lost');
+    const counts = later(latch.countDown());
+    await clock.advance(100);
+    store.heal();
+    await other.reset();
+    await other.reset();
+    await clock.advance(5000);
+    await failure(counts, 'HOLDFAST_UNCERTAIN');
+    expect(await other.count()).toBe(5);
+  });
+
+  it('for too long ends the call, and says that it may have counted', async () => {
+    const latch = open().latch('k', { count: 5 });
+    await latch.countDown();
+    store.ail('arrive', 'lost');
+    const counts = later(latch.countDown());
+    await clock.advance(20_000);
+    await failure(counts, 'HOLDFAST_UNCERTAIN');
+    expect(await latch.count()).toBe(4);
+  });
+});
+
+it('without any push it opens within a quarter of the claim window', async () => {
+  store.pushes = false;
+  const latch = open().latch('k', { count: 1 });
+  let passed = false;
+  const waits = latch.await().then(() => {
+    passed = true;
+  });
+  await clock.advance(10_000);
+  await open().latch('k', { count: 1 }).countDown();
+  await settle();
+  expect(passed).toBe(false);
+  await clock.advance(250);
+  await waits;
+});

@@ -1,0 +1,59 @@
+/** The keeper's heap against a sorted array. */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { LeaseRecord } from '../../../src/lease/lease-record.js';
+import { DueHeap } from '../../../src/lease/due-heap.js';
+import { resolveSettings, resolveTerms } from '../../../src/options.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+const clock = new VirtualClock();
+const terms = resolveTerms(resolveSettings({ clock }), {}, {}, 0);
+
+function record(id: number): LeaseRecord {
+  const grant = { fence: 1, handOffs: 0, holds: 1, validUntil: 1, since: 0 };
+  return new LeaseRecord(clock, { key: 'k', id: `${id}`, weight: 1, terms }, grant);
+}
+
+type Move = { kind: 'put' | 'remove' | 'first'; which: number; due: number };
+
+const moves = fc.array(
+  fc.record<Move>({
+    kind: fc.constantFrom('put', 'put', 'put', 'remove', 'first'),
+    which: fc.nat(29),
+    due: fc.nat(50),
+  }),
+  { maxLength: 200 },
+);
+
+it('has the first on top, whatever is put, moved and removed', () => {
+  fc.assert(
+    fc.property(moves, (list) => {
+      const heap = new DueHeap();
+      const records = Array.from({ length: 30 }, (_, id) => record(id));
+      const inside = new Set<LeaseRecord>();
+      for (const { kind, which, due } of list) {
+        const one = kind === 'first' ? heap.first : records[which];
+        if (one === undefined) continue;
+        if (kind === 'put') {
+          one.due = due;
+          heap.put(one);
+          inside.add(one);
+        } else {
+          heap.remove(one);
+          inside.delete(one);
+        }
+        const sorted = [...inside].sort((a, b) => a.due - b.due);
+        expect(heap.size).toBe(sorted.length);
+        expect(heap.first?.due).toBe(sorted[0]?.due);
+        expect(records.every((each) => each.rank >= 0 === inside.has(each))).toBe(true);
+      }
+      const drained: number[] = [];
+      for (let top = heap.first; top !== undefined; top = heap.first) {
+        drained.push(top.due);
+        heap.remove(top);
+      }
+      expect(drained).toEqual([...inside].map(({ due }) => due).sort((a, b) => a - b));
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,147 @@
+/**
+ * No combination of suite, store, client and server is missing.
+ *
+ * What is looked at is what vitest itself collects from the files, so a suite that is not called, a
+ * backend that was left out, and a test that one backend lacks are all seen.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../../..', import.meta.url));
+const suitesFolder = fileURLToPath(new URL('../suites/', import.meta.url));
+
+// written out: computed from the lists that the tests use, it would lack what they lack
+const SUITES = [
+  'all-of',
+  'closing',
+  'condition',
+  'inspection',
+  'leases',
+  'locked',
+  'mutex',
+  'owner-calls',
+  'owners',
+  'rw-lock',
+  'semaphore',
+];
+/** On the newest clients only. */
+const FEW = ['election', 'flights', 'gates', 'schedule'];
+const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
+const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
+
+const onServers = (clients: string[]): string[] =>
+  clients.flatMap((client) => [`${client} on redis`, `${client} on valkey`]);
+
+const EXPECTED: readonly string[] = [
+  ...SUITES.flatMap((suite) =>
+    ['memory', ...onServers(CLIENTS)].map((backend) => `${suite} / ${backend}`),
+  ),
+  ...FEW.flatMap((suite) =>
+    ['memory', ...onServers(CLIENTS.filter((client) => client.endsWith('-6')))].map(
+      (backend) => `${suite} / ${backend}`,
+    ),
+  ),
+  ...onServers(OTHER_PROTOCOL).map((backend) => `mutex / ${backend}`),
+];
+
+/** Tests that need a server to harm or to connect to, by the beginnings of their names. */
+const SERVER_ONLY = [
+  'server faults > ',
+  'fences > grow over SCRIPT FLUSH',
+  'fences > grow over FLUSHALL',
+  'fences > grow over the deletion',
+  'fences > grow over a restart',
+  'a process > that does not close',
+  'a process > hands its lock over',
+  'a process > lets its work end',
+];
+
+/** The names of all tests of suites, as vitest collects them. Other tests have no ` / `. */
+function collect(): string[] {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-matrix-'));
+  try {
+    const output = join(folder, 'tests.json');
+    const files = [...SUITES, ...FEW].map(
+      (suite) => `packages/holdfast/test/server/${suite}.test.ts`,
+    );
+    const all = [...files, 'packages/holdfast/test/unit/mutex.memory.test.ts'];
+    const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+    const env = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
+    execFileSync(process.execPath, [vitest, 'list', ...all, `--json=${output}`], {
+      cwd: root,
+      env: Object.fromEntries(env),
+      stdio: 'pipe',
+    });
+    const tests = JSON.parse(readFileSync(output, 'utf8')) as { name: string }[];
+    return tests.map(({ name }) => name).filter((name) => /^[\w-]+ \/ /.test(name));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** What is missing: combinations, and tests that one backend of a suite lacks. */
+function gaps(names: readonly string[]): string[] {
+  const tests = new Map<string, Set<string>>();
+  for (const name of names) {
+    const end = name.indexOf(' > ');
+    const combination = name.slice(0, end);
+    const own = tests.get(combination) ?? new Set();
+    tests.set(combination, own.add(name.slice(end + 3)));
+  }
+  const found: string[] = EXPECTED.filter((combination) => !tests.has(combination));
+  for (const [combination, own] of tests) {
+    const suite = combination.split(' / ')[0] as string;
+    const memory = combination.endsWith(' / memory');
+    for (const [other, theirs] of tests) {
+      if (!other.startsWith(`${suite} / `)) continue;
+      for (const test of theirs) {
+        const excused = memory && SERVER_ONLY.some((start) => test.startsWith(start));
+        if (!own.has(test) && !excused) found.push(`${combination}: ${test}`);
+      }
+    }
+  }
+  return [...new Set(found)];
+}
+
+describe('the matrix', () => {
+  let names: string[] = [];
+  beforeAll(() => {
+    names = collect();
+  }, 120_000);
+
+  it('has every suite on every backend, each with the same tests', () => {
+    expect(gaps(names)).toEqual([]);
+    expect(new Set(names.map((name) => name.slice(0, name.indexOf(' > '))))).toEqual(
+      new Set(EXPECTED),
+    );
+  });
+
+  it('has every suite that there is', () => {
+    const found = readdirSync(suitesFolder).filter((file) =>
+      /^export function \w+Suite\(/m.test(readFileSync(join(suitesFolder, file), 'utf8')),
+    );
+    expect(found.sort()).toEqual([...SUITES, ...FEW].map((suite) => `${suite}.ts`).sort());
+  });
+
+  it('would not be complete without any one combination', () => {
+    for (const combination of EXPECTED) {
+      const without = names.filter((name) => !name.startsWith(`${combination} > `));
+      expect(without.length).toBeLessThan(names.length);
+      expect(gaps(without)).toContain(combination);
+    }
+  });
+
+  it('would not be complete without any one test of a backend', () => {
+    for (const backend of ['memory', 'node-redis-6 on valkey']) {
+      const own = names.filter((name) => name.startsWith(`mutex / ${backend} > `));
+      expect(own.length).toBeGreaterThan(20);
+      for (const one of own) {
+        expect(gaps(names.filter((name) => name !== one))).toEqual([one.replace(' > ', ': ')]);
+      }
+    }
+  });
+});

@@ -1,0 +1,173 @@
+/** Calls with key and owner, command by command: what they cost, and where answers are lost. */
+import { describe, expect, it } from 'vitest';
+import type { Command, Reply } from '../../src/engine/commands.js';
+import { Holdfast } from '../../src/index.js';
+import { VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+import { failure, later } from '../suites/helpers.js';
+
+const KEY = 'key';
+const LONG = 60_000;
+
+interface World {
+  readonly clock: VirtualClock;
+  readonly store: WatchedStore;
+  readonly one: Holdfast;
+  readonly other: Holdfast;
+}
+
+function setUp(Store: typeof WatchedStore = WatchedStore): World {
+  const clock = new VirtualClock();
+  const store = new Store(clock);
+  return {
+    clock,
+    store,
+    one: new Holdfast(store, { clock }),
+    other: new Holdfast(store, { clock }),
+  };
+}
+
+function ops(store: WatchedStore): string[] {
+  return store.batches.splice(0).flatMap((batch) => batch.map(({ op }) => op));
+}
+
+describe('calls with an owner', () => {
+  it('cost one command to lock, and two to unlock or to renew', async () => {
+    const { store, one } = setUp();
+    await one.calls.lock(KEY, 'me', LONG);
+    expect(ops(store)).toEqual(['acquire']);
+    await one.calls.renew(KEY, 'me', LONG);
+    expect(ops(store)).toEqual(['inspect', 'renew']);
+    await one.calls.unlock(KEY, 'me');
+    expect(ops(store)).toEqual(['inspect', 'release']);
+    expect(await one.calls.unlock(KEY, 'me')).toBe(false);
+    expect(ops(store)).toEqual(['inspect']);
+  });
+
+  it('are renewed only if they ask for it, until they are unlocked', async () => {
+    const { clock, store, one, other } = setUp();
+    await one.calls.lock(KEY, 'me', 1000, { renew: true });
+    await one.calls.lock('plain', 'me', 1000);
+    await clock.advance(10_000);
+    expect(await other.calls.holds(KEY, 'me')).toBe(1);
+    expect(await other.calls.holds('plain', 'me')).toBe(0);
+    expect(await one.calls.unlock(KEY, 'me')).toBe(true);
+    ops(store);
+    await clock.advance(10_000);
+    expect(ops(store)).toEqual([]);
+  });
+
+  it('keep nothing of what they locked in this process', async () => {
+    const { clock, store, one, other } = setUp();
+    for (let index = 0; index < 50; index++) await one.calls.lock(`${index}`, 'me', LONG);
+    expect(clock.timers('strong')).toBe(0);
+    // nothing to wait for, nothing to give back
+    await one.close();
+    expect(store.seen('release')).toEqual([]);
+    expect(await other.calls.holds('7', 'me')).toBe(1);
+  });
+});
+
+describe('answers that are lost', () => {
+  it('of a lock lead to one hold, not to two', async () => {
+    const { clock, store, one } = setUp();
+    store.ail('acquire', 'answer lost');
+    const locking = one.calls.lock(KEY, 'me', LONG);
+    await clock.advance(2001);
+    store.heal();
+    await clock.advance(1000);
+    expect(await locking).toBeGreaterThan(0);
+    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+  });
+
+  it('and come late do not take back what was locked meanwhile', async () => {
+    const { clock, store, one } = setUp();
+    store.ail('acquire', 3000);
+    const locking = one.calls.lock(KEY, 'me', LONG);
+    await clock.advance(2001);
+    store.heal();
+    await clock.advance(500);
+    await locking;
+    await clock.advance(5000);
+    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+    expect(store.seen('release')).toEqual([]);
+  });
+
+  it('of an unlock lead to one hold less, not to two', async () => {
+    const { clock, store, one } = setUp();
+    for (let time = 0; time < 3; time++) await one.calls.lock(KEY, 'me', LONG);
+    store.ail('release', 'answer lost');
+    const unlocking = one.calls.unlock(KEY, 'me');
+    await clock.advance(2001);
+    store.heal();
+    await clock.advance(100);
+    expect(await unlocking).toBe(true);
+    expect(await one.calls.holds(KEY, 'me')).toBe(2);
+  });
+
+  it('of an unlock make it uncertain, and it is tried further', async () => {
+    const { clock, store, one } = setUp();
+    await one.calls.lock(KEY, 'me', LONG);
+    store.ail('release', 'lost');
+    const unlocking = later(one.calls.unlock(KEY, 'me'));
+    await clock.advance(5000);
+    await failure(unlocking, 'HOLDFAST_UNCERTAIN');
+    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+    store.heal();
+    await clock.advance(5000);
+    expect(await one.calls.holds(KEY, 'me')).toBe(0);
+  });
+
+  it('of a lock that was given up are taken back', async () => {
+    const { clock, store, one } = setUp();
+    store.ail('acquire', 'answer lost');
+    const trying = later(one.calls.tryLock(KEY, 'me', LONG));
+    await clock.advance(2001);
+    await failure(trying, 'HOLDFAST_UNREACHABLE');
+    await clock.advance(100);
+    expect(await one.inspect(KEY)).toBeNull();
+  });
+});
+
+describe('two that unlock at the same time', () => {
+  it('end a hold each, though they choose the same', async () => {
+    const { clock, store, one, other } = setUp();
+    const third = new Holdfast(store, { clock });
+    for (let time = 0; time < 3; time++) await third.calls.lock(KEY, 'me', LONG);
+    const both = [one.calls.unlock(KEY, 'me'), other.calls.unlock(KEY, 'me')];
+    expect(await Promise.all(both)).toEqual([true, true]);
+    const ids = store.seen('release').map(({ id }) => id);
+    expect(ids).toHaveLength(3);
+    expect(new Set(ids).size).toBe(2);
+    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+  });
+});
+
+/** What a design would do whose ids are made of the owner, as those of many libraries are. */
+class NamedAfterOwner extends WatchedStore {
+  override execute(batch: readonly Command[]): Promise<Reply>[] {
+    return super.execute(
+      batch.map((command) => (command.op === 'acquire' ? { ...command, id: 'me.1' } : command)),
+    );
+  }
+}
+
+describe('an unlock that the network delivers once more, later', () => {
+  async function delivered(Store: typeof WatchedStore): Promise<number> {
+    const { store, one } = setUp(Store);
+    await one.calls.lock(KEY, 'me', LONG);
+    await one.calls.unlock(KEY, 'me');
+    const again = store.seen('release');
+    await one.calls.lock(KEY, 'me', LONG);
+    await Promise.all(store.execute(again));
+    return one.calls.holds(KEY, 'me');
+  }
+
+  it('does not end a newer lock of the same owner', async () => {
+    expect(await delivered(WatchedStore)).toBe(1);
+  });
+
+  it('would be seen to, if ids were made of owners', async () => {
+    expect(await delivered(NamedAfterOwner)).toBe(0);
+  });
+});

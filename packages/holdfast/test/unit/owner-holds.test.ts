@@ -1,0 +1,191 @@
+/** The holds of an owner: how many there are, what they weigh, and what ends all of them. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Holdfast, type Lease } from '../../src/index.js';
+import { settle, VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+import { World } from '../support/world.js';
+
+const owner = 'me';
+let clock: VirtualClock;
+let store: WatchedStore;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+});
+
+const make = (): Holdfast => new Holdfast(store, { clock, ttl: 9000, claimWindow: 1000 });
+
+describe('a lease tells how many holds its owner has', () => {
+  it('at any time, of those of this process', async () => {
+    const mutex = make().mutex('k', { owner });
+    const holds: number[][] = [];
+    const outer = await mutex.acquire();
+    const inner = await mutex.acquire();
+    const note = (): void => void holds.push([outer.holds, inner.holds]);
+    note();
+    expect(await inner.release()).toBe('kept');
+    note();
+    await mutex.run((lease) => {
+      expect(lease.holds).toBe(2);
+      note();
+    });
+    note();
+    expect(await outer.release()).toBe('freed');
+    note();
+    expect(holds).toEqual([
+      [2, 2],
+      [1, 0],
+      [2, 0],
+      [1, 0],
+      [0, 0],
+    ]);
+  });
+
+  it('and of those of other processes when it hears of the owner again', async () => {
+    const [here, there] = [make().mutex('k', { owner }), make().mutex('k', { owner })];
+    const lease = await here.acquire();
+    await there.acquire();
+    expect(lease.holds).toBe(1);
+    const third = await here.acquire();
+    expect(lease.holds).toBe(3);
+    await third.release();
+    expect(lease.holds).toBe(2);
+  });
+
+  it('and counts one of a lease without owner, none when it is lost', async () => {
+    const holdfast = make();
+    const alone = await holdfast.mutex('alone').acquire();
+    expect(alone.holds).toBe(1);
+    const lost = await holdfast.mutex('k', { owner, renew: false }).acquire();
+    await clock.advance(9000);
+    expect(lost.held).toBe(false);
+    expect(lost.holds).toBe(0);
+  });
+
+  it('and does not count those of the lease before', async () => {
+    const holdfast = make();
+    const first = await holdfast.mutex('k', { owner }).acquire();
+    await store.inner.execute([{ op: 'forceRelease', key: 'k', id: '', retention: 60_000 }])[0];
+    const second = await holdfast.mutex('k', { owner }).acquire();
+    await holdfast.mutex('k', { owner }).acquire();
+    expect([first.holds, second.holds]).toEqual([1, 2]);
+  });
+});
+
+describe('a forced release is told', () => {
+  /** Has a wake channel. */
+  async function reachable(): Promise<Holdfast> {
+    const holdfast = make();
+    const blocker = await holdfast.mutex('other').acquire();
+    const waiting = holdfast.mutex('other').acquire();
+    await settle();
+    await blocker.release();
+    await (await waiting).release();
+    return holdfast;
+  }
+
+  it('once to each process that the store knows, by one of its holds', () => {
+    const world = new World();
+    for (const id of ['a1', 'b1', 'a2', 'c1', 'b2']) {
+      world.grant(id, { owner, channel: id.startsWith('c') ? '' : `to ${id[0]}` });
+    }
+    world.release('a1');
+    world.force('b2');
+    expect(world.pushed()).toEqual(['revoke b1', 'revoke a2']);
+  });
+
+  it('to all holds of all processes that can be reached', async () => {
+    const all = [await reachable(), await reachable()];
+    const leases: Lease[] = [];
+    for (const holdfast of [...all, ...all]) {
+      leases.push(await holdfast.mutex('k', { owner }).acquire());
+    }
+    const stranger = await (all[0] as Holdfast).mutex('else', { owner }).acquire();
+    await make().forceRelease('k');
+    await settle();
+    expect(leases.map(({ signal }) => signal.aborted)).toEqual([true, true, true, true]);
+    expect(stranger.held).toBe(true);
+  });
+
+  it('also if the hold that is named is just being released', async () => {
+    const holdfast = await reachable();
+    const [named, other] = [
+      await holdfast.mutex('k', { owner }).acquire(),
+      await holdfast.mutex('k', { owner }).acquire(),
+    ];
+    store.ail('release', 'failed');
+    const releasing = named.release();
+    await make().forceRelease('k');
+    await settle();
+    expect(other.held).toBe(true);
+    store.heal();
+    await clock.advance(100);
+    await releasing;
+    expect(other.signal.aborted).toBe(true);
+  });
+});
+
+describe('a lease weighs what the heaviest of its holds does', () => {
+  const five = { capacity: 5, owner };
+
+  function weighty(): World {
+    const world = new World();
+    world.grant('a', { ...five, weight: 5 });
+    world.grant('b', { ...five, weight: 2 });
+    world.grant('c', { ...five, weight: 3 });
+    return world;
+  }
+
+  it('and leaves the rest to others', () => {
+    const world = weighty();
+    world.ask('x', { capacity: 5, weight: 2 });
+    world.ask('y', { capacity: 5, weight: 1 });
+    expect(world.release('a')).toMatchObject({ status: 'kept', holds: 2 });
+    expect(world.held()).toEqual(['a', 'x']);
+    expect(world.release('c').status).toBe('kept');
+    expect(world.held()).toEqual(['a', 'x', 'y']);
+    expect(world.show().used).toBe(5);
+    expect(world.release('b').status).toBe('freed');
+    expect(world.show().used).toBe(3);
+  });
+
+  it('a lighter one that leaves changes nothing', () => {
+    const world = weighty();
+    world.release('b');
+    world.release('c');
+    expect(world.show()).toMatchObject({ used: 5, holderCount: 1 });
+  });
+
+  it('a hold may take as much as there is, and keeps it', () => {
+    const world = weighty();
+    const { fence } = world.grant('b', five);
+    expect(world.resize('b', 5, fence)).toMatchObject({ status: 'resized', fence });
+    world.release('a');
+    expect(world.show().used).toBe(5);
+  });
+
+  it('a hold that asks for what it has is not refused, and changes nothing', () => {
+    const world = weighty();
+    const { fence } = world.grant('b', five);
+    expect(world.resize('b', 2, fence).status).toBe('resized');
+    expect(world.show().used).toBe(5);
+  });
+
+  it('of several holds, none takes more than that, nor gives some away', () => {
+    const world = weighty();
+    const { fence } = world.grant('b', five);
+    world.release('a');
+    expect(world.resize('b', 4, fence).status).toBe('refused');
+    expect(world.resize('c', 1, fence).status).toBe('refused');
+    expect(world.show().used).toBe(3);
+  });
+
+  it('a further hold may weigh as much, and no more', () => {
+    const world = weighty();
+    world.release('a');
+    expect(world.ask('d', { ...five, weight: 4 })).toMatchObject({ status: 'conflict', weight: 3 });
+    expect(world.ask('d', { ...five, weight: 3 }).status).toBe('granted');
+    expect(world.show().used).toBe(3);
+  });
+});

@@ -1,0 +1,61 @@
+/** A read-write lease that changes sides while answers are lost. */
+import { describe, expect, it } from 'vitest';
+import { Holdfast } from '../../src/index.js';
+import { failure, later } from '../suites/helpers.js';
+import { settle, VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+function setUp(): { clock: VirtualClock; store: WatchedStore; holdfast: Holdfast } {
+  const clock = new VirtualClock();
+  const store = new WatchedStore(clock);
+  return { clock, store, holdfast: new Holdfast(store, { clock, ttl: 60_000 }) };
+}
+
+describe('without an answer', () => {
+  it.each(['answer lost', 'lost'] as const)(
+    'an upgrade is not believed, and undone by a downgrade (%s)',
+    async (fate) => {
+      const { clock, store, holdfast } = setUp();
+      const lease = await holdfast.rwLock('k').read.acquire();
+      store.ail('resize', fate);
+      const upgrading = later(lease.tryUpgrade());
+      await settle();
+      await clock.advance(3000);
+      await failure(upgrading, 'HOLDFAST_UNCERTAIN');
+      expect(lease).toMatchObject({ mode: 'read', held: true });
+      store.heal();
+      await lease.downgrade();
+      expect(lease.mode).toBe('read');
+      expect((await holdfast.inspect('k'))?.used).toBe(1);
+    },
+  );
+
+  it('an upgrade that is repeated finds out what it became', async () => {
+    const { clock, store, holdfast } = setUp();
+    const lease = await holdfast.rwLock('k').read.acquire();
+    const { fence } = lease;
+    store.ail('resize', 'answer lost');
+    const upgrading = later(lease.tryUpgrade());
+    await settle();
+    await clock.advance(3000);
+    await failure(upgrading, 'HOLDFAST_UNCERTAIN');
+    store.heal();
+    expect(await lease.tryUpgrade()).toBe(true);
+    expect(lease.fence).toBeGreaterThan(fence);
+    expect((await holdfast.inspect('k'))?.fence).toBe(lease.fence);
+  });
+
+  it('a downgrade is believed from the call on, and repeated before an upgrade', async () => {
+    const { clock, store, holdfast } = setUp();
+    const lease = await holdfast.rwLock('k').write.acquire();
+    store.ail('resize', 'lost');
+    const downgrading = later(lease.downgrade());
+    await settle();
+    expect(lease.mode).toBe('read');
+    await clock.advance(3000);
+    await failure(downgrading, 'HOLDFAST_UNCERTAIN');
+    store.heal();
+    expect(await lease.tryUpgrade()).toBe(true);
+    expect(store.seen('resize').map(({ weight }) => weight === 1)).toEqual([true, true, false]);
+  });
+});

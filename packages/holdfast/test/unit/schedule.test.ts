@@ -1,0 +1,230 @@
+/** Scheduled work on a clock that goes when it is told to: who runs, at which distance. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Command, Reply } from '../../src/engine/commands.js';
+import { Holdfast, type HoldfastOptions, type ScheduleOptions } from '../../src/index.js';
+import { failure, later } from '../suites/helpers.js';
+import { settle, VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+const TTL = 9000;
+
+let clock: VirtualClock;
+let store: WatchedStore;
+let holdfast: Holdfast;
+
+function open(options: HoldfastOptions = {}): Holdfast {
+  return new Holdfast(store, { clock, ttl: TTL, ...options });
+}
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+  holdfast = open();
+});
+afterEach(() => {
+  store.heal();
+});
+
+describe('bad input is refused at the call', () => {
+  const schedule = (more: object = {}): ReturnType<Holdfast['schedule']> =>
+    holdfast.schedule('k', { atLeast: 100, ...more });
+  const run = (options: object): unknown => schedule().runOnce(() => 1, options);
+  const calls: [name: string, call: () => unknown, option: string][] = [
+    ['a key', () => holdfast.schedule('', { atLeast: 1 }), 'key'],
+    ['no atLeast', () => holdfast.schedule('k', {} as ScheduleOptions), 'atLeast'],
+    ['a negative atLeast', () => schedule({ atLeast: -1 }), 'atLeast'],
+    ['atMost', () => schedule({ atMost: 9 }), 'atMost'],
+    ['atMost below atLeast', () => schedule({ atMost: 99 }), 'atMost'],
+    ['remember', () => schedule({ remember: 0 }), 'remember'],
+    ['onFailure', () => schedule({ onFailure: 'retry' }), 'onFailure'],
+    ['an unknown option', () => schedule({ fair: true }), 'fair'],
+    ['work', () => schedule().runOnce(undefined as never), 'work'],
+    ['a slot', () => run({ slot: '' }), 'slot'],
+    ['a slot that is no text', () => run({ slot: 7 }), 'slot'],
+    ['a slot that is too long', () => run({ slot: 'x'.repeat(1018) }), 'slot'],
+    ['a wait', () => run({ slot: 'a', wait: -1 }), 'wait'],
+    ['a signal', () => run({ slot: 'a', signal: 1 }), 'signal'],
+    ['an option of the lock', () => run({ ttl: 100 }), 'ttl'],
+  ];
+
+  it.each(calls)('%s', async (_, call, option) => {
+    const called = (async () => call())();
+    expect((await failure(called, 'HOLDFAST_BAD_OPTION')).option).toBe(option);
+    expect(store.batches).toEqual([]);
+  });
+});
+
+/** How one machine fires: whether it ran. */
+type Fire = (machine: Holdfast) => Promise<boolean>;
+
+const scheduled =
+  (options: ScheduleOptions, slot?: string): Fire =>
+  async (machine) => {
+    const firing = slot === undefined ? {} : { slot };
+    return (await machine.schedule('job', options).runOnce(() => 1, firing)).ran;
+  };
+
+/** How many of two machines run that fire `apart` from each other, the first of which dies. */
+async function twoFire(fire: Fire, apart: number, how: 'lives' | 'exits'): Promise<number> {
+  const first = open();
+  const firing = fire(first);
+  await settle();
+  const ran = [await firing];
+  if (how === 'exits') await first.close();
+  await clock.advance(apart);
+  const other = fire(open());
+  await clock.advance(1);
+  ran.push(await other);
+  return ran.filter(Boolean).length;
+}
+
+describe('the least time', () => {
+  const minute: ScheduleOptions = { atLeast: 60_000 };
+
+  it.each(['lives', 'exits'] as const)('lets one run that fire within it: %s', async (how) => {
+    for (const apart of [0, 1, 9000, 30_000, 59_990]) {
+      store = new WatchedStore(clock);
+      expect([apart, await twoFire(scheduled(minute), apart, how)]).toEqual([apart, 1]);
+    }
+  });
+
+  it('is over when it is over, if the process is gone too', async () => {
+    expect(await twoFire(scheduled(minute), 60_010, 'exits')).toBe(2);
+  });
+
+  it('that is shorter than a ttl is over when it is over, if the process lives', async () => {
+    expect(await twoFire(scheduled({ atLeast: 500 }), 510, 'lives')).toBe(2);
+  });
+
+  it('that is shorter than a ttl is over within the ttl, if the process is gone', async () => {
+    expect(await twoFire(scheduled({ atLeast: 500 }), 510, 'exits')).toBe(1);
+    store = new WatchedStore(clock);
+    expect(await twoFire(scheduled({ atLeast: 500 }), TTL, 'exits')).toBe(2);
+  });
+
+  it('would be seen to be too short: a mutex lets both run', async () => {
+    const careless: Fire = (machine) => machine.mutex('job').run(() => true);
+    expect(await twoFire(careless, 1, 'lives')).toBe(2);
+  });
+
+  it('would be seen not to be kept by the store: both run', async () => {
+    /** A broken variant: says that it extended a lease, and did not. */
+    class Lying extends WatchedStore {
+      override execute(batch: readonly Command[]): Promise<Reply>[] {
+        const short = batch.map((one) => (one.op === 'renew' ? { ...one, ttl: 1 } : one));
+        return super.execute(short);
+      }
+    }
+    store = new Lying(clock);
+    expect(await twoFire(scheduled(minute), 30_000, 'exits')).toBe(2);
+  });
+
+  it('holds for a process that is killed in the middle of its work', async () => {
+    void holdfast.schedule('job', minute).runOnce(() => new Promise(() => undefined));
+    await clock.advance(10);
+    store.ail('renew', 'lost');
+    await clock.advance(59_000);
+    expect(await scheduled(minute)(open())).toBe(false);
+    await clock.advance(1100);
+    expect(await scheduled({ atLeast: 0 })(open())).toBe(true);
+  });
+});
+
+describe('the most time', () => {
+  it('ends the lock of work that hangs, and tells it', async () => {
+    let signal: AbortSignal | undefined;
+    const options = { atLeast: 0, atMost: 20_000 };
+    void later(
+      holdfast.schedule('job', options).runOnce((run) => {
+        signal = run.signal;
+        return new Promise(() => undefined);
+      }),
+    );
+    await clock.advance(19_990);
+    expect(signal?.aborted).toBe(false);
+    expect(await scheduled(options)(open())).toBe(false);
+    await clock.advance(300);
+    expect(signal?.reason).toMatchObject({ code: 'HOLDFAST_LOST' });
+    expect(await scheduled(options)(open())).toBe(true);
+  });
+
+  it('may be the least time as well', async () => {
+    expect(await twoFire(scheduled({ atLeast: 20_000, atMost: 20_000 }), 19_990, 'exits')).toBe(1);
+  });
+});
+
+describe('a slot', () => {
+  const hour: ScheduleOptions = { atLeast: 0, remember: 3_600_000 };
+
+  it.each(['lives', 'exits'] as const)(
+    'has one run for as long as it is known: %s',
+    async (how) => {
+      for (const apart of [0, 1, 60_000, 3_599_000]) {
+        store = new WatchedStore(clock);
+        expect([apart, await twoFire(scheduled(hour, 's'), apart, how)]).toEqual([apart, 1]);
+      }
+    },
+  );
+
+  it('is forgotten then', async () => {
+    expect(await twoFire(scheduled(hour, 's'), 3_600_001, 'exits')).toBe(2);
+  });
+
+  it('without its name has two: this test would notice', async () => {
+    expect(await twoFire(scheduled(hour), 60_000, 'exits')).toBe(2);
+  });
+});
+
+describe('what is left behind', () => {
+  it('is nothing: no timer, no lease', async () => {
+    const schedule = holdfast.schedule('job', { atLeast: 500, remember: 1000 });
+    await schedule.runOnce(() => 1, { slot: 's' });
+    expect(clock.timers('strong')).toBe(0);
+    await clock.advance(TTL + 10_000);
+    expect(clock.timers()).toBe(0);
+    expect(await holdfast.inspect('job')).toBeNull();
+    expect(await holdfast.inspect('job#s')).toBeNull();
+    await schedule.runOnce(() => 1);
+    await holdfast.close();
+    expect(clock.timers()).toBe(0);
+  });
+
+  it('is not given back for an answer that comes late', async () => {
+    store.ail('acquire', 3000);
+    const schedule = holdfast.schedule('job', { atLeast: 60_000 });
+    const running = schedule.runOnce(() => 1, { wait: 20_000 });
+    await clock.advance(2001);
+    store.heal();
+    await clock.advance(500);
+    expect(await running).toMatchObject({ ran: true });
+    await clock.advance(5000);
+    expect((await holdfast.inspect('job'))?.holders).toHaveLength(1);
+  });
+});
+
+describe('a silent store', () => {
+  it('that does not answer before the work begins: the work is not begun', async () => {
+    const minute = { atLeast: 60_000 };
+    let ran = false;
+    const work = (): void => {
+      ran = true;
+    };
+    store.ail('renew', 'lost');
+    const firing = later(holdfast.schedule('job', minute).runOnce(work));
+    await clock.advance(20_000);
+    await failure(firing, 'HOLDFAST_UNCERTAIN');
+    store.heal();
+    await clock.advance(20_000);
+    expect(ran).toBe(false);
+    expect(await scheduled(minute)(open())).toBe(true);
+  });
+
+  it('that answers late: the work is done once it has answered', async () => {
+    store.ail('renew', 'answer lost');
+    const firing = holdfast.schedule('job', { atLeast: 60_000 }).runOnce(() => 1);
+    await clock.advance(2000);
+    store.heal();
+    await clock.advance(5000);
+    expect(await firing).toMatchObject({ ran: true });
+  });
+});

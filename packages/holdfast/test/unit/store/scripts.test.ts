@@ -1,0 +1,155 @@
+/** The Lua scripts against their typed headers, and the tool that puts them together. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { camelCase, moduleOf } from '../../../../../tools/generate-lua.mjs';
+import { expand, loadScript, scriptPaths, stripLua } from '../../../../../tools/lua.mjs';
+import { scripts } from '../../../src/store/redis/generated/scripts.js';
+import { headerProblems, parseHeader } from '../../../../../tools/lua-header.mjs';
+
+const folder = fileURLToPath(new URL('../../../src/store/redis/scripts', import.meta.url));
+
+describe('every script', () => {
+  it.each(scriptPaths(folder))('%# does what its header says', (path) => {
+    expect([basename(path), ...headerProblems(loadScript(path))]).toEqual([basename(path)]);
+  });
+
+  it('is in the generated module', () => {
+    const generated = join(folder, '../generated/scripts.ts');
+    expect(readFileSync(generated, 'utf8')).toBe(moduleOf(scriptPaths(folder)));
+  });
+
+  it.each(scriptPaths(folder))('%# is put together from its parts', (path) => {
+    const { name, sha, source } = loadScript(path);
+    expect(scripts[camelCase(name) as keyof typeof scripts]).toMatchObject({ sha, source });
+  });
+});
+
+describe('a header is compared with its script', () => {
+  const problems = (source: string, keys: string[], args: string[]): string[] =>
+    headerProblems({ source: stripLua(source, 'sample'), keys, args });
+
+  it('accepts one local for each name, and a variadic rest', () => {
+    const source = `
+      local resource, queue = KEYS[1], KEYS[2]
+      local ttl = tonumber(ARGV[1]) * 1000
+      for i = 2, #ARGV do redis.call('HSET', resource, ARGV[i], ttl, queue) end`;
+    expect(problems(source, ['resource', 'queue'], ['ttl', 'ids...'])).toEqual([]);
+    const unpacked = 'return redis.call(unpack(ARGV, 1))';
+    expect(problems(unpacked, [], ['ids...'])).toEqual([]);
+  });
+
+  it.each([
+    ['a name that is not used', 'return 1', [], ['id']],
+    ['a local that is not used', 'local id = ARGV[1]', [], ['id']],
+    ['another name', 'local x = ARGV[1]\nreturn x', [], ['id']],
+    ['another index', 'local a, b = ARGV[2], ARGV[1]\nreturn a + b', [], ['a', 'b']],
+    ['an argument beyond', 'local id = ARGV[1]\nreturn id .. ARGV[2]', [], ['id']],
+    ['a key beyond', 'return KEYS[1]', [], []],
+    ['a rest that nobody named', 'return #ARGV', [], []],
+    ['a rest that is not read', 'return 1', [], ['ids...']],
+    ['a rest from another index', 'for i = 1, #ARGV do end', [], ['id', 'ids...']],
+  ])('notices %s', (_, source, keys, args) => {
+    expect(problems(source, keys, args)).not.toEqual([]);
+  });
+});
+
+describe('a header is read', () => {
+  it('with remarks over several lines', () => {
+    const text = `--[[ take: takes it
+  KEYS
+    resource   hash   main record
+                      of the resource
+  ARGV
+    id         string what
+    ids...     string more
+  REPLY
+    'ok'
+]]`;
+    const header = { name: 'take', keys: ['resource'], args: ['id', 'ids...'] };
+    expect(parseHeader(text, 'sample')).toEqual(header);
+  });
+
+  it.each([
+    ['return 1', /does not begin with/],
+    ['--[[ a: b\n  KEYS\n    k hash x\n]]', /no REPLY/],
+    ['--[[ a: b\n  KEYS\n    k...  hash\n  REPLY\n]]', /cannot be variadic/],
+    ['--[[ a: b\n  ARGV\n    a... string\n    b string\n  REPLY\n]]', /must be the last/],
+    ['--[[ a: b\n  KEYS\n    a hash\n  ARGV\n    a string\n  REPLY\n]]', /named twice/],
+    ['--[[ a: b\n  ARGV\n    a-b string\n  REPLY\n]]', /expected "name type remark"/],
+  ])('and refused: %j', (text, message) => {
+    expect(() => parseHeader(text, 'sample')).toThrow(message);
+  });
+});
+
+describe('a script is put together', () => {
+  let root = '';
+  const add = (name: string, text: string): string => {
+    const path = join(root, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+    return path;
+  };
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'holdfast-lua-'));
+  });
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+
+  it('from pieces that come once each, without comments', () => {
+    add('lib/a.lua', '-- about a\nlocal a = 1\n');
+    add('lib/b.lua', '--- @include "lib/a.lua"\nlocal b = a -- kept\n');
+    const path = add(
+      'main.lua',
+      '--[[ main: x\n]]\n--- @include "lib/a.lua"\n--- @include "lib/b.lua"\n\n  f("--")\n',
+    );
+    expect(expand(path)).toBe('local a = 1\nlocal b = a -- kept\nf("--")\n');
+  });
+
+  it('with other text for a piece, or for the script', () => {
+    add('lib/a.lua', 'local a = 1\n');
+    const path = add('main.lua', '--- @include "lib/a.lua"\nreturn a\n');
+    const replaced = expand(path, { replace: { 'lib/a.lua': 'local a = 2' } });
+    expect(replaced).toBe('local a = 2\nreturn a\n');
+    expect(expand(path, { replace: { 'main.lua': 'return 3' } })).toBe('return 3\n');
+    expect(() => expand(path, { replace: { 'lib/x.lua': '' } })).toThrow(/nothing to replace/);
+  });
+
+  it('unless the pieces include each other, or are missing', () => {
+    add('lib/a.lua', '--- @include "lib/b.lua"\n');
+    add('lib/b.lua', '--- @include "lib/a.lua"\n');
+    const path = add('main.lua', '--- @include "lib/a.lua"\n');
+    const chain = 'main.lua -> lib/a.lua -> lib/b.lua -> lib/a.lua';
+    expect(() => expand(path)).toThrow(`include cycle: ${chain}`);
+    const lost = add('lost.lua', '--- @include "lib/c.lua"\n');
+    expect(() => expand(lost)).toThrow('cannot read lost.lua -> lib/c.lua');
+    const misspelt = add('misspelt.lua', '--- @include lib/c.lua\n');
+    expect(() => expand(misspelt)).toThrow(/not an include line/);
+  });
+
+  it('unless a string might go over lines', () => {
+    expect(() => stripLua('local a = [[\n-- text\n]]', 'x')).toThrow(/long bracket/);
+    expect(() => stripLua('local a = "x\\\n-- y"', 'x')).toThrow(/over two lines/);
+    expect(() => stripLua('--[[ a\n]] return 1', 'x')).toThrow(/code after/);
+    expect(() => stripLua('--[[ a', 'x')).toThrow(/does not end/);
+    expect(() => stripLua('--[==[ a ]==]', 'x')).toThrow(/write block comments/);
+  });
+
+  it('with the hash that the server computes', () => {
+    const path = add('main.lua', '--[[ main: x\n  REPLY\n    1\n]]\nreturn 1');
+    // `SCRIPT LOAD "return 1\n"` on a server.
+    expect(loadScript(path).sha).toBe('48df9b519ca145c867b895f740b37bd891e887af');
+  });
+
+  it('and written so that the module holds the same text', () => {
+    const source = 'return "\\r\\n`${x}"\n';
+    const text = moduleOf([add('main.lua', `--[[ main: x\n  REPLY\n    1\n]]\n${source}`)]);
+    const literal = /const main1: string = (`.*?`);\n/s.exec(text)?.[1] ?? '';
+    // oxlint-disable-next-line typescript/no-implied-eval -- the literal is what is tested
+    expect(new Function(`return ${literal}`)()).toBe(source);
+  });
+});

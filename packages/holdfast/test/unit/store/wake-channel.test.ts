@@ -1,0 +1,90 @@
+/** The wake channel's life, and how a waiter tells the store's time on our clock. */
+import { expect, it } from 'vitest';
+import { SuspendDetector } from '../../../src/lease/suspend-detector.js';
+import { MemoryStore } from '../../../src/store/memory/memory-store.js';
+import type { WakeChannel, WakeListener } from '../../../src/store/port.js';
+import { Acquisition, type AcquireRequest } from '../../../src/acquire/acquisition.js';
+import { Wake } from '../../../src/store/wake-channel.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+/** Opens its channel only when it is told to, and counts what is open. */
+class SlowStore extends MemoryStore {
+  open = 0;
+  admit: () => void = () => undefined;
+
+  override async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    await new Promise<void>((resolve) => {
+      this.admit = resolve;
+    });
+    const channel = await super.listen(name, listener);
+    this.open += 1;
+    const close = async (): Promise<void> => {
+      this.open -= 1;
+      await channel.close();
+    };
+    return { name, close };
+  }
+}
+
+async function opened(leaveFirst: boolean): Promise<number> {
+  const clock = new VirtualClock();
+  const store = new SlowStore(clock);
+  const events = { push: () => undefined, up: () => undefined };
+  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, events });
+  wake.enter();
+  if (leaveFirst) wake.leave();
+  await clock.advance(100);
+  store.admit();
+  await clock.advance(100);
+  return store.open;
+}
+
+it('a channel that opens when the last waiter has gone is closed', async () => {
+  expect(await opened(true)).toBe(0);
+});
+
+it('and stays open while somebody waits', async () => {
+  expect(await opened(false)).toBe(1);
+});
+
+it('a grant heard before any answer counts from before the first request', () => {
+  const sleep = new SuspendDetector(new VirtualClock());
+  const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
+  expect(waiter.localTime(sleep, 5_000_000)).toBe(100);
+});
+
+it('a later grant counts from the last answer, as told by a clock that may be slower', () => {
+  const sleep = new SuspendDetector(new VirtualClock());
+  const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
+  waiter.hear({ at: 200, sleeps: 0 }, 5_000_000, 210);
+  // a second there may have been 990 ms here: the grant that comes late was made by then
+  expect(waiter.localTime(sleep, 6_000_000)).toBe(200 + 1000 - 10);
+  expect(waiter.localTime(sleep, 5_000_000)).toBe(200);
+});
+
+it('a grant heard after the machine slept counts from nothing known', () => {
+  const clock = new VirtualClock();
+  const sleep = new SuspendDetector(clock);
+  const waiter = new Acquisition('a', {} as AcquireRequest, sleep.moment());
+  waiter.hear(sleep.moment(), 5_000_000, clock.now());
+  clock.sleep(2000);
+  expect(waiter.localTime(sleep, 5_003_000)).toBe(Number.NEGATIVE_INFINITY);
+});
+
+it('a channel that a request names stays open until it is answered', async () => {
+  const clock = new VirtualClock();
+  const store = new SlowStore(clock);
+  const events = { push: () => undefined, up: () => undefined };
+  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, events });
+  wake.enter();
+  await clock.advance(1);
+  store.admit();
+  await clock.advance(1);
+  wake.named(1);
+  wake.leave();
+  await clock.advance(1000);
+  expect(store.open).toBe(1);
+  wake.named(-1);
+  await clock.advance(1000);
+  expect(store.open).toBe(0);
+});

@@ -1,0 +1,287 @@
+/**
+ * How a wait ends: without the lock because another holder has it, or because the store does not
+ * answer. The two must never be confused, in any primitive.
+ */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Command, Reply } from '../../src/engine/commands.js';
+import { Holdfast, locked } from '../../src/index.js';
+import { StoreFailure } from '../../src/store/port.js';
+import { VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+const SETTINGS = { ttl: 10_000, claimWindow: 100, requestTimeout: 2000, unreachableAfter: 10_000 };
+
+/** A call that waits for `wait` ms for `k`, and what it must do while another holder has `k`. */
+interface Call {
+  readonly name: string;
+  readonly call: (holdfast: Holdfast, wait: number) => Promise<unknown>;
+  /** The code that it rejects with, or the value that it resolves to, as JSON. */
+  readonly busy: string;
+}
+
+function lockedWork(holdfast: Holdfast, wait: number): Promise<string> {
+  const decorate = locked(holdfast, 'k', { wait });
+  const { value } = decorate({}, 'work', { value: async () => 'done' });
+  return (value as () => Promise<string>)();
+}
+
+const lead = { fresh: () => undefined, compute: () => 1 };
+const CALLS: readonly Call[] = [
+  {
+    name: 'acquire',
+    call: (h, wait) => h.mutex('k').acquire({ wait }),
+    busy: 'HOLDFAST_TIMEOUT',
+  },
+  { name: 'tryAcquire', call: (h, wait) => h.mutex('k').tryAcquire({ wait }), busy: 'null' },
+  { name: 'run', call: (h, wait) => h.mutex('k').run(() => 1, { wait }), busy: 'HOLDFAST_TIMEOUT' },
+  { name: 'locked', call: (h, wait) => lockedWork(h, wait), busy: 'HOLDFAST_TIMEOUT' },
+  {
+    name: 'allOf.acquire',
+    call: (h, wait) => h.allOf(['j', 'k']).acquire({ wait }),
+    busy: 'HOLDFAST_TIMEOUT',
+  },
+  {
+    name: 'allOf.tryAcquire',
+    call: (h, wait) => h.allOf(['j', 'k']).tryAcquire({ wait }),
+    busy: 'null',
+  },
+  {
+    name: 'schedule.runOnce',
+    call: async (h, wait) => {
+      const schedule = h.schedule('k', { atLeast: 0 });
+      return ((await schedule.runOnce(() => 1, { wait })) as { why?: string }).why;
+    },
+    busy: '"busy"',
+  },
+  {
+    name: 'election.campaign',
+    call: (h, wait) => h.election('k').campaign({ wait }),
+    busy: 'HOLDFAST_TIMEOUT',
+  },
+  {
+    name: 'calls.tryLock',
+    call: (h, wait) => h.calls.tryLock('k', 'me', 5000, { wait }),
+    busy: 'null',
+  },
+  {
+    name: 'calls.lock',
+    call: (h, wait) => h.calls.lock('k', 'me', 5000, { wait }),
+    busy: 'HOLDFAST_TIMEOUT',
+  },
+  {
+    name: 'singleFlight.run',
+    call: (h, wait) => h.singleFlight('flight').run(lead, { wait }),
+    busy: 'HOLDFAST_TIMEOUT',
+  },
+  {
+    name: 'latch.await',
+    call: (h, wait) => h.latch('latch', { count: 1 }).await({ wait }),
+    busy: 'HOLDFAST_TIMEOUT',
+  },
+  {
+    name: 'barrier.await',
+    call: (h, wait) => h.barrier('barrier', { parties: 2 }).await({ wait }),
+    busy: 'HOLDFAST_TIMEOUT',
+  },
+];
+
+let clock: VirtualClock;
+let store: WatchedStore;
+let holder: Holdfast;
+let caller: Holdfast;
+
+beforeEach(async () => {
+  clock = new VirtualClock();
+  store = new WatchedStore(clock);
+  holder = new Holdfast(store, { ...SETTINGS, clock });
+  caller = new Holdfast(store, { ...SETTINGS, clock });
+});
+
+/** Another process has everything that the calls ask for. */
+async function occupy(): Promise<void> {
+  const held = holder.mutex('k').acquire();
+  void holder.singleFlight('flight').run({
+    fresh: () => undefined,
+    compute: () => new Promise(() => undefined),
+  });
+  await clock.advance(10);
+  await held;
+}
+
+interface Ended {
+  readonly how: string;
+  readonly cause: string;
+  readonly after: number;
+}
+
+/** How a call ends, and after how many ms. */
+function ending(promise: Promise<unknown>): { ended: Ended | undefined } {
+  const start = clock.now();
+  const seen: { ended: Ended | undefined } = { ended: undefined };
+  const end = (how: string, cause: unknown): void => {
+    const text = cause instanceof Error ? cause.message : '';
+    seen.ended = { how, cause: text, after: clock.now() - start };
+  };
+  promise.then(
+    (value) => end(JSON.stringify(value ?? null), undefined),
+    (error: { code?: string; cause?: unknown }) => end(String(error.code), error.cause),
+  );
+  return seen;
+}
+
+/** Every command of one instance is answered `ms` later. */
+const slow = (ms: number): void => {
+  store.fate = () => ms;
+};
+
+describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, busy }) => {
+  it('says that another holder has it when the store says so', async () => {
+    await occupy();
+    const seen = ending(call(caller, 200));
+    await clock.advance(300);
+    expect(seen.ended).toMatchObject({ how: busy, after: 200 });
+  });
+
+  it('says that the store is unreachable when it has never answered', async () => {
+    store.fate = () => 'lost';
+    const seen = ending(call(caller, 200));
+    await clock.advance(2500);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
+    expect(seen.ended?.cause).toContain('no answer within 2000 ms');
+  });
+
+  it('says so at the end of a longer wait, with its cause', async () => {
+    store.fate = () => 'lost';
+    const seen = ending(call(caller, 5000));
+    await clock.advance(5001);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
+    expect(seen.ended?.cause).toContain('no answer within');
+  });
+
+  it('says so when connections are refused', async () => {
+    store.fate = () => 'failed';
+    const seen = ending(call(caller, 200));
+    await clock.advance(201);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
+    expect(seen.ended?.cause).not.toBe('');
+  });
+
+  it('says so when the server answers that it is loading', async () => {
+    store.execute = (batch: readonly Command[]): Promise<Reply>[] =>
+      batch.map(() => Promise.reject(new StoreFailure('LOADING its data', true, undefined)));
+    const seen = ending(call(caller, 200));
+    await clock.advance(201);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
+    expect(seen.ended?.cause).toContain('LOADING');
+  });
+
+  it('says so when the store fell silent in the middle of the wait', async () => {
+    await occupy();
+    const seen = ending(call(caller, 4000));
+    await clock.advance(500);
+    store.fate = () => 'lost';
+    await clock.advance(3501);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE', after: 4000 });
+    expect(seen.ended?.cause).not.toBe('');
+  });
+
+  it('says that another holder has it when the store was silent and answers again', async () => {
+    await occupy();
+    const seen = ending(call(caller, 6000));
+    await clock.advance(500);
+    store.fate = () => 'lost';
+    await clock.advance(3000);
+    store.heal();
+    await clock.advance(2501);
+    expect(seen.ended).toMatchObject({ how: busy, after: 6000 });
+  });
+
+  it('awaits the first answer although the wait ends before it, and then ends', async () => {
+    await occupy();
+    slow(80);
+    const seen = ending(call(caller, 10));
+    await clock.advance(70);
+    expect(seen.ended).toBeUndefined();
+    await clock.advance(1000);
+    expect(seen.ended).toMatchObject({ how: busy });
+    // nothing of it stays
+    store.heal();
+    await clock.advance(1000);
+    const looking = holder.inspect('k');
+    await clock.advance(10);
+    expect((await looking)?.waiterCount).toBe(0);
+  });
+
+  it('leaves no timer that keeps the process alive', async () => {
+    store.fate = () => 'lost';
+    const seen = ending(call(caller, 200));
+    await clock.advance(2500);
+    store.heal();
+    await clock.advance(200);
+    expect(seen.ended).toBeDefined();
+    expect(clock.timers('strong')).toBe(0);
+  });
+});
+
+describe('a wait that is shorter than a round trip', () => {
+  const free = CALLS.filter(({ name }) => !/^(latch|barrier)/.test(name));
+
+  it.each(free.map((one) => [one.name, one] as const))('%s gets what is free', async (_, one) => {
+    slow(40);
+    const seen = ending(one.call(caller, 10));
+    await clock.advance(500);
+    expect(seen.ended).toBeDefined();
+    expect(seen.ended?.how).not.toBe(one.busy);
+    expect(seen.ended?.how).not.toMatch(/^HOLDFAST/);
+  });
+
+  it('passes an open latch', async () => {
+    const latch = caller.latch('latch', { count: 1 });
+    const counted = latch.countDown();
+    await clock.advance(10);
+    await counted;
+    slow(40);
+    const seen = ending(latch.await({ wait: 10 }));
+    await clock.advance(100);
+    expect(seen.ended).toMatchObject({ how: 'null', after: 40 });
+  });
+
+  it('opens a barrier as the last party, and breaks it for nobody', async () => {
+    const first = ending(holder.barrier('barrier', { parties: 2 }).await());
+    await clock.advance(10);
+    slow(40);
+    const second = ending(caller.barrier('barrier', { parties: 2 }).await({ wait: 60 }));
+    await clock.advance(500);
+    expect(first.ended?.how).toContain('"index":0');
+    expect(second.ended?.how).toContain('"index":1');
+  });
+
+  it('ends at once when the caller aborts', async () => {
+    slow(80);
+    const controller = new AbortController();
+    const seen = ending(caller.mutex('k').acquire({ wait: 10, signal: controller.signal }));
+    await clock.advance(20);
+    controller.abort();
+    await clock.advance(1);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_ABORTED' });
+    await clock.advance(1000);
+    const looking = holder.inspect('k');
+    await clock.advance(100);
+    expect(await looking).toBeNull();
+  });
+});
+
+describe('condition.await', () => {
+  it('never says that no signal came while the store is silent', async () => {
+    const mutex = caller.mutex('k');
+    const acquiring = mutex.acquire();
+    await clock.advance(10);
+    const seen = ending(mutex.condition('c').await(await acquiring, { wait: 200 }));
+    await clock.advance(100);
+    store.fate = () => 'lost';
+    await clock.advance(9000);
+    expect(seen.ended).toBeUndefined();
+    await clock.advance(3000);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
+  });
+});

@@ -1,0 +1,85 @@
+/** Opening the connection for wake-ups ahead of time, on a clock that goes when it is told to. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Holdfast } from '../../src/index.js';
+import type { WakeChannel, WakeListener } from '../../src/store/port.js';
+import { failure } from '../suites/helpers.js';
+import { VirtualClock } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+/** Counts its wake channels, and can refuse them. */
+class Channels extends WatchedStore {
+  open = 0;
+  refuses = false;
+
+  override async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    if (this.refuses) throw new Error('NOPERM this user has no permissions');
+    const channel = await super.listen(name, listener);
+    this.open += 1;
+    const close = async (): Promise<void> => {
+      this.open -= 1;
+      await channel.close();
+    };
+    return { name: channel.name, close };
+  }
+}
+
+let clock: VirtualClock;
+let store: Channels;
+let holdfast: Holdfast;
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  store = new Channels(clock);
+  holdfast = new Holdfast(store, { clock, linger: 100, claimWindow: 1000, grace: 0 });
+});
+
+describe('warmUp', () => {
+  it('opens the connection, and keeps it until close', async () => {
+    await holdfast.warmUp();
+    await holdfast.warmUp();
+    expect(store.open).toBe(1);
+    await clock.advance(1_000_000);
+    expect(store.open).toBe(1);
+    await holdfast.close();
+    expect(store.open).toBe(0);
+  });
+
+  it('lets the first question name the channel', async () => {
+    await holdfast.warmUp();
+    const other = new Holdfast(store.inner, { clock });
+    await other.mutex('k').acquire();
+    void holdfast
+      .mutex('k')
+      .acquire()
+      .catch(() => undefined);
+    await clock.advance(500);
+    const asked = store.seen('acquire');
+    expect(asked.map(({ channel }) => channel !== '')).toEqual([true]);
+    await holdfast.close();
+  });
+
+  it('says why it failed, and is tried further', async () => {
+    store.refuses = true;
+    const error = await failure(holdfast.warmUp(), 'HOLDFAST_UNREACHABLE');
+    expect(error.message).toContain('NOPERM');
+    expect(error.cause).toBeInstanceOf(Error);
+    store.refuses = false;
+    await clock.advance(10_000);
+    expect(store.open).toBe(1);
+    await holdfast.warmUp();
+    await holdfast.close();
+  });
+
+  it('gives up waiting after unreachableAfter', async () => {
+    store.pushes = false;
+    const warming = failure(holdfast.warmUp(), 'HOLDFAST_UNREACHABLE');
+    await clock.advance(10_000);
+    await warming;
+  });
+
+  it('of a closed instance is refused', async () => {
+    await holdfast.close();
+    await failure(holdfast.warmUp(), 'HOLDFAST_CLOSED');
+    expect(store.open).toBe(0);
+  });
+});

@@ -1,0 +1,141 @@
+/** Mistakes in for how long a lease is believed in. */
+import type { Edit, Mutant } from '../mutant.js';
+
+const watchdog = (find: string, replace: string): Edit => ({
+  file: 'lease/watchdog.js',
+  find,
+  replace,
+});
+const inquiries = (find: string, replace: string): Edit => ({
+  file: 'lease/inquiries.js',
+  find,
+  replace,
+});
+const record = (find: string, replace: string): Edit => ({
+  file: 'lease/lease-record.js',
+  find,
+  replace,
+});
+const room = (find: string, replace: string): Edit => ({
+  file: 'acquire/acquisitions.js',
+  find,
+  replace,
+});
+
+export const LEASE: readonly Mutant[] = [
+  {
+    name: 'renewal counted from its answer',
+    mistake: 'a renewed lease runs from when the answer came (DistributedLock, `LeaseMonitor`)',
+    edits: [
+      inquiries(
+        'const sent = this.#suspend.moment();\n            const length',
+        'let sent = this.#sleep.moment();\n            const length',
+      ),
+      inquiries(
+        "if (reply.status === 'absent' ||",
+        "sent = this.#sleep.moment();\n            if (reply.status === 'absent' ||",
+      ),
+    ],
+  },
+  {
+    name: 'time spent is not counted',
+    mistake:
+      'a granted lease runs from when the answer came (a Redlock that forgets the elapsed time)',
+    edits: [
+      room('const sentAt = this.#suspend.toLocal(sent);', 'const sentAt = this.#clock.now();'),
+    ],
+  },
+  {
+    name: 'push counted from its receipt',
+    mistake: 'a pushed lease runs from when the push came (redis-rwlock hands over ended leases)',
+    edits: [{ file: 'acquire/pushes.js', find: 'Math.min(grantedAt, now)', replace: 'now' }],
+  },
+  {
+    name: 'no margin for drift',
+    mistake: 'two clocks are taken to run at the same speed',
+    edits: [
+      record('export function drift(lease) {', 'export function drift(lease) {\n    return 0;'),
+    ],
+  },
+  {
+    name: 'wall clock',
+    mistake: 'leases are counted on a clock that is set (`Date.now()` in every library but few)',
+    edits: [
+      {
+        file: 'options.js',
+        find: 'clock: checkClock(options.clock),',
+        replace:
+          'clock: ((c) => ({ now: () => c.wall(), wall: () => c.wall(), ' +
+          'after: (ms, f, u) => c.after(ms, f, u), ' +
+          'afterIo: (f) => c.afterIo(f) }))(checkClock(options.clock)),',
+      },
+    ],
+    rare: true,
+  },
+  {
+    name: 'sleep is not noticed',
+    mistake: 'a monotonic clock that stood still while the machine slept is trusted',
+    edits: [
+      {
+        file: 'lease/suspend-detector.js',
+        find: 'apart - this.#apart > SLEEP_MS',
+        replace: 'false',
+      },
+    ],
+  },
+  {
+    name: 'no answer taken for renewed',
+    mistake: 'an error at renewal is swallowed, and the lease is believed in further',
+    edits: [
+      watchdog(
+        [
+          'catch {',
+          '            record.failing = true;',
+          '            this.#retrySoon(record);',
+          '        }',
+          '        record.renewing = false;',
+          '        if (record.state ===',
+        ].join('\n'),
+        [
+          'catch {',
+          '            record.validUntil += record.terms.ttl / 3;',
+          '            record.failing = true;',
+          '            this.#retrySoon(record);',
+          '        }',
+          '        record.renewing = false;',
+          '        if (record.state ===',
+        ].join('\n'),
+      ),
+    ],
+  },
+  {
+    name: 'expiry is not enforced',
+    mistake: 'the holder is not told that its lease has ended (most libraries: there is no signal)',
+    edits: [
+      watchdog(
+        'lose(record, reason) {',
+        `lose(record, reason) {
+        if (reason === 'expired') {
+            record.validUntil += 1000;
+            return this.#plan(record);
+        }`,
+      ),
+    ],
+  },
+  {
+    name: 'renewal outlives the release',
+    mistake: 'the watchdog goes on with what was released (a watchdog that is not cancelled)',
+    edits: [
+      {
+        file: 'acquire/releaser.js',
+        find: "record.state = 'released';\n        this.#watchdog.remove(record);",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'a pass repeats the fence',
+    mistake: 'whoever gets the lock inside the process has the same fence as the one before',
+    edits: [record('fence: fence + 1, handOffs: handOffs - 1', 'fence, handOffs: handOffs - 1')],
+  },
+];

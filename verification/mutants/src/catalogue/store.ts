@@ -1,0 +1,130 @@
+/** Mistakes in what the store does. */
+import type { Edit, Mutant } from '../mutant.js';
+
+const engine = (find: string, replace: string): Edit => ({
+  file: 'engine/engine.js',
+  find,
+  replace,
+});
+const resource = (find: string, replace: string): Edit => ({
+  file: 'engine/resource.js',
+  find,
+  replace,
+});
+const serve = (find: string, replace: string): Edit => ({ file: 'engine/serve.js', find, replace });
+
+export const STORE: readonly Mutant[] = [
+  {
+    name: 'release without compare',
+    mistake: 'a release ends whatever lease the key has (`DEL key` without asking whose it is)',
+    edits: [
+      engine(
+        'const holder = resource.leaseOf(id, now);\n    let status;',
+        [
+          'const holder = resource.leaseOf(id, now) ?? [...resource.holders.values()][0];',
+          '    let status;',
+        ].join('\n'),
+      ),
+    ],
+  },
+  {
+    name: 'not idempotent',
+    mistake: 'a repeated acquire queues behind itself (`SET NX` on a client that sends again)',
+    edits: [
+      engine(
+        'const held = resource.leaseOf(wanted.id, now);\n    const settled',
+        'const held = undefined;\n    const settled',
+      ),
+    ],
+    rare: true,
+  },
+  {
+    name: 'fence from a lost counter',
+    mistake: 'fences count from what the store remembers (`INCR` on a server without persistence)',
+    edits: [
+      resource('const fence = Math.max(this.fence + 1, now)', 'const fence = this.fence + 1'),
+    ],
+  },
+  {
+    name: 'expired holders count',
+    mistake: 'the weight of an expired holder is never given back (a semaphore as a counter)',
+    edits: [resource('count += 1 + holds.size;', 'count += 1; this.used += holder.weight;')],
+  },
+  {
+    name: 'renewal revives',
+    mistake:
+      'a renewal makes the lease anew that it does not find (`SET` or `PEXPIRE` by a watchdog)',
+    edits: [
+      engine(
+        `if (holder === undefined)
+        return { status: 'absent', now, left: 0 };
+    return { status: 'renewed'`,
+        `if (holder === undefined) {
+        const asked = { id, ttl, owner: '', weight: 1, channel: '', meta: '{}', fair: true };
+        resource.grant(asked, now, ttl);
+        return { status: 'renewed', now, left: ttl * 1000 };
+    }
+    return { status: 'renewed'`,
+      ),
+    ],
+  },
+  {
+    name: 'release does not serve',
+    mistake: 'a release frees the lock and wakes nobody; polling heals it, slowly',
+    edits: [
+      engine(
+        `serve(resource, context, '');
+    resource.touch(now, retention);
+    return { status, now, holds`,
+        'resource.touch(now, retention);\n    return { status, now, holds',
+      ),
+    ],
+  },
+  {
+    name: 'forced release does not serve',
+    mistake: 'an unlock by an administrator wakes nobody (Redisson before `forceUnlock` published)',
+    edits: [
+      {
+        file: 'engine/force-release.js',
+        find: `serve(resource, context, '');
+    resource.touch(now, retention);
+    return { status: 'forced'`,
+        replace: "resource.touch(now, retention);\n    return { status: 'forced'",
+      },
+    ],
+  },
+  {
+    name: 'stale queue head',
+    mistake: 'the latest waiter is served first (who polls last wins)',
+    edits: [serve('resource.queue.at(0)', 'resource.queue.at(resource.queue.size - 1)')],
+  },
+  {
+    name: 'dead waiter is not skipped',
+    mistake: 'a grant is handed to a process that is gone, and waits for its lease to end',
+    edits: [serve("channel !== '' && context.receivers(channel) === 0", 'false')],
+  },
+  {
+    name: 'withdrawal leaves the queue alone',
+    mistake: 'who gave up is still in the queue, and is granted in turn',
+    edits: [engine("withdraw(resource, id) ? 'dequeued'", "false ? 'dequeued'")],
+  },
+  {
+    name: 'over the capacity',
+    mistake: 'one more than fits (a comparison that is off by one)',
+    edits: [resource('this.used + weight <= this.capacity', 'this.used <= this.capacity')],
+  },
+  {
+    name: 'hand-offs without an end',
+    mistake:
+      'a process hands the lock to itself without a limit (a local queue before the shared one)',
+    edits: [
+      engine('handOffs: holder.handOffs - 1', 'handOffs: holder.handOffs'),
+      {
+        file: 'lease/lease-record.js',
+        find: 'fence: fence + 1, handOffs: handOffs - 1',
+        replace: 'fence: fence + 1, handOffs',
+      },
+    ],
+    rare: true,
+  },
+];

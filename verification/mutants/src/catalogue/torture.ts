@@ -1,0 +1,84 @@
+/**
+ * The catalogue as the torture can run it, on a real server: mistakes of clients as they are, those
+ * of the store in the text of the scripts instead.
+ */
+import type { Edit, Mutant } from '../mutant.js';
+import { SCRIPTS } from '../plant.js';
+import { MUTANTS, REVIEWED } from './all.js';
+
+import { STORE } from './store.js';
+
+const lua = (find: string, replace: string): Edit => ({ file: SCRIPTS, find, replace });
+const shared = (find: string, replace: string): Edit => ({ ...lua(find, replace), every: true });
+
+/** What stands for a mistake of the TypeScript engine. */
+const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
+  'release without compare': [
+    lua(
+      'local held = lease_of(id)\nlocal status\nif held then',
+      'local held = lease_of(id) or sole\nlocal status\nif held then',
+    ),
+  ],
+  'not idempotent': [lua('local held = lease_of(id)\nlocal reply', 'local held\nlocal reply')],
+  'fence from a lost counter': [
+    lua('local own, expires = math.max(last + 1, now), now', 'local own, expires = last + 1, now'),
+    shared('return math.max(fence + 1, now), hand_offs', 'return fence + 1, hand_offs'),
+  ],
+  'expired holders count': [
+    shared('lapse(sole)\nremove(sole)\n', 'lapse(sole)\nremove(sole)\nused = used + 1\n'),
+  ],
+  'renewal revives': [
+    lua(
+      'if held then extend(held, now + ttl * 1000) end',
+      [
+        'if held then extend(held, now + ttl * 1000) else',
+        'if sole then remove(sole) end',
+        "held = grant({ id = id, owner = '', weight = 1, channel = '', meta = '', ttl = ttl,",
+        'fair = 1, hand_offs = 0 }, ttl)',
+        'end',
+      ].join('\n'),
+    ),
+  ],
+  'release does not serve': [
+    lua("and 'passed' or 'absent'\nend\nserve('')", "and 'passed' or 'absent'\nend"),
+  ],
+  'forced release does not serve': [
+    lua("'r ' .. one[2]) end\nend\nserve('')", "'r ' .. one[2]) end\nend"),
+  ],
+  'stale queue head': [
+    shared("redis.call('ZRANGE', queue, 0, 0)[1]", "redis.call('ZRANGE', queue, -1, -1)[1]"),
+  ],
+  'dead waiter is not skipped': [shared('return receivers ~= 0', 'return true')],
+  'withdrawal leaves the queue alone': [lua('elseif withdraw() then', 'elseif false then')],
+  'over the capacity': [lua('return used + weight <= capacity and', 'return used <= capacity and')],
+  'hand-offs without an end': [
+    lua('hand_offs = h.hand_offs - 1', 'hand_offs = h.hand_offs'),
+    {
+      file: 'lease/lease-record.js',
+      find: 'fence: fence + 1, handOffs: handOffs - 1',
+      replace: 'fence: fence + 1, handOffs',
+    },
+  ],
+};
+
+/** What one machine cannot provoke, and why. */
+export const BEYOND: Readonly<Record<string, string>> = {
+  'no margin for drift': 'all processes and servers count on one clock, which has one speed',
+  'sleep is not noticed': 'the machine does not sleep',
+  ...Object.fromEntries(
+    REVIEWED.map(({ name }) => [name, 'what it shows, a test on servers shows']),
+  ),
+};
+
+const STORES = new Set(STORE.map(({ name }) => name));
+
+/** Those that can show there. */
+export const TORTURED: readonly Mutant[] = MUTANTS.filter(({ name }) => !(name in BEYOND)).map(
+  (mutant) => {
+    const { name } = mutant;
+    if (!STORES.has(name)) return mutant;
+    const edits = INSTEAD[name];
+    if (edits === undefined) throw new Error(`what is "${name}" in the scripts?`);
+    return { ...mutant, edits };
+  },
+);

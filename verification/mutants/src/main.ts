@@ -1,0 +1,98 @@
+/**
+ * `npm run mutants [-- --seeds N] [--only TEXT] [--write]`: plants each mistake of the catalogue,
+ * and lets the simulator look for it until it is found. The exit code is 1 if one is not. `--write`
+ * puts the table into `docs/mutants.md`.
+ *
+ * `npm run mutants -- --torture [--seconds N] [--seed N] [--only TEXT] [--write]`: lets the torture
+ * look for those that it can provoke. The library as it is goes first, and must pass; that a
+ * mistake is not provoked is a result.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { MUTANTS } from './catalogue/all.js';
+import { BEYOND, TORTURED } from './catalogue/torture.js';
+import { type Catch, hunt } from './hunt.js';
+import type { Mutant } from './mutant.js';
+import { type Provoked, provoke } from './provoke.js';
+
+const PAGE: string = fileURLToPath(new URL('../../../docs/mutants.md', import.meta.url));
+const HANGS_MS = 60_000;
+
+/** A table of the page, which is known by its first line. */
+class Table {
+  readonly #rows: string[];
+
+  constructor(...columns: string[]) {
+    this.#rows = [line(columns), line(columns.map(() => '---'))];
+  }
+
+  add(...cells: string[]): void {
+    this.#rows.push(line(cells));
+    console.log(line(cells));
+  }
+
+  write(): void {
+    const [before = '', after = ''] = readFileSync(PAGE, 'utf8').split(`${this.#rows[0]}\n`);
+    const rest = after.replace(/^(\|.*\n)*/, '');
+    writeFileSync(PAGE, `${before}${this.#rows.join('\n')}\n${rest}`);
+  }
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`;
+}
+
+async function simulate(mutants: readonly Mutant[], seeds: number): Promise<[Table, boolean]> {
+  const table = new Table('mutant', 'mistake', 'caught by', 'seeds');
+  let missed = 0;
+  for (const mutant of mutants) {
+    const found: Catch = await hunt(mutant, { from: 1, seeds, limit: HANGS_MS });
+    if (found.by === undefined) missed += 1;
+    table.add(mutant.name, mutant.mistake, found.by ?? 'NOT CAUGHT', `${found.seeds}`);
+    if (found.by === 'crashes') console.log(found.text);
+  }
+  console.log(`${mutants.length - missed} caught, ${missed} missed`);
+  return [table, missed === 0];
+}
+
+async function tortureAll(
+  mutants: readonly Mutant[],
+  run: { readonly seconds: number; readonly seed: number },
+): Promise<[Table, boolean]> {
+  const table = new Table('mutant', 'caught by the torture', 'after');
+  const add = (name: string, { by, after, text }: Provoked): void => {
+    const when = after === undefined ? 'the run' : `${after.toFixed(0)} s`;
+    if (by.length === 0) table.add(name, 'not provoked', '');
+    else table.add(name, by.join(', '), when);
+    if (text !== '') console.log(`  ${text}`);
+  };
+  const asItIs = await provoke(undefined, run);
+  add('(the library as it is)', asItIs);
+  for (const mutant of mutants) add(mutant.name, await provoke(mutant, run));
+  for (const [name, why] of Object.entries(BEYOND)) table.add(name, `not run: ${why}`, '');
+  return [table, asItIs.by.length === 0];
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '2000' },
+      torture: { type: 'boolean', default: false },
+      seconds: { type: 'string', default: '15' },
+      seed: { type: 'string', default: '1' },
+      only: { type: 'string', default: '' },
+      write: { type: 'boolean', default: false },
+    },
+  });
+  const { only } = values;
+  const run = { seconds: Number(values.seconds), seed: Number(values.seed) };
+  const named = ({ name }: Mutant): boolean => name.includes(only);
+  const [table, good] = values.torture
+    ? await tortureAll(TORTURED.filter(named), run)
+    : await simulate(MUTANTS.filter(named), Number(values.seeds));
+  if (values.write) table.write();
+  process.exitCode = good ? 0 : 1;
+}
+
+await main();

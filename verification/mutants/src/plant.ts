@@ -1,0 +1,42 @@
+/** Makes a copy of the compiled library with a mistake in it. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Edit, Mutant } from './mutant.js';
+
+const DIST: string = fileURLToPath(new URL('../../../packages/holdfast/dist', import.meta.url));
+
+/** Below `dist`: the texts of the scripts. */
+export const SCRIPTS = 'store/redis/generated/scripts.js';
+
+/** Runs something with the folder of a mutated copy, which is gone afterwards. */
+export async function withMutant<Result>(
+  mutant: Mutant | undefined,
+  work: (folder: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-mutant-'));
+  try {
+    writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
+    const dist = join(folder, 'dist');
+    cpSync(DIST, dist, { recursive: true, filter: (path) => !path.endsWith('.map') });
+    for (const edit of mutant?.edits ?? []) plant(dist, mutant?.name ?? '', edit);
+    return await work(dist);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function plant(folder: string, name: string, { file, find, replace, every }: Edit): void {
+  const path = join(folder, file);
+  const text = readFileSync(path, 'utf8');
+  const matches = text.split(find).length - 1;
+  if (every ? matches === 0 : matches !== 1) {
+    const where = `${file} has ${matches} places like ${JSON.stringify(find)}`;
+    throw new Error(`the mutant "${name}" fits the library no more: ${where}`);
+  }
+  writeFileSync(
+    path,
+    text.replaceAll(find, () => replace),
+  );
+}

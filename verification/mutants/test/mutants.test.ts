@@ -1,0 +1,71 @@
+/**
+ * A share of the catalogue: every mistake that is found quickly is found, and the library as it is
+ * handOffs the same seeds. It runs what was compiled; `npm run mutants` runs all of it.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { MUTANTS } from '../src/catalogue/all.js';
+import { BEYOND, TORTURED } from '../src/catalogue/torture.js';
+import { hunt } from '../src/hunt.js';
+import { SCRIPTS, withMutant } from '../src/plant.js';
+
+const SEEDS = { from: 1, seeds: 60, limit: 20_000 };
+const LIMIT_MS = 120_000;
+
+describe('the simulator finds', () => {
+  it.each(MUTANTS.filter(({ rare }) => rare === undefined))(
+    '$name',
+    async (mutant) => {
+      const { by, text } = await hunt(mutant, SEEDS);
+      expect(by).toBeTypeOf('string');
+      // a mistake is planted, not a mutant that cannot even run
+      expect(by, text).not.toBe('crashes');
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'nothing in the library as it is',
+    async () => {
+      const { by, text, seeds } = await hunt(undefined, { ...SEEDS, limit: LIMIT_MS });
+      expect(by, text).toBeUndefined();
+      expect(seeds).toBe(SEEDS.seeds);
+    },
+    LIMIT_MS,
+  );
+});
+
+it(
+  'every mutant fits the library, and the names are different',
+  async () => {
+    for (const mutant of MUTANTS) await withMutant(mutant, () => Promise.resolve());
+    expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
+    expect(MUTANTS.length).toBeGreaterThanOrEqual(15);
+  },
+  LIMIT_MS,
+);
+
+it(
+  'every mutant of the torture fits, and changes the scripts where it says so',
+  async () => {
+    const texts = (folder: string): Promise<string> =>
+      Promise.resolve(readFileSync(join(folder, SCRIPTS), 'utf8'));
+    const before = await withMutant(undefined, texts);
+    for (const mutant of TORTURED) {
+      const after = await withMutant(mutant, texts);
+      const meant = mutant.edits.some(({ file }) => file === SCRIPTS);
+      expect(after !== before, mutant.name).toBe(meant);
+    }
+    const all = [...TORTURED.map(({ name }) => name), ...Object.keys(BEYOND)];
+    expect(all.sort()).toEqual(MUTANTS.map(({ name }) => name).sort());
+  },
+  LIMIT_MS,
+);
+
+it('a mutant that fits no more says so', async () => {
+  const edits = [{ file: 'index.js', find: 'no such text', replace: '' }];
+  const mutant = { name: 'none', mistake: '', edits };
+  const planted = withMutant(mutant, () => Promise.resolve());
+  await expect(planted).rejects.toThrow('the mutant "none" fits the library no more');
+});

@@ -1,0 +1,119 @@
+/**
+ * The simulator's command.
+ *
+ *   npm run sim -- --seeds 1000 [--from 1]     explores that many seeds, from the first one
+ *   npm run sim -- --minutes 1                 explores for as long
+ *   npm run sim -- --seeds 1000 --failures 1   stops at the first violation
+ *   npm run sim -- --ignore short,long         does not look for violations of these kinds
+ *   npm run sim -- --seed 17 [--trace]         runs one, and prints what happens in it
+ *   npm run sim -- --seed 17 --reduce          cuts it down to what still fails, and prints that
+ *   npm run sim -- --seed 17 --history FILE    writes its history for the checker
+ *   npm run sim -- --seed 17 --reduce --save FILE    keeps the small case
+ *   npm run sim -- --plan FILE [--trace]       runs such a case
+ *   npm run sim -- --plan FILE --lucks 200     runs it under so many other lucks, until one fails
+ *
+ * `HOLDFAST_DIST=DIR node verification/sim/dist/main.js --seeds 200` runs another compiled copy of
+ * the library (one with a planted fault), and builds nothing. The exit code is 1 if something was
+ * violated, the last line says what.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { explore } from './explore.js';
+import { type Library, loadLibrary } from './library.js';
+import { planOf } from './plan/generate.js';
+import { AWAITED, type Plan } from './plan/plan.js';
+import { reduce } from './reduce.js';
+import { run } from './run.js';
+
+async function one(library: Library, plan: Plan, options: Options): Promise<boolean> {
+  const print = options.trace ? (line: string): void => console.log(line) : undefined;
+  const { violations, history, grants, time, events } = await run(plan, library, print);
+  const hours = (time / 3_600_000).toFixed(3);
+  console.log(
+    `seed ${plan.seed} (${plan.profile}): ${grants} grants, ${events} events, ${hours} h`,
+  );
+  for (const { kind, t, key, text } of violations) {
+    console.log(`  ${kind} ${key} at ${t.toFixed(3)}: ${text}`);
+  }
+  if (options.history !== undefined) {
+    writeFileSync(options.history, history.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  }
+  const [first] = violations;
+  if (options.reduce && first !== undefined) {
+    const small = await reduce(plan, first.kind, library, console.log);
+    if (options.save !== undefined) writeFileSync(options.save, written(small));
+  }
+  return violations.length === 0;
+}
+
+/** Runs the same plan with other chances: what messages take, when timers come, who is first. */
+async function lucky(library: Library, plan: Plan, lucks: number): Promise<boolean> {
+  for (let seed = 1; seed <= lucks; seed++) {
+    const { violations } = await run({ ...plan, seed }, library);
+    const [first] = violations;
+    if (first === undefined) continue;
+    console.log(`luck ${seed}: ${first.kind} ${first.key}: ${first.text}`);
+    return false;
+  }
+  console.log(`${lucks} lucks, 0 violations`);
+  return true;
+}
+
+/** A plan with a line for each of its parts. */
+function written(plan: Plan): string {
+  const show = (value: unknown): string => {
+    if (!Array.isArray(value) || value.length === 0) return JSON.stringify(value);
+    return `[\n  ${value.map((part) => JSON.stringify(part)).join(',\n  ')}\n ]`;
+  };
+  const fields = Object.entries(plan).map(([name, value]) => ` "${name}": ${show(value)}`);
+  return `{\n${fields.join(',\n')}\n}\n`;
+}
+
+interface Options {
+  readonly trace: boolean;
+  readonly reduce: boolean;
+  readonly history: string | undefined;
+  readonly save: string | undefined;
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string' },
+      from: { type: 'string', default: '1' },
+      minutes: { type: 'string' },
+      failures: { type: 'string', default: '20' },
+      seed: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+      reduce: { type: 'boolean', default: false },
+      history: { type: 'string' },
+      save: { type: 'string' },
+      plan: { type: 'string' },
+      lucks: { type: 'string' },
+      ignore: { type: 'string', default: AWAITED.join() },
+    },
+  });
+  const library = await loadLibrary();
+  const { trace, reduce: reduces, history, save } = values;
+  let plan: Plan | undefined;
+  if (values.plan !== undefined) plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
+  else if (values.seed !== undefined) plan = planOf(Number(values.seed));
+  const ignores = values.ignore.split(',');
+  if (plan !== undefined && values.lucks !== undefined) {
+    process.exitCode = (await lucky(library, plan, Number(values.lucks))) ? 0 : 1;
+    return;
+  }
+  const ok =
+    plan === undefined
+      ? await explore(library, {
+          from: Number(values.from),
+          seeds: values.minutes === undefined ? Number(values.seeds ?? 100) : Infinity,
+          failures: Number(values.failures),
+          ignores,
+          minutes: values.minutes === undefined ? Infinity : Number(values.minutes),
+        })
+      : await one(library, { ...plan, ignores }, { trace, reduce: reduces, history, save });
+  process.exitCode = ok ? 0 : 1;
+}
+
+await main();

@@ -1,0 +1,84 @@
+/**
+ * Conditions, latches and barriers in a simulation, on keys of their own: producers and consumers
+ * of a stock, counters and those who wait for them, parties that meet. All draw from a source of
+ * chance of their own, which leaves the luck of the other tasks as it was.
+ */
+import type { Random } from '../base/random.js';
+import type { Scene } from './generate.js';
+import type { Acquirer, TaskPlan } from './plan.js';
+
+/** How many of them a key has at most. */
+const MOST = 12;
+
+type Maker = (face: Acquirer, more?: Partial<TaskPlan>) => TaskPlan;
+
+export function meetingsOf(scene: Scene): TaskPlan[] {
+  const random = scene.random.fork('meetings');
+  const tasks: TaskPlan[] = [];
+  const has = {
+    stock: random.chance(0.3),
+    latch: random.chance(0.2),
+    barrier: random.chance(0.2),
+  };
+  const maker =
+    (own: Random, key: string): Maker =>
+    (face, more) => {
+      const task = { ...someTask(own, scene, `${key}/${tasks.length}`, key), face, ...more };
+      tasks.push(task);
+      return task;
+    };
+  if (has.stock) stock(random.fork('stock'), maker(random.fork('stock/tasks'), 'stock'));
+  if (has.latch) latch(random.fork('latch'), maker(random.fork('latch/tasks'), 'latch'));
+  if (has.barrier) barrier(random.fork('barrier'), maker(random.fork('barrier/tasks'), 'barrier'));
+  return tasks;
+}
+
+/** What must be done when the faults are over, so that nobody waits for what cannot come. */
+export function settlingOf(
+  tasks: readonly TaskPlan[],
+  processes: readonly { readonly name: string }[],
+  at: number,
+): TaskPlan[] {
+  const firsts = ['stock', 'latch'].flatMap((key) => tasks.find((task) => task.key === key) ?? []);
+  return firsts.flatMap((one) =>
+    processes.map(({ name: process }): TaskPlan => {
+      const name = `${one.key}/settle/${process}`;
+      const limits = { wait: undefined, abort: undefined, renew: true };
+      const own = { ...one, ...limits, name, process, at };
+      if (one.key === 'stock') return { ...own, face: 'settle' };
+      return { ...own, face: 'count', weight: one.capacity };
+    }),
+  );
+}
+
+function stock(random: Random, make: Maker): void {
+  for (let left = random.whole(2, MOST); left > 0; left--) {
+    make('consume');
+    if (random.chance(0.7)) make('produce');
+  }
+}
+
+function latch(random: Random, make: Maker): void {
+  const capacity = random.whole(1, 6);
+  for (let left = capacity; left > 0; left--) make('count', { capacity });
+  for (let left = random.whole(1, 4); left > 0; left--) make('latch', { capacity });
+}
+
+function barrier(random: Random, make: Maker): void {
+  const capacity = random.whole(2, 4);
+  for (let left = capacity * random.whole(1, 4); left > 0; left--) make('barrier', { capacity });
+}
+
+function someTask(random: Random, scene: Scene, name: string, key: string): TaskPlan {
+  const { ttl, busy, processes } = scene;
+  return {
+    ...{ name, key, ttl, how: 'acquire', face: 'mutex', end: 'release', weight: 1, capacity: 1 },
+    at: random.next() * busy,
+    process: random.pick(processes).name,
+    ...{ renew: random.chance(0.8), fair: random.chance(0.2) },
+    ...{ maxHold: undefined, owner: undefined },
+    wait: random.chance(0.4) || key === 'barrier' ? ttl * random.spread(0.1, 20) : undefined,
+    abort: random.chance(0.15) ? ttl * random.spread(0.01, 10) : undefined,
+    steps: [{ do: 'rest', ms: ttl * random.spread(0.001, 0.7) }],
+  };
+}

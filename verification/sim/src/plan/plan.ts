@@ -1,0 +1,134 @@
+/**
+ * What happens in one simulation, as data: made from the seed before anything runs, so that parts
+ * of it can be left out, and what is left runs as before.
+ */
+import type { Habits } from '../net/client-store.js';
+import type { Weather } from '../net/path.js';
+
+export interface MachinePlan {
+  readonly name: string;
+  readonly rate: number;
+  readonly uptime: number;
+  readonly wallApart: number;
+  /** A server that cannot tell how many listen on a channel: at least one always seems to. */
+  readonly blind?: boolean;
+}
+
+export interface ProcessPlan {
+  readonly name: string;
+  readonly machine: string;
+  readonly habits: Habits;
+  readonly options: {
+    readonly ttl: number;
+    readonly claimWindow: number;
+    readonly requestTimeout: number;
+    readonly unreachableAfter: number;
+    readonly localHandOffs: number;
+    readonly maxQueue: number;
+    readonly linger: number;
+    readonly grace: number;
+    readonly retention: number;
+  };
+}
+
+/** What a holder does while it holds, in turn. */
+export type Step =
+  | { readonly do: 'rest'; readonly ms: number }
+  | { readonly do: 'use'; readonly late: number }
+  | { readonly do: 'work'; readonly ms: number }
+  | { readonly do: 'extend' | 'ensure'; readonly ms: number };
+
+/** Locks; what is done about a stock with a condition; gates; and the rest of the family. */
+export type Acquirer =
+  | ('mutex' | 'read' | 'write' | 'permits')
+  | ('consume' | 'produce' | 'settle')
+  | ('latch' | 'count' | 'barrier')
+  | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd');
+
+export interface TaskPlan {
+  readonly name: string;
+  readonly process: string;
+  readonly at: number;
+  readonly key: string;
+  readonly how: 'acquire' | 'try' | 'run' | 'reenter' | 'force';
+  readonly weight: number;
+  readonly capacity: number;
+  readonly face: Acquirer;
+  readonly ttl: number;
+  readonly renew: boolean;
+  readonly maxHold: number | undefined;
+  readonly fair: boolean;
+  readonly owner: string | undefined;
+  readonly wait: number | undefined;
+  /** When the signal aborts, counted from the call. */
+  readonly abort: number | undefined;
+  readonly steps: readonly Step[];
+  /** A reentrant run enters again after each step, not only after the last. */
+  readonly enters?: boolean;
+  /** It is warned so long before its lease ends; 0: as long as the library does by itself. */
+  readonly expiring?: number;
+  /** Changes of a read-write lock's side. */
+  readonly moves?: readonly ('none' | 'upgrade' | 'downgrade')[];
+  /** How many permits there are to be. */
+  readonly permits?: number;
+  readonly keys?: readonly string[];
+  readonly slot?: string;
+  readonly end: 'release' | 'twice' | 'never';
+}
+
+type At = { readonly at: number };
+type Lasting = At & { readonly ms: number };
+
+export type FaultPlan =
+  | (Lasting & { readonly kind: 'stop'; readonly process: string })
+  | (Lasting & {
+      readonly kind: 'crash';
+      readonly process: string;
+      /** Whether the server is told at once. */
+      readonly silent: boolean;
+      readonly restarts: boolean;
+    })
+  | (At & { readonly kind: 'close'; readonly process: string })
+  | (Lasting & { readonly kind: 'sleep'; readonly machine: string })
+  | (At & { readonly kind: 'set-clock'; readonly machine: string; readonly step: number })
+  | (At & { readonly kind: 'drift'; readonly machine: string; readonly rate: number })
+  | (Lasting & { readonly kind: 'cut'; readonly machine: string; readonly way: Way })
+  | (Lasting & { readonly kind: 'slow'; readonly machine: string; readonly factor: number })
+  | (At & {
+      readonly kind: 'reset';
+      readonly process: string;
+      readonly which: 'all' | 'commands' | 'pushes';
+      readonly lingers: number;
+      readonly unnoticed: number;
+    })
+  | (Lasting & {
+      readonly kind: 'restart';
+      readonly memory: 'keeps' | 'loses' | 'replica';
+      readonly lag: number;
+    })
+  | (Lasting & { readonly kind: 'stop-server' })
+  | (At & { readonly kind: 'forget'; readonly key: string })
+  | (Lasting & { readonly kind: 'refuse'; readonly answer: string });
+
+export type Way = 'up' | 'down' | 'both';
+export type FaultKind = FaultPlan['kind'];
+
+/** Kinds of violations whose cause in the library is known, and is being removed. */
+export const AWAITED: readonly string[] = [];
+
+export interface Plan {
+  readonly seed: number;
+  readonly profile: string;
+  readonly weather: Weather;
+  readonly server: MachinePlan;
+  readonly machines: readonly MachinePlan[];
+  readonly processes: readonly ProcessPlan[];
+  readonly tasks: readonly TaskPlan[];
+  readonly faults: readonly FaultPlan[];
+  /** Kinds of violations that are not reported, to look for others in a library with known ones. */
+  readonly ignores?: readonly string[];
+  /** When the last fault is over. */
+  readonly calm: number;
+  /** When at the latest everything must have come to rest. */
+  readonly end: number;
+}

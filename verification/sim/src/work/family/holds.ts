@@ -1,0 +1,158 @@
+/** Those who hold, and change what they hold, or hold several at once, or lead. */
+import type { Lease, Leadership, MultiLease } from '../../../../../packages/holdfast/dist/index.js';
+import { Part, REFUSALS } from './part.js';
+
+const CHANGES = ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED'];
+
+/** A read-write lock whose holder changes sides. */
+export class Shift extends Part {
+  async perform(): Promise<void> {
+    const { key, weight, moves = [], steps, capacity } = this.task;
+    const lock = this.client.holdfast.rwLock(key);
+    const lease = await (weight === 1 ? lock.read : lock.write).acquire(this.options());
+    this.holds(lease, () => (lease.mode === 'write' ? capacity : 1));
+    for (const [index, move] of moves.entries()) {
+      await this.rest(steps[index % steps.length]?.do === 'rest' ? this.#ms(index) : 1);
+      try {
+        if (move === 'upgrade') await lease.tryUpgrade();
+        if (move === 'downgrade') await lease.downgrade();
+      } catch (error) {
+        this.expect(error, CHANGES);
+      }
+      if (lease.signal.aborted) break;
+    }
+    await this.#release(lease);
+  }
+
+  #ms(index: number): number {
+    const step = this.task.steps[index % this.task.steps.length];
+    return step !== undefined && 'ms' in step ? step.ms : 1;
+  }
+
+  async #release(lease: Lease): Promise<void> {
+    try {
+      await lease.release();
+    } catch (error) {
+      this.expect(error, ['HOLDFAST_UNCERTAIN']);
+    }
+  }
+}
+
+/** Permits, and those who change how many there are. All know the number that is agreed. */
+export class Resize extends Part {
+  async perform(): Promise<void> {
+    const { key, capacity, permits: wanted } = this.task;
+    const agreed = this.world.permits.get(key) ?? capacity;
+    const semaphore = this.client.holdfast.semaphore(key, { permits: agreed });
+    try {
+      if (wanted === undefined) {
+        await this.#take(semaphore);
+        return;
+      }
+      // those who ask meanwhile are told either
+      await semaphore.setPermits(wanted);
+      this.world.permits.set(key, wanted);
+    } catch (error) {
+      const codes = wanted === undefined ? REFUSALS : CHANGES;
+      this.expect(error, [
+        ...codes,
+        'HOLDFAST_MISMATCH',
+        'HOLDFAST_CLOSED',
+        'HOLDFAST_UNREACHABLE',
+      ]);
+    }
+  }
+
+  async #take(semaphore: ReturnType<typeof this.client.holdfast.semaphore>): Promise<void> {
+    const count = Math.min(this.task.weight, semaphore.permits);
+    const lease = await semaphore.acquire(count, this.options());
+    this.holds(lease);
+    for (const step of this.task.steps) if ('ms' in step) await this.rest(step.ms);
+    try {
+      await lease.release();
+    } catch (error) {
+      this.expect(error, ['HOLDFAST_UNCERTAIN']);
+    }
+  }
+}
+
+/** Several keys at once. */
+export class All extends Part {
+  async perform(): Promise<void> {
+    const { keys = [], how } = this.task;
+    const all = this.client.holdfast.allOf(keys);
+    if (how === 'run') {
+      await all.run((lease) => this.#work(lease), this.options());
+      return;
+    }
+    const asked = how === 'try' ? all.tryAcquire(this.options()) : all.acquire(this.options());
+    const lease = await asked;
+    if (lease === null) return;
+    await this.#work(lease);
+    try {
+      await lease.release();
+    } catch (error) {
+      this.expect(error, ['HOLDFAST_UNCERTAIN']);
+    }
+  }
+
+  async #work(lease: MultiLease): Promise<void> {
+    const ends = [...lease.fences].map(([key, fence]) =>
+      this.holdsToo(key, { id: this.prefix, fence, key, held: () => lease.held }),
+    );
+    this.world.grants += 1;
+    for (const step of this.task.steps) {
+      if ('ms' in step) await this.rest(step.ms);
+      if (lease.signal.aborted) break;
+      try {
+        lease.assertHeld();
+      } catch (error) {
+        // in doubt it is not said to be held either
+        if (this.expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']) === 'HOLDFAST_LOST') {
+          this.unlost(lease.signal, 'is told so');
+        }
+      }
+    }
+    for (const end of ends) end();
+  }
+}
+
+/** A leader: for one term, or for as many as there are until it is stopped. */
+export class Lead extends Part {
+  async perform(): Promise<void> {
+    const { key, ttl, how, name, wait } = this.task;
+    const election = this.client.holdfast.election(key, { ttl, label: name });
+    const signal = this.giveUp();
+    if (how === 'run' && signal !== undefined) {
+      await election.lead((leadership) => this.#lead(leadership, true), { signal });
+      return;
+    }
+    const limit = wait === undefined ? {} : { wait };
+    const leadership = await election.campaign({ ...limit, ...(signal && { signal }) });
+    await this.#lead(leadership, false);
+    try {
+      await leadership.resign();
+    } catch (error) {
+      this.expect(error, ['HOLDFAST_UNCERTAIN']);
+    }
+  }
+
+  /** What the page on elections shows: work while it leads. */
+  async #lead(leadership: Leadership, serves: boolean): Promise<void> {
+    const { id, term, key } = leadership;
+    const end = this.holdsToo(key, { id, fence: term, key, held: () => leadership.leads });
+    const until = this.client.process.now() + this.#length();
+    // work of `lead` may end in a doubt: it is begun again in the same term
+    const goesOn = async (): Promise<boolean> => (serves ? leadership.leads : leadership.verify());
+    while (await goesOn()) {
+      if (!serves && this.client.process.now() >= until) break;
+      await this.rest(Math.max(1, this.task.ttl / 7));
+    }
+    if (!(await leadership.verify())) this.unlost(leadership.signal, 'its loop has ended');
+    end();
+  }
+
+  #length(): number {
+    return this.task.steps.reduce((sum, step) => sum + ('ms' in step ? step.ms : 0), 0);
+  }
+}

@@ -1,0 +1,86 @@
+/** Much of the same in one process: one lock taken again and again, or by very many at once. */
+import type { Lease } from '../../../../../packages/holdfast/dist/index.js';
+import { Part, REFUSALS } from './part.js';
+
+/** What one of a crowd may be told. */
+const CROWDED = [...REFUSALS, 'HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN'];
+/** Retentions for which a crowd waits: it may be forgotten once in each. */
+const RETENTIONS = 1.5;
+
+export class Sprint extends Part {
+  async perform(): Promise<void> {
+    const { key, weight } = this.task;
+    const mutex = this.client.holdfast.mutex(key);
+    for (let count = 0; count < weight; count++) {
+      const lease = await mutex.acquire(this.options());
+      this.world.grants += 1;
+      try {
+        await lease.release();
+      } catch (error) {
+        this.expect(error, ['HOLDFAST_UNCERTAIN']);
+      }
+    }
+  }
+}
+
+/** All wait at a condition, for longer than the store remembers who is not asked about. */
+export class Crowd extends Part {
+  async perform(): Promise<void> {
+    const { owner } = this.task;
+    if (owner === undefined) await this.#wait();
+    else await this.#hoard(owner);
+  }
+
+  /** An owner takes one hold after another, until it is refused. */
+  async #hoard(owner: string): Promise<void> {
+    const mutex = this.client.holdfast.mutex(this.task.key);
+    const leases: Lease[] = [];
+    for (let count = 0; count < this.task.weight; count++) {
+      try {
+        leases.push(await mutex.acquire({ ...this.options(), owner }));
+      } catch (error) {
+        this.expect(error, CROWDED);
+      }
+    }
+    for (const lease of leases) {
+      try {
+        await lease.release();
+      } catch (error) {
+        this.expect(error, CROWDED);
+      }
+    }
+  }
+
+  async #wait(): Promise<void> {
+    const { retention } = this.client.plan.options;
+    const mutex = this.client.holdfast.mutex(this.task.key);
+    let left = this.task.weight;
+    for (let count = left; count > 0; count--) void this.#one().then(() => (left -= 1));
+    await this.rest(retention * RETENTIONS);
+    // one that came back from a lost message may park after the others were woken
+    while (left > 0) {
+      try {
+        await mutex.run(async (lease) => {
+          await mutex.condition('crowd').signalAll(lease);
+        }, this.options());
+      } catch (error) {
+        if (this.expect(error, CROWDED) === 'HOLDFAST_CLOSED') return;
+      }
+      await this.rest(this.task.ttl);
+    }
+  }
+
+  async #one(): Promise<void> {
+    const mutex = this.client.holdfast.mutex(this.task.key);
+    try {
+      const lease = await mutex.acquire(this.options());
+      try {
+        await mutex.condition('crowd').await(lease);
+      } finally {
+        await lease.release();
+      }
+    } catch (error) {
+      this.expect(error, CROWDED);
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/** The lock that a task wants, whichever it is: they are all asked in the same way. */
+import type { AcquireOptions, Holdfast, Lease } from '../../../../packages/holdfast/dist/index.js';
+import type { TaskPlan } from '../plan/plan.js';
+
+export interface Lock {
+  acquire(options: AcquireOptions): Promise<Lease>;
+  tryAcquire(options: AcquireOptions): Promise<Lease | null>;
+  run(work: (lease?: Lease) => Promise<void>, options?: AcquireOptions): Promise<void>;
+}
+
+export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
+  const { face, key, weight, capacity, how } = task;
+  switch (face) {
+    case 'mutex':
+      return holdfast.mutex(key, { reentrant: how === 'reenter' });
+    case 'read':
+      return holdfast.rwLock(key).read;
+    case 'write':
+      return holdfast.rwLock(key).write;
+    case 'consume':
+    case 'produce':
+    case 'settle':
+    case 'latch':
+    case 'count':
+    case 'barrier':
+    case 'shift':
+    case 'resize':
+    case 'all':
+    case 'lead':
+    case 'schedule':
+    case 'calls':
+    case 'sprint':
+    case 'crowd':
+      return holdfast.mutex(key);
+    case 'permits': {
+      const semaphore = holdfast.semaphore(key, { permits: capacity });
+      return {
+        acquire: (options) => semaphore.acquire(weight, options),
+        tryAcquire: (options) => semaphore.tryAcquire(weight, options),
+        run: (work, options) => semaphore.run(work, { ...options, count: weight }),
+      };
+    }
+  }
+}

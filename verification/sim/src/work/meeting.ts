@@ -1,0 +1,281 @@
+/**
+ * Who produces and consumes under a condition, and who counts, waits and meets at gates.
+ *
+ * A producer signals, and then adds to the stock under the same lease: so whatever is in the stock
+ * has woken somebody, or nobody was there to be woken. A consumer waits until there is something,
+ * and takes it. When the faults are over, the stock is closed and all are woken.
+ *
+ * In the history a wait ends one attempt, and another begins after it: its lease has another id.
+ */
+import type { Happening } from 'holdfast-checker';
+import type { AcquireOptions, Lease, Mutex } from '../../../../packages/holdfast/dist/index.js';
+import type { TaskPlan } from '../plan/plan.js';
+import type { World } from '../world/world.js';
+import type { Attempt } from './attempt.js';
+
+const MEETING: ReadonlySet<string> = new Set<TaskPlan['face']>([
+  ...(['consume', 'produce', 'settle', 'latch', 'count', 'barrier'] as const),
+]);
+
+export function meets({ face }: TaskPlan): boolean {
+  return MEETING.has(face);
+}
+
+/** What any of them may be told. */
+const CODES = [
+  ...['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED', 'HOLDFAST_LOST'],
+  ...['HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED', 'HOLDFAST_UNCERTAIN'],
+];
+/** How long a gate is kept: a latch lasts for as long as the simulation. */
+const LATCH_MS = 86_400_000;
+/** Between two tries to close a stock. */
+const AGAIN_MS = 1000;
+
+export async function meet(world: World, attempt: Attempt): Promise<void> {
+  const { face } = attempt.task;
+  const one = new Meeting(world, attempt);
+  try {
+    if (face === 'consume' || face === 'produce') await one.trade();
+    else if (face === 'settle') await one.settle();
+    else await one.gate();
+  } catch (error) {
+    one.expect(error, face === 'latch' || face === 'count' || face === 'barrier');
+  }
+  attempt.overAt = attempt.client.process.time;
+  world.ended(attempt);
+  world.watch.visit(attempt.task.key);
+}
+
+class Meeting {
+  readonly #world: World;
+  readonly #attempt: Attempt;
+  readonly #task: TaskPlan;
+  /** Its name in the history: another one after each wait. */
+  #name: string;
+  #waits = 0;
+  /** The lease that the history knows it has. */
+  #believed = '';
+
+  constructor(world: World, attempt: Attempt) {
+    this.#world = world;
+    this.#attempt = attempt;
+    this.#task = attempt.task;
+    this.#name = attempt.name;
+  }
+
+  async trade(): Promise<void> {
+    const lease = await this.#acquire();
+    try {
+      if (lease.held)
+        await (this.#task.face === 'consume' ? this.#consume(lease) : this.#produce(lease));
+    } catch (error) {
+      this.expect(error, false);
+    }
+    await this.#release(lease);
+  }
+
+  /** Closes the stock, however often it takes: nobody waits for ever then. */
+  async settle(): Promise<void> {
+    const { key } = this.#task;
+    const stock = this.#world.meetings.stock(key);
+    this.#unwoken();
+    while (!stock.closed) {
+      const lease = await this.#acquire();
+      try {
+        await this.#mutex.condition('stocked').signalAll(lease);
+        if (lease.held) stock.closed = true;
+      } catch (error) {
+        this.expect(error, false);
+      }
+      await this.#release(lease);
+      if (stock.closed) return;
+      await this.#attempt.client.process.sleep(AGAIN_MS);
+      this.#rename();
+    }
+  }
+
+  async gate(): Promise<void> {
+    const { face, key, capacity, weight, ttl } = this.#task;
+    const { holdfast } = this.#attempt.client;
+    const gate = this.#world.meetings.gate(key);
+    const forgetful = this.#world.plan.profile === 'amnesia';
+    if (face === 'barrier') {
+      gate.asked += 1;
+      const passage = await holdfast.barrier(key, { parties: capacity, ttl }).await(this.#limits());
+      const wrong = gate.pass(passage, capacity);
+      if (wrong !== undefined && !forgetful) this.#world.report('barrier', key, wrong);
+      return;
+    }
+    const latch = holdfast.latch(key, { count: capacity, ttl: LATCH_MS });
+    if (face === 'count') {
+      gate.asked += weight;
+      await latch.countDown(weight);
+      return;
+    }
+    await latch.await(this.#limits());
+    if (gate.asked >= capacity) return;
+    this.#world.report('latch', key, `${this.#name} passed after ${gate.asked} of ${capacity}`);
+  }
+
+  expect(error: unknown, atGate: boolean): string {
+    const code = String((error as { code?: unknown } | null)?.code);
+    if (!CODES.includes(code) && !(atGate && code === 'HOLDFAST_BROKEN')) {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      this.#world.report('error', this.#task.key, `${this.#task.name}: ${text}`);
+    }
+    return code;
+  }
+
+  async #consume(lease: Lease): Promise<void> {
+    const stock = this.#world.meetings.stock(this.#task.key);
+    const limits = this.#limits();
+    const clock = this.#attempt.client.process;
+    const until = clock.now() + (limits.wait ?? Number.POSITIVE_INFINITY);
+    while (stock.count === 0 && !stock.closed) {
+      const wait = until - clock.now();
+      if (wait <= 0) return;
+      await this.#await(lease, { ...limits, ...(limits.wait === undefined ? {} : { wait }) });
+      if (!lease.held) break;
+    }
+    if (!(await this.#alone(lease)) || stock.count === 0) {
+      if (!lease.held) stock.excused = true;
+      return;
+    }
+    stock.count -= 1;
+  }
+
+  async #produce(lease: Lease): Promise<void> {
+    const stock = this.#world.meetings.stock(this.#task.key);
+    if (!(await this.#alone(lease))) return;
+    await this.#mutex.condition('stocked').signal(lease);
+    if (lease.held) stock.count += 1;
+  }
+
+  /** Nobody else touches the stock while it is held. */
+  async #alone(lease: Lease): Promise<boolean> {
+    const { key, steps } = this.#task;
+    const stock = this.#world.meetings.stock(key);
+    const before = stock.count;
+    for (const step of steps) {
+      if ('ms' in step) await this.#attempt.client.process.sleep(step.ms);
+    }
+    if (!lease.held) return false;
+    if (this.#believed === lease.id) this.#note({ e: 'hold', ...this.#about });
+    if (stock.count !== before && this.#world.plan.profile !== 'amnesia') {
+      this.#world.report('torn', key, `${this.#name} held it, and ${before} is ${stock.count}`);
+    }
+    return true;
+  }
+
+  async #await(lease: Lease, limits: { wait?: number; signal?: AbortSignal }): Promise<void> {
+    const { id } = lease;
+    this.#note({ e: 'release', ...this.#about });
+    this.#believed = '';
+    let outcome = 'uncertain';
+    try {
+      await this.#mutex.condition('stocked').await(lease, limits);
+      outcome = 'freed';
+    } finally {
+      this.#note({ e: 'released', ...this.#about, outcome });
+      this.#rename();
+      if (lease.held && lease.id !== id) {
+        this.#ask({ back: true });
+        this.#granted(lease);
+      }
+    }
+  }
+
+  /** What is in the stock has woken somebody, if anybody was there. */
+  #unwoken(): void {
+    const { plan, server, meetings, scheduler } = this.#world;
+    const { key } = this.#task;
+    const { count, excused, closed } = meetings.stock(key);
+    const resource = server.engine.resource(key);
+    if (count === 0 || excused || closed || plan.profile === 'amnesia') return;
+    if (resource === undefined || resource.holders.size + resource.waiters.size > 0) return;
+    for (const { id } of resource.parking.all()) {
+      const conditionWaiter = this.#world.watch.attempt(id);
+      if (
+        conditionWaiter === undefined ||
+        conditionWaiter.over ||
+        !conditionWaiter.client.process.alive
+      )
+        continue;
+      if (conditionWaiter.client.clearSince > scheduler.now - AGAIN_MS) continue;
+      this.#world.report('unwoken', key, `${count} in stock, and ${conditionWaiter.name} sleeps`);
+    }
+  }
+
+  async #acquire(): Promise<Lease> {
+    const { ttl, renew, fair, name } = this.#task;
+    this.#ask();
+    // the limits of a consumer are for what it waits for
+    const limits = this.#task.face === 'produce' ? this.#limits() : {};
+    const options: AcquireOptions = { ttl, renew, fair, label: name, ...limits };
+    try {
+      const lease = await this.#mutex.acquire(options);
+      this.#granted(lease);
+      return lease;
+    } catch (error) {
+      this.#note({ e: 'fail', ...this.#about, code: this.expect(error, false) });
+      throw error;
+    }
+  }
+
+  async #release(lease: Lease): Promise<void> {
+    const known = this.#believed === lease.id;
+    if (known) this.#note({ e: 'release', ...this.#about });
+    let outcome = 'uncertain';
+    try {
+      outcome = await lease.release();
+    } catch (error) {
+      this.expect(error, false);
+    }
+    if (known) this.#note({ e: 'released', ...this.#about, outcome });
+    if (lease.held) this.#world.report('zombie', this.#task.key, `${this.#name} still holds`);
+  }
+
+  #ask(more: { back?: boolean } = {}): void {
+    const { fair } = this.#task;
+    this.#note({ e: 'ask', ...this.#about, weight: 1, capacity: 1, fair, ...more });
+  }
+
+  #granted(lease: Lease): void {
+    const { id, fence, held } = lease;
+    this.#believed = id;
+    this.#attempt.lease = lease;
+    this.#note({ e: 'grant', ...this.#about, id, fence, held });
+    this.#world.granted(this.#attempt, lease);
+  }
+
+  #limits(): { wait?: number; signal?: AbortSignal } {
+    const { wait, abort } = this.#task;
+    const controller = new AbortController();
+    if (abort !== undefined) {
+      const give = (): void => controller.abort(new Error('changed its mind'));
+      this.#attempt.client.process.later(abort, give);
+    }
+    return {
+      ...(wait === undefined ? {} : { wait }),
+      ...(abort === undefined ? {} : { signal: controller.signal }),
+    };
+  }
+
+  #rename(): void {
+    this.#waits += 1;
+    this.#name = `${this.#task.name}/${this.#waits}`;
+  }
+
+  get #mutex(): Mutex {
+    return this.#attempt.client.holdfast.mutex(this.#task.key);
+  }
+
+  get #about(): { readonly k: string; readonly a: string } {
+    return { k: this.#task.key, a: this.#name };
+  }
+
+  #note(what: Happening): void {
+    const { process, name } = this.#attempt.client;
+    this.#world.history.note(process.time, name, what);
+  }
+}

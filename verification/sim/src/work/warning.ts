@@ -1,0 +1,29 @@
+/** Asks to be warned before a lease ends, and asserts that the warning is not for nothing. */
+import type { AcquireOptions } from '../../../../packages/holdfast/dist/index.js';
+import type { World } from '../world/world.js';
+import type { Attempt } from './attempt.js';
+
+/** Part of a lease in which a renewal is sent and answered easily. */
+const EASILY = 0.1;
+/** By how much a timer may be late. */
+const TIMER_MS = 30;
+
+/** The options with which a task asks for a warning, if it does. */
+export function warning(world: World, attempt: Attempt): AcquireOptions {
+  const { expiring } = attempt.task;
+  if (expiring === undefined) return {};
+  const onExpiring = (): void => warned(world, attempt);
+  return { onExpiring, ...(expiring === 0 ? {} : { expiringBefore: expiring }) };
+}
+
+/** Where nothing is in the way, renewal comes in time; then nobody is warned. */
+function warned(world: World, { task, client, name }: Attempt): void {
+  const { key, ttl, renew, maxHold } = task;
+  const { latency, jitter, spikes, spike, loose } = world.plan.weather;
+  const takes = 4 * (latency + jitter + (spikes > 0 ? spike : 0)) + TIMER_MS;
+  const lease = Math.min(ttl, client.plan.options.claimWindow);
+  const isEasy = !loose && takes < lease * EASILY;
+  const isClear = world.scheduler.now - client.clearSince > 2 * ttl;
+  if (!renew || maxHold !== undefined || !isEasy || !isClear) return;
+  world.report('warned', key, `${name} was warned, and nothing was in the way of its renewal`);
+}

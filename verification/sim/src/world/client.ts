@@ -1,0 +1,58 @@
+/** A process with the library in it, from its start to its end. Its next life is another one. */
+import type { Holdfast } from '../../../../packages/holdfast/dist/index.js';
+import type { Random } from '../base/random.js';
+import type { Scheduler } from '../base/scheduler.js';
+import type { Library } from '../library.js';
+import { ClientStore } from '../net/client-store.js';
+import type { Path } from '../net/path.js';
+import type { Server } from '../net/server.js';
+import type { ProcessPlan } from '../plan/plan.js';
+import type { Machine } from './machine.js';
+import { Process } from './process.js';
+
+export interface ClientParts {
+  readonly library: Library;
+  readonly scheduler: Scheduler;
+  readonly server: Server;
+  readonly machine: Machine;
+  readonly paths: { readonly up: Path; readonly down: Path };
+  readonly random: Random;
+  readonly trace: ((text: () => string) => void) | undefined;
+}
+
+export class Client {
+  readonly name: string;
+  readonly plan: ProcessPlan;
+  readonly process: Process;
+  readonly store: ClientStore;
+  readonly holdfast: Holdfast;
+  closing = false;
+
+  constructor(plan: ProcessPlan, life: number, parts: ClientParts) {
+    const { library, scheduler, machine, server, paths, trace } = parts;
+    this.plan = plan;
+    this.name = life === 1 ? plan.name : `${plan.name}.${life}`;
+    const random = parts.random.fork(this.name);
+    const process = new Process(this.name, machine, scheduler, random.fork('timers'));
+    const randomSource = random.fork('chance');
+    const secret = random.fork('secret');
+    const own = { random: random.fork('store'), habits: plan.habits };
+    this.process = process;
+    this.store = new ClientStore({ library, process, server, paths, trace, ...own });
+    this.holdfast = new library.Holdfast(this.store, {
+      ...plan.options,
+      clock: process,
+      randomSource: {
+        id: () => this.name.replace('.', '-'),
+        fraction: () => randomSource.next(),
+        secret: () => secret.next().toString(36),
+      },
+    });
+  }
+
+  /** Since when nothing has been in its way. */
+  get clearSince(): number {
+    const { process } = this;
+    return Math.max(process.undisturbedSince, process.connectedSince);
+  }
+}

@@ -1,0 +1,239 @@
+/** Everything of one simulation, put together from a plan. */
+import type { Happening } from 'holdfast-checker';
+import type { Acquire } from '../../../../packages/holdfast/dist/engine/commands.js';
+import type { Lease } from '../../../../packages/holdfast/dist/index.js';
+import { Random } from '../base/random.js';
+import { Scheduler } from '../base/scheduler.js';
+import type { Library } from '../library.js';
+import { Path } from '../net/path.js';
+import { Server } from '../net/server.js';
+import type { MachinePlan, Plan, ProcessPlan } from '../plan/plan.js';
+import { Promises } from '../watch/promises.js';
+import { Watch } from '../watch/watch.js';
+import type { Attempt } from '../work/attempt.js';
+import { History } from '../work/history.js';
+import { Meetings } from '../work/meetings.js';
+import { isFamily } from '../work/family/perform.js';
+import { perform } from '../work/performer.js';
+import { Client } from './client.js';
+import { Machine } from './machine.js';
+import { Mishaps } from './mishaps.js';
+
+/** Something that must not be. */
+export interface Violation {
+  readonly kind: string;
+  readonly t: number;
+  readonly key: string;
+  readonly text: string;
+}
+
+export type Trace = (text: () => string) => void;
+
+export class World {
+  readonly scheduler: Scheduler = new Scheduler();
+  readonly plan: Plan;
+  readonly server: Server;
+  readonly machines: Map<string, Machine> = new Map();
+  readonly paths: Map<string, { readonly up: Path; readonly down: Path }> = new Map();
+  /** The present life of each process. */
+  readonly clients: Map<string, Client> = new Map();
+  readonly attempts: Map<string, Attempt> = new Map();
+  readonly history: History;
+  readonly watch: Watch;
+  readonly promises: Promises = new Promises(this);
+  readonly meetings: Meetings = new Meetings();
+  /** Permits of a key, as all know who use it. */
+  readonly permits: Map<string, number> = new Map();
+  readonly violations: Violation[] = [];
+  /** Attempts of living processes that are not over. */
+  open = 0;
+  grants = 0;
+  /** The least that a lease had left when its holder got it, as a part of its length. */
+  shortest = 1;
+  readonly #library: Library;
+  readonly #random: Random;
+  readonly #trace: Trace | undefined;
+  readonly #disturbances = new Map<string, number>();
+  readonly #lives = new Map<string, number>();
+  /** Writes that the resource has taken or refused. */
+  #writes = 0;
+  readonly #fences = new Map<string, number>();
+
+  constructor(plan: Plan, library: Library, print: ((line: string) => void) | undefined) {
+    this.plan = plan;
+    this.#library = library;
+    this.#random = new Random(`world/${plan.seed}`);
+    const { scheduler } = this;
+    this.#trace = print && ((text) => print(`${scheduler.now.toFixed(3).padStart(14)} ${text()}`));
+    this.history = new History(this.#trace);
+    const replicated = plan.faults.some(
+      (one) => one.kind === 'restart' && one.memory === 'replica',
+    );
+    this.watch = new Watch(this, patience(plan));
+    this.server = new Server(library, scheduler, machineOf(plan.server), {
+      random: this.#random.fork('server'),
+      events: {
+        before: (command) => {
+          this.watch.before(command);
+          this.promises.before(command);
+        },
+        after: (command, reply) => {
+          this.watch.after(command);
+          this.promises.after(command, reply);
+          if (command.op === 'acquire' && reply.status === 'queued') {
+            this.#queued(command, reply.ticket);
+          }
+        },
+      },
+      replicated,
+      blind: plan.server.blind === true,
+    });
+    this.history.note(scheduler.now, '-', beginning(plan));
+    for (const machine of plan.machines) this.#addMachine(machine);
+    for (const process of plan.processes) this.start(process);
+    for (const task of plan.tasks) {
+      scheduler.at(task.at, () => {
+        const client = this.clients.get(task.process);
+        client?.process.deliver('task', () => perform(this, client, task));
+      });
+    }
+    const mishaps = new Mishaps(this);
+    for (const fault of plan.faults) scheduler.at(fault.at, () => mishaps.happen(fault));
+    scheduler.at(plan.calm, () => {
+      mishaps.calm();
+      this.history.note(scheduler.now, '-', { e: 'calm' });
+    });
+  }
+
+  /** Begins a life of a process. */
+  start(plan: ProcessPlan): void {
+    const life = (this.#lives.get(plan.name) ?? 0) + 1;
+    this.#lives.set(plan.name, life);
+    const { scheduler, server } = this;
+    const machine = this.machines.get(plan.machine) as Machine;
+    const paths = this.paths.get(plan.machine) as { up: Path; down: Path };
+    const own = { library: this.#library, random: this.#random, trace: this.#trace };
+    const client = new Client(plan, life, { scheduler, server, machine, paths, ...own });
+    // it may begin in the middle of what is wrong
+    client.process.disturb(this.#disturbances.get(plan.machine) ?? 0);
+    this.clients.set(plan.name, client);
+  }
+
+  /** Something is wrong, until a time, for all processes of a machine. */
+  disturb(machine: string, until: number): void {
+    this.#disturbances.set(machine, Math.max(this.#disturbances.get(machine) ?? 0, until));
+    for (const { process } of this.clients.values()) {
+      if (process.machine.name === machine) process.disturb(until);
+    }
+  }
+
+  /** Ends a life without warning. */
+  kill(client: Client, tellsServerAfter: number): void {
+    this.history.note(this.scheduler.now, client.name, { e: 'crash' });
+    client.process.crash();
+    client.store.abandon(this.scheduler.now + tellsServerAfter);
+    for (const attempt of this.attempts.values()) {
+      if (attempt.client !== client || attempt.over) continue;
+      attempt.overAt = this.scheduler.now;
+      this.ended(attempt);
+    }
+  }
+
+  granted(attempt: Attempt, lease: Lease): void {
+    this.grants += 1;
+    const { ttl } = attempt.task;
+    this.shortest = Math.min(this.shortest, lease.remaining() / ttl);
+    this.watch.believes(attempt);
+    this.watch.visit(attempt.task.key);
+  }
+
+  ended(attempt: Attempt): void {
+    this.open -= 1;
+    this.watch.over(attempt);
+  }
+
+  /** A client that was closed has nothing left. */
+  leftovers({ name, process, store }: Client, nextTimer: number): void {
+    const left = [...process.timers].filter((number) => number < nextTimer);
+    if (left.length > 0) this.report('timer', '', `${name} left ${left.length}`);
+    const listens = [...store.subscriptions].some(({ isOpen }) => isOpen);
+    if (listens) this.report('listener', '', `${name} still listens`);
+  }
+
+  /** Writes to the resource that the lock protects; the write arrives some time later. */
+  use(attempt: Attempt, fence: number, late: number): Promise<void> {
+    const { client, task } = attempt;
+    this.scheduler.at(client.process.time + late, () => {
+      const accepted = fence >= (this.#fences.get(task.key) ?? 0);
+      if (accepted) this.#fences.set(task.key, fence);
+      const sent = this.scheduler.now;
+      this.#writes += 1;
+      const about = { k: task.key, a: task.name, fence, accepted };
+      this.history.note(sent, client.name, { e: 'use', ...about, sent, at: this.#writes });
+    });
+    return Promise.resolve();
+  }
+
+  report(kind: string, key: string, text: string, t: number = this.scheduler.now): void {
+    if (this.plan.ignores?.some((one) => one === kind || one === `${kind} ${key}`)) return;
+    const violation = { kind, t, key, text };
+    this.violations.push(violation);
+    this.#trace?.(() => `!! ${kind} ${key}: ${text}`);
+  }
+
+  note(text: () => string): void {
+    this.#trace?.(text);
+  }
+
+  /** The server has queued an acquisition, or has told again that it had. */
+  #queued({ id, key: k }: Acquire, ticket: number): void {
+    const attempt = this.watch.attempt(id);
+    if (attempt === undefined || attempt.over || attempt.ticket === ticket) return;
+    if (isFamily(attempt.task)) return;
+    // after a wait at a condition, the history knows it by another name
+    if (attempt.task.face === 'consume' && attempt.lease !== undefined) return;
+    attempt.ticket = ticket;
+    const what = { e: 'queued', k, a: attempt.name, ticket } as const;
+    this.history.note(this.scheduler.now, attempt.client.name, what);
+  }
+
+  #addMachine(plan: MachinePlan): void {
+    this.machines.set(plan.name, machineOf(plan));
+    const path = (way: string): Path =>
+      new Path(this.scheduler, this.#random.fork(`${plan.name}/${way}`), this.plan.weather);
+    this.paths.set(plan.name, { up: path('up'), down: path('down') });
+  }
+}
+
+function machineOf({ name, rate, uptime, wallApart }: MachinePlan): Machine {
+  return new Machine(name, rate, uptime, wallApart);
+}
+
+/** Until an echo is given back that came late. */
+const ECHO_MS = 10_000;
+
+/** What can take how long when nothing is wrong. */
+function patience({ weather, processes }: Plan): { free: number; over: number } {
+  const message = weather.latency + weather.jitter + (weather.spikes > 0 ? weather.spike : 0);
+  const [one] = processes;
+  const { claimWindow = 0, requestTimeout = 0 } = one?.options ?? {};
+  const retry = 2 * requestTimeout + 2000 + 4 * message + (weather.doubled > 0 ? weather.echo : 0);
+  return { free: 2 * claimWindow + retry, over: ECHO_MS + retry };
+}
+
+/** The settings that the checker takes its bounds from: the longest of those in use. */
+function beginning({ seed, processes, tasks, weather }: Plan): Happening {
+  const longest = (name: 'claimWindow' | 'requestTimeout' | 'localHandOffs'): number =>
+    Math.max(...processes.map(({ options }) => options[name]));
+  const ttl = Math.max(...tasks.map((task) => task.ttl));
+  const { latency, jitter, spikes, spike } = weather;
+  const message = latency + jitter + (spikes > 0 ? spike : 0);
+  return {
+    ...{ e: 'begin', seed, ttl, claimWindow: longest('claimWindow') },
+    // what is lost, is late for ever
+    delay: weather.loose ? 1e9 : message,
+    ...{ requestTimeout: longest('requestTimeout'), localHandOffs: longest('localHandOffs') },
+    // a holder that computes keeps its whole process from doing anything else
+    slack: 3 * ttl + 1000,
+  };
+}
