@@ -38,9 +38,8 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
-            'verification/checker/test/**/*.test.ts',
-            'verification/mutants/test/**/*.test.ts',
-            'verification/sim/test/**/*.test.ts',
+            'examples/test/**/*.test.ts',
+            'verification/*/test/**/*.test.ts',
           ],
           exclude: ['packages/holdfast/test/server/**'],
           restoreMocks: true,

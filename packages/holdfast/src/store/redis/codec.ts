@@ -6,6 +6,7 @@
  */
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
+import { belonging } from './answers.js';
 import { decodeGatePush, encodeGate, gateReply } from './gate-codec.js';
 
 /** The arguments of a command's script. */
@@ -85,7 +86,8 @@ function encodeAcquire(command: T.Acquire): string[] {
 export function answerTo(command: T.Command, raw: unknown): T.Reply {
   if (isGateCommand(command)) return gateReply(raw);
   if (!Array.isArray(raw)) return usual(command, Number(raw));
-  return command.op === 'park' ? parkReply(raw) : decode(command.op, raw);
+  const reply = command.op === 'park' ? parkReply(raw) : decode(command.op, raw);
+  return belonging(command.op, reply);
 }
 
 /** The one number that a script answers in its ordinary case: the time, and a grant's fence. */

@@ -61,6 +61,12 @@ describe('a command becomes arguments', () => {
 });
 
 describe('an answer becomes a reply', () => {
+  it('only if it belongs to the command', () => {
+    expect(() => decode('acquire', ['absent', 1])).toThrow('"absent" does not belong to acquire');
+    expect(() => decode('renew', ['granted', 1, 2, 3, 4, 5])).toThrow('does not belong to renew');
+    expect(decode('park', ['absent', 1])).toEqual({ status: 'absent', now: 1 });
+  });
+
   it.each([
     ['integers', [1, 2, 3, 4, 5]],
     ['text', ['1', '2', '3', '4', '5']],

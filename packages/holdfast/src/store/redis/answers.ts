@@ -1,0 +1,26 @@
+/**
+ * The statuses with which each script may answer. An answer of another command, which a broken proxy
+ * may deliver, is an error and not a reply: the command counts as unanswered and is repeated.
+ */
+import type { LockCommand, Replies, Reply } from '../../engine/commands.js';
+
+type Statuses = { readonly [Op in LockCommand['op']]: readonly Replies[Op]['status'][] };
+
+const STATUSES: Statuses = {
+  acquire: ['granted', 'queued', 'refused', 'full', 'mismatch', 'conflict', 'crowded'],
+  release: ['freed', 'kept', 'passed', 'dequeued', 'absent'],
+  renew: ['renewed', 'absent'],
+  poll: ['polled'],
+  inspect: ['inspected'],
+  forceRelease: ['forced'],
+  park: ['parked', 'queued', 'granted', 'shared', 'full', 'absent'],
+  signal: ['signalled', 'absent'],
+  resize: ['resized', 'refused', 'absent'],
+  capacity: ['changed', 'mismatch', 'absent'],
+};
+
+/** Returns the reply, or throws a `TypeError` if it does not belong to the command. */
+export function belonging(op: LockCommand['op'], reply: Reply): Reply {
+  if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
+  throw new TypeError(`Holdfast: the answer "${reply.status}" does not belong to ${op}`);
+}
