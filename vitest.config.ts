@@ -39,10 +39,18 @@ export default defineConfig({
           include: [
             'packages/holdfast/test/**/*.test.ts',
             'examples/test/**/*.test.ts',
-            'verification/*/test/**/*.test.ts',
+            'verification/checker/test/**/*.test.ts',
           ],
           exclude: ['packages/holdfast/test/server/**'],
           restoreMocks: true,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // The instruments themselves: they take a minute, so `npm run check` leaves them out.
+          name: 'instruments',
+          include: ['verification/{sim,mutants,torture,trials}/test/**/*.test.ts'],
         },
       },
       {

@@ -28,7 +28,7 @@ const NOUNS =
 /** @type {readonly RegExp[]} */
 const MARKED = [
   new RegExp(`\\b(?:${PRONOUN})\\b`, 'gi'),
-  new RegExp(`(?<!${NOUNS}\\s)\\bwho(?:m|se)?\\b(?! (?:am|are) I\\b)`, 'gi'),
+  new RegExp(`(?<!${NOUNS}\\s)\\bwhom?\\b(?! (?:am|are) I\\b)`, 'gi'),
   new RegExp(`\\bwhat\\s+(?:not\\s+)?${VERB}\\b`, 'gi'),
   /\b(?:for ever|all the same|behind (?:his|its|their) back|in vain|ere|hence|thereof)\b/gi,
   /\b(?:he|him|his|himself|she|her)\b/g,

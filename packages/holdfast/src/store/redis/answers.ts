@@ -1,6 +1,6 @@
 /**
- * The statuses with which each script may answer. An answer of another command, which a broken proxy
- * may deliver, is an error and not a reply: the command counts as unanswered and is repeated.
+ * The statuses with which each script may answer. A broken proxy may deliver the answer of another
+ * command. Such an answer is an error: the command counts as unanswered and is repeated.
  */
 import type { LockCommand, Replies, Reply } from '../../engine/commands.js';
 
