@@ -1,10 +1,10 @@
 /**
- * What the faces of locks share: asking for permits on the terms of the lock and of the call, and
- * working under a lease.
+ * Acquires permits of one resource with the options of the lock and of the call, and runs work
+ * under the lease. All locks use it.
  *
- * A face knows a key, a capacity and the options of its lock, checked once. How many permits a call
- * asks for is the primitive's to say. No state of its own: what is held is the lease's, what is
- * waited for is the core's.
+ * An acquirer knows the key, the capacity and the options of its lock, which are checked once. The
+ * primitive decides how many permits a call requests. The lease holds the state of a hold; the core
+ * holds the state of a pending acquisition.
  */
 import type { Core } from '../core.js';
 import { badOption, isHoldfastError } from '../errors.js';
@@ -20,29 +20,29 @@ import {
 import * as failures from '../acquire/failures.js';
 import type { AcquireRequest } from '../acquire/acquisition.js';
 
-/** What a face asks for. */
+/** The resource that an acquirer requests. */
 export interface Subject {
   readonly key: string;
   readonly capacity: number;
-  /** What the user calls the capacity, if it is the user's to choose. */
+  /** The name of the option that sets the capacity, if the user can choose it. */
   readonly option?: string;
-  /** True if there is no other mode than strict order of arrival. */
+  /** True if the lock is always served strictly in the order of arrival. */
   readonly strict?: boolean;
 }
 
-/** Work under a lease. */
+/** Work that runs under a lease. */
 export type Work<T, L extends Lease = Lease> = (lease: L) => T | Promise<T>;
 
-/** Asks for permits of one resource; its leases are of the kind that `make` makes. */
+/** Acquires permits of one resource. `make` creates the lease object. */
 export class Acquirer<L extends Lease> {
   readonly core: Core;
   readonly #subject: Subject;
   readonly #options: LockOptions;
   readonly #make: (record: LeaseRecord, core: Core) => L;
-  /** What calls without options of their own ask for, by how long they wait. */
+  /** The resolved options of calls that pass no options, by wait time. */
   readonly #usual = new Map<number, ResolvedAcquireOptions>();
 
-  /** Throws `HOLDFAST_BAD_OPTION` for options that are wrong. */
+  /** Throws `HOLDFAST_BAD_OPTION` if an option is wrong. */
   constructor(
     core: Core,
     subject: Subject,
@@ -61,8 +61,8 @@ export class Acquirer<L extends Lease> {
   }
 
   /**
-   * Waits for as long as it takes, or for `wait` ms; rejects if that is not enough.
-   * @param told see `Wanted`
+   * Waits without a limit, or for `wait` ms; rejects if the lock is not granted by then.
+   * @param told see `AcquireRequest`
    */
   async acquire(
     weight: number,
@@ -74,7 +74,7 @@ export class Acquirer<L extends Lease> {
     return lease;
   }
 
-  /** Waits for `wait` ms, 0 unless given; resolves to `null` if that is not enough. */
+  /** Waits for `wait` ms (default 0); resolves to `null` if the lock is not granted by then. */
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {
     try {
       return await this.#acquire(weight, options, 0);
@@ -85,8 +85,8 @@ export class Acquirer<L extends Lease> {
   }
 
   /**
-   * Acquires, does the work, and releases, also when the work throws. Rejects if the lease was lost
-   * before the work had ended.
+   * Acquires, does the work, and releases, also if the work throws. Rejects if the lease is lost
+   * before the work ends.
    */
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
@@ -102,7 +102,7 @@ export class Acquirer<L extends Lease> {
     return result;
   }
 
-  /** The terms of one call: what it says itself, then what its lock says. */
+  /** The options of one call. Options of the call take precedence over options of the lock. */
   terms(options: AcquireOptions | undefined, wait: number): ResolvedAcquireOptions {
     if (options !== undefined) {
       const terms = resolveTerms(this.core.settings, this.#options, options, wait);
@@ -131,7 +131,7 @@ export class Acquirer<L extends Lease> {
   }
 }
 
-/** The leases of a lock that has no other kind. */
+/** Creates the lease of a lock that has no lease class of its own. */
 export function plainLease(record: LeaseRecord, core: Core): Lease {
   return new Lease(record, core);
 }
@@ -141,7 +141,7 @@ export function checkWork(work: unknown): void {
   if (typeof work !== 'function') throw badOption('work', 'a function', work);
 }
 
-/** A release's outcome; what it could not find out is nobody's concern here. */
+/** Maps a rejection to `undefined`: the release is retried in the background. */
 export async function quietly<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;

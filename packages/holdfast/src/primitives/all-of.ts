@@ -1,6 +1,6 @@
 /**
- * Several mutexes as one lock: all of them or none. A thin face on as many mutexes, taken in one
- * global order; how, and why that cannot deadlock, is in `gather.ts`.
+ * Several mutexes as one lock: all of them or none. They are acquired in one global order.
+ * `multi-acquire.ts` describes how, and why that cannot deadlock.
  */
 import type { Core } from '../core.js';
 import { badOption, HoldfastError, isHoldfastError } from '../errors.js';
@@ -18,17 +18,17 @@ import { MultiAcquire } from './multi-acquire.js';
 import { Mutex } from './mutex.js';
 import { MultiLease } from './multi-lease.js';
 
-/** Most keys that can be taken together. */
+/** The greatest number of keys of one lock. */
 export const ALL_OF_KEYS_MAX = 10_000;
 
 /**
- * The locks of several keys, taken together.
+ * A lock on several keys: it is granted all of them or none.
  *
- * The order in which keys are named means nothing, and a key that is named twice counts once. Each
- * is the mutex of its key: whoever takes one of them alone excludes, and is excluded.
+ * The order in which keys are given has no meaning, and a key that is given twice counts once. Each
+ * lock is the mutex of its key, so `AllOf` and a `Mutex` of one of its keys exclude each other.
  */
 export class AllOf {
-  /** What is locked: each key once, in the order in which locks are waited for. */
+  /** The locked keys: each key once, in the order in which `acquire` waits for them. */
   readonly keys: readonly string[];
   readonly #core: Core;
   readonly #options: LockOptions;
@@ -39,30 +39,30 @@ export class AllOf {
     checkLockOptions(core.settings, options);
     this.#core = core;
     this.#options = options;
-    this.#acquirers = inOrder(facesOf(core, targets));
+    this.#acquirers = inOrder(acquirersOf(core, targets));
     this.keys = this.#acquirers.map(({ key }) => key);
   }
 
   /**
-   * Takes all the locks; waits for as long as it takes, or for `wait` ms in all.
+   * Acquires all the locks; waits without a limit, or for `wait` ms in total.
    *
-   * If all are free this is one round trip. Otherwise it waits in the queue of one lock at a time,
-   * in the order of `keys`, and holds those before it meanwhile. Callers of `allOf` cannot deadlock
-   * one another, however they name the keys. Who holds a lock already and asks for more with
-   * another call can: `allOf` does not know what was taken elsewhere.
+   * If all are free, this takes one round trip. Otherwise the call waits in the queue of one lock
+   * at a time, in the order of `keys`, and holds the locks before it meanwhile. Callers of `allOf`
+   * cannot deadlock each other, in any order of keys. A caller that already holds a lock from
+   * another call can deadlock: `allOf` does not know about locks that it did not acquire.
    *
-   * Fairness: each queue is that of its mutex. A lock that was granted out of order is given back
-   * at once, so others may be refused a lock that nobody keeps.
+   * Fairness: each queue is the queue of that mutex. A lock that is granted out of order is
+   * released at once, so a concurrent `tryAcquire` may fail although no caller keeps the lock.
    *
-   * Cancellation: a `signal` that aborts, or a wait that ends, gives up the place in the queue and
-   * gives back what was granted. Nothing is kept when it rejects.
+   * Cancellation: if `signal` aborts or the wait ends, the call leaves the queue and releases the
+   * locks that it was granted. Nothing is held after a rejection.
    *
-   * Leases are renewed while others are waited for. Where they are not (`renew: false`), or no
-   * further (`maxHold`), the first may end before the last is granted: then all are given back, and
-   * it rejects with `HOLDFAST_LOST`, as when one of them is ended by force.
+   * Leases that are granted early are renewed while the call waits for the others. With
+   * `renew: false`, or after `maxHold`, the first lease may end before the last is granted. Then
+   * all are released and the call rejects with `HOLDFAST_LOST`, as after a forced release.
    *
-   * Rejects with `HOLDFAST_TIMEOUT` (its `key` is the one that was waited for), `HOLDFAST_LOST`,
-   * and otherwise as `Mutex.acquire` does.
+   * Rejects with `HOLDFAST_TIMEOUT` (its `key` is the lock that the call waited for),
+   * `HOLDFAST_LOST`, and otherwise as `Mutex.acquire` does.
    */
   async acquire(options?: AcquireOptions): Promise<MultiLease> {
     const lease = await this.#acquire(options, Number.POSITIVE_INFINITY);
@@ -72,9 +72,9 @@ export class AllOf {
   }
 
   /**
-   * Takes all the locks if all are free, or become free within `wait` ms (0 unless given); resolves
-   * to `null` if not. Without `wait` it is one round trip to ask, and one to give back what was
-   * granted in vain. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * Acquires all the locks if all are free, or become free within `wait` ms (default 0); otherwise
+   * resolves to `null`. Without `wait` it takes one round trip; if only a part is granted, a second
+   * round trip releases that part. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   async tryAcquire(options?: AcquireOptions): Promise<MultiLease | null> {
     try {
@@ -86,10 +86,10 @@ export class AllOf {
   }
 
   /**
-   * Takes all the locks, does the work, and releases them: also when the work throws.
+   * Acquires all the locks, does the work, and releases them, also if the work throws.
    *
-   * Resolves to the work's result; rejects with the work's own error, with what `acquire` rejects
-   * with, or with `HOLDFAST_LOST` if one of the leases was lost before the work had ended.
+   * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
+   * or with `HOLDFAST_LOST` if one of the leases is lost before the work ends.
    */
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
@@ -109,20 +109,20 @@ export class AllOf {
   async #acquire(options: AcquireOptions = {}, wait: number): Promise<MultiLease | null> {
     checkObject('options', options);
     const all = over(this.#options, options);
-    // what the call says is checked before anything is sent, also where mutexes differ
+    // the call's options are checked for every mutex before the first request is sent
     const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
-    const gathering = new MultiAcquire(
+    const acquisition = new MultiAcquire(
       this.#core.clock,
       this.#acquirers,
       all,
       terms[0] as ResolvedAcquireOptions,
     );
-    const gathered = await gathering.take();
-    return gathered === null ? null : new MultiLease(gathered);
+    const acquired = await acquisition.take();
+    return acquired === null ? null : new MultiLease(acquired);
   }
 }
 
-function facesOf(core: Core, targets: readonly (string | Mutex)[]): Acquirer<Lease>[] {
+function acquirersOf(core: Core, targets: readonly (string | Mutex)[]): Acquirer<Lease>[] {
   const expected = `1 to ${ALL_OF_KEYS_MAX} keys or mutexes`;
   if (!Array.isArray(targets) || targets.length === 0) throw badOption('keys', expected, targets);
   const acquirers = new Map<string, Acquirer<Lease>>();
@@ -140,7 +140,7 @@ function facesOf(core: Core, targets: readonly (string | Mutex)[]): Acquirer<Lea
   throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'keys' });
 }
 
-/** The one order for all processes: by the characters' codes, whatever the locale. */
+/** The same order in all processes: by UTF-16 code units, independent of the locale. */
 function inOrder(acquirers: Acquirer<Lease>[]): Acquirer<Lease>[] {
   return acquirers.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

@@ -1,29 +1,30 @@
 /**
- * The cyclic barrier: parties wait for each other, go on together, and may meet again. A thin face:
- * what is counted and what breaks is decided in `engine/gate.ts`, and who waits is looked after in
- * `waiting/gate-room.ts`.
+ * The cyclic barrier: parties wait for each other, continue together, and can meet again.
+ *
+ * `engine/gate.ts` counts the parties and breaks generations; `gates/gate-waiters.ts` manages the
+ * waiters of this process.
  */
 import type { Core } from '../core.js';
 import { duration, known, whole } from '../checks.js';
 import type { GateSubject } from '../gates/gate-waiter.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
-/** What a barrier is made with. All who use its key must name the same number of parties. */
+/** Options of a barrier. All users of a key must give the same number of parties. */
 export interface BarrierOptions {
-  /** How many meet. 1 to 10,000. */
+  /** The number of parties that must arrive. 1 to 10,000. */
   readonly parties: number;
   /**
-   * Ms for which a party that waits may be silent before the others are told that it is gone: the
-   * bound of what a crash costs. See `HoldfastOptions.ttl` for range and default.
+   * Ms for which a waiting party may be silent before it counts as dead. After a crash the other
+   * parties wait no longer than this. See `HoldfastOptions.ttl` for range and default.
    */
   readonly ttl?: number;
 }
 
-/** A meeting that came about. */
+/** One opening of a barrier, as one party sees it. */
 export interface BarrierResult {
-  /** The number of the generation: greater than all earlier ones of the key. */
+  /** The number of the generation; it is greater than those of all earlier ones of the key. */
   readonly generation: number;
-  /** The order of arrival, from 0; the last one to come has `parties - 1`. */
+  /** The order of arrival, from 0; the last party has `parties - 1`. */
   readonly index: number;
 }
 
@@ -31,15 +32,15 @@ const DAY = 86_400_000;
 const PARTIES_MAX = 10_000;
 const BARRIER = new Set<string>(['parties', 'ttl']);
 
-/** A place where a number of parties meet, again and again. */
+/** A point at which a fixed number of parties wait for each other, any number of times. */
 export class Barrier {
-  /** What it is called. */
+  /** The key of the barrier. */
   readonly key: string;
-  /** How many meet. */
+  /** The number of parties that must arrive. */
   readonly parties: number;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** The generation that was heard of last, 0 before. */
+  /** The last generation that the store reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -55,21 +56,21 @@ export class Barrier {
   }
 
   /**
-   * Waits until as many have arrived as there are parties. All of them go on then, and the barrier
-   * is ready for the next generation. A caller more than there are parties waits for the next one.
+   * Waits until all parties have arrived. Then all of them continue, and the barrier is ready for
+   * the next generation. A caller in excess of `parties` waits for the next generation.
    *
-   * A party that waits and dies, is frozen for longer than its `ttl`, times out, aborts or closes
-   * breaks its generation: all others are told `HOLDFAST_BROKEN`, at once if it could say so, and
-   * within its `ttl` (counted from when it was heard of last) and a round trip otherwise. A frozen
-   * party that wakes up is told so as well. The next generation begins clean, by itself.
+   * A waiting party breaks its generation if it dies, is frozen for longer than its `ttl`, times
+   * out, aborts or closes. All other parties are rejected with `HOLDFAST_BROKEN`: at once if the
+   * party could report it, otherwise within its `ttl` after its last message, plus one round trip.
+   * A frozen party that resumes is rejected as well. The next generation starts by itself.
    *
-   * Cancellation: a `signal` that aborts, or a wait that ends, rejects at once and breaks the
-   * generation behind it. Should it have opened in that very moment, the others go on.
+   * Cancellation: if `signal` aborts or the wait ends, the call rejects at once and breaks the
+   * generation in the background. If the generation opens at the same moment, the others continue.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_BROKEN`, `HOLDFAST_MISMATCH`
-   * (the key is used with other parties or as a latch), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED`,
-   * `HOLDFAST_BAD_OPTION`, and with `HOLDFAST_UNCERTAIN` if answers were lost for so long that the
-   * store does not remember whether it was counted.
+   * (the key is used with another number of parties or as a latch), `HOLDFAST_UNREACHABLE`,
+   * `HOLDFAST_CLOSED`, `HOLDFAST_BAD_OPTION`, and with `HOLDFAST_UNCERTAIN` if replies were lost
+   * for so long that the store no longer remembers whether it counted this party.
    */
   async await(options: WaitOptions = {}): Promise<BarrierResult> {
     const wish = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options, 1) };
@@ -78,15 +79,15 @@ export class Barrier {
     return { generation, index: this.parties - 1 - rank };
   }
 
-  /** How many wait now. Asks and changes nothing. */
+  /** The number of parties that wait now. It sends one read-only request. */
   async waiting(): Promise<number> {
     const { fate, left } = await this.#core.gateCommands.look(this.#subject);
     return fate === 'closed' ? Math.max(0, this.parties - left) : 0;
   }
 
   /**
-   * Breaks the present generation: those who wait are told `HOLDFAST_BROKEN`, and the next one
-   * begins. Rejects with `HOLDFAST_UNCERTAIN` without an answer.
+   * Breaks the current generation: its waiting parties are rejected with `HOLDFAST_BROKEN`, and the
+   * next generation begins. Rejects with `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {
     const { gateCommands } = this.#core;

@@ -1,9 +1,9 @@
 /**
- * Conditions: waiting, under a mutex, for something that another holder brings about.
+ * Conditions: a holder of a mutex waits until another holder signals.
  *
- * Java's `Condition`, whose contract this keeps: waiting gives the lock up and takes it back, and
- * nothing can come in between giving it up and being there to be woken. How a signal survives the
- * crash of whoever it woke is in `engine/condition.ts`.
+ * The contract is that of Java's `Condition`: `await` releases the lock and acquires it again, and
+ * releasing and starting to wait are one atomic step. `engine/condition.ts` describes how a signal
+ * survives the crash of the waiter that it woke.
  */
 import { onAbort } from '../abort.js';
 import type { Core } from '../core.js';
@@ -15,11 +15,11 @@ import type { ConditionWaiter } from '../acquire/condition-waiter.js';
 import { sendSignal } from './send-signal.js';
 import { quote } from '../text.js';
 
-/** What waiting at a condition may say. */
+/** Options of waiting at a condition. */
 export interface AwaitOptions {
   /** Longest time to wait for a signal, in ms. Default: no limit. */
   readonly wait?: number;
-  /** Gives the waiting for a signal up; the lock is taken back all the same. */
+  /** Stops waiting for a signal; the lock is still acquired again. */
   readonly signal?: AbortSignal;
 }
 
@@ -29,11 +29,11 @@ const NAME_MAX = 200;
 /**
  * A place at which holders of a mutex wait until another holder signals.
  *
- * It is known by the mutex's key and by its name, across processes and machines, and exists in the
- * store while somebody waits there.
+ * The mutex's key and the condition's name identify it in all processes and machines. It exists in
+ * the store only while it has waiters.
  */
 export class Condition {
-  /** The mutex that it belongs to. */
+  /** The key of its mutex. */
   readonly key: string;
   readonly name: string;
   readonly #core: Core;
@@ -49,30 +49,30 @@ export class Condition {
   }
 
   /**
-   * Gives the lock up and waits for a signal, in one step; then takes the lock back, and resolves.
+   * Releases the lock and starts to wait for a signal, in one atomic step. Acquires the lock again
+   * before it resolves.
    *
-   * Resolves to `true` if it was woken, to `false` if `wait` ms passed before. A signal that the
-   * store had before the end of the wait counts. It may be woken for nothing (after a crash, or
-   * when the store has lost its memory), so whoever waits looks again at what it waited for:
-   * `awaitUntil` does. The time that taking the lock back takes is not part of `wait`, and has no
-   * limit.
+   * Resolves to `true` if a signal woke the waiter, and to `false` if `wait` ms passed first. A
+   * signal that reached the store before the end of the wait counts. A waiter may also wake without
+   * a signal (after a crash, or after the store lost its data), so check the awaited state again;
+   * `awaitUntil` does that. `wait` does not limit the time to acquire the lock again.
    *
-   * The lease is the same object afterwards, with another `id` and a greater `fence`; meanwhile
-   * `held` is false and its signal does not abort.
+   * The lease stays the same object, with a new `id` and a greater `fence`. During the wait, `held`
+   * is false and the lease's signal does not abort.
    *
-   * Fairness: signals wake in the order in which waiters came, and who was woken stands in the
-   * queue of the lock like all others.
+   * Fairness: signals wake waiters in the order of their arrival. A woken waiter queues for the
+   * lock like every other waiter.
    *
-   * Cancellation: when `signal` aborts, the lock is taken back first, and then it rejects with
-   * `HOLDFAST_ABORTED`; if it had been woken by then, it resolves to `true`. `lease.release()`
-   * gives the waiting up without taking the lock back: it rejects with `HOLDFAST_LOST`.
+   * Cancellation: if `signal` aborts, the call acquires the lock again and then rejects with
+   * `HOLDFAST_ABORTED`; if a signal woke it first, it resolves to `true`. `lease.release()` ends
+   * the wait without acquiring the lock again: the call rejects with `HOLDFAST_LOST`.
    *
    * Rejects with the lock still held: `HOLDFAST_BAD_OPTION`; `HOLDFAST_ABORTED`; `HOLDFAST_REFUSED`
-   * if the owner has other holds, if `maxQueue` wait already, or if the server refused; and
-   * `HOLDFAST_CLOSED` after `close()`. Rejects with nothing held, and a lease that is over:
-   * `HOLDFAST_LOST` if the lease had ended before; `HOLDFAST_UNREACHABLE`, `HOLDFAST_REFUSED` or
-   * `HOLDFAST_CLOSED` if the lock could not be taken back; the signal that woke it, if one did,
-   * goes to the next then.
+   * if the owner has other holds, if `maxQueue` waiters are queued already, or if the server
+   * refused the request; and `HOLDFAST_CLOSED` after `close()`. Rejects with nothing held, and the
+   * lease over: `HOLDFAST_LOST` if the lease ended before the wait; `HOLDFAST_UNREACHABLE`,
+   * `HOLDFAST_REFUSED` or `HOLDFAST_CLOSED` if the lock could not be acquired again. In this case a
+   * signal that woke the waiter goes to the next waiter.
    */
   async await(lease: Lease, options: AwaitOptions = {}): Promise<boolean> {
     known('options', options, AWAIT);
@@ -90,9 +90,9 @@ export class Condition {
     lease.goAway(() => core.abandon(conditionWaiter));
     this.#bind(conditionWaiter, wait, signal);
     try {
-      // what was sent under this lease is to be answered under it
+      // requests that were sent under this lease must be answered before it is parked
       const answered = Promise.all([from.settled, from.signalling]);
-      // it may end before that, and its rejection is then this call's
+      // the condition waiter may fail first; its rejection is then the result of this call
       await Promise.race([answered, conditionWaiter.promise]);
       conditionWaiter.begin();
       core.ask(conditionWaiter);
@@ -109,10 +109,12 @@ export class Condition {
   }
 
   /**
-   * Waits until `predicate` is true, looking at it under the lock: at first, and whenever woken.
+   * Waits until `predicate` is true. It calls `predicate` under the lock: first before it waits,
+   * and again after each wake-up.
    *
-   * Resolves to `true` with the lock held and the predicate true; to `false` if `wait` ms passed
-   * and it is not. Rejects as `await` does, or with what the predicate throws, the lock held then.
+   * Resolves to `true` with the lock held and the predicate true; to `false` if it is still false
+   * after `wait` ms, also with the lock held. Rejects as `await` does, or with the error of the
+   * predicate; in the latter case the lock is held.
    */
   async awaitUntil(
     lease: Lease,
@@ -127,21 +129,21 @@ export class Condition {
     lease.assertHeld();
     const until = clock.now() + wait;
     while (!(await predicate())) {
-      const left = until - clock.now();
-      if (left <= 0) return false;
-      await this.await(lease, { ...options, wait: left });
+      const remaining = until - clock.now();
+      if (remaining <= 0) return false;
+      await this.await(lease, { ...options, wait: remaining });
     }
     return true;
   }
 
   /**
-   * Wakes the one who has waited for longest: it takes the lock back when its turn comes, after
-   * this lease. Resolves to how many were woken, 0 if nobody waits. A waiter whose process is gone
-   * is passed over.
+   * Wakes the waiter that has waited longest. The waiter acquires the lock again when its turn in
+   * the queue comes, after this lease. Resolves to the number of waiters that were woken: 0 or 1.
+   * A waiter of a dead process is skipped.
    *
-   * It is repeated until the store has answered it, and wakes nobody twice. Rejects with
-   * `HOLDFAST_LOST` if the lease has ended, with `HOLDFAST_UNCERTAIN` if it ended before the store
-   * answered, and with `HOLDFAST_REFUSED` if the server refused.
+   * The request is retried until the store replies; a retry never wakes a second waiter. Rejects
+   * with `HOLDFAST_LOST` if the lease has ended, with `HOLDFAST_UNCERTAIN` if it ended before the
+   * store replied, and with `HOLDFAST_REFUSED` if the server refused the request.
    */
   async signal(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
@@ -149,21 +151,24 @@ export class Condition {
     return sendSignal(this.#core, lease.record, this.name, 1);
   }
 
-  /** Wakes all who wait, in the order in which they came. Resolves and rejects as `signal` does. */
+  /**
+   * Wakes all waiters in the order of their arrival. Resolves to their number; rejects as `signal`
+   * does.
+   */
   async signalAll(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
     return sendSignal(this.#core, lease.record, this.name, 0);
   }
 
-  /** True if the lease is in doubt. Throws unless it is one of this mutex. */
+  /** True if the lease is in doubt. Throws unless it is a lease of this mutex. */
   #doubts(lease: Lease): boolean {
     const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(this.#core);
     if (!own) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);
     return lease.state === 'doubted';
   }
 
-  /** Wants the lock back at the end of the wait, and when the caller's signal aborts. */
+  /** Requests the lock again when the wait ends or the caller's signal aborts. */
   #bind(conditionWaiter: ConditionWaiter, wait: number, signal: AbortSignal | undefined): void {
     const back = (): void => {
       conditionWaiter.wantBack();

@@ -1,6 +1,6 @@
 /**
- * Leader election: a mutex whose holder stays, with words of its own. Strictly fair, so a term is
- * one lease of the store and its fence is the term's number.
+ * Leader election: a mutex that its holder keeps. It is strictly fair, so each term is one lease of
+ * the store and the fence of the lease is the number of the term.
  *
  *     lead: campaign --elected--> work --work ended--> resign --pause--> campaign ...
  *              \--store silent--> pause          \--term lost--> (wait for the work) --> campaign
@@ -18,48 +18,51 @@ import { Leadership } from './leadership.js';
 import { Pause } from './pause.js';
 import { watchLeader } from './watch-leader.js';
 
-/** What an election may be made with: see the same names in `LockOptions`. */
+/** Options of an election: see the same names in `LockOptions`. */
 export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' | 'expiringBefore'>;
 
-/** What one candidature may say. */
+/** Options of one candidature. */
 export interface CampaignOptions {
-  /** Longest time to wait. Default: no limit. */
+  /** Longest time to wait, in ms. Default: no limit. */
   readonly wait?: number;
-  /** Gives the candidature up. Has no effect on a term that has begun. */
+  /** Withdraws the candidature. It has no effect on a term that has begun. */
   readonly signal?: AbortSignal;
 }
 
-/** What `lead` may be told. */
+/** Options of `lead`. */
 export interface LeadOptions {
-  /** Stops it: the present term ends, and no other begins. */
+  /** Stops `lead`: the current term ends, and no other term begins. */
   readonly signal?: AbortSignal;
-  /** Ms between a term and the next candidature. 1 to 86,400,000; default 100. */
+  /** Ms from the end of a term to the next candidature. 1 to 86,400,000; default 100. */
   readonly pause?: number;
-  /** Hears why a candidature failed that is tried again after a pause: the store was silent. */
+  /**
+   * Called with the error of a candidature that failed because the store did not reply. `lead`
+   * tries again after `pause`.
+   */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** What an observer may say. */
+/** Options of an observation. */
 export interface ObserveOptions {
   /** Ends the observation. */
   readonly signal?: AbortSignal;
-  /** Ms between two looks. 10 to 86,400,000; default 1,000. */
+  /** Ms between two requests to the store. 10 to 86,400,000; default 1,000. */
   readonly every?: number;
 }
 
-/** Who leads. */
+/** The current leader, as an observer sees it. */
 export interface Leader {
-  /** The candidature's id, unique for ever. */
+  /** The id of the candidature. It is never used again. */
   readonly id: string;
   /** See `Leadership.term`. */
   readonly term: number;
-  /** What it was called, see `label` of the options. */
+  /** The leader's label, see `label` of the options. */
   readonly label: string | undefined;
-  /** The machine's name. */
+  /** The host name of its machine. */
   readonly host: string | undefined;
-  /** The process there. */
+  /** The process id on that machine. */
   readonly pid: number | undefined;
-  /** Ms for which it has led. */
+  /** Ms since its term began. */
   readonly ledFor: number;
 }
 
@@ -70,16 +73,17 @@ const LEAD = new Set<string>(['signal', 'pause', 'onFailure']);
 const OBSERVE = new Set<string>(['signal', 'every']);
 
 /**
- * The election of a leader among all processes that use the same key.
+ * Elects one leader among all processes that use the same key.
  *
- * A leader is the holder of the lock of the key: a mutex of the same key excludes it.
+ * The leader holds the mutex of the key, so a `Mutex` of the same key and a leader exclude each
+ * other.
  */
 export class Election {
-  /** What is led. */
+  /** The key of the election. */
   readonly key: string;
   readonly #core: Core;
   readonly #acquirer: Acquirer<Lease>;
-  /** Observers of this object, who are told of its own terms at once. */
+  /** Observations of this object; a change of one of its own terms wakes them at once. */
   readonly #observers = new Set<() => void>();
 
   /** @internal */
@@ -92,14 +96,14 @@ export class Election {
   }
 
   /**
-   * Waits until this is the leader.
+   * Waits until the caller is elected.
    *
-   * Whoever has the `Leadership` ends it with `resign` or `await using`. `close` of the `Holdfast`
-   * aborts its signal and resigns at once: the next candidate leads within one hand-off. After a
-   * crash it leads within one ttl.
+   * The caller ends the term with `resign` or `await using`. `close` of the `Holdfast` aborts the
+   * term's signal and resigns at once: the next candidate leads after one hand-off. If the leader's
+   * process crashes, the next candidate leads within one ttl.
    *
-   * Cancellation: a `signal` that aborts, or a wait that ends, withdraws the candidature; a term
-   * that was on its way is given back. Rejects as `Mutex.acquire` does.
+   * Cancellation: if `signal` aborts or the wait ends, the candidature is withdrawn; a term that
+   * was granted meanwhile is released. Rejects as `Mutex.acquire` does.
    */
   async campaign(options: CampaignOptions = {}): Promise<Leadership> {
     known('options', options, CAMPAIGN);
@@ -107,18 +111,20 @@ export class Election {
   }
 
   /**
-   * Campaigns again and again, and does the work in each term, until `signal` aborts or the
-   * `Holdfast` closes; resolves then. The work should go on for as long as it leads, and end when
-   * `leadership.signal` aborts; if it ends before, it resigns, and is a candidate again. Work that
-   * ends because `leads` was false in a doubt is begun again in the same term if the term goes on.
+   * Campaigns repeatedly and does the work in each term, until `signal` aborts or the `Holdfast`
+   * closes; then it resolves. The work should run for the whole term and end when
+   * `leadership.signal` aborts. If the work ends earlier, `lead` resigns and campaigns again. If
+   * the work ends because `leads` was false while the lease was in doubt, and the term continues,
+   * the work is started again in the same term.
    *
-   * When it is stopped, the signal of the present term aborts, and the leadership is kept until the
-   * work has ended: the next leader begins after it (`close` waits for `grace` at most). When the
-   * lease is lost, nobody can wait: that is what `term` is for.
+   * When `lead` is stopped, the signal of the current term aborts, and the lease is kept until the
+   * work has ended; the next leader starts after it (`close` waits at most `grace` ms). When the
+   * lease is lost, the next leader does not wait for the work: use `term` to reject its late
+   * writes.
    *
-   * Rejects with the work's own error, after resigning. An error of work whose term is over is
-   * none if it is the signal's reason or an `AbortError`. A store that does not answer is tried
-   * again; other failures of `campaign` reject.
+   * Rejects with the work's own error, after resigning. If the term is over, the signal's reason
+   * and an `AbortError` do not count as errors. If the store does not reply, `lead` tries again; it
+   * rejects with the other errors of `campaign`.
    */
   async lead(work: (leadership: Leadership) => unknown, options: LeadOptions = {}): Promise<void> {
     checkWork(work);
@@ -139,7 +145,7 @@ export class Election {
     try {
       while (!stopped) {
         current = await this.#elected(signal, onFailure);
-        // it may have been stopped while the grant was on its way to this line
+        // `stop` may have run between the grant and this line
         if (stopped) await quietly(Promise.resolve(current?.resign()));
         else if (current !== undefined) await serve(current, work);
         current = undefined;
@@ -152,14 +158,15 @@ export class Election {
   }
 
   /**
-   * Who leads, and who leads after each change: the first value comes at once, `null` stands for
-   * nobody. Ends when `signal` aborts or the `Holdfast` closes.
+   * Yields the current leader at once, and the new leader after each change; `null` means that
+   * there is no leader. Ends when `signal` aborts or the `Holdfast` closes.
    *
-   * It looks every `every` ms, so it is late by that and one round trip at most; terms that began
-   * and ended between two looks are not seen. Terms that begin or end through this object are seen
-   * at once. One small command a look; nothing is stored for an observer.
+   * It polls the store every `every` ms, so a change is seen at most `every` ms plus one round trip
+   * late, and terms that begin and end between two polls are not seen. Terms that begin or end
+   * through this object are seen at once. Each poll is one small read-only command; the store keeps
+   * nothing for an observer.
    *
-   * Throws `HOLDFAST_UNREACHABLE` when the store has not answered for `unreachableAfter` ms.
+   * Throws `HOLDFAST_UNREACHABLE` when the store has not replied for `unreachableAfter` ms.
    */
   observe(options: ObserveOptions = {}): AsyncGenerator<Leader | null, void, undefined> {
     known('options', options, OBSERVE);
@@ -169,7 +176,7 @@ export class Election {
     return watchLeader(this.#core, () => this.leader(), { every, signal, observers });
   }
 
-  /** Who leads now; `null` if nobody does. */
+  /** The current leader; `null` if there is none. */
   async leader(): Promise<Leader | null> {
     const [holder] = (await inspect(this.#core, this.key, 1))?.holders ?? [];
     return holder === undefined ? null : leaderOf(holder);
@@ -182,7 +189,7 @@ export class Election {
     });
   }
 
-  /** A term, or `undefined` if there is none: stopped, or a failure that may pass. */
+  /** A new term; `undefined` if `lead` was stopped or the store did not reply. */
   async #elected(
     signal: AbortSignal | undefined,
     onFailure: LeadOptions['onFailure'],
@@ -197,7 +204,7 @@ export class Election {
   }
 }
 
-/** Does the work of one term, and ends the term with it. */
+/** Does the work of one term, and resigns when the work ends. */
 async function serve(
   leadership: Leadership,
   work: (leadership: Leadership) => unknown,
@@ -212,7 +219,7 @@ async function serve(
   }
 }
 
-/** True for the error with which work ends that watches its signal. */
+/** True for an error that work throws because its signal aborted. */
 function endOf({ aborted, reason }: AbortSignal, error: unknown): boolean {
   if (!aborted) return false;
   return error === reason || (error instanceof Error && error.name === 'AbortError');

@@ -1,16 +1,17 @@
 /**
- * One flight of one key in this process: who is on board, and who computes.
+ * One flight of one key in this process: its callers, and the caller that computes.
  *
- *     asking --alone--> computing --end--> landed (led, or failed)
- *        \---another process computes--> waiting for its end --> landed (ended)
- *     asking, waiting --nobody on board any more--> given up
+ *     requested --granted--> computing --end--> ended (led, or failed)
+ *        \---another process computes--> waiting for its end --> ended
+ *     requested, waiting --last caller leaves--> abandoned
  *
- * In the store a flight is a resource with as many seats as there can be waiters. Who computes has
- * all of them; who waits asks for one. So the end of the flight, whatever it was (release, expiry),
- * lets all waiters in together, in one command, and none of them has to hand over to the next.
+ * In the store a flight is a resource with more permits ("seats") than it can have waiters. The
+ * process that computes holds all seats; a process that waits requests one. So any end of the
+ * computation (release or expiry) grants all waiters together, in one command, and no waiter has to
+ * hand off to the next.
  *
- * After a flight that brought nothing fresh, candidates ask for all seats, in turn: one computes,
- * never all at once.
+ * After a flight without a fresh result, the candidates request all seats, one after another, so
+ * they do not all compute at once.
  */
 import type { Lease } from '../lease/lease.js';
 import { type Acquirer, quietly } from './acquirer.js';
@@ -18,18 +19,18 @@ import { type Acquirer, quietly } from './acquirer.js';
 /** Seats of a flight: more than can wait (I9: `maxQueue` is 1,000,000 at most). */
 export const SEATS = 2_000_000;
 
-/** Somebody in this process who wants the flight's result. */
+/** A caller in this process that waits for the flight's result. */
 export interface Caller {
-  /** What it would compute. */
+  /** Computes the result, if this caller is chosen. */
   readonly work: (lease: Lease) => unknown;
-  /** Somebody else computes, or is about to. May be called again. */
+  /** Another caller computes, or is about to. May be called again. */
   waits(): void;
-  /** The store has answered the flight that it must wait, or has not answered it. */
+  /** The store replied that the flight must wait, or a request failed without a reply. */
   told(): void;
-  /** Its own work is being done: it waits for nobody any more. */
+  /** The flight runs this caller's own work, so the caller does not wait any more. */
   flies(): void;
   onOutcome(outcome: FlightOutcome): void;
-  /** There was no flight, for this reason. */
+  /** The flight failed before any work ran, for this reason. */
   failed(error: unknown): void;
 }
 
@@ -39,13 +40,13 @@ export type FlightOutcome =
   | { readonly kind: 'failed'; readonly by: Caller; readonly error: unknown }
   | { readonly kind: 'ended' };
 
-/** How a flight asks the store. */
+/** The locks that a flight acquires. */
 export interface FlightLocks {
-  /** Asks for all seats. */
+  /** Acquires all seats. */
   readonly lead: Acquirer<Lease>;
-  /** Asks for one. */
+  /** Acquires one seat. */
   readonly wait: Acquirer<Lease>;
-  /** Called once, when nobody can join any more. */
+  /** Called once, when no caller can join any more. */
   readonly closed: () => void;
 }
 
@@ -59,7 +60,7 @@ export class Flight {
   #heard = false;
   #trouble: unknown;
 
-  /** @param again true after a flight that brought nothing: this one computes if nobody else has */
+  /** @param again true after a flight without a fresh result: this flight requests all seats */
   constructor(locks: FlightLocks, again: boolean) {
     this.#locks = locks;
     this.#waiting = again;
@@ -71,17 +72,17 @@ export class Flight {
     if (this.#waiting) caller.waits();
   }
 
-  /** True while it has neither an answer of the store nor a reason why there is none. */
+  /** True until the store has replied or a request has failed. */
   get silent(): boolean {
     return !this.#heard && this.#trouble === undefined;
   }
 
-  /** Why the store's last answer was a failure, if it was one. */
+  /** The failure of the last request to the store, if it failed. */
   get trouble(): unknown {
     return this.#trouble;
   }
 
-  /** Who leaves hears nothing more. The last one to leave gives the waiting up. */
+  /** Removes a caller. When the last caller leaves, the flight stops waiting. */
   leave(caller: Caller): void {
     this.#callers.delete(caller);
     if (this.#callers.size > 0 || this.#computing) return;
@@ -101,7 +102,7 @@ export class Flight {
     }
   }
 
-  /** The lease under which to compute, or `null` if another one did. */
+  /** The lease for the computation, or `null` if another process computed. */
   async #lead(again: boolean): Promise<Lease | null> {
     const { lead, wait } = this.#locks;
     const { signal } = this.#giveUp;
@@ -130,7 +131,7 @@ export class Flight {
     } catch (error) {
       return { kind: 'failed', by, error };
     } finally {
-      // whoever comes now finds what is fresh, or starts a flight that the store puts behind this
+      // a later caller finds a fresh result, or starts a flight that the store queues after this
       void quietly(lease.release());
     }
   }

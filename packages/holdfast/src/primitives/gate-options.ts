@@ -1,18 +1,18 @@
-/** Options that latches and barriers share. */
+/** Options that are common to latches and barriers. */
 import { badOption } from '../errors.js';
 import { duration, known } from '../checks.js';
 
-/** What one `await` of a latch or a barrier may say. */
+/** Options of one `await` of a latch or a barrier. */
 export interface WaitOptions {
-  /** Longest time to wait. Default: no limit. */
+  /** Longest time to wait, in ms. Default: no limit. */
   readonly wait?: number;
-  /** Gives the waiting up. */
+  /** Stops the wait when it aborts. */
   readonly signal?: AbortSignal;
 }
 
 const AWAIT = new Set<string>(['wait', 'signal']);
 
-/** Checks and completes the options of an `await`. */
+/** Checks the options of an `await` and fills in the defaults. */
 export function checkAwait(
   options: WaitOptions,
   shortest: number,

@@ -1,13 +1,13 @@
 /**
- * A lease that the store keeps for a while, whatever becomes of its holder.
+ * A lease that the store keeps for a minimum time, also if the holder's process dies.
  *
- *     held --keep--> kept --end, in time--> left --in time--> released, or ended by the store
- *        \              \--end, later--> released
+ *     held --keep--> kept --end, early--> detached --minimum over--> released, or expired
+ *        \              \--end, after the minimum--> released
  *         \--end--> released
  *
- * Invariants: I8 (once ended, nothing renews it), I9 (what is left ends: a lease has an expiry).
- * That it is kept is the store's doing: its expiry is moved before anything else happens. So it
- * holds for a process that is killed, too. `keepUntil` of the grip makes closing respect it.
+ * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease ends, because it has an
+ * expiry). The store keeps the lease: its expiry is extended before the work starts, so this also
+ * holds if the process is killed. `keepUntil` of the lease record makes `close` respect it.
  */
 import type { Core } from '../core.js';
 import { HoldfastError } from '../errors.js';
@@ -17,7 +17,7 @@ import { quietly } from './acquirer.js';
 import { Pause } from './pause.js';
 import { quote } from '../text.js';
 
-/** Pause between two tries when the store does not answer. */
+/** Pause between two attempts when the store does not reply. */
 const RETRY_MS = 20;
 
 export class KeptLease extends Lease {
@@ -31,43 +31,44 @@ export class KeptLease extends Lease {
   }
 
   /**
-   * Has the store keep the lease for `ms` from now on, by its clock. Rejects with `HOLDFAST_LOST`
-   * if it has ended, and with `HOLDFAST_UNCERTAIN` if the store does not answer for as long as it
-   * lasts.
+   * Makes the store keep the lease for `ms` from now, by the store's clock. Rejects with
+   * `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if the store does not
+   * reply before the lease ends.
    */
   async keep(ms: number): Promise<void> {
     const record = this.#record;
     const { clock } = this.#core;
-    // a clock that is too fast must not end it early; and a close must not, before the answer
+    // neither a fast local clock nor a `close` before the reply may end the lease early
     const margin = ms > 0 ? ms + drift(ms) : 0;
     record.keepUntil = clock.now() + margin;
-    // the lease of the store ends no earlier than what is believed here
+    // the lease in the store ends no earlier than `validUntil`
     if (record.validUntil - clock.now() < ms) await this.#extend(ms);
     record.keepUntil = clock.now() + margin;
     if (!(await this.verify())) throw record.lossError();
   }
 
-  /** Keeps what is granted for as long as that lasts: nothing here gives it back. */
+  /** Detaches the lease: this process does not release it, so it ends at its expiry. */
   leave(): void {
     this.#core.leave(this.#record);
   }
 
   /**
-   * Ends it here; in the store too, unless that is to keep it for longer. Resolves to what the
-   * store said, if it was asked. A lease that lasts for longer than it is to be kept is released
-   * when that is over, if this process and its `Holdfast` still live then.
+   * Ends the lease in this process, and in the store if its minimum time is over. Resolves to the
+   * outcome of the release, or to `undefined` if the store must still keep the lease. In that case
+   * it is released at the end of the minimum time if this process still runs and its `Holdfast` is
+   * open; otherwise it ends at its expiry.
    */
   async end(): Promise<ReleaseOutcome | undefined> {
     const { clock } = this.#core;
-    const left = this.#record.keepUntil - clock.now();
-    if (left <= 0) return this.release();
+    const remaining = this.#record.keepUntil - clock.now();
+    if (remaining <= 0) return this.release();
     this.leave();
     let unhook = (): void => undefined;
     const release = (): void => {
       unhook();
       void quietly(this.#core.release(this.#record));
     };
-    const timer = clock.after(left, release, true);
+    const timer = clock.after(remaining, release, true);
     unhook = this.#core.onClose(() => timer.cancel());
     return undefined;
   }
@@ -87,7 +88,8 @@ export class KeptLease extends Lease {
       }
     }
     if (failure === undefined) throw record.lossError();
-    const message = `Holdfast: no answer to the extension of ${quote(record.key)}; nothing was run`;
+    const what = `the extension of ${quote(record.key)}`;
+    const message = `Holdfast: the store did not reply to ${what}; no work was run`;
     throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause: failure });
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Keys that are made of a method's arguments: `order:{0}`, `{0.id}:{1}`. Read once, filled in for
- * each call. `{{` and `}}` stand for braces.
+ * Keys that contain a method's arguments: `order:{0}`, `{0.id}:{1}`. A template is parsed once and
+ * filled in for each call. `{{` and `}}` stand for single braces.
  */
 import { badOption } from '../errors.js';
 
 const PART = /\{\{|\}\}|\{(\d+)((?:\.[^.{}]+)*)\}|[{}]/gu;
-const EXPECTED = 'a key, in which {0} or {0.id} stands for an argument, and {{ for a brace';
+const EXPECTED = 'a key in which {0} or {0.id} stands for an argument and {{ for a brace';
 
-/** Reads a template; throws `HOLDFAST_BAD_OPTION` if it is none. */
+/** Parses a template; throws `HOLDFAST_BAD_OPTION` if it is malformed. */
 export function keyTemplate(template: string): (args: readonly unknown[]) => string {
   const texts: string[] = [];
   const paths: string[][] = [];
@@ -35,9 +35,9 @@ function valueAt(args: readonly unknown[], path: readonly string[]): string {
   for (const name of path) {
     value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[name];
   }
-  // anything else would make one key of many: `undefined`, `[object Object]`
+  // other types would give different arguments the same key: `undefined`, `[object Object]`
   if (!/^(string|number|bigint|boolean)$/.test(typeof value)) {
-    const expected = `made of texts and numbers; {${path.join('.')}} must be one`;
+    const expected = `made of strings, numbers and booleans; {${path.join('.')}} must be one`;
     throw badOption('key', expected, value);
   }
   return String(value);

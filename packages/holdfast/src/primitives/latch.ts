@@ -1,7 +1,8 @@
 /**
- * The count-down latch: a gate that opens once, when it has been counted down to zero, and stays
- * open. A thin face: what is counted and what breaks is decided in `engine/gate.ts`, and who waits
- * is looked after in `waiting/gate-room.ts`.
+ * The count-down latch: a gate that opens once, when its count reaches zero, and stays open.
+ *
+ * `engine/gate.ts` keeps the count and breaks generations; `gates/gate-waiters.ts` manages the
+ * waiters of this process.
  */
 import type { Core } from '../core.js';
 import { duration, known, whole } from '../checks.js';
@@ -9,18 +10,18 @@ import { broken } from '../gates/gate-failures.js';
 import type { GateSubject } from '../gates/gate-waiter.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
-/** What a latch is made with. All who use its key must name the same count. */
+/** Options of a latch. All users of a key must give the same count. */
 export interface LatchOptions {
-  /** How often it must be counted down. 1 to 100,000. */
+  /** The number of counts that open the latch. 1 to 100,000. */
   readonly count: number;
   /**
-   * Ms that it waits for the next count; it is broken then. 10 to 86,400,000; default 3,600,000 (an
-   * hour).
+   * Longest time between two counts, in ms. After it the latch is broken. 10 to 86,400,000; default
+   * 3,600,000 (one hour).
    */
   readonly ttl?: number;
   /**
-   * Ms that it stays open, or broken, for those who come late; it is forgotten then. 1,000 to
-   * 86,400,000, and three times the `claimWindow` at least; default as `ttl`.
+   * Ms for which the store remembers an open or broken latch, for late callers. 1,000 to
+   * 86,400,000, and at least three times the `claimWindow`; default as `ttl`.
    */
   readonly retention?: number;
 }
@@ -30,13 +31,13 @@ const HOUR = 3_600_000;
 const COUNT_MAX = 100_000;
 const LATCH = new Set<string>(['count', 'ttl', 'retention']);
 
-/** A gate that any number of callers wait at until it has been counted down to zero. */
+/** A gate at which any number of callers wait until its count reaches zero. */
 export class Latch {
-  /** What it is called. */
+  /** The key of the latch. */
   readonly key: string;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** The generation that was heard of last, 0 before. */
+  /** The last generation that the store reported; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -53,15 +54,15 @@ export class Latch {
   }
 
   /**
-   * Counts down by `by`, and resolves to what is left. The last count opens the latch, and wakes
-   * all who wait in all processes. Counting down an open latch does nothing.
+   * Counts down by `by`, and resolves to the remaining count. The last count opens the latch and
+   * wakes all waiters in all processes. Counting down an open latch does nothing.
    *
-   * A call counts once, however often its request had to be repeated, and never in a generation
-   * that began after it: a `reset` that comes between two tries makes it count for nothing.
+   * A call counts at most once, even if its request is retried, and never in a generation that
+   * began after the call: if a `reset` comes between two attempts, the call does not count.
    *
    * Rejects with `HOLDFAST_BROKEN` if the latch is broken, `HOLDFAST_MISMATCH` if the key is in use
-   * with another count or as a barrier, `HOLDFAST_UNCERTAIN` without an answer (it may have
-   * counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
+   * with another count or as a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply (the call
+   * may have counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    *
    * @param by 1 to 100,000; default 1
    */
@@ -75,13 +76,14 @@ export class Latch {
   }
 
   /**
-   * Waits until the latch is open: for as long as it takes, or for `wait` ms (0 asks once).
-   * Resolves at once if it is open already.
+   * Waits until the latch is open: without a limit, or for `wait` ms (with 0 it checks once).
+   * Resolves at once if the latch is already open.
    *
-   * Cancellation: a `signal` that aborts, or a wait that ends, leaves nothing behind.
+   * Cancellation: if `signal` aborts or the wait ends, the waiter is removed; the count is
+   * unchanged.
    *
-   * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, with `HOLDFAST_BROKEN` when nothing
-   * counted it down for its `ttl`, or it was reset, or forgotten; and as `countDown` does.
+   * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, with `HOLDFAST_BROKEN` if there was no
+   * count for `ttl` ms, if the latch was reset, or if the store forgot it; and as `countDown` does.
    */
   async await(options: WaitOptions = {}): Promise<void> {
     const wish = { by: 0, waits: true, generation: 0, ...checkAwait(options, 0) };
@@ -90,8 +92,8 @@ export class Latch {
   }
 
   /**
-   * What is left to count down: 0 when it is open. Of a latch that nobody has used, the count. Asks
-   * and changes nothing. Rejects with `HOLDFAST_BROKEN` if it is broken.
+   * The remaining count: 0 if the latch is open, the full count if it is unused. It sends one
+   * read-only request. Rejects with `HOLDFAST_BROKEN` if the latch is broken.
    */
   async count(): Promise<number> {
     const found = await this.#core.gateCommands.look(this.#subject);
@@ -100,9 +102,10 @@ export class Latch {
   }
 
   /**
-   * Begins a new generation, with the count of this object. Those who wait for the present one are
-   * told `HOLDFAST_BROKEN`, unless it is open; what was counted for it counts no more. Two resets
-   * at the same time may be one. Rejects with `HOLDFAST_UNCERTAIN` without an answer.
+   * Begins a new generation with the count of this object. Waiters of the current generation are
+   * rejected with `HOLDFAST_BROKEN`, unless it is open; its counts are discarded. Two simultaneous
+   * resets may begin only one generation. Rejects with `HOLDFAST_UNCERTAIN` if the store does not
+   * reply.
    */
   async reset(): Promise<void> {
     const { gateCommands } = this.#core;

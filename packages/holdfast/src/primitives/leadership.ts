@@ -1,15 +1,15 @@
 /**
- * One term of a leader: a lease, and everything that may end it.
+ * One term of a leader: a lease, and the events that can end it.
  *
  *     leads --resign--> over, released
  *       |\---lease lost--> over
  *       \----step down (close, stop)--> over here; the lease is kept until `resign`
  *
- * While the lease is in doubt, it neither leads for sure nor is its term over.
+ * While the lease is in doubt, `leads` is false, but the term is not over.
  *
- * Invariants: I7 (`signal` aborts and `leads` is false no later than the lease ends here) and I8
- * (over is over: `signal` never comes back). `signal` aborts for every reason, so that whatever was
- * started for this term need watch nothing else.
+ * Invariants: I7 (`signal` aborts and `leads` is false no later than the lease ends on this clock)
+ * and I8 (an aborted `signal` stays aborted). `signal` aborts whenever the term ends, for any
+ * reason, so work of this term only has to watch `signal`.
  */
 import type { Core } from '../core.js';
 import { HoldfastError } from '../errors.js';
@@ -18,7 +18,7 @@ import { quietly } from './acquirer.js';
 import { quote } from '../text.js';
 
 /**
- * The office of a leader, from election to the end of the term.
+ * One term of a leader, from its election to the end of the term.
  *
  * Fairness: candidates are elected in the order of their arrival at the store.
  */
@@ -27,17 +27,17 @@ export class Leadership implements AsyncDisposable {
   readonly #over = new AbortController();
   readonly #changed: () => void;
   readonly #unhook: () => void;
-  /** True if `leads` was false for no other reason than doubt. */
+  /** True if `leads` returned false only because the lease was in doubt. */
   #showedDoubt = false;
 
   /**
    * @internal
-   * @param clings true if whoever has it resigns by itself when closing begins
+   * @param clings true if the caller resigns by itself when the `Holdfast` starts to close
    */
   constructor(core: Core, lease: Lease, clings: boolean, changed: () => void) {
     this.#lease = lease;
     this.#changed = changed;
-    // a term whose lease is lost may never be resigned
+    // the caller of a lost term may never call `resign`
     const lost = (): void => {
       this.stepDown(lease.signal.reason);
       this.#unhook();
@@ -55,43 +55,43 @@ export class Leadership implements AsyncDisposable {
     changed();
   }
 
-  /** What is led. */
+  /** The key of the election. */
   get key(): string {
     return this.#lease.key;
   }
 
-  /** The candidature's id, unique for ever. */
+  /** The id of the candidature. It is never used again. */
   get id(): string {
     return this.#lease.id;
   }
 
   /**
-   * A number greater than that of every earlier term of this key, whoever led then: a fence, for
-   * whatever the leader writes to. A safe integer.
+   * A number that is greater than that of every earlier term of this key. It is a fence: send it
+   * with each write, so that the target can reject writes of an earlier leader. A safe integer.
    */
   get term(): number {
     return this.#lease.fence;
   }
 
   /**
-   * Aborts when the term is over, for whatever reason: with `HOLDFAST_LOST` when the lease is lost
-   * (at the latest when it ends on this machine's monotonic clock, before another can lead), with
-   * `HOLDFAST_CLOSED` when the `Holdfast` closes, with the reason of whoever stopped `lead`, and
-   * with an `AbortError` after `resign`.
+   * Aborts when the term is over. The reason is `HOLDFAST_LOST` when the lease is lost (at the
+   * latest when it ends on this machine's monotonic clock, before another candidate can lead),
+   * `HOLDFAST_CLOSED` when the `Holdfast` closes, the reason of the caller's signal when `lead` is
+   * stopped, and an `AbortError` after `resign`.
    *
-   * While the event loop stands still nothing can abort. Code that comes back from long synchronous
-   * work asks `leads`.
+   * The signal cannot abort while the event loop is blocked. Check `leads` after long synchronous
+   * work.
    */
   get signal(): AbortSignal {
-    // looking at the lease notices a deadline that passed while the event loop stood still
+    // this getter notices a deadline that passed while the event loop was blocked
     void this.#lease.signal;
     return this.#over.signal;
   }
 
   /**
-   * True while this surely is the leader: asked of the clock, not remembered. False while the lease
-   * is in doubt, see {@link Lease.held}, though the term may go on: `verify` waits for the end of
-   * the doubt.
+   * True while this is certainly the leader; each read compares the deadline with the clock. False
+   * while the lease is in doubt (see {@link Lease.held}), although the term may continue: `verify`
+   * waits until the doubt is resolved.
    */
   get leads(): boolean {
     if (this.#over.signal.aborted) return false;
@@ -101,18 +101,18 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Resolves to `leads` once that is certain: at once, unless the lease is in doubt; then when the
-   * store has answered, or the term is over.
+   * Resolves to `leads` once it is certain: at once if the lease is not in doubt, otherwise when
+   * the store has replied or the term is over.
    */
   async verify(): Promise<boolean> {
     return (await this.#lease.verify()) && !this.#over.signal.aborted;
   }
 
   /**
-   * Ends the term, and hands over to the candidate who is next. Says whether this was the leader
-   * until now: `lost` if the term had ended before. Repeating it answers the same. Rejects with
-   * `HOLDFAST_UNCERTAIN` if the store does not answer; it is tried further until the lease has
-   * ended by itself.
+   * Ends the term and hands off to the next candidate. The result says whether this was the leader
+   * until now: `lost` if the term had ended before. Repeated calls return the same result. Rejects
+   * with `HOLDFAST_UNCERTAIN` if the store does not reply; the release is then retried in the
+   * background until the lease has expired.
    */
   async resign(): Promise<ReleaseOutcome> {
     this.#unhook();
@@ -130,8 +130,8 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * True if `leads` was false since the last call although the term goes on; waits until that is
-   * certain.
+   * True if `leads` returned false since the last call although the term continues. It waits until
+   * the lease is not in doubt.
    * @internal
    */
   async misled(): Promise<boolean> {
@@ -141,7 +141,7 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Ends the term here; the lease is kept until `resign`.
+   * Ends the term in this process; the lease is kept until `resign`.
    * @internal
    */
   stepDown(reason: unknown): void {
@@ -152,6 +152,6 @@ export class Leadership implements AsyncDisposable {
 }
 
 function closing(key: string): HoldfastError {
-  const message = `Holdfast: this instance is being closed, the term of ${quote(key)} is over`;
+  const message = `Holdfast: the term of ${quote(key)} is over: this instance is being closed`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });
 }

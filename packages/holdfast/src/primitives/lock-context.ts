@@ -1,45 +1,45 @@
 /**
- * Which leases the running code runs under, told by the asynchronous context that it was started
- * in. Written by reentrant runs and by decorated methods; plain runs do without, for what it costs.
+ * The leases under which the running code was started, stored in its asynchronous context.
+ * Reentrant runs and decorated methods write it. Other runs do not, because it costs time.
  *
- * A context goes on where work goes on that nobody waits for, also after the lease is over. So it
- * only says which lease it is; whether that is held, the lease says.
+ * Work that is not awaited keeps its context after the lease is over. So the context only names the
+ * lease; the lease itself says whether it is held.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
 
 interface Surrounding {
-  /** The same key in two stores is two locks. */
+  /** The same key in two stores means two locks. */
   readonly core: Core;
   readonly lease: Lease;
-  /** Set by who may be entered again. */
+  /** True if the lease belongs to a reentrant run. */
   readonly reentrant: boolean;
 }
 
-/** What is looked for; what is left out may be anything. */
+/** The properties of a lease to find; an omitted property matches every lease. */
 interface Sought {
   readonly core?: Core | undefined;
   readonly key?: string | undefined;
   readonly reentrant?: true;
 }
 
-/** From the outside inwards. */
+/** Outermost lease first. */
 const storage = new AsyncLocalStorage<readonly Surrounding[]>();
 
-/** Does work under a lease, so that it and all that it starts can find the lease. */
+/** Does work under a lease; the work, and all code that it starts, can find the lease. */
 export function under<T>(core: Core, lease: Lease, reentrant: boolean, work: () => T): T {
-  // leases that are over would pile up where work starts work without end
+  // without this filter, ended leases would accumulate in endless chains of work
   const outer = (storage.getStore() ?? []).filter((one) => one.lease !== lease && lives(one.lease));
   return storage.run([...outer, { core, lease, reentrant }], work);
 }
 
-/** True if a lease is held, or may be. */
+/** True if a lease is held, may be held, or is parked. */
 function lives({ state }: Lease): boolean {
   return state === 'held' || state === 'doubted' || state === 'parked';
 }
 
-/** The innermost lease around the running code that is like what is sought. */
+/** The innermost lease around the running code that matches. */
 export function innermost({ core, key, reentrant }: Sought): Lease | undefined {
   const all = storage.getStore() ?? [];
   for (let at = all.length - 1; at >= 0; at--) {
