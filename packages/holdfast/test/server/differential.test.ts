@@ -13,6 +13,7 @@ import { FAULTS, faulty } from '../support/faults.js';
 import { HAND_OFF_FAULTS } from '../support/faults-hand-off.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
+import { PARKING_FAULTS } from '../support/faults-parking.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
 import { crowds } from '../support/crowds.js';
 import { type Step, traffic } from '../support/traffic.js';
@@ -145,9 +146,14 @@ describe('the differential test notices', () => {
   });
 
   it.each(
-    [...FAULTS, ...CHANGE_FAULTS, ...TOKEN_FAULTS, ...HAND_OFF_FAULTS, ...LIVENESS_FAULTS].map(
-      (fault) => [fault.name, fault] as const,
-    ),
+    [
+      ...FAULTS,
+      ...PARKING_FAULTS,
+      ...CHANGE_FAULTS,
+      ...TOKEN_FAULTS,
+      ...HAND_OFF_FAULTS,
+      ...LIVENESS_FAULTS,
+    ].map((fault) => [fault.name, fault] as const),
   )('%s', { timeout: 300_000 }, async (_, fault) => {
     const differential = new Differential(redis, await loadScripts(redis, faulty(fault)));
     const subscriber = redis.duplicate();

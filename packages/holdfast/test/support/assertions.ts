@@ -1,4 +1,4 @@
-/** Turns the engine's assertions on, in every test. */
+/** Enables the engine's assertions in every test. */
 import { enableAssertions } from '../../src/engine/assertions.js';
 
 enableAssertions(true);

@@ -1,8 +1,9 @@
 /**
- * What the behaviour suites run on: the memory store, and every client on every server.
+ * The backends of the behaviour suites: the memory store, and every client on every server.
  *
- * A backend makes instances as so many processes would have them: each has a client of its own, and
- * all of one backend share one server. Servers are started when the first test of a file needs one.
+ * A backend creates instances as separate processes would: each instance has its own client, and
+ * all instances of a backend share one server. A server starts when the first test of a file needs
+ * it.
  */
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
@@ -11,27 +12,27 @@ import { ADAPTERS, type Opened, type Protocol, type Where } from '../server/clie
 
 export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redis-6';
 
-/** Something that a suite runs on. */
+/** A store and a client that a suite runs on. */
 export interface Backend {
   readonly name: string;
   readonly store: 'memory' | 'redis';
   readonly client?: ClientName;
   readonly server?: ServerName;
   readonly protocol?: Protocol;
-  /** A new instance on a new client, as another process would have them. */
+  /** A new instance with a new client, as in another process. */
   make(options?: HoldfastOptions): Promise<Holdfast>;
-  /** The server, to look at and to harm. Only of the store `redis`. */
+  /** The server, to inspect it and to make it fail. Only for the store `redis`. */
   readonly admin: Server;
-  /** Waits until there is something to run on. */
+  /** Waits until the backend is ready. */
   start(): Promise<void>;
-  /** Closes what was made. */
+  /** Closes all instances, clients and servers. */
   close(): Promise<void>;
 }
 
 /** A suite: a function that defines the tests of one backend. */
 export type Suite = (backend: Backend) => void;
 
-/** What each client speaks unless told otherwise, and what it may be told. */
+/** The default protocol of each client, and the protocols that it supports. */
 export const PROTOCOLS: Readonly<Record<ClientName, readonly Protocol[]>> = {
   'ioredis-5': [2],
   'ioredis-6': [3, 2],
@@ -71,7 +72,7 @@ export function openClient(
   return adapter.open({ protocol: PROTOCOLS[client][0] as Protocol, ...where });
 }
 
-/** Instances and clients that were made, closed in the right order. */
+/** The created instances and clients, to be closed in the right order. */
 export class Made {
   readonly #instances: Holdfast[] = [];
   readonly #clients: Opened[] = [];
@@ -139,19 +140,19 @@ const usual = (client: ClientName): Protocol => PROTOCOLS[client][0] as Protocol
 
 export const MEMORY: Backend = memoryBackend();
 
-/** Each client on each server, as it speaks by itself. */
+/** Each client on each server, with the client's default protocol. */
 export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>
   CLIENTS.map((client) => redisBackend(client, server, usual(client))),
 );
 
-/** Those that can be told to speak the other version of the protocol. */
+/** The clients that support the other version of the protocol. */
 export const OTHER_PROTOCOL: readonly Backend[] = SERVERS.flatMap((server) =>
   CLIENTS.flatMap((client) =>
     PROTOCOLS[client].slice(1).map((protocol) => redisBackend(client, server, protocol)),
   ),
 );
 
-/** Memory, and the newest version of each client: for faces that no client can tell apart. */
+/** Memory, and the newest version of each client: for API that does not depend on the client. */
 export const NEWEST_BACKENDS: readonly Backend[] = [
   MEMORY,
   ...REDIS_BACKENDS.filter(({ client }) => client?.endsWith('-6')),
@@ -159,7 +160,7 @@ export const NEWEST_BACKENDS: readonly Backend[] = [
 
 export const ALL_BACKENDS: readonly Backend[] = [MEMORY, ...REDIS_BACKENDS];
 
-/** Instantiates a suite on backends. The names of the tests are what `matrix.test.ts` looks at. */
+/** Defines a suite for each backend. `matrix.test.ts` checks the names of the tests. */
 export function onBackends(name: string, backends: readonly Backend[], suite: Suite): void {
   describe.each(backends.map((backend) => [backend.name, backend] as const))(
     `${name} / %s`,

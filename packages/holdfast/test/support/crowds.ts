@@ -1,4 +1,4 @@
-/** Sequences that random traffic hardly brings about: with more to do than one command does. */
+/** Sequences that random traffic rarely produces: more work than one command may do. */
 import { HOLD_LIMIT } from '../../src/engine/limits.js';
 import type { Acquire, Command, Park } from '../../src/engine/commands.js';
 import { literally, type Step } from './traffic.js';
@@ -24,7 +24,7 @@ function many(more: (index: number) => Partial<Acquire>): Step[] {
 const poll = (...ids: string[]): Command => ({ op: 'poll', key, ids, patience: 1e6, retention });
 const force: Command = { op: 'forceRelease', key, id: '', retention };
 const release = (id: string): Command => ({ op: 'release', key, id, to: '', retention });
-/** A mutex: conditions are one's. */
+/** A mutex, because conditions need capacity 1. */
 const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
 const parking = (id: string, as: string, more: Partial<Park> = {}): Command => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
@@ -47,7 +47,7 @@ const look = (...ids: string[]): Command => ({
   patience: 1e6,
   retention,
 });
-/** Parked with a memory of a second, in a record that is remembered for long. */
+/** Parked with a retention of one second, in a record with a long retention. */
 const shortly = (name: string): Step[] => [
   literally(asking(`before ${name}`, one)),
   literally(parking(`before ${name}`, name, { retention: 1000 })),
@@ -76,7 +76,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'waiters with a ticket, at a store that has lost everything and at one that has not',
+    'waiters with a ticket, at a store that lost its state and at one that did not',
     [
       literally(asking('a', { capacity: 4, weight: 3, ticket: 7 })),
       literally(asking('b', { capacity: 4, weight: 3, ticket: 8 })),
@@ -88,7 +88,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'an owner with as many holds as a lease may have, and one more',
+    'an owner with the maximum number of holds, and one more',
     [
       ...ofOneOwner(HOLD_LIMIT),
       literally(asking('more', { ...one, owner: 'o' })),
@@ -101,7 +101,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'a waiter whose owner has as many holds as a lease may have by its turn',
+    'a waiter whose owner reaches the maximum number of holds before it is served',
     [
       literally(asking('holder', one)),
       literally(asking('first', { ...one, owner: 'o' })),
@@ -113,7 +113,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'more holds that expire at once than one command removes',
+    'more expired holds than one command removes',
     [
       ...many((index) => ({ owner: index < 700 ? 'a' : index < 1250 ? 'b' : '' })),
       literally(asking('next', all), 1_000_000),
@@ -122,7 +122,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'more leases that expire at once than one command removes',
+    'more expired leases than one command removes',
     [
       ...many(() => ({})),
       literally(poll('m0'), 1_000_000),
@@ -131,7 +131,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'an expired lease that asks again before it was removed',
+    'an expired lease that asks again before it is removed',
     [
       ...many((index) => ({ owner: index === MANY - 1 ? 'o' : '' })),
       literally(asking(`m${MANY - 2}`), 1_000_000),
@@ -142,7 +142,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'an owner whose expired lease is there when it is granted another',
+    'an owner whose expired lease is still stored when a new one is granted',
     [
       ...many((index) => ({ owner: index === MANY - 1 ? 'o' : '' })),
       literally(asking('new', { owner: 'o' }), 1_000_000),
@@ -170,7 +170,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'many leases at a capacity that was lowered to 1, and grants after them',
+    'many leases at a capacity that was lowered to 1, and later grants',
     [
       ...many(() => ({})),
       literally({ op: 'capacity', key, from: 2000, capacity: 1, retention }),
@@ -185,7 +185,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'an inspection of more than is shown, and more expired than one command removes',
+    'an inspection with more leases than it shows, and more expired than one command removes',
     [
       ...many((index) => ({ ttl: index === MANY - 1 ? 5000 : 1000 })),
       literally({ op: 'inspect', key, limit: 3 }),
@@ -219,7 +219,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
   [
-    'parked waiters, of whom some are not asked about for as long as they are remembered',
+    'parked waiters, some of which are not polled for their retention',
     [
       ...['a', 'b', 'c', 'd'].flatMap(shortly),
       literally({ ...look('b'), retention: 2000 } as Command, 600_000),

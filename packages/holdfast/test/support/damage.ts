@@ -1,6 +1,6 @@
 /**
- * Damaged copies of a history: in each, one thing is not as it happened, and one check must find
- * it. They show that a run gives the checks what they need to find something.
+ * Damaged copies of a history. Each contains one wrong event, which one check must find. They show
+ * that a run contains enough events for the checks to find a problem.
  */
 import type { CheckName, HistoryEvent } from '../../../../verification/checker/src/index.js';
 
@@ -8,9 +8,9 @@ type EventOf<E extends HistoryEvent['e']> = Extract<HistoryEvent, { readonly e: 
 
 export interface Damage {
   readonly name: string;
-  /** What must find it. */
+  /** The check that must find the damage. */
   readonly check: CheckName;
-  /** The damaged copy; `undefined` if the run had nothing to damage in this way. */
+  /** The damaged copy; `undefined` if the history has no event to damage in this way. */
   readonly make: (events: readonly HistoryEvent[]) => readonly HistoryEvent[] | undefined;
 }
 
@@ -36,7 +36,7 @@ function changed<E extends HistoryEvent>(
 
 export const DAMAGES: readonly Damage[] = [
   {
-    name: 'a latch that was not counted down',
+    name: 'a latch without its count-downs',
     check: 'latch',
     make: (events) => {
       const passed = find(events, 'passed', ({ index }) => index === undefined);
@@ -45,7 +45,7 @@ export const DAMAGES: readonly Damage[] = [
     },
   },
   {
-    name: 'a party of a barrier with the index of another',
+    name: 'a participant of a barrier with the index of another',
     check: 'barrier',
     make: (events) => {
       const one = find(events, 'passed', ({ index }) => index === 0);
@@ -68,7 +68,7 @@ export const DAMAGES: readonly Damage[] = [
     },
   },
   {
-    name: 'signals that woke no wait',
+    name: 'signals that woke no waiter',
     check: 'signal',
     make: (events) => {
       const one = find(events, 'signalled', ({ count }) => count === 1);
@@ -89,15 +89,15 @@ export const DAMAGES: readonly Damage[] = [
     },
   },
   {
-    name: 'two owners with one lease',
+    name: 'two owners that share a lease',
     check: 'exclusion',
     make: (events) => overlapOf(events, ({ owner }) => owner !== undefined),
   },
 ];
 
 /**
- * A copy in which each of two that hold at once takes all there is, and none of them for an owner;
- * of those whose ask fits.
+ * A copy in which two simultaneous holders each take the whole capacity without an owner. Only asks
+ * that fit `fits` are changed.
  */
 function overlapOf(
   events: readonly HistoryEvent[],

@@ -1,10 +1,10 @@
 /**
- * Drives the TypeScript engine and the Lua scripts with the same commands at the same times, and
- * compares every reply, every push, and after each sequence the whole state, field by field.
+ * Sends the same commands at the same times to the TypeScript engine and to the Lua scripts.
+ * Compares every reply and every push, and the whole state after each sequence, field by field.
  *
- * The scripts are the real ones but for `lib/clock.lua`, whose text is replaced by one that reads
- * the time from one more key: time steps cost nothing then, and the server's own clock plays no
- * part. Keys are named anew for each sequence, so that a server is never cleared.
+ * The scripts are the real ones, except `lib/clock.lua`: its replacement reads the time from an
+ * extra key. Time steps then take no real time, and the server's own clock has no effect. Each
+ * sequence uses new key names, so the server is never cleared.
  */
 import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
@@ -34,12 +34,12 @@ const OPS: readonly Op[] = [
   'resize',
   'capacity',
 ];
-/** What is published here after a sequence arrives after all of its pushes. */
+/** A message published here after a sequence arrives after all pushes of the sequence. */
 const SYNC = 'differential-sync';
 
 export type Scripts = Readonly<Record<string, { sha: string; source: string }>>;
 
-/** Loads the scripts on a virtual clock into a server, with other text for some files. */
+/** Loads the scripts with a virtual clock into a server. `replace` changes the text of files. */
 export async function loadScripts(
   redis: Redis,
   replace: Record<string, string> = {},
@@ -57,20 +57,20 @@ export async function loadScripts(
   return scripts;
 }
 
-/** What the engine did with a sequence. */
+/** The engine's replies, pushes and states for one sequence. */
 interface Expected {
   readonly sent: { command: Command; now: number; reply: Reply; lost: readonly Loss[] }[];
   readonly pushes: [string, Push][];
   readonly states: readonly (Dump | null)[];
 }
 
-/** Sequences that were run, by all drivers: none meets what another has left in the server. */
+/** Sequences run by all drivers: keeps the key names of different drivers apart. */
 let sequences = 0;
 
-/** One driver of both sides: counts what it did. */
+/** Drives both sides, and counts the cases that occurred. */
 export class Differential {
   operations = 0;
-  /** How often each thing that can happen did. */
+  /** How often each case occurred. */
   readonly seen: Map<string, number> = new Map();
   readonly #redis: Redis;
   readonly #scripts: Scripts;
@@ -82,7 +82,7 @@ export class Differential {
     this.#scripts = scripts;
   }
 
-  /** Listens on the live channels. To be called before anything runs. */
+  /** Subscribes to the live channels. Must be called before the first sequence. */
   async listen(subscriber: Redis): Promise<void> {
     subscriber.on('message', (channel: string, payload: string) => {
       if (channel === SYNC) this.#synced(payload);
@@ -90,7 +90,7 @@ export class Differential {
       if (push !== undefined) this.#heard.push([channel, push]);
     });
     await subscriber.subscribe(SYNC, ...LIVE_CHANNELS);
-    // subscribers of a pattern are no sign of life
+    // A subscriber of a pattern does not count as alive.
     await subscriber.psubscribe('dead-*');
   }
 
@@ -134,7 +134,7 @@ export class Differential {
     const pushes: [string, Push][] = [];
     const tickets = new Map<string, number>();
     const sent: Expected['sent'] = [];
-    // far in the future, so that the server's real expiry of keys never comes in between
+    // Far in the future, so that the server never expires the keys itself.
     let now = (Date.now() + 86_400_000) * 1000;
     const apply = (command: Command, lost: readonly Loss[] = []): void => {
       const { key } = command;
@@ -164,14 +164,14 @@ export class Differential {
       }
       apply(commandOf(step, resource(), tickets), step.lost);
     }
-    // a command makes anew what was lost
+    // The command creates lost keys again.
     const retention = 86_400_000;
     for (const key of KEYS) apply({ op: 'poll', key, ids: [], patience: 1e6, retention });
     for (const key of KEYS) apply({ op: 'inspect', key, limit: 1000 });
     return { sent, pushes, states: KEYS.map((key) => dumpOf(engine.resource(key))) };
   }
 
-  /** What a command is about to meet. */
+  /** Counts the state in which a command arrives. */
   #countState(command: Command, resource: Resource | undefined, now: number): void {
     if (resource === undefined) return;
     if (resource.used > resource.capacity) this.#count('held beyond a lowered capacity');
@@ -218,7 +218,7 @@ export class Differential {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
-  /** Pushes come over another connection than replies: resolves when a sequence's are here. */
+  /** Pushes use another connection than replies. Resolves when all pushes of a sequence arrived. */
   #heardOf(sequence: string): Promise<void> {
     return new Promise((resolve) => {
       this.#synced = (prefix) => {
@@ -233,7 +233,7 @@ function same(what: string, actual: unknown, expected: unknown): void {
   if (a !== e) throw new Error(`${what}\n  Lua        ${a}\n  TypeScript ${e}`);
 }
 
-/** The same fields in the same order, whoever made the object. */
+/** The same fields in the same order on both sides. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== 'object') return value;

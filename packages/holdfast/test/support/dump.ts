@@ -1,22 +1,22 @@
 /**
- * All that is stored of a resource, in one shape for both sides: as the Redis store has it in its
- * three keys, and as those keys would have to be for the engine's resource. A sole lease that is
- * part of the summary is shown as one of many: how it is stored is the store's affair.
+ * The complete stored state of a resource in one format for both sides: as the Redis store keeps it
+ * in its three keys, and as those keys would look for the engine's resource. A sole lease that the
+ * summary contains is shown as one of many, because its storage format is internal to the store.
  */
 import type { Parked } from '../../src/engine/parking.js';
 import type { Hold, Holder, Resource, Waiter } from '../../src/engine/resource.js';
 
-/** A field's values as text: numbers of Lua have no other exact form. */
+/** The values of a field as text, because Lua numbers have no other exact form. */
 export interface Dump {
   readonly record: Readonly<Record<string, readonly string[]>>;
-  /** Ids and scores in turn, in order. */
+  /** Ids and scores alternate, in order. */
   readonly queue: string;
   readonly expiries: string;
-  /** When each of the three keys ends, -2 if there is no such key. */
+  /** The expiry of each of the three keys, -2 for a missing key. */
   readonly ends: readonly number[];
 }
 
-/** Answers a `Dump` as JSON. The record's fields are described in `lib/record.lua`. */
+/** Returns a `Dump` as JSON. `lib/record.lua` describes the fields of the record. */
 export const DUMP = `
 local all = redis.call('HGETALL', KEYS[1])
 if #all == 0 then return 'null' end
@@ -121,7 +121,7 @@ function holdsOf({ holders, holds }: Resource, record: Record<string, string[]>)
   }
 }
 
-/** The chains of the parked, and each of them with its neighbours in both. */
+/** The chains of parked acquisitions, each with its neighbours in both chains. */
 function parkedOf({ parking }: Resource, record: Record<string, string[]>): void {
   const chain = (ids: readonly string[]): string[] =>
     texts(ids[0] as string, ids.at(-1) as string, ids.length);

@@ -1,4 +1,4 @@
-/** Mistakes in what is done about lost keys, as those of `faults.ts`. */
+/** Faults in the handling of lost keys. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
 const orders = 'lib/orders.lua';
@@ -6,7 +6,7 @@ const holders = 'lib/holders.lua';
 const inspect = 'inspect.lua';
 
 export const LOSS_FAULTS: readonly Fault[] = [
-  fault('loss: the orders are never made anew', [
+  fault('loss: the queue and the order of expiry are never rebuilt', [
     orders,
     'if not known or agree() then',
     'if true then',
@@ -21,13 +21,13 @@ export const LOSS_FAULTS: readonly Fault[] = [
     "\n    and (not many or leases == 0 or redis.call('ZCARD', expiries) == leases)",
     '',
   ]),
-  fault('loss: what is left of an order of expiry is used', [
+  fault('loss: a partial order of expiry is used', [
     holders,
     'if many and leases > 0 then\n    first',
     'if many then\n    first',
   ]),
-  fault('loss: inspect shows what is left', [inspect, 'if not agree() then', 'if false then']),
-  fault('loss: the expired are not told from the others', [
+  fault('loss: inspect shows a partial state', [inspect, 'if not agree() then', 'if false then']),
+  fault('loss: expired leases are not separated from the others', [
     inspect,
     'if one.place > now then',
     'if true then',

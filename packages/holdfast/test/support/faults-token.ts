@@ -1,4 +1,4 @@
-/** Mistakes with the tokens of waiters, as in `faults.ts`. */
+/** Faults in the tokens of waiters. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
 const acquire = 'acquire.lua';
@@ -12,18 +12,18 @@ export const TOKEN_FAULTS: readonly Fault[] = [
     'waiter.channel, waiter.token = channel, token',
     'waiter.channel = channel',
   ]),
-  fault('acquire: a newcomer has no token', [acquire, 'token = token, ', "token = '', "]),
-  fault('park: the parked have no token', [
+  fault('acquire: a new waiter has no token', [acquire, 'token = token, ', "token = '', "]),
+  fault('park: a parked acquisition has no token', [
     park,
     'channel = channel, token = token',
     'channel = channel, token = id',
   ]),
-  fault('park: the parked keep their token', [
+  fault('park: a parked acquisition keeps its old token', [
     park,
     'e.channel, e.token, changed[as] = channel, token, true',
     'e.channel, changed[as] = channel, true',
   ]),
-  fault('park: the queued keep their token', [
+  fault('park: a queued waiter keeps its old token', [
     park,
     'w.channel, w.token = channel, token',
     'w.channel = channel',
@@ -33,5 +33,5 @@ export const TOKEN_FAULTS: readonly Fault[] = [
     'e.token, e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack',
     'e.meta, e.token, e.ahead, e.behind, e.older, e.newer = cmsgpack',
   ]),
-  fault('serve: a grant without its token', [serve, 'holds, w.token)', "holds, '')"]),
+  fault('serve: a grant is sent without its token', [serve, 'holds, w.token)', "holds, '')"]),
 ];

@@ -1,7 +1,7 @@
 /**
- * Drives the gates of the TypeScript engine and their Lua scripts with the same commands at the
- * same times, and compares every reply, every push, and after each sequence all that is stored.
- * Done as in `differential.ts`, for scripts that have other keys.
+ * Sends the same commands at the same times to the gates of the TypeScript engine and to their Lua
+ * scripts. Compares every reply and every push, and the stored state after each sequence. Works
+ * like `differential.ts`, for scripts with other keys.
  */
 import type { Redis } from 'ioredis';
 import { loadScript } from '../../../../tools/lua.mjs';
@@ -18,7 +18,7 @@ const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[5])\n';
 const OPS = ['arrive', 'watch', 'endGeneration'] as const;
 const SYNC = 'gate-differential-sync';
 
-/** All that is stored of a gate, in one shape for both sides. */
+/** The complete stored state of a gate in one format for both sides. */
 const DUMP = `
 local record = redis.call('HGETALL', KEYS[1])
 if #record == 0 then return 'null' end
@@ -78,7 +78,7 @@ function dumpOf(gate: Gate | undefined): object | null {
   };
 }
 
-/** Loads the scripts on a virtual clock into a server, with other text for some files. */
+/** Loads the scripts with a virtual clock into a server. `replace` changes the text of files. */
 export async function loadGateScripts(
   redis: Redis,
   replace: Record<string, string> = {},
@@ -112,7 +112,7 @@ function look(key: string): GateCommand {
 
 export class GateDifferential {
   operations = 0;
-  /** How often each thing that can happen did. */
+  /** How often each case occurred. */
   readonly seen: Map<string, number> = new Map();
   readonly #redis: Redis;
   readonly #scripts: Scripts;
@@ -124,7 +124,7 @@ export class GateDifferential {
     this.#scripts = scripts;
   }
 
-  /** Listens on the live channels. To be called before anything runs. */
+  /** Subscribes to the live channels. Must be called before the first sequence. */
   async listen(subscriber: Redis): Promise<void> {
     subscriber.on('message', (channel: string, payload: string) => {
       if (channel === SYNC) this.#synced(payload);
@@ -175,7 +175,7 @@ export class GateDifferential {
   #expect(engine: Engine, steps: readonly LossyGateStep[]): { sent: Sent[]; pushes: unknown[] } {
     const sent: Sent[] = [];
     const pushes: [string, GatePush][] = [];
-    // far in the future, so that the server's real expiry of keys never comes in between
+    // Far in the future, so that the server never expires the keys itself.
     let now = (Date.now() + 86_400_000) * 1000;
     const apply = (command: GateCommand, lost: readonly GateLoss[]): void => {
       const outcome = engine.apply(command, now);
@@ -190,10 +190,10 @@ export class GateDifferential {
       const lost = step.lost ?? [];
       for (const one of lost) if (lose(engine, one)) this.#count(`lost ${one.part}`);
       const gate = engine.gates.get(step.command.key);
-      now += step.elapsed === 'to what is due' ? (gate?.next(now) ?? 0) : step.elapsed;
+      now += step.elapsed === 'to the next due time' ? (gate?.next(now) ?? 0) : step.elapsed;
       apply(gateCommandOf(step, gate), lost);
     }
-    // a command acts on what was lost
+    // The command acts on the lost keys.
     for (const key of GATE_KEYS) apply(look(key), []);
     this.operations += sent.length;
     return { sent, pushes };
@@ -217,7 +217,7 @@ function same(what: string, actual: unknown, expected: unknown): void {
   if (a !== e) throw new Error(`${what}\n  Lua        ${a}\n  TypeScript ${e}`);
 }
 
-/** The same fields in the same order, whoever made the object. */
+/** The same fields in the same order on both sides. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (value === null || typeof value !== 'object') return value;

@@ -1,13 +1,13 @@
 /**
- * Partial loss of gates: a server that evicts or deletes one of the keys of a gate and keeps the
- * others. See `lib/gate.lua` for what each loss means.
+ * Partial loss of gates: a server evicts or deletes one key of a gate and keeps the others.
+ * `lib/gate.lua` describes the effect of each loss.
  */
 import fc from 'fast-check';
 import type { Engine } from '../../src/engine/engine.js';
 import { type Fault, fault } from './faults.js';
 import { GATE_KEYS, type GateStep, gateTraffic } from './gate-traffic.js';
 
-/** The keys of a gate, in the order in which scripts name them. */
+/** The keys of a gate, in the order of the scripts' KEYS. */
 export const GATE_PARTS = ['record', 'arrivals', 'past', 'expiries'] as const;
 
 export interface GateLoss {
@@ -20,7 +20,7 @@ export interface LossyGateStep extends GateStep {
   readonly lost?: readonly GateLoss[];
 }
 
-/** What the engine makes of a loss; true if there was something to lose. */
+/** Applies a loss to the engine; true if the gate existed. */
 export function lose(engine: Engine, { key, part }: GateLoss): boolean {
   const gate = engine.gates.get(key);
   if (gate === undefined) return false;
@@ -41,7 +41,7 @@ const loss = fc.record({
   part: fc.constantFrom(...GATE_PARTS),
 });
 
-/** Random traffic on a server that loses keys one by one. */
+/** Random traffic on a server that loses single keys. */
 export const lossyGateTraffic: fc.Arbitrary<LossyGateStep[]> = fc
   .tuple(gateTraffic, fc.array(loss, { minLength: 1, maxLength: 20, size: 'max' }))
   .map(([steps, losses]) =>
@@ -50,7 +50,7 @@ export const lossyGateTraffic: fc.Arbitrary<LossyGateStep[]> = fc
 
 const gate = 'lib/gate.lua';
 
-/** Mistakes in what is done about lost keys. */
+/** Faults in the handling of lost keys. */
 export const GATE_LOSS_FAULTS: readonly Fault[] = [
   fault('gate loss: arrivals are not counted', [
     gate,
@@ -62,10 +62,10 @@ export const GATE_LOSS_FAULTS: readonly Fault[] = [
     "redis.call('ZCARD', expiries) == g.arrived",
     'true',
   ]),
-  fault('gate loss: the past is not counted', [
+  fault('gate loss: past generations are not counted', [
     gate,
     "redis.call('HLEN', past) ~= g.remembered",
     'false',
   ]),
-  fault('gate loss: what is left is used', ['watch.lua', '  delete_rest()\n', '']),
+  fault('gate loss: the remaining keys are used', ['watch.lua', '  delete_rest()\n', '']),
 ];

@@ -1,7 +1,7 @@
 /**
- * Random traffic for gates: arrivals, looks and turns of present and past generations, in every
- * order that a careless or unlucky world can bring about. As in `traffic.ts`, a step points at an
- * arrival and at a generation, and finds out which they are when it is taken.
+ * Random traffic for gates: arrivals, watches and ends of present and past generations, in every
+ * order that careless callers and failures can cause. As in `traffic.ts`, a step only selects an
+ * arrival and a generation; their ids are resolved when the step runs.
  */
 import fc from 'fast-check';
 import type { Gate } from '../../src/engine/gate.js';
@@ -9,22 +9,22 @@ import type { GateCommand, GateKind } from '../../src/engine/commands.js';
 
 type When = 'current' | 'past' | 'older' | 'future' | 'zero';
 
-/** One step: the clock moves, then a command comes. */
+/** One step: the clock moves, then a command arrives. */
 export interface GateStep {
-  /** Microseconds, seldom negative; or to the moment at which something is due. */
-  readonly elapsed: number | 'to what is due';
+  /** Microseconds, rarely negative; or until the next due time. */
+  readonly elapsed: number | 'to the next due time';
   readonly when: When;
-  /** The command; its generation is filled in when it is sent. */
+  /** The command. Its generation is set when the command is sent. */
   readonly command: GateCommand;
 }
 
 export const LIVE_CHANNELS: readonly string[] = ['gate-2', 'gate-1', 'gate-10'];
 
-/** What the keys are, most of the time. */
+/** The usual type of each key. */
 const KINDS: Record<string, GateKind> = { 'a latch': 'latch', 'a barrier': 'barrier' };
 export const GATE_KEYS: readonly string[] = Object.keys(KINDS);
 
-/** Longer than all time steps of a sequence together, so that nothing is forgotten on the way. */
+/** Longer than all time steps of a sequence together, so that nothing expires in between. */
 const RETENTION = 86_400_000;
 
 const often = <T>(usual: T, times: number, ...seldom: T[]): fc.Arbitrary<T> =>
@@ -78,7 +78,7 @@ const elapsed = fc.oneof(
   { weight: 10, arbitrary: fc.constant(0) },
   { weight: 7, arbitrary: fc.integer({ min: 1, max: 1500 }) },
   { weight: 1, arbitrary: fc.integer({ min: 1500, max: 60_000 }) },
-  { weight: 1, arbitrary: fc.constant('to what is due' as const) },
+  { weight: 1, arbitrary: fc.constant('to the next due time' as const) },
   { weight: 1, arbitrary: fc.integer({ min: -50_000, max: -1 }) },
 );
 
@@ -87,7 +87,7 @@ export const gateTraffic: fc.Arbitrary<GateStep[]> = fc.array(
   { minLength: 1, maxLength: 200, size: 'max' },
 );
 
-/** The command of a step, given what it meets. */
+/** The command of a step for the present state. */
 export function gateCommandOf(
   { command: one, when }: GateStep,
   gate: Gate | undefined,
@@ -103,7 +103,7 @@ export function gateCommandOf(
   return { ...one, generation: generations[when] };
 }
 
-/** Many channels, and more broken generations than are remembered. */
+/** Many channels, and more broken generations than a gate records. */
 export function longHistory(turns: number): GateStep[] {
   const key = GATE_KEYS[1] as string;
   const base = { key, kind: 'barrier', count: 3, generation: 0, ttl: 50, retention: RETENTION };

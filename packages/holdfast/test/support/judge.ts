@@ -1,16 +1,16 @@
 /**
- * Watches an engine from outside while traffic goes through it, and says which invariant a command
- * has broken. It knows nothing of how the engine works: it compares what was before with what is.
+ * Observes an engine from outside while commands run, and reports each invariant that a command
+ * broke. It does not use the engine's code: it compares the state before and after each command.
  */
 import { Engine } from '../../src/engine/engine.js';
 import type { Holder, Resource } from '../../src/engine/resource.js';
 import type { Command, Reply } from '../../src/engine/commands.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
 
-/** More than any traffic asks for. */
+/** More than the traffic ever asks for. */
 const PASSES_MAX = 3;
 
-/** What was seen of a key so far. */
+/** The observations of a key so far. */
 interface Past {
   /** The largest fence of a grant. */
   top: number;
@@ -18,7 +18,7 @@ interface Past {
   readonly waiters: Map<string, number>;
   readonly parked: Set<string>;
   handOffs: number;
-  /** The sum of the weights that were held. */
+  /** The sum of the weights of the leases. */
   held: number;
 }
 
@@ -64,7 +64,7 @@ export class Judge {
     return reply;
   }
 
-  /** I2 and I4: who was granted by this command, with which fence, and past whom. */
+  /** I2 and I4: the grants of this command, their fences, and the waiters that they overtook. */
   #grantsSince(past: Past, resource: Resource, command: Command, reply: Reply): void {
     const passed = command.op === 'release' && reply.status === 'passed' ? command.to : undefined;
     const fresh = [...resource.holders.values()]
@@ -80,18 +80,18 @@ export class Judge {
       past.top = fence;
       past.handOffs = byPass ? past.handOffs + 1 : 0;
       const bounded = past.handOffs <= PASSES_MAX;
-      demand(bounded, `I4: ${past.handOffs} passes in turn`);
-      // who was woken by this command came last
+      demand(bounded, `I4: ${past.handOffs} hand-offs in a row`);
+      // A waiter woken by this command was the last to join the queue.
       if (byPass) this.overtakings += 1;
       else if (past.parked.has(id)) afterAll(id, past, resource);
-      // who has a lease gets more of it at once or not at all: it cannot wait for itself
+      // An owner gets more of its lease at once or not at all: it cannot wait for itself.
       else if (command.op === 'resize' && past.holders.has(id)) continue;
       else if (!past.parked.has(headOf(resource) ?? ''))
         inTurn(id, past.waiters.get(id) ?? regained(command, id), resource);
     }
   }
 
-  /** Everybody goes: nothing may be left of anything (I6, I9). */
+  /** All acquisitions end: the state must be empty (I6, I9). */
   #leave(): void {
     for (const key of KEYS) {
       const resource = this.engine.resource(key);
@@ -104,15 +104,15 @@ export class Judge {
       for (const id of [...resource.holds.keys(), ...resource.holders.keys()])
         this.#release(key, id);
       const { holders, expiries, waiters, queue, owners, holds, used, fairWaiting } = resource;
-      demand(resource.parking.size === 0, 'I6: somebody is parked');
+      demand(resource.parking.size === 0, 'I6: an acquisition is parked');
       const left = [holders, expiries, waiters, queue, owners, holds].map(({ size }) => size);
       const all = [...left, used, fairWaiting, resource.latest, resource.processes.all.size].join(
         ' ',
       );
-      demand(all === '0 0 0 0 0 0 0 0 0 0', `I6: left over: ${all}`);
+      demand(all === '0 0 0 0 0 0 0 0 0 0', `I6: remaining: ${all}`);
       this.engine.sweep(resource.forgetAt);
     }
-    demand(this.engine.size === 0, 'I9: a key is remembered for ever');
+    demand(this.engine.size === 0, 'I9: a key is never forgotten');
   }
 
   #release(key: string, id: string): void {
@@ -128,13 +128,13 @@ export class Judge {
   }
 }
 
-/** The place that an acquisition asks back with its command. */
+/** The place in the queue that an acquisition asks for. */
 function regained(command: Command, id: string): number | undefined {
   const asks = command.op === 'acquire' && command.id === id && command.ticket !== 0;
   return asks ? command.ticket : undefined;
 }
 
-/** What is kept twice says the same. */
+/** Redundant fields must agree. */
 function sound(resource: Resource): void {
   const { holders, expiries, waiters, queue, owners, holds, used, fairWaiting } = resource;
   const held = [...holders.values()];
@@ -142,22 +142,25 @@ function sound(resource: Resource): void {
   demand(used === sum(held.map(({ weight }) => weight)), 'I1: used is not the sum of the weights');
   demand(fairWaiting === waiting.filter(({ fair }) => fair).length, 'I4: fairWaiting is wrong');
   demand(expiries.size === holders.size && queue.size === waiters.size, 'orders are incomplete');
-  demand(owners.size === held.filter(({ owner }) => owner !== '').length, 'owners are wrong');
-  demand(holds.size === sum(held.map((one) => one.holds.size)), 'holds are wrong');
+  demand(
+    owners.size === held.filter(({ owner }) => owner !== '').length,
+    'the count of owners is wrong',
+  );
+  demand(holds.size === sum(held.map((one) => one.holds.size)), 'the count of holds is wrong');
   const owned = held.filter(({ owner }) => owner !== '');
   const heaviest = (one: Holder): number =>
     Math.max(...[...one.holds.values()].map(({ weight }) => weight));
   demand(
     owned.every((one) => one.weight === heaviest(one)),
-    'I1: a lease does not weigh what its heaviest hold does',
+    'I1: a lease does not have the weight of its heaviest hold',
   );
   demand(
     held.every(({ id, expires }) => expiries.score(id) === expires && expires <= resource.latest),
-    'expiries are wrong',
+    'the expiries are wrong',
   );
 }
 
-/** Nobody is in two places, and nobody's signal is forgotten. */
+/** No acquisition is in two places, and no signal is lost. */
 function parkedApart({
   parking,
   processes,
@@ -168,15 +171,15 @@ function parkedApart({
 }: Resource): void {
   const all = parking.all();
   const elsewhere = all.find(({ id }) => waiters.has(id) || holders.has(id) || holds.has(id));
-  demand(elsewhere === undefined, `I3: ${elsewhere?.id} is parked and elsewhere`);
-  demand(unconsumedSignals.length === 0, 'a signal was not passed on');
+  demand(elsewhere === undefined, `I3: ${elsewhere?.id} is parked and also queued or held`);
+  demand(unconsumedSignals.length === 0, 'a signal was not redelivered');
   const waiting = sum([...processes.all.values()].map((one) => one.waiters));
-  demand(waiting === all.length + waiters.size, 'processes are incomplete');
+  demand(waiting === all.length + waiters.size, 'the processes are incomplete');
   const counted = sum([...parking.conditions].map((condition) => parking.count(condition)));
-  demand(counted === all.length, 'conditions are incomplete');
+  demand(counted === all.length, 'the conditions are incomplete');
 }
 
-/** What was held when the capacity was lowered may stay, but nothing may come to it. */
+/** Leases may exceed a lowered capacity, but no lease may be added. */
 function exclusion(resource: Resource, now: number, before: number): number {
   const live = [...resource.holders.values()].filter(({ expires }) => expires > now);
   const held = sum(live.map(({ weight }) => weight));
@@ -191,12 +194,12 @@ function noLostWakeUp(resource: Resource, now: number): void {
   const head = resource.waiters.get(headOf(resource) ?? '');
   if (head === undefined) return;
   const own = resource.leaseOfOwner(head.owner, now);
-  demand(own === undefined, `I5: ${head.id} waits for its own owner`);
-  demand(head.weight <= resource.capacity, `I5: ${head.id} waits for what there is not`);
-  demand(!resource.fits(head.weight), `I5: ${head.id} waits for nothing`);
+  demand(own === undefined, `I5: ${head.id} waits for a lease of its own owner`);
+  demand(head.weight <= resource.capacity, `I5: ${head.id} waits for more than the capacity`);
+  demand(!resource.fits(head.weight), `I5: ${head.id} waits although its weight fits`);
 }
 
-/** Who was granted by the store had nobody before it in the queue. */
+/** A waiter that the store granted was the first in the queue. */
 function inTurn(id: string, ticket: number | undefined, resource: Resource): void {
   const first = headOf(resource);
   if (first === undefined) return;
@@ -204,13 +207,13 @@ function inTurn(id: string, ticket: number | undefined, resource: Resource): voi
   demand(ticket !== undefined && ticket <= before, `I4: ${id} was granted before ${first}`);
 }
 
-/** Who was parked until this command came behind all who waited then. */
+/** A waiter that this command woke is behind all waiters that were queued. */
 function afterAll(id: string, { waiters }: Past, resource: Resource): void {
   const first = headOf(resource);
   demand(first === undefined || !waiters.has(first), `I4: ${id} was woken before ${first}`);
 }
 
-/** Not asked as the engine asks: a queue that lies to it shall not lie to the judge. */
+/** Does not use the engine's methods: a broken method must not mislead the judge. */
 function headOf({ queue }: Resource): string | undefined {
   return queue.first(1)[0];
 }

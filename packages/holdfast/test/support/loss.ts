@@ -1,15 +1,15 @@
 /**
- * Partial loss: a server that evicts or deletes one of the keys of a resource and keeps the others.
+ * Partial loss: a server evicts or deletes one key of a resource and keeps the others.
  *
- * The queue and the order of expiry follow from the main record, so their loss changes nothing: the
- * engine, which cannot lose them, stays the measure. The loss of the main record is the loss of the
- * resource, whatever is left of the orders.
+ * The queue and the order of expiry follow from the main record, so their loss changes nothing, and
+ * the engine, which cannot lose them, remains the reference. The loss of the main record is the
+ * loss of the resource, even if the other keys remain.
  */
 import fc from 'fast-check';
 import { asking, MANY } from './crowds.js';
 import { KEYS, literally, type Step, traffic } from './traffic.js';
 
-/** The keys of a resource, in the order in which scripts name them. */
+/** The keys of a resource, in the order of the scripts' KEYS. */
 export const PARTS = ['record', 'queue', 'expiries'] as const;
 
 export interface Loss {
@@ -28,7 +28,7 @@ const loss = fc.record({
   part: fc.constantFrom('queue', 'queue', 'expiries', 'expiries', 'record'),
 });
 
-/** Random traffic on a server that loses keys one by one. */
+/** Random traffic on a server that loses single keys. */
 export const lossyTraffic: fc.Arbitrary<LossyStep[]> = fc
   .tuple(traffic, fc.array(loss, { minLength: 1, maxLength: 20, size: 'max' }))
   .map(([steps, losses]) =>
@@ -43,7 +43,7 @@ const after = (step: Step, ...parts: Loss['part'][]): LossyStep => ({
   lost: parts.map((part) => ({ key, part })),
 });
 
-/** Many leases and many waiters, of whose keys some are lost. */
+/** Many leases and many waiters. Some keys are lost on the way. */
 export const lossyCrowd: LossyStep[] = [
   ...Array.from({ length: MANY }, (_, index) =>
     literally(asking(`h${index}`, { capacity: MANY, ttl: 1000 + index })),
@@ -58,7 +58,7 @@ export const lossyCrowd: LossyStep[] = [
   after(literally(asking('new', { capacity: 3 })), 'record'),
   literally(asking('other', { capacity: 3 })),
   literally(asking('large', { capacity: 3, weight: 3 })),
-  // the order of expiry is left, and the record has no lease in it
+  // The order of expiry remains, and the record has no lease in it.
   after(literally(asking('alone', { capacity: 1 })), 'record'),
   literally({ op: 'release', key, id: 'alone', to: '', retention }),
   literally({ op: 'capacity', key, from: 1, capacity: 3, retention }),

@@ -1,13 +1,13 @@
-/** Combinations of options of the public API: in range, out of range, and of wrong types. */
+/** Random options of the public API: in range, out of range, and of wrong types. */
 import fc from 'fast-check';
 
-/** What an option may be, and what it must not be. */
+/** Good and bad values of an option. */
 interface Range {
   readonly good: readonly unknown[];
   readonly bad: readonly unknown[];
 }
 
-/** Drawn options, and the names of those that are bad. */
+/** Random options, and the names of the bad ones. */
 export interface Drawn {
   readonly options: Record<string, unknown>;
   readonly bad: readonly string[];
@@ -43,7 +43,7 @@ export const ACQUIRE: Readonly<Record<string, Range>> = {
   signal: { good: [new AbortController().signal], bad: [null, 5, {}, new AbortController()] },
 };
 
-/** The options with which each other primitive is made. */
+/** The options of the constructors of the other primitives. */
 export const MADE_WITH: Readonly<Record<string, Readonly<Record<string, Range>>>> = {
   mutex: LOCK,
   rwLock: LOCK,
@@ -64,10 +64,10 @@ export const MADE_WITH: Readonly<Record<string, Readonly<Record<string, Range>>>
   },
 };
 
-/** Options without which a primitive cannot be made. */
+/** The options that a primitive requires. */
 const NEEDED: ReadonlySet<string> = new Set(['permits', 'count', 'parties', 'atLeast']);
 
-/** Draws some of the options. `badness`: of a hundred values, so many are bad. */
+/** Draws some of the options. `badness`: how many of a hundred values are bad. */
 export function drawn(
   ranges: Readonly<Record<string, Range>>,
   badness: number,
@@ -96,7 +96,7 @@ export function drawn(
   });
 }
 
-/** The same, with what options that are good by themselves make bad together. */
+/** Adds the names of options that are valid alone, but not in this combination. */
 export function judged({ options, bad }: Drawn): Drawn {
   const { renew, maxHold, ttl: length = 10_000, expiringBefore, atLeast, atMost } = options;
   const more: string[] = [];

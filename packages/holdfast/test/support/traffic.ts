@@ -1,47 +1,46 @@
 /**
- * Random traffic for the engine: commands on few keys, in every order that a careless or unlucky
- * world can bring about (repeats, strangers, mixed capacities, dead channels, clocks that step).
+ * Random traffic for the engine: commands on few keys, in every order that careless callers and
+ * failures can cause (repeats, unknown ids, mixed capacities, dead channels, clock steps).
  *
- * A step does not name an acquisition, it points at one: at a holder, a waiter, a newcomer. Who
- * that is turns out when the step is taken, from the state that the steps before it have led to.
- * So most commands meet something that lives, and a sequence that fast-check shortens still means
- * the same.
+ * A step does not name an acquisition. It selects a kind: a holder, a waiter or a newcomer. The id
+ * is resolved when the step runs, from the state at that time. Most commands therefore meet a live
+ * acquisition, and a sequence that fast-check shortens keeps its meaning.
  */
 import fc from 'fast-check';
 import type { Resource } from '../../src/engine/resource.js';
 import type { Command } from '../../src/engine/commands.js';
 
-/** Which acquisition a step is about. Where there is none of the kind, any of the key's. */
+/** The kind of acquisition a step selects. If the key has none of the kind, any acquisition. */
 interface Pointer {
   readonly who: 'holder' | 'waiter' | 'head' | 'parked' | 'newcomer' | 'any' | 'nobody';
   readonly pick: number;
 }
 
-/** One step: the clock moves, then a command comes. */
+/** One step: the clock moves, then a command arrives. */
 export interface Step {
-  /** Microseconds that the clock moves by, seldom negative; or to the moment a lease ends. */
+  /** Microseconds, rarely negative; or until the next lease ends. */
   readonly elapsed: number | 'to the next expiry';
-  /** The command; its ids are filled in when it is sent. */
+  /** The command. Its ids are set when the command is sent. */
   readonly command: Command;
   readonly id: Pointer;
   readonly to: Pointer;
   readonly ids: readonly Pointer[];
-  /** Asks for the place back that it had, or names the fence or the capacity that there is. */
+  /** Uses the acquisition's old place, the current fence or the current capacity. */
   readonly again: boolean;
-  /** The command as it stands, ids and all. */
+  /** The complete command, with its ids. */
   readonly literal?: boolean;
 }
 
-/** Channels that somebody listens to; all others are dead. */
+/** Channels with a subscriber. All other channels are dead. */
 export const LIVE_CHANNELS: readonly string[] = ['live-1', 'live-2'];
 
-/** What the keys are for, most of the time. */
+/** The usual type of each key. */
 const CAPACITY: Record<string, number> = { k1: 1, k2: 3 };
 export const KEYS: readonly string[] = Object.keys(CAPACITY);
 
-/** Longer than all time steps of a sequence together, so that nothing is forgotten on the way. */
+/** Longer than all time steps of a sequence together, so that nothing expires in between. */
 const RETENTION = 86_400_000;
-/** Ids of each key, before new ones are made. */
+/** The number of ids of each key before new ones are created. */
 const POOL = 12;
 const NEWCOMER: Pointer = { who: 'newcomer', pick: 0 };
 
@@ -65,7 +64,7 @@ const acquire = fc.record({
   id,
   owner: fc.constant(''),
   weight: fc.constantFrom(1, 1, 1, 2, 3),
-  // seldom another one than the one that is agreed
+  // Rarely another capacity than the agreed one.
   capacity: fc.constantFrom(...Array.from({ length: 30 }, () => 0), 1, 3, 4),
   ttl,
   claim: fc.constantFrom(1, 3, 20),
@@ -88,10 +87,10 @@ const none = fc.constant<Pointer[]>([]);
 const limit = fc.constantFrom(1, 50);
 const weight = fc.constantFrom(1, 1, 1, 2, 3, 4);
 const zero = fc.constant(0);
-/** A mutex is seldom anything else. */
+/** A mutex rarely changes its capacity. */
 const mostly = fc.constantFrom('k1', 'k2', 'k2', 'k2');
 
-/** Where conditions are used, most of the time. */
+/** The usual use of conditions. */
 const most = fc.constantFrom('k1', 'k1', 'k1', 'k1', 'k2');
 const count = fc.constantFrom(0, 0, 1, 1, 2);
 const seq = fc.constantFrom(1, 2, 3, 4);
@@ -110,7 +109,7 @@ const signalling = fc.record({
   ...{ op: op('signal'), key: most, id, condition, count, seq, retention },
 });
 
-/** A kind of command, and at whom it points. */
+/** A kind of command, and the acquisition that it selects. */
 function kind(
   weight: number,
   command: fc.Arbitrary<Command>,
@@ -162,7 +161,7 @@ const step: fc.Arbitrary<Step> = fc
   .tuple(elapsed, action)
   .map(([time, rest]) => ({ elapsed: time, ...rest }));
 
-/** Some who park, and one who signals: chance alone seldom brings that about. */
+/** Several that park and one that signals: random steps rarely produce this. */
 const play: fc.Arbitrary<Step[]> = fc
   .tuple(fc.array(fc.tuple(acquire, parking), { minLength: 1, maxLength: 3 }), acquire, signalling)
   .map(([parks, signaller, signal]) => [
@@ -186,20 +185,20 @@ export const traffic: fc.Arbitrary<Step[]> = fc
   )
   .map((parts) => parts.flat());
 
-/** A step that was not drawn. */
+/** A step with fixed values. */
 export function literally(command: Command, time = 0): Step {
   const to: Pointer = { who: 'nobody', pick: 0 };
   return { elapsed: time, command, id: to, to, ids: [], again: false, literal: true };
 }
 
-/** How far the clock moves, given what the step meets. */
+/** How far the clock moves in the present state. */
 export function elapsedOf(one: Step, resource: Resource | undefined, now: number): number {
   if (one.elapsed !== 'to the next expiry') return one.elapsed;
   const [first] = resource?.expiries.first(1) ?? [];
   return first === undefined ? 0 : Math.max(0, (resource?.expiries.score(first) ?? 0) - now);
 }
 
-/** The command of a step, given what it meets, and the tickets that were given out before. */
+/** The command of a step, for the present state and the tickets of earlier replies. */
 export function commandOf(
   one: Step,
   resource: Resource | undefined,
@@ -218,7 +217,7 @@ export function commandOf(
       const used = resource !== undefined && !resource.idle;
       const agreed = used ? resource.capacity : (CAPACITY[command.key] as number);
       const capacity = command.capacity || agreed;
-      // nobody asks for more than there is
+      // No request exceeds the capacity.
       const weighs = Math.min(command.weight, capacity);
       return { ...command, id: who, owner: ownerOf(who), ticket, capacity, weight: weighs };
     }
@@ -249,14 +248,14 @@ export function commandOf(
   }
 }
 
-/** An acquisition has one owner for ever, as its id is its own for ever. */
+/** The owner of an acquisition never changes, because its id is used only once. */
 function ownerOf(id: string): string {
   const number = Number(id.slice(3));
   if (number <= POOL / 2) return '';
   return number < POOL - 1 ? 'o0' : 'o1';
 }
 
-/** Who is parked keeps the owner of its lease; who has left an owner's lease does not return. */
+/** A parked acquisition keeps its owner. A hold that left an owner's lease does not return. */
 function parkedAs(to: Pointer, id: string, resource: Resource | undefined): string {
   const spent = (one: string): boolean => resource?.holders.get(one)?.holds.has(one) === false;
   const fit = (one: string): boolean =>

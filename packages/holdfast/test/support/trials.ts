@@ -1,4 +1,4 @@
-/** The trials in the test suite: a share of each, and each fault that it has to find. */
+/** The trials in the test suite: a small run of each, and each fault that it must find. */
 import type { ServerName } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { ClientName } from '../../../../verification/trials/src/support/clients.js';
@@ -10,9 +10,9 @@ const LIMIT_MS = 180_000;
 
 /**
  * Tests of a trial. Its worker processes run the compiled library.
- * @param findings the kinds of problems that each planted fault must show as
- * @param how `together`: the trial mostly waits, so its cases run at the same time. `alone`: the
- * trial loads the machine or measures short times, so its cases run one after another.
+ * @param findings the kinds of problems that each planted fault must cause
+ * @param how `together`: the trial mostly waits, so its cases run in parallel. `alone`: the trial
+ * loads the machine or measures short times, so its cases run one after another.
  */
 export function shareOf(
   trial: Trial,

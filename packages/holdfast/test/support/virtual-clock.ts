@@ -1,6 +1,6 @@
 /**
- * A clock that goes when it is told to. Timers run in the order of their times, and everything that
- * one of them sets off by promises has happened before the next one runs.
+ * A virtual clock. Timers run in the order of their times. All promise callbacks of one timer run
+ * before the next timer.
  */
 import type { Clock, Timer } from '../../src/clock.js';
 
@@ -29,17 +29,17 @@ export class VirtualClock implements Clock {
     return { cancel: () => void this.#pending.delete(pending) };
   }
 
-  /** After everything that is due by now: what would lie in a socket is due already. */
+  /** Runs after all timers that are due now, as data in a socket would. */
   afterIo(callback: () => void): void {
     this.after(0, callback, true);
   }
 
-  /** Timers that are set; with `strong`, only those that keep a process alive. */
+  /** The number of timers; with `strong`, only timers that keep the process alive. */
   timers(kind: 'all' | 'strong' = 'all'): number {
     return [...this.#pending].filter(({ weak }) => kind === 'all' || !weak).length;
   }
 
-  /** Lets time pass, and everything happen that is due in it. */
+  /** Advances the time and runs all timers that become due. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settle();
@@ -54,17 +54,17 @@ export class VirtualClock implements Clock {
     this.#now = Math.max(this.#now, until);
   }
 
-  /** The event loop stands still: time passes, and nothing happens. */
+  /** The event loop blocks: time advances, and no timer runs. */
   stall(ms: number): void {
     this.#now += ms;
   }
 
-  /** The machine sleeps: only the wall clock goes on. */
+  /** The machine is suspended: only the wall clock advances. */
   sleep(ms: number): void {
     this.#asleep += ms;
   }
 
-  /** The earliest one; of several, the one that was set first. */
+  /** The earliest timer; of several, the one that was set first. */
   #next(): Pending | undefined {
     let first: Pending | undefined;
     for (const one of this.#pending) if (first === undefined || one.at < first.at) first = one;
@@ -72,7 +72,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** All promises that can settle by themselves have. */
+/** Resolves when all pending promise callbacks have run. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

@@ -1,7 +1,7 @@
-/** Who waits for whom, as a store shows it; and whether that goes round in a circle. */
+/** The wait-for graph of a store, and the detection of a cycle in it. */
 import type { Holdfast } from '../../src/index.js';
 
-/** The circle of labels that wait for one another, or nothing. */
+/** The cycle of labels that wait for each other, or nothing. */
 export async function circle(
   holdfast: Holdfast,
   keys: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * The memory store, watched: what was given to it, in which batches; and with what a network can do
- * to requests and answers.
+ * A memory store that records the commands and batches that it receives, and simulates network
+ * failures of requests and replies.
  */
 import type { Clock } from '../../src/clock.js';
 import type { Command, Op, Reply } from '../../src/engine/commands.js';
@@ -13,8 +13,8 @@ import {
 } from '../../src/store/port.js';
 
 /**
- * What becomes of a command: answered at once; after some milliseconds; carried out without an
- * answer; never carried out, without or with an error.
+ * The fate of a command: answered at once; answered after some milliseconds; executed without an
+ * answer; or not executed, with or without an error.
  */
 export type Fate = 'answered' | number | 'answer lost' | 'lost' | 'failed' | 'refused';
 
@@ -25,23 +25,23 @@ export class WatchedStore implements Store {
   fate: (command: Command) => Fate = () => 'answered';
   /** False: a wake channel cannot be opened. */
   pushes = true;
-  /** True: the wake channel is open, and all pushes are lost. */
+  /** True: the wake channel is open, but all pushes are lost. */
   deaf = false;
   readonly #clock: Clock;
 
-  /** @param inner set for several processes that have one store, and each its own way to it */
+  /** @param inner shared by several simulated processes, each with its own network failures */
   constructor(clock: Clock, inner: MemoryStore = new MemoryStore(clock)) {
     this.#clock = clock;
     this.inner = inner;
   }
 
-  /** Commands of one kind that came in. */
+  /** The received commands of one kind. */
   seen<O extends Op>(op: O): Extract<Command, { op: O }>[] {
     const all = this.batches.flat() as Extract<Command, { op: O }>[];
     return all.filter((command) => command.op === op);
   }
 
-  /** From now on, one kind of command has this fate. */
+  /** Sets the fate of a kind of command from now on. */
   ail(op: Op, fate: Fate): void {
     const before = this.fate;
     this.fate = (command) => (command.op === op ? fate : before(command));

@@ -1,11 +1,11 @@
-/** An engine, a clock that stands still, and short words for what the examples do with them. */
+/** An engine, a stopped clock, and short helpers for the examples. */
 import { Engine } from '../../src/engine/engine.js';
 import type * as T from '../../src/engine/commands.js';
 
 const key = 'k';
 const retention = 60_000;
 
-/** An answer as the examples read it: every field may be asked for. */
+/** A reply as the examples read it: all fields are accessible. */
 type Answer = { status: T.AcquireReply['status']; now: number } & Partial<
   Omit<T.Granted, 'status' | 'now'> & Omit<T.Queued, 'status' | 'now'>
 >;
@@ -21,7 +21,7 @@ export class World {
     this.engine = new Engine(this.#receivers);
   }
 
-  /** Everything that the store knew is gone. */
+  /** Deletes the whole state of the store. */
   lose(): void {
     this.engine = new Engine(this.#receivers);
   }
@@ -34,7 +34,7 @@ export class World {
     return reply;
   }
 
-  /** Asks for permits; of a mutex, unless said otherwise, pushed to a channel named after `id`. */
+  /** Asks for permits; by default of a mutex, with pushes to a channel named after `id`. */
   ask(id: string, more: Partial<T.Acquire> = {}): Answer {
     return this.apply({
       ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 1, ttl: 10_000, claim: 1000 },
@@ -44,7 +44,7 @@ export class World {
     } satisfies T.Acquire);
   }
 
-  /** Asks, and is granted. */
+  /** Asks, and expects a grant. */
   grant(id: string, more: Partial<T.Acquire> = {}): T.Granted {
     const answer = this.ask(id, more);
     if (answer.status !== 'granted') throw new Error(`${id} was not granted: ${answer.status}`);
@@ -67,7 +67,7 @@ export class World {
     return this.apply({ op: 'forceRelease', key, id, retention });
   }
 
-  /** Gives up the lease of `id`, and waits as `as`. */
+  /** Releases the lease of `id`, and parks as `as`. */
   park(id: string, as: string, more: Partial<T.Park> = {}): T.ParkReply {
     return this.apply({
       ...{ op: 'park', key, id, as, condition: 'c', want: 'signal', ttl: 10_000, claim: 1000 },
@@ -84,7 +84,7 @@ export class World {
     } satisfies T.Signal);
   }
 
-  /** Ids of those who are parked. */
+  /** Ids of the parked acquisitions. */
   parked(): string[] {
     return this.show(10_000).parked.map(({ id }) => id);
   }
@@ -101,18 +101,18 @@ export class World {
     return this.apply({ op: 'inspect', key, limit });
   }
 
-  /** Ids of those who hold, in order of their fences. */
+  /** Ids of the holders, ordered by fence. */
   held(): string[] {
     const holders = [...this.show(10_000).holders];
     return holders.sort((a, b) => a.fence - b.fence).map(({ id }) => id);
   }
 
-  /** Ids of those who wait, in order. */
+  /** Ids of the waiters, in queue order. */
   waiting(): string[] {
     return this.show(10_000).waiters.map(({ id }) => id);
   }
 
-  /** What was pushed since this was asked last. */
+  /** The pushes since the last call. */
   pushed(): string[] {
     return this.#pushes.splice(0);
   }

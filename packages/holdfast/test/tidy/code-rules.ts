@@ -18,7 +18,7 @@ const CLIENT_NAMES = /ioredis|node-?redis|iovalkey|@redis\/|@valkey\/|valkey-gli
 const TEST_FUNCTIONS = /^(it|test|describe|suite|bench)$/;
 const TEST_FLAGS = /^(only|skip|todo)$/;
 
-/** Only `clock.ts` names a clock: all others are given one, or a simulation would not be one. */
+/** Only `clock.ts` uses a clock. All other code receives one, so a simulation controls time. */
 export function clocks(file: SourceFile): string[] {
   return search(file, (node, parent) => {
     const specifier = specifierOf(node);
@@ -35,7 +35,7 @@ export function clocks(file: SourceFile): string[] {
   });
 }
 
-/** No import of a client, of types neither: whoever has only one of them could not compile. */
+/** No import of a client, not even of its types: users install only one of the clients. */
 export function clientImports(file: SourceFile): string[] {
   return search(file, (node) => {
     const specifier = specifierOf(node) ?? requiredBy(node);
@@ -43,7 +43,7 @@ export function clientImports(file: SourceFile): string[] {
   });
 }
 
-/** Outside `clients/`, code names no client. Paths of imports are judged by the layers. */
+/** Outside `clients/`, code names no client. The layer rule checks the paths of imports. */
 export function clientNames(file: SourceFile): string[] {
   const paths = new Set<unknown>();
   return search(file, (node, parent) => {
@@ -63,7 +63,7 @@ export function consoles(file: SourceFile): string[] {
   });
 }
 
-/** No test is left out, or keeps others out. */
+/** No test is skipped, and no test excludes the others. */
 export function testFlags(file: SourceFile): string[] {
   return search(file, (node) => {
     if (node.type !== 'MemberExpression') return undefined;

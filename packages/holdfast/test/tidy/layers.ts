@@ -1,15 +1,15 @@
-/** Which part of the sources may import which. Dependencies point inwards. */
+/** Which parts of the sources may import which. Dependencies point inwards. */
 import { posix } from 'node:path';
 import { place, type SourceFile, specifierOf, walk } from './syntax.js';
 
 const SOURCES = 'packages/holdfast/src/';
 
 interface Layer {
-  /** Files that the rule is about. */
+  /** The files that the rule covers. */
   readonly files: RegExp;
-  /** What they may import of the sources, if that is a short list. */
+  /** If present, the only imports that these files may have. */
   readonly only?: RegExp;
-  /** What they may not import. */
+  /** Imports that these files must not have. */
   readonly never?: RegExp;
 }
 

@@ -1,4 +1,4 @@
-/** What the tidy rules need to know of a program's syntax. Comments are no part of it. */
+/** What the tidy rules read from the syntax tree. Comments are not part of the tree. */
 import { parseSync } from 'oxc-parser';
 
 /** A file of the repository. The path is relative to its root, with `/`. */
@@ -7,7 +7,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** A node of the syntax tree, seen without its type: rules look for few of them. */
+/** An untyped node of the syntax tree. The rules use few kinds of nodes. */
 export interface SyntaxNode {
   readonly type: string;
   readonly start: number;
@@ -43,7 +43,7 @@ export function walk(file: SourceFile, visit: Visit): void {
   step(parse(file), undefined);
 }
 
-/** The place of a node, as `path:line`. */
+/** The position of a node, as `path:line`. */
 export function place(file: SourceFile, node: SyntaxNode): string {
   return `${file.path}:${file.text.slice(0, node.start).split('\n').length}`;
 }
@@ -55,7 +55,7 @@ export function propertyName(member: SyntaxNode): string | undefined {
   return member['computed'] === true ? undefined : String(property['name']);
 }
 
-/** True if a node only names a member (`x.name`, `{ name: 1 }`), and is no variable. */
+/** True if a node only names a member (`x.name`, `{ name: 1 }`) and is not a variable. */
 export function isMemberName(node: SyntaxNode, parent: SyntaxNode | undefined): boolean {
   if (parent === undefined || parent['computed'] === true || parent['shorthand'] === true) {
     return false;
@@ -63,7 +63,7 @@ export function isMemberName(node: SyntaxNode, parent: SyntaxNode | undefined): 
   return parent['property'] === node || (parent['key'] === node && parent['value'] !== node);
 }
 
-/** What an import, an export-from, `import()` or an import type leads to, otherwise undefined. */
+/** The module of an import, an export-from, `import()` or an import type, otherwise undefined. */
 export function specifierOf(node: SyntaxNode): string | undefined {
   const kinds = /^(Import(Declaration|Expression)|Export(All|Named)Declaration|TSImportType)$/;
   if (!kinds.test(node.type)) return undefined;

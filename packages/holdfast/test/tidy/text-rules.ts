@@ -1,4 +1,4 @@
-/** Rules about the text of files, whatever is written in them. */
+/** Rules about the text of files of any kind. */
 import { posix } from 'node:path';
 import type { SourceFile } from './syntax.js';
 
@@ -15,14 +15,14 @@ export function wideLines(file: SourceFile): string[] {
   });
 }
 
-/** Lua files up to 300 lines, their functions up to 70. For TypeScript, the linter sees to it. */
+/** Lua files up to 300 lines, functions up to 70. The linter checks TypeScript. */
 export function longLua(file: SourceFile): string[] {
   const problems: string[] = [];
   const lines = file.text.trimEnd().split('\n');
   if (lines.length > MAX_LINES) problems.push(`${file.path}: ${lines.length} lines`);
   lines.forEach((line, index) => {
     if (!/^(local )?function\b|^local \w+ = function\b/.test(line)) return;
-    // What is not nested begins and ends at the left margin.
+    // A function that is not nested begins and ends at the left margin.
     const length = lines.slice(index).findIndex((end) => /\bend\)?$/.test(end) && /^\S/.test(end));
     if (length + 1 > MAX_FUNCTION) {
       problems.push(`${file.path}:${index + 1}: function of ${length + 1} lines`);
@@ -31,19 +31,19 @@ export function longLua(file: SourceFile): string[] {
   return problems;
 }
 
-/** No path that exists on one developer's machine only. */
+/** No path that exists only on one developer's machine. */
 export function machinePaths(file: SourceFile): string[] {
   const found = file.text.match(/(?<![\w.~-])\/(home|Users|root|work)\/[\w.-]+|[A-Z]:\\Users\\/);
   return found === null ? [] : [`${file.path}: ${found[0]}`];
 }
 
-/** No address of a registry in the lock file: it would be the one of whoever wrote it. */
+/** The lock file names no registry host, because hosts differ between developers. */
 export function lockedHosts(file: SourceFile): string[] {
   const found = file.text.match(/"resolved": "https?:[^"]*"/);
   return found === null ? [] : [`${file.path}: ${found[0]}`];
 }
 
-/** Relative links of a document lead to what the repository has: files, or folders of them. */
+/** Relative links of a document lead to files or folders of the repository. */
 export function deadLinks(file: SourceFile, paths: ReadonlySet<string>): string[] {
   const text = file.text.replace(/`[^`\n]*`/g, '').replace(/^```[^]*?^```/gm, '');
   return [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)\s]*)?\)/g)].flatMap(([, link = '']) => {
