@@ -1,20 +1,20 @@
 /**
- * The invariants of a resource between two commands, checked where it costs nothing that matters:
- * in the tests and in the simulator. They are off in a program that uses the library.
+ * The invariants of a resource between two commands. They are checked in the tests and in the
+ * simulator, and are off in programs that use the library.
  *
- * - I1: `used` is the sum of the weights of all leases, and grows beyond the capacity never (a
- *   capacity that was lowered below `used` takes no lease away).
- * - I2: a new lease, and a lease that got more weight, has a fence above all fences before.
- * - An acquisition is in one place: it holds, waits, is parked, or is not known.
- * - Orders and maps agree: leases and their expiries, waiters and their tickets, owners, holds.
+ * - I1: `used` is the sum of the weights of all leases and never grows beyond the capacity (a
+ *   capacity that was lowered below `used` ends no lease).
+ * - I2: a new lease, and a lease that got more weight, has a fence above all earlier fences.
+ * - An acquisition is in one state: it holds, waits, is parked, or is unknown.
+ * - Orders and maps agree: leases and expiries, waiters and tickets, owners, holds.
  */
 import type { Holder, Resource } from './resource.js';
 import type { Micros } from './commands.js';
 
-/** What a resource looked like after the command before. */
+/** The state of a resource after the previous command. */
 interface Snapshot {
   readonly used: number;
-  /** The highest fence that a lease has had. */
+  /** The highest fence of any lease so far. */
   readonly highest: number;
   readonly fences: ReadonlyMap<string, number>;
 }
@@ -23,7 +23,7 @@ const EMPTY: Snapshot = { used: 0, highest: 0, fences: new Map() };
 const snapshots = new WeakMap<Resource, Snapshot>();
 let enabled = false;
 
-/** A resource with more entries than this is checked after one command in so many. */
+/** A resource with more entries is checked only once in this number of commands. */
 const ENTRIES_MAX = 200;
 let skipped = 0;
 
@@ -32,12 +32,12 @@ export function enableAssertions(on: boolean): void {
   enabled = on;
 }
 
-/** Throws an `Error` that names the invariant which a command has broken. */
+/** Throws an `Error` that names the broken invariant. */
 export function assertSound(key: string, resource: Resource, now: Micros): void {
   if (!enabled) return;
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
-    // how much was in use before the next check is not known then
+    // the next check does not know how much was in use before it
     const before = snapshots.get(resource) ?? EMPTY;
     snapshots.set(resource, { ...before, used: Number.POSITIVE_INFINITY });
     return;
@@ -46,7 +46,7 @@ export function assertSound(key: string, resource: Resource, now: Micros): void 
   if (problem !== undefined) throw new Error(`engine assertion: "${key}": ${problem}`);
 }
 
-/** The first invariant that does not hold, in words. Remembers the state for the next call. */
+/** Describes the first invariant that does not hold. Stores the state for the next call. */
 export function unsound(resource: Resource, now: Micros): string | undefined {
   const before = snapshots.get(resource) ?? EMPTY;
   const fences = new Map([...resource.holders].map(([id, { fence }]) => [id, fence]));
@@ -66,33 +66,36 @@ function weights(resource: Resource, before: Snapshot): string | undefined {
   for (const { weight } of resource.holders.values()) sum += weight;
   if (sum !== resource.used) return `used is ${resource.used}, the leases weigh ${sum} (I1)`;
   const grew = resource.used > before.used;
-  if (grew && sum > resource.capacity) return `${sum} of ${resource.capacity} are held (I1)`;
+  if (grew && sum > resource.capacity)
+    return `${sum} permits are held of ${resource.capacity} (I1)`;
   return undefined;
 }
 
 function freshFences(resource: Resource, before: Snapshot): string | undefined {
   for (const { id, fence } of resource.holders.values()) {
-    if (fence > resource.fence) return `the fence of ${id} is above the last one (I2)`;
+    if (fence > resource.fence) return `the fence of ${id} is above the last fence (I2)`;
     if (before.fences.get(id) === fence) continue;
-    if (fence <= before.highest) return `the fence of ${id} is not above all before (I2)`;
+    if (fence <= before.highest) return `the fence of ${id} is not above all earlier fences (I2)`;
   }
   return undefined;
 }
 
 function orders(resource: Resource): string | undefined {
   const { expiries, fairWaiting, holders, queue, unconsumedSignals, waiters } = resource;
-  if (expiries.size !== holders.size) return 'leases and their expiries are not as many';
+  if (expiries.size !== holders.size)
+    return 'the number of leases and the number of expiries differ';
   for (const { id, expires } of holders.values()) {
-    if (expiries.score(id) !== expires) return `the order does not know the expiry of ${id}`;
+    if (expiries.score(id) !== expires) return `the order has another expiry of ${id}`;
   }
-  if (queue.size !== waiters.size) return 'waiters and their tickets are not as many';
+  if (queue.size !== waiters.size) return 'the number of waiters and the number of tickets differ';
   let fair = 0;
   for (const { id, ticket, ...waiter } of waiters.values()) {
-    if (queue.score(id) !== ticket) return `the queue does not know the ticket of ${id}`;
+    if (queue.score(id) !== ticket) return `the queue has another ticket of ${id}`;
     if (waiter.fair) fair += 1;
   }
-  if (fair !== fairWaiting) return `${fairWaiting} fair waiters are counted, there are ${fair}`;
-  if (unconsumedSignals.length > 0) return 'a signal was not passed on';
+  if (fair !== fairWaiting)
+    return `fairWaiting is ${fairWaiting}, but ${fair} fair waiters are queued`;
+  if (unconsumedSignals.length > 0) return 'an unconsumed signal was not delivered again';
   return undefined;
 }
 
@@ -122,11 +125,11 @@ function owned(resource: Resource, holder: Holder, now: Micros): string | undefi
   if (holds.size === 0) return 'its owner has no hold';
   const heaviest = Math.max(...[...holds.values()].map((hold) => hold.weight));
   if (heaviest !== weight) return `it weighs ${weight}, its heaviest hold ${heaviest}`;
-  // an expired lease that is not removed yet may have a successor of the same owner
+  // an expired lease that is not yet removed may have a newer lease of the same owner beside it
   if (expires <= now) return undefined;
-  if (resource.owners.get(owner) !== id) return 'its owner is not known to have it';
+  if (resource.owners.get(owner) !== id) return 'it is not recorded as the lease of its owner';
   for (const hold of holds.keys()) {
-    if (resource.holds.get(hold) !== id) return `the hold ${hold} does not lead to it`;
+    if (resource.holds.get(hold) !== id) return `the hold ${hold} is recorded for another lease`;
   }
   return undefined;
 }

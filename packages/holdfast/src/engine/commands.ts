@@ -1,10 +1,9 @@
 /**
- * The words that the engine and its stores share: commands here, replies and pushes in
- * `replies.ts`.
+ * The commands of the engine and its stores. Replies and pushes are in `replies.ts`.
  *
- * Times inside a store are microseconds of that store's own clock, as safe integers (they are until
- * the year 2255). Durations in commands are milliseconds. `''` stands for "none" in strings,
- * because that is how it travels.
+ * Times inside a store are microseconds of that store's clock, as safe integers (until the year
+ * 2255). Durations in commands are milliseconds. In strings `''` means "none", as in the arguments
+ * of scripts.
  */
 
 import type { GateCommand } from './gate-messages.js';
@@ -17,17 +16,19 @@ export type * from './replies.js';
 export type Micros = number;
 
 /**
- * Asks for permits: takes them, or joins the queue, or is refused. Repeating it with the same id
- * changes nothing.
+ * Requests permits. The result is a grant, a place in the queue, or a refusal. Repeating the
+ * command with the same id changes nothing.
  */
 export interface Acquire {
   readonly op: 'acquire';
   readonly key: string;
-  /** The acquisition's id: unique for ever, made by the caller. It owns what is granted. */
+  /**
+   * The id of the acquisition: made by the caller and never used twice. The grant belongs to it.
+   */
   readonly id: string;
   /**
-   * Who may enter again, or `''`: an acquisition by the owner of a live lease joins that lease as
-   * one more hold.
+   * The owner for re-entry, or `''`. An acquisition by the owner of a live lease joins that lease
+   * as one more hold.
    */
   readonly owner: string;
   readonly weight: number;
@@ -35,47 +36,47 @@ export interface Acquire {
   /** Length of the lease in ms. */
   readonly ttl: number;
   /**
-   * Length in ms that a lease granted by push starts with, if that is shorter than `ttl`. It is the
-   * ttl of a lease that its holder does not renew.
+   * The claim window in ms: the length of a lease that is granted by push, if shorter than `ttl`.
+   * Equal to `ttl` if the holder does not renew the lease.
    */
   readonly claim: number;
-  /** True if this acquisition waits in strict order: while it does, nobody is given passes. */
+  /** True to wait in strict order: while this acquisition waits, no grant allows hand-offs. */
   readonly fair: boolean;
   /**
-   * Leases that may be passed on in the holder's process before the store decides again. 0 in fair
-   * mode.
+   * How many times the holder's process may hand the lease off before the store must decide. 0 in
+   * fair mode.
    */
   readonly handOffs: number;
-  /** Where to push the grant, or `''`: the grant is then found by polling. */
+  /** The channel for the push of the grant, or `''`: the waiter then finds the grant by polling. */
   readonly channel: string;
   /**
-   * A secret that the push of the grant repeats, or `''` without a channel: a message without it is
+   * A secret that the push of the grant repeats, or `''` without a channel. A message without it is
    * not from the store.
    */
   readonly token: string;
   /** False to be refused instead of queued. */
   readonly queue: boolean;
-  /** The ticket of an earlier answer, to get that place back; 0 for a new one. */
+  /** The ticket of an earlier reply, to get that place in the queue back; 0 for a new place. */
   readonly ticket: number;
-  /** Longest queue that a newcomer may join. */
+  /** The longest queue that a newcomer may join. */
   readonly maxQueue: number;
   /**
-   * Ms without a word of this process after which it is taken for dead and its waiters are passed
-   * over; see `processes.ts`.
+   * The time in ms without a command from this process after which its waiters are dropped; see
+   * `processes.ts`.
    */
   readonly patience: number;
   /**
-   * How long the resource is remembered after its last use, in ms: the last fence, against a clock
-   * that steps back.
+   * How long the store keeps the resource after its last use, in ms. It keeps the last fence, in
+   * case the clock steps back.
    */
   readonly retention: number;
-  /** Free text for whoever looks. */
+  /** Free text, shown by inspect. */
   readonly meta: string;
 }
 
 /**
- * Gives up whatever the id has: its lease, its hold, or its place in the queue. Frees permits, and
- * serves the queue. With `to`, the lease is passed on to that waiter instead, if a pass is left.
+ * Ends the lease, the hold or the wait of an id, and serves the queue. With `to`, the lease is
+ * handed off to that waiter instead, if the lease has hand-offs left.
  */
 export interface Release {
   readonly op: 'release';
@@ -83,14 +84,17 @@ export interface Release {
   readonly id: string;
   readonly to: string;
   /**
-   * True if the caller has never passed a lease of `id` on and never will: then no fence that is
-   * reserved for passes was used, and they go back. Left out: false.
+   * True if the caller has never handed a lease of `id` off and never will: the fences reserved for
+   * hand-offs are then unused and become free. Default: false.
    */
   readonly unpassed?: boolean;
   readonly retention: number;
 }
 
-/** Extends a live lease to at least `ttl` ms from now. Never shortens, never revives. */
+/**
+ * Extends a live lease to at least `ttl` ms from now. It never shortens a lease and never restores
+ * an expired one.
+ */
 export interface Renew {
   readonly op: 'renew';
   readonly key: string;
@@ -100,29 +104,27 @@ export interface Renew {
 }
 
 /**
- * Lets queued ids join their owners' live leases, serves the queue if something is due, and says
- * how each of the ids stands.
+ * Serves the queue and returns the state of each id. If the owner of a queued id holds a live
+ * lease, the id joins it.
  */
 export interface Poll {
   readonly op: 'poll';
   readonly key: string;
   readonly ids: readonly string[];
-  /** As in `Acquire`; 0 if this does not ask on behalf of waiters. */
+  /** As in `Acquire`; 0 if the caller does not ask for waiters. */
   readonly patience: number;
   readonly retention: number;
 }
 
-/** Shows a resource. Changes nothing. */
+/** Shows a resource without a change. */
 export interface Inspect {
   readonly op: 'inspect';
   readonly key: string;
-  /** Holders, waiters, and holds of an owner to show at most, of each. */
+  /** The maximum number of holders, of waiters, and of holds of one owner to show. */
   readonly limit: number;
 }
 
-/**
- * Ends leases without their holders' consent: one of them (`id`), or all (`''`). Serves the queue.
- */
+/** Ends one lease (`id`) or all (`''`) without the holders' consent. Serves the queue. */
 export interface ForceRelease {
   readonly op: 'forceRelease';
   readonly key: string;
@@ -131,25 +133,26 @@ export interface ForceRelease {
 }
 
 /**
- * Gives up the lease `id` and, in the same step, waits for a signal as the acquisition `as`: parked
- * at a condition, and out of the queue until it is signalled or wants the permits back by itself.
- * Only for a lease that is its holder's alone. Repeating it with the same `as` changes nothing.
+ * Releases the lease `id` and waits for a signal as the acquisition `as`, in one step. The
+ * acquisition `as` is parked at a condition, outside the queue, until it is signalled or wants the
+ * permits without a signal. Only for a lease that has one hold. Repeating the command with the same
+ * `as` changes nothing.
  */
 export interface Park {
   readonly op: 'park';
   readonly key: string;
-  /** The acquisition whose lease is given up. */
+  /** The acquisition that holds the lease. */
   readonly id: string;
   /**
-   * The acquisition that waits. It has the owner and the weight of the lease, and while it is
-   * parked nobody asks for it but with this command.
+   * The acquisition that waits, with the owner and the weight of the lease. While it is parked,
+   * only this command and polls name it.
    */
   readonly as: string;
   readonly condition: string;
   /**
-   * What `as` wants now: to be signalled; or the permits, signalled or not; or nothing: then the
-   * lease, the parked place and whatever else the two have is given up, and a signal that was for
-   * `as` goes to the next.
+   * What `as` waits for. `signal`: a signal. `permits`: the permits, signalled or not. `nothing`:
+   * the call ends; the lease, the parked place and everything else of both ids is released, and a
+   * signal for `as` goes to the next parked waiter.
    */
   readonly want: 'signal' | 'permits' | 'nothing';
   readonly ttl: number;
@@ -159,11 +162,11 @@ export interface Park {
   readonly channel: string;
   /** See `Acquire.token`. */
   readonly token: string;
-  /** Most that may be parked. */
+  /** The maximum number of parked waiters. */
   readonly maxParked: number;
   /** As in `Acquire`. */
   readonly patience: number;
-  /** Also how long a parked waiter is kept that nobody asks about, in ms. */
+  /** As in `Acquire`. A parked waiter that is not polled for this time is dropped. */
   readonly retention: number;
   readonly meta: string;
 }
@@ -174,22 +177,24 @@ export interface Park {
 export interface Signal {
   readonly op: 'signal';
   readonly key: string;
-  /** The acquisition that signals: it must hold. */
+  /** The acquisition that signals. It must hold a live lease. */
   readonly id: string;
   readonly condition: string;
-  /** How many to wake, 0 for all. */
+  /** How many waiters to wake, 0 for all. */
   readonly count: number;
-  /** Grows with each signal of this lease: what is not above the last one wakes nobody. */
+  /**
+   * Grows with each signal of this lease. A number that is not above the last one wakes no waiter.
+   */
   readonly seq: number;
   readonly retention: number;
 }
 
 /**
- * Changes the weight of a live lease. To less: always, and the queue is served. To more: only if it
- * fits at once; it is then a new grant, with a fence of its own.
+ * Changes the weight of a live lease. Less weight is always allowed, and the queue is served. More
+ * weight is allowed only if it fits at once; it is then a new grant, with a new fence.
  *
- * Of a lease of several holds, each has its own weight, and the lease weighs as much as the
- * heaviest of them. A hold may take as much as the lease weighs already; another change is refused.
+ * In a lease with several holds each hold has its own weight, and the lease has the weight of the
+ * heaviest. A hold may grow up to the weight of the lease; any other change is refused.
  */
 export interface Resize {
   readonly op: 'resize';
@@ -197,27 +202,27 @@ export interface Resize {
   readonly id: string;
   readonly weight: number;
   /**
-   * The lease's fence as the caller knows it: a late duplicate of an earlier change names an older
-   * one, and changes nothing.
+   * The fence of the lease as the caller knows it. A late duplicate of an earlier change names an
+   * older fence and changes nothing.
    */
   readonly fence: number;
   readonly retention: number;
 }
 
 /**
- * Changes the capacity of a resource in use. No lease is taken away: if more is held than there is
- * now, nothing is granted until it fits.
+ * Changes the capacity of a resource in use. It ends no lease: if more permits are held than the
+ * new capacity, nothing is granted until enough are released.
  */
 export interface SetCapacity {
   readonly op: 'capacity';
   readonly key: string;
-  /** The capacity that was agreed so far, as the caller knows it. */
+  /** The capacity before the change, as the caller knows it. */
   readonly from: number;
   readonly capacity: number;
   readonly retention: number;
 }
 
-/** What keeps the queue and the leases in motion. */
+/** The commands that every primitive uses. */
 type Taking = Acquire | Release | Renew | Poll | Inspect | ForceRelease;
 export type LockCommand = Taking | Park | Signal | Resize | SetCapacity;
 export type Command = LockCommand | GateCommand;

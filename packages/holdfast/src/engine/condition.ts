@@ -1,11 +1,11 @@
 /**
- * Conditions: giving a lease up for a place at a condition in one step, and waking who is there.
+ * Conditions: releases a lease and parks in one step, and wakes parked waiters.
  *
- * A signal is not lost with whoever it woke. The waiter, and then the lease that it is granted,
- * remember the condition until the holder ends the lease by itself, by release or by parking again.
- * If it ends otherwise (a dead channel, a withdrawal, the expiry of a crashed holder's lease,
- * force), the signal goes to the next who is parked there. So a signal may wake one more than it
- * had to, and never one fewer: who wakes looks again at what it waited for.
+ * A signal survives the end of its receiver. The waiter, and then its lease, remember the condition
+ * until the holder ends the lease itself, by release or by parking again. If the lease or the wait
+ * ends in another way (a dead channel, a withdrawal, expiry after a crash, force), the next waiter
+ * parked there gets the signal. So a signal may wake one waiter too many, never one too few: a
+ * woken waiter must check its condition again.
  */
 import type { Resource } from './resource.js';
 import { granted, type CommandContext, serve } from './serve.js';
@@ -28,7 +28,7 @@ export function park(
   return refusal ?? standing(resource, wanted.as, now);
 }
 
-/** Parks, unless it did before; and out again, if it wants the permits. */
+/** Parks unless `as` has parked before. If `as` wants the permits, it is queued again. */
 function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply | undefined {
   const { id, as, want, channel, token, retention } = wanted;
   const known = resource.parking.get(as) ?? resource.waiters.get(as);
@@ -40,7 +40,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const holder = resource.leaseOf(id, now);
     if (holder === undefined) return { status: 'absent', now };
     const holds = Math.max(1, holder.holds.size);
-    // Where others may hold at the same time there is nobody to wait for.
+    // Conditions need a mutex with one hold: otherwise another holder could remain.
     const others = resource.capacity !== 1 || holder.weight !== 1;
     if (holds > 1 || others) return { status: 'shared', now, holds };
     const length = resource.parking.size;
@@ -48,7 +48,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const { owner, weight } = holder;
     const { condition, ttl, claim, fair, handOffs, meta } = wanted;
     resource.leave(holder, id);
-    // an acquisition that asked to be parked is never passed on
+    // an acquisition that parks has used no hand-off
     resource.takeBackFences(holder);
     const asked = { id: as, condition, owner, weight, ttl, claim, fair, handOffs, meta };
     resource.park({ ...asked, channel, token }, now, retention);
@@ -60,7 +60,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
   return undefined;
 }
 
-/** Ends what the two acquisitions have. */
+/** Ends the leases and waits of both ids. */
 function giveUp(resource: Resource, { id, as }: T.Park, now: T.Micros): T.ParkReply {
   resource.parking.remove(as);
   const waiter = resource.dequeue(as);
@@ -97,7 +97,7 @@ export function signal(
   if (resource === undefined) return { status: 'absent', now, woken: 0, left: 0 };
   resource.dropExpired(now);
   redeliverSignals(resource, context);
-  // elsewhere nobody is parked
+  // waiters are parked only at a capacity of 1
   const holder = resource.capacity === 1 ? resource.leaseOf(id, now) : undefined;
   if (holder !== undefined && seq > holder.sent.seq) {
     const woken = wake(resource, context, condition, count);

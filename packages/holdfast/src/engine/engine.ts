@@ -1,16 +1,16 @@
 /**
- * The engine: weighted permits with a first-in-first-out queue, whose permits are leases.
+ * The engine: weighted permits with a first-in-first-out queue. Each grant is a lease.
  *
- * This is the executable specification. It does no I/O and has no clock: every command comes with
+ * This is the executable specification. It does no I/O and has no clock: each command comes with
  * the time, and the same commands at the same times give the same replies, pushes and state. The
- * Lua of the Redis store is held equal to it by the differential test; the memory store and the
- * simulator run it as it stands.
+ * differential test compares the Lua scripts of the Redis store with it. The memory store and the
+ * simulator run it unchanged.
  *
- * Here is what takes and gives back; `condition.ts` has what waits for signals, `change.ts` what
- * changes what is held, `force.ts` what ends it by force, `view.ts` what shows it. Whatever a
- * command is for, it first removes what has expired, and it leaves no capacity free that the queue
- * could use (I5), except what `SERVE_LIMIT` leaves for the next command. Commands are idempotent by
- * id (I3).
+ * This file has acquire, release and renew. `condition.ts` parks and signals, `resize.ts` changes
+ * weights and capacity, `force-release.ts` ends leases by force, `inspect.ts` shows a resource.
+ * Every command except inspect first removes expired leases, and it leaves no capacity free that
+ * the queue could use (I5), except for waiters beyond `SERVE_LIMIT`, which the next command serves.
+ * Commands are idempotent by id (I3).
  */
 import { assertSound } from './assertions.js';
 import { resize, setCapacity } from './resize.js';
@@ -25,7 +25,7 @@ import type * as T from './commands.js';
 import { inspect } from './inspect.js';
 import { redeliverSignals } from './signals.js';
 
-/** What a command did. */
+/** The result of a command. */
 export interface Outcome<C extends T.Command = T.Command> {
   readonly reply: T.ReplyTo<C>;
   readonly pushes: readonly Addressed[];
@@ -36,7 +36,7 @@ export class Engine {
   readonly #resources = new Map<string, Resource>();
   readonly #receivers: (channel: string) => number;
 
-  /** @param receivers how many have subscribed to exactly this channel at the moment */
+  /** @param receivers returns the current number of subscribers of exactly this channel */
   constructor(receivers: (channel: string) => number) {
     this.#receivers = receivers;
   }
@@ -54,15 +54,15 @@ export class Engine {
     return this.#resources.get(key);
   }
 
-  /** Loses a resource and a gate, as a server may that evicts or deletes keys. */
+  /** Removes a resource and a gate, as a server does that evicts or deletes keys. */
   forget(key: string): void {
     this.#resources.delete(key);
     this.gates.forget(key);
   }
 
   /**
-   * Forgets what has been idle for its retention. Changes no reply: `apply` never sees a forgotten
-   * resource.
+   * Removes resources and gates that were idle for their retention. This changes no reply: `apply`
+   * never sees an expired resource.
    */
   sweep(now: T.Micros): void {
     this.gates.sweep(now);
@@ -122,12 +122,12 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
   redeliverSignals(resource, context);
   const held = resource.leaseOf(wanted.id, now);
   const settled = held === undefined ? rejoin(resource, wanted, now) : granted(held, now);
-  // who waits already is served in turn, whatever was agreed when it came
+  // an acquisition that waits already is served in turn, even if the capacity has changed since
   const agreed = (): boolean =>
     resource.waiters.has(wanted.id) || resource.capacity === wanted.capacity;
-  // what expired, or a place in the queue that was left to join, may have made room for others
+  // an expired lease, or a waiter that left the queue to join a lease, may have freed permits
   if (settled !== undefined || !(resource.idle || agreed())) serve(resource, context, '');
-  // a waiter that lost its place comes back with a ticket: what it agreed to may be out of date
+  // a waiter that lost its place repeats its request with a ticket: its capacity may be out of date
   const mayAgree = wanted.ticket === 0 || resource.capacity === 0;
   if (resource.idle && mayAgree) resource.setCapacity(wanted.capacity);
   let reply: T.AcquireReply;
@@ -138,7 +138,10 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
   return reply;
 }
 
-/** A newcomer never takes what the queue is owed: it is granted at once only if nobody waits. */
+/**
+ * A newcomer is granted at once only if the queue is empty, so it never takes permits that a waiter
+ * could use.
+ */
 function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): T.AcquireReply {
   const { now } = context;
   const free = (): boolean => resource.queue.size === 0 && resource.fits(wanted.weight);
@@ -150,7 +153,7 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
     return granted(resource.grant(wanted, now, wanted.ttl), now);
   } else if (!wanted.queue) {
     serve(resource, context, '');
-    // its owner may have been served just now
+    // a waiter of the same owner may have been granted by `serve`
     const own = rejoin(resource, wanted, now);
     if (own !== undefined) return own;
     if (free()) return granted(resource.grant(wanted, now, wanted.ttl), now);
@@ -193,7 +196,7 @@ function release(
   return { status, now, holds: status === 'kept' ? (holder as Holder).holds.size : 0 };
 }
 
-/** Ends a wait, in the queue or at a condition; false if there is none. */
+/** Removes a waiter from the queue or from its condition; false if there is none. */
 function withdraw(resource: Resource, id: string): boolean {
   const waiter = resource.dequeue(id);
   if (waiter === undefined) return resource.parking.remove(id) !== undefined;
@@ -210,12 +213,12 @@ function letGo(
   if (!resource.leave(holder, id)) return 'kept';
   if (to === '' && unpassed) resource.takeBackFences(holder);
   const successor = resource.waiters.get(to);
-  // only a mutex has passes, so there is no other holder
+  // only a mutex has hand-offs, so there is no other holder
   const alike = successor === undefined || (successor.owner === '' && successor.weight === 1);
   if (to === '' || holder.handOffs === 0 || holder.owner !== '' || !alike) return 'freed';
   const { ttl, channel, meta } = successor ?? holder;
   const { owner, weight } = holder;
-  // the successor may die at once: it blocks others for no longer than a lease of its own
+  // the successor may crash: its lease is no longer than its own ttl
   const expires = Math.min(holder.expires, now + ttl * 1000);
   resource.dequeue(to);
   resource.add({

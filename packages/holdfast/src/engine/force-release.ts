@@ -1,4 +1,4 @@
-/** Ending leases without their holders' consent, and telling the processes that hold them. */
+/** Ends leases without their holders' consent and notifies the holders' processes. */
 import { FORCE_LIMIT } from './limits.js';
 import type { Holder, Resource } from './resource.js';
 import { type CommandContext, serve } from './serve.js';
@@ -27,7 +27,7 @@ export function force(
   return { status: 'forced', now, ended: doomed.length };
 }
 
-/** The channels on which the processes of a lease listen, each with the first of its holds. */
+/** The channels of the processes that hold a lease, each with the first of its holds. */
 function listeners({ id, channel, holds }: Holder): Map<string, string> {
   const told = new Map<string, string>();
   for (const [hold, own] of holds) if (!told.has(own.channel)) told.set(own.channel, hold);

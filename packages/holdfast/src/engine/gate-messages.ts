@@ -1,55 +1,57 @@
 /**
- * The words of gates: what latches and barriers are made of. See `gate.ts`.
+ * The messages of gates, which latches and barriers are built from. See `gate.ts`.
  *
- * Everything that changes a gate names the generation that it means, so that what comes late, or
- * twice, never counts in another one.
+ * Every command that changes a gate names its generation, so a late or repeated command never
+ * counts in another generation.
  */
 import type { Micros } from './commands.js';
 
-/** A latch opens once and stays open; a barrier lets its parties through and begins anew. */
+/** A latch opens once and stays open. A barrier opens for its parties and starts again. */
 export type GateKind = 'latch' | 'barrier';
 
-/** Why a generation is broken. */
+/** The reason why a generation is broken. */
 export type BreakReason = 'expired' | 'withdrawn' | 'reset';
 
-/** How a generation of a gate stands; `unknown` if it is not remembered, or never was. */
+/**
+ * The state of a generation; `unknown` if the gate does not remember it, or if it never existed.
+ */
 export type Fate = 'closed' | 'open' | 'broken' | 'unknown';
 
-/** Counts an arrival, once for each id. Counts nothing unless its generation is the current one. */
+/** Counts an arrival, once for each id, and only in the current generation. */
 export interface Arrive {
   readonly op: 'arrive';
   readonly key: string;
   readonly kind: GateKind;
-  /** Arrivals that open the gate: all must say the same. */
+  /** The number of arrivals that open the gate. All commands must name the same number. */
   readonly count: number;
   readonly generation: number;
-  /** Unique for ever. It owns the arrival. */
+  /** The id of the arrival, never used twice. */
   readonly id: string;
-  /** Arrivals that it stands for. */
+  /** The number of arrivals to count. */
   readonly by: number;
   /**
-   * Ms: of a latch, how long it lasts without another arrival; of a barrier, how long this arrival
-   * lasts without a `Watch`.
+   * The time in ms without another arrival after which a latch breaks, or the time without a
+   * `Watch` after which this arrival at a barrier expires.
    */
   readonly ttl: number;
-  /** Where to tell how the generation ended, or `''`. */
+  /** The channel for the message that the generation ended, or `''`. */
   readonly channel: string;
   /** A secret that the push to the channel repeats, or `''`: see `Acquire.token`. */
   readonly token: string;
-  /** Ms for which a gate is remembered after it has ended. */
+  /** How long a gate is kept after it has ended, in ms. */
   readonly retention: number;
 }
 
-/** Looks at a generation, keeps arrivals of it alive, and makes the gate if there is none. */
+/** Shows a generation, extends the life of its arrivals, and creates the gate if there is none. */
 export interface Watch {
   readonly op: 'watch';
   readonly key: string;
   readonly kind: GateKind;
-  /** As in `Arrive`; 0 to look only: nothing is made, and any count will do. */
+  /** As in `Arrive`; 0 to read only: no gate is created, and any count matches. */
   readonly count: number;
   /** 0 for the current one. */
   readonly generation: number;
-  /** Arrivals to keep alive. */
+  /** The arrivals to extend. */
   readonly ids: readonly string[];
   readonly ttl: number;
   readonly channel: string;
@@ -58,15 +60,15 @@ export interface Watch {
   readonly retention: number;
 }
 
-/** Ends a generation, and begins the next one: nothing happens unless it is the current one. */
+/** Ends a generation and begins the next one. It has an effect only on the current generation. */
 export interface EndGeneration {
   readonly op: 'endGeneration';
   readonly key: string;
   readonly kind: GateKind;
-  /** Of the next generation. */
+  /** The count of the next generation. */
   readonly count: number;
   readonly generation: number;
-  /** Why, if the generation had not opened. */
+  /** The reason, used if the generation is not open. */
   readonly reason: BreakReason;
   readonly ttl: number;
   readonly retention: number;
@@ -74,31 +76,31 @@ export interface EndGeneration {
 
 export type GateCommand = Arrive | Watch | EndGeneration;
 
-/** How the generation that was named stands, and what else there is to know. */
+/** The state of the generation that the command named. */
 export interface GateStatus {
   readonly status: 'gate';
   readonly now: Micros;
-  /** The generation that this is about. */
+  /** The generation that this reply describes. */
   readonly generation: number;
   readonly fate: Fate;
-  /** Of a broken one. */
+  /** The reason if it is broken. */
   readonly reason: BreakReason | '';
   /**
-   * Arrivals that were missing after the id's own was counted in this generation; -1 if it was not,
-   * as far as is remembered.
+   * The number of arrivals that were missing after this id was counted in this generation; -1 if it
+   * was not counted, or is not remembered.
    */
   readonly rank: number;
-  /** True if it is known for sure whether the id was counted in this generation. */
+  /** True if the gate knows whether this id was counted in this generation. */
   readonly sure: boolean;
   /** The current generation, 0 if there is no gate. */
   readonly current: number;
-  /** Arrivals that the current generation still needs. */
+  /** The number of arrivals that the current generation still needs. */
   readonly left: number;
-  /** Microseconds until the current generation may break by itself, 0 if nothing is due. */
+  /** Microseconds until the current generation may expire, 0 if it cannot. */
   readonly next: Micros;
 }
 
-/** The key is in use by another kind of gate, or with another count. */
+/** The key is in use by a gate of another kind, or with another count. */
 export interface GateOther {
   readonly status: 'other';
   readonly now: Micros;
@@ -108,14 +110,14 @@ export interface GateOther {
 
 export type GateReply = GateStatus | GateOther;
 
-/** Told to all who wait for a generation, one message for each channel. */
+/** The push to all channels that wait for a generation. */
 export interface GatePush {
   readonly kind: 'gate';
   readonly key: string;
   readonly generation: number;
   readonly fate: 'open' | 'broken';
   readonly reason: BreakReason | '';
-  /** The generation that is current from now on. */
+  /** The generation that is current after this one. */
   readonly current: number;
   /** See `Arrive.token`. */
   readonly token: string;

@@ -1,19 +1,19 @@
 /**
- * One gate: it counts arrivals, and opens when as many have come as were agreed on. Latches and
- * barriers are gates that differ in what follows.
+ * One gate: it counts arrivals and opens when the agreed number has arrived. Latches and barriers
+ * are gates that differ in their next step.
  *
  *     latch    closed --last arrival--> open  --turn--> (next generation) closed
- *                 \---nothing arrived for ttl--> broken --turn--> (next generation) closed
+ *                 \---no arrival for ttl--> broken --turn--> (next generation) closed
  *     barrier  closed --last arrival--> open, and the next generation is closed
  *                 \---an arrival expired, turn--> broken, and the next generation is closed
  *
- * A generation's number is greater than that of every earlier one, as a fence is (I2), so an
- * arrival that names an old one counts nowhere. Arrivals are remembered by id for the current
- * generation and the one before (I3). How older ones ended is known from the list of those that
- * broke: it is bounded, and what lies before it is unknown, and never taken for open.
+ * A generation's number is above that of every earlier one, like a fence (I2), so an arrival that
+ * names an old generation is not counted. The gate remembers arrivals by id for the current
+ * generation and the one before (I3). A list of broken generations tells how older ones ended. The
+ * list is bounded: a generation before its start is unknown, and is never reported as open.
  *
- * Only this file and `gates.ts` write the fields. I9: `endsAt` and `retention` bound the life of
- * all that is kept.
+ * Only this file and `gates.ts` write the fields. I9: `endsAt` and `retention` limit the life of
+ * the gate.
  */
 import type { BreakReason, Fate, GateKind, GatePush } from './gate-messages.js';
 import { BROKEN_LIMIT, CHANNEL_LIMIT } from './limits.js';
@@ -33,20 +33,23 @@ export class Gate {
   generation: number;
   /** Generations before this one are not remembered. */
   since: number;
-  /** Arrivals that the current generation still needs. */
+  /** The number of arrivals that the current generation still needs. */
   left: number;
-  /** A latch: when it breaks, broke or opened. A barrier: its last use, or the last expiry. */
+  /**
+   * Of a latch: the time at which it breaks, broke or opened. Of a barrier: its last use, or the
+   * latest expiry.
+   */
   endsAt: Micros = 0;
-  /** Ms for which it is remembered after `endsAt`. */
+  /** How long the gate is kept after `endsAt`, in ms. */
   retention = 0;
-  /** The generation that the arrivals in `past` were counted in, 0 for none. */
+  /** The generation of the arrivals in `past`, 0 for none. */
   pastGeneration = 0;
-  /** Generations that broke, the last ones. */
+  /** The last broken generations. */
   readonly broken: Broken[] = [];
-  /** Id → arrivals that were missing after it. */
+  /** Id → number of arrivals that were missing after it. */
   arrivals: Map<string, number> = new Map();
   past: Map<string, number> = new Map();
-  /** Of a barrier: arrivals by expiry. */
+  /** The arrivals of a barrier by expiry. */
   expiries: SortedSet = new SortedSet();
   /** The channels that wait for the current generation, each with its token. */
   readonly channels: Map<string, string> = new Map();
@@ -74,7 +77,7 @@ export class Gate {
     return this.broken.find((one) => one.generation === generation)?.reason ?? '';
   }
 
-  /** Microseconds until the current generation may break by itself, 0 if nothing is due. */
+  /** Microseconds until the current generation may expire, 0 if it cannot. */
   next(now: Micros): Micros {
     if (this.kind === 'latch') {
       return this.fate(this.generation) === 'closed' ? Math.max(0, this.endsAt - now) : 0;
@@ -83,7 +86,7 @@ export class Gate {
     return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
   }
 
-  /** Breaks what nobody keeps alive. */
+  /** Breaks the current generation if the latch or an arrival of the barrier has expired. */
   redeliverSignals(context: CommandContext): void {
     const { now } = context;
     if (this.kind === 'latch') {
@@ -114,14 +117,14 @@ export class Gate {
     }
   }
 
-  /** Keeps an arrival alive. Never shortens. */
+  /** Extends the life of an arrival; never shortens it. */
   extend(id: string, expires: Micros): void {
     const later = Math.max(this.expiries.score(id) ?? 0, expires);
     this.expiries.set(id, later);
     this.endsAt = Math.max(this.endsAt, later);
   }
 
-  /** Ends the current generation, broken unless it had opened, and begins the next one. */
+  /** Ends the current generation, as broken unless it is open, and begins the next one. */
   turn(context: CommandContext, reason: BreakReason, count: number): void {
     if (this.fate(this.generation) === 'closed') this.#remember(reason);
     this.#next(context, count);
@@ -132,7 +135,7 @@ export class Gate {
     this.channels.set(channel, token);
   }
 
-  /** Loses the arrivals of the generation before. */
+  /** Drops the arrivals of the previous generation. */
   forgetPast(): void {
     if (this.past.size === 0) return;
     this.past = new Map();
@@ -158,7 +161,7 @@ export class Gate {
     this.since = (this.broken.shift() as Broken).generation + 1;
   }
 
-  /** Tells all who waited how a generation ended. */
+  /** Pushes to all waiting channels how a generation ended. */
   #tell({ pushes }: CommandContext, generation: number): void {
     const { key, generation: current } = this;
     const fate = this.fate(generation) === 'broken' ? 'broken' : 'open';

@@ -1,6 +1,6 @@
 /**
- * The gates of a store, and the commands on them. As with resources, every command first does what
- * time has brought about, and the same commands at the same times give the same replies.
+ * The gates of a store, and the commands on them. As with resources, every command first applies
+ * expiries, and the same commands at the same times give the same replies.
  */
 import { Gate } from './gate.js';
 import type * as G from './gate-messages.js';
@@ -23,7 +23,7 @@ export class Gates {
     this.#gates.delete(key);
   }
 
-  /** Forgets what was not used for its retention. */
+  /** Removes gates that were not used for their retention. */
   sweep(now: Micros): void {
     for (const [key, gate] of this.#gates) if (gate.forgetAt <= now) this.#gates.delete(key);
   }
@@ -94,7 +94,7 @@ function turn(gate: Gate, command: G.EndGeneration, context: CommandContext): G.
   return status(gate, now, generation, '');
 }
 
-/** A barrier that nobody waits at takes any count. */
+/** A barrier without arrivals accepts any count. */
 function suits(gate: Gate, count: number): boolean {
   return gate.count === count || (gate.kind === 'barrier' && gate.arrivals.size === 0);
 }

@@ -1,8 +1,8 @@
 /**
- * What a resource looks like to whoever inspects it. Changes nothing, not even what has expired.
+ * Shows a resource. It changes nothing and does not remove expired leases.
  *
- * However many hold, no more of them are looked at than are shown, and no more of the expired than
- * one command removes: those beyond still count.
+ * The cost does not grow with the number of holders: it reads only the holders that it shows, and
+ * at most `EXPIRE_LIMIT` expired leases. Expired leases beyond that limit still count as used.
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import type { Parked } from './parking.js';

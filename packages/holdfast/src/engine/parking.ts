@@ -1,14 +1,13 @@
 /**
- * Who waits for a signal: the parked waiters of one resource, by condition.
+ * The parked waiters of one resource, by condition.
  *
- *     parked --signal--> queued, signalled        (the condition is remembered with it)
- *        |\---its own wish--> queued
- *        \----withdraw, dead channel at a signal, silence for a retention--> (nothing)
+ *     parked --signal--> queued, signalled        (it remembers the condition)
+ *        |\---wants the permits--> queued
+ *        \----withdraw, dead channel at a signal, not polled for a retention--> (nothing)
  *
- * Two orders: at its condition each stands in the order in which they parked, and among all in the
- * order in which they were last heard of. A parked waiter holds nothing and is in nobody's way, so
- * unlike the queue nothing passes over the dead: what nobody asked about for a retention is dropped
- * (I9).
+ * There are two orders: at its condition, by time of parking; among all, by the time of the last
+ * poll. A parked waiter holds nothing and blocks no other waiter, so serving never detects that it
+ * is dead; it is dropped when it was not polled for `retention` (I9).
  */
 import type { Processes } from './processes.js';
 import type { Micros } from './commands.js';
@@ -26,7 +25,7 @@ export interface Parked {
   readonly meta: string;
   /** When it was parked. */
   readonly since: Micros;
-  /** When it is dropped, should nobody ask about it until then. */
+  /** When it is dropped, unless a command names it before. */
   until: Micros;
   channel: string;
   /** See `Acquire.token`. */
@@ -34,7 +33,7 @@ export interface Parked {
 }
 
 export class Parking {
-  /** Who was not heard of for longest comes first. */
+  /** The waiter with the oldest poll comes first. */
   readonly #parked = new Map<string, Parked>();
   readonly #conditions = new Map<string, Set<string>>();
   readonly #processes: Processes;
@@ -47,7 +46,7 @@ export class Parking {
     return this.#parked.size;
   }
 
-  /** Conditions at which somebody is parked. */
+  /** Conditions with at least one parked waiter. */
   get conditions(): Iterable<string> {
     return this.#conditions.keys();
   }
@@ -56,7 +55,7 @@ export class Parking {
     return this.#parked.get(id);
   }
 
-  /** The first of those who parked at a condition. */
+  /** The waiter that parked first at a condition. */
   first(condition: string): string | undefined {
     return this.#conditions.get(condition)?.values().next().value;
   }
@@ -65,12 +64,12 @@ export class Parking {
     return this.#conditions.get(condition)?.size ?? 0;
   }
 
-  /** All of a condition, in the order in which they parked. */
+  /** The waiters of a condition, in the order in which they parked. */
   at(condition: string): readonly string[] {
     return [...(this.#conditions.get(condition) ?? [])];
   }
 
-  /** All, who was not heard of for longest first. */
+  /** All parked waiters, the one with the oldest poll first. */
   all(): readonly Parked[] {
     return [...this.#parked.values()];
   }
@@ -93,7 +92,7 @@ export class Parking {
     return parked;
   }
 
-  /** Somebody asked about it. Written down only when half its time has gone. */
+  /** Notes a poll. To save writes, it changes nothing until half of the retention has passed. */
   hear(id: string, now: Micros, retention: number): void {
     const parked = this.#parked.get(id);
     if (parked === undefined || parked.until - now >= retention * 500) return;

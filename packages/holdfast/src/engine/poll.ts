@@ -1,9 +1,10 @@
 /**
- * Looking after the waiters of a process: one command for up to as many as its caller names.
+ * Polls the waiters of a process: one command for all ids that the caller names.
  *
- * It keeps the process from being taken for dead, and the parked ones from being forgotten. A
- * queued id whose owner holds meanwhile joins that lease, as if it had asked again; an id that the
- * lease cannot take loses its place, is absent, and is told why when it asks.
+ * A poll shows that the process is alive and extends the life of its parked waiters. If the owner
+ * of a queued id holds a live lease, the id joins it, as if it had repeated its request. If the id
+ * cannot join, it loses its place and is reported as absent; it gets the reason when it repeats its
+ * request.
  */
 import type { Resource } from './resource.js';
 import { granted, next, type CommandContext, rejoin, serve } from './serve.js';

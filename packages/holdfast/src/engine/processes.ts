@@ -1,27 +1,26 @@
 /**
- * When the processes whose acquisitions wait were last heard of.
+ * When the store last heard of each process that has waiters.
  *
- *     unknown --its first waiter--> heard --silence for its patience, or a lapsed claim--> silent
- *                                     ^------------------------ it asks ---------------------/
- *     heard, silent --its last waiter leaves--> unknown
+ *     unknown --first waiter--> heard --silence for its patience, or an unclaimed lease--> silent
+ *                                 ^------------------- a command -----------------------/
+ *     heard, silent --last waiter leaves--> unknown
  *
- * A process asks about its waiters once in a poll period, and says with each command for how long
- * its silence is to be borne. A waiter of a silent process is passed over when its turn comes: it
- * loses its place, and gets the place back with its ticket if its process lives after all. So many
- * waiters of one dead process cost no more than one of them, also where no subscriber count tells
- * that the process is dead.
+ * A process polls its waiters once per poll period. Each of its commands says how long it may be
+ * silent afterwards. The store drops a waiter of a silent process when its turn comes. If the
+ * process is alive after all, the waiter's ticket restores its place. So all waiters of a dead
+ * process together delay the queue by no more than one of them, even without subscriber counts.
  */
 import type { Micros } from './commands.js';
 
 interface Process {
-  /** Its acquisitions that are queued or parked. */
+  /** The number of its acquisitions that are queued or parked. */
   waiters: number;
   heard: Micros;
-  /** It is silent from then on; 0 if it has not said for how long it may be. */
+  /** The time from which it counts as silent; 0 if it has named no patience. */
   until: Micros;
 }
 
-/** A moment that is over for every clock. */
+/** A time in the past of every clock. */
 const LONG_AGO = 1;
 
 /** The process of an acquisition: its id up to the last dot. */
@@ -38,7 +37,7 @@ export class Processes {
     return this.#known;
   }
 
-  /** One more of its acquisitions waits. */
+  /** Counts one more waiter of its process. */
   enter(id: string): void {
     const name = processOf(id);
     const known = this.#known.get(name) ?? { waiters: 0, heard: 0, until: 0 };
@@ -46,7 +45,7 @@ export class Processes {
     this.#known.set(name, known);
   }
 
-  /** One of its acquisitions has ceased to wait. */
+  /** Counts one waiter fewer of its process. */
   leave(id: string): void {
     const name = processOf(id);
     const known = this.#known.get(name);
@@ -55,7 +54,7 @@ export class Processes {
     if (known.waiters === 0) this.#emptied.add(name);
   }
 
-  /** Its process has asked. With a patience of 0 that says nothing about when it asks again. */
+  /** Notes a command of its process. A patience of 0 promises no next command, so it is ignored. */
   hear(id: string, now: Micros, patience: number): void {
     const known = this.#known.get(processOf(id));
     if (known === undefined || patience === 0) return;
@@ -64,8 +63,8 @@ export class Processes {
   }
 
   /**
-   * A lease that was granted to it at `since` has ended without having been claimed. It is silent
-   * unless it was heard of meanwhile; a clock that was set back makes that impossible to tell.
+   * A lease granted at `since` ended unclaimed. Its process counts as silent unless it was heard
+   * since then. If the clock was set back, that cannot be known, and the process counts as silent.
    */
   lapse(id: string, since: Micros, now: Micros): void {
     const known = this.#known.get(processOf(id));
@@ -77,7 +76,7 @@ export class Processes {
     return known !== undefined && known.until !== 0 && known.until <= now;
   }
 
-  /** Forgets the processes that wait for nothing: at the end of a command. */
+  /** Removes processes without waiters, at the end of a command. */
   tidy(): void {
     for (const name of this.#emptied) {
       if (this.#known.get(name)?.waiters === 0) this.#known.delete(name);

@@ -1,21 +1,21 @@
-/** What a store answers, and what it pushes. */
+/** The replies and the pushes of a store. */
 import type { GatePush, GateReply } from './gate-messages.js';
 import type { Micros } from './commands.js';
 
-/** What a live lease looks like from its store. */
+/** A live lease. */
 export interface Granted {
   readonly status: 'granted';
   readonly now: Micros;
   readonly fence: number;
-  /** Microseconds that the lease still runs, counted from `now`. */
+  /** The remaining time of the lease in microseconds, counted from `now`. */
   readonly left: Micros;
-  /** Passes left, see `Acquire.passes`. */
+  /** The remaining hand-offs, see `Acquire.handOffs`. */
   readonly handOffs: number;
-  /** Holds of the owner, 1 without an owner. */
+  /** The number of holds of the owner, 1 without an owner. */
   readonly holds: number;
 }
 
-/** The acquisition waits. */
+/** The acquisition waits in the queue. */
 export interface Queued {
   readonly status: 'queued';
   readonly now: Micros;
@@ -24,14 +24,14 @@ export interface Queued {
   readonly next: Micros;
 }
 
-/** The acquisition did not want to wait. */
+/** The permits are not free, and the acquisition asked not to be queued. */
 export interface Refused {
   readonly status: 'refused';
   readonly now: Micros;
   readonly next: Micros;
 }
 
-/** The acquisition cannot be queued: the queue is at its limit. */
+/** The queue is at its limit. */
 export interface Full {
   readonly status: 'full';
   readonly now: Micros;
@@ -51,21 +51,21 @@ export interface AtCondition {
   readonly now: Micros;
 }
 
-/** The lease is not its holder's alone, and was not given up. */
+/** The lease has other holds, or other leases may exist beside it, so it cannot be parked. */
 export interface Shared {
   readonly status: 'shared';
   readonly now: Micros;
-  /** Holds of its owner. */
+  /** The number of holds of the owner. */
   readonly holds: number;
 }
 
-/** Neither the lease nor the waiter is there. */
+/** There is neither a lease nor a waiter of this id. */
 export interface Gone {
   readonly status: 'absent';
   readonly now: Micros;
 }
 
-/** Whether a signal brought the acquisition here, or its own wish. */
+/** True if the acquisition was signalled; false if it left the condition without a signal. */
 interface Brought {
   readonly signalled: boolean;
 }
@@ -79,18 +79,18 @@ export type ParkReply =
   | Gone;
 
 export interface SignalReply {
-  /** `absent`: whoever signals does not hold. */
+  /** `absent`: the acquisition that signals does not hold a live lease. */
   readonly status: 'signalled' | 'absent';
   readonly now: Micros;
-  /** How many were woken. */
+  /** The number of waiters that were woken. */
   readonly woken: number;
-  /** How many were left at the condition then. */
+  /** The number of waiters that remained at the condition. */
   readonly left: number;
 }
 
 /**
- * The owner holds a lease of a smaller weight already. Joining that one would make it believe in
- * more than it has, and waiting for more would be waiting for itself.
+ * The owner already holds a lease of a smaller weight. Joining it would give fewer permits than
+ * requested, and waiting for more would be a deadlock with itself.
  */
 export interface Conflict {
   readonly status: 'conflict';
@@ -99,7 +99,7 @@ export interface Conflict {
   readonly weight: number;
 }
 
-/** The owner's lease has as many holds as a lease may have. */
+/** The owner's lease has the maximum number of holds. */
 export interface Crowded {
   readonly status: 'crowded';
   readonly now: Micros;
@@ -110,13 +110,13 @@ export type AcquireReply = Granted | Queued | Refused | Full | Mismatch | Confli
 
 export interface ReleaseReply {
   /**
-   * `freed`: the lease is over; `kept`: the hold is over, the owner has others; `passed`: the lease
-   * is the successor's; `dequeued`: the id had waited or was parked; `absent`: the id had
-   * nothing (any more).
+   * `freed`: the lease ended. `kept`: the hold ended, the owner has other holds. `passed`: the
+   * lease was handed off to the successor. `dequeued`: the id was queued or parked. `absent`: the
+   * id had neither a lease nor a place.
    */
   readonly status: 'freed' | 'kept' | 'passed' | 'dequeued' | 'absent';
   readonly now: Micros;
-  /** Holds that the owner has left. */
+  /** The remaining holds of the owner. */
   readonly holds: number;
 }
 
@@ -126,7 +126,7 @@ export interface RenewReply {
   readonly left: Micros;
 }
 
-/** How a polled id stands. */
+/** The state of a polled id. */
 export type Standing = Granted | { readonly status: 'queued' | 'parked' | 'absent' };
 
 export interface PollReply {
@@ -146,7 +146,7 @@ export interface HolderView {
   /** When the lease was granted. */
   readonly since: Micros;
   readonly meta: string;
-  /** The owner's acquisitions that hold, the first of them; empty without an owner. */
+  /** The first of the owner's holds; empty without an owner. */
   readonly ids: readonly string[];
 }
 
@@ -174,7 +174,7 @@ export interface InspectReply {
   /** 0 if the resource is unknown. */
   readonly capacity: number;
   readonly used: number;
-  /** The last fence given out or reserved, 0 if none is remembered. */
+  /** The last fence granted or reserved, 0 if none is known. */
   readonly fence: number;
   readonly holderCount: number;
   readonly waiterCount: number;
@@ -187,32 +187,32 @@ export interface InspectReply {
 export interface ForceReleaseReply {
   readonly status: 'forced';
   readonly now: Micros;
-  /** Leases that were ended. */
+  /** The number of leases that were ended. */
   readonly ended: number;
 }
 
 export interface ResizeReply {
   /**
-   * `resized`: the lease has that weight, from before or from now on; `refused`: it does not fit,
-   * or the lease is not the one that the caller knows, or has other holds; `absent`: there is no
-   * such lease.
+   * `resized`: the lease has the requested weight, from before or from now on. `refused`: the
+   * weight does not fit, the fence is not the current one, or the lease has other holds. `absent`:
+   * there is no such lease.
    */
   readonly status: 'resized' | 'refused' | 'absent';
   readonly now: Micros;
-  /** The lease's fence, 0 if there is none. */
+  /** The fence of the lease, 0 if there is none. */
   readonly fence: number;
   readonly left: Micros;
 }
 
 export interface CapacityReply {
-  /** `mismatch`: another capacity was agreed; `absent`: nobody uses the resource. */
+  /** `mismatch`: the current capacity is another one. `absent`: the resource is not in use. */
   readonly status: 'changed' | 'mismatch' | 'absent';
   readonly now: Micros;
-  /** The capacity that is agreed now, 0 if none is. */
+  /** The current capacity, 0 if there is none. */
   readonly capacity: number;
 }
 
-/** Which reply belongs to which command. */
+/** The reply type of each command. */
 export interface Replies {
   acquire: AcquireReply;
   release: ReleaseReply;
@@ -230,11 +230,11 @@ export interface Replies {
 }
 export type Reply = Replies[keyof Replies];
 
-/** What a store pushes to a channel. */
+/** A message that a store pushes to a channel. */
 export type Push =
   | GatePush
   | {
-      /** The waiter `id` holds a lease since `now`. */
+      /** The waiter `id` has held a lease since `now`. */
       readonly kind: 'grant';
       readonly id: string;
       readonly fence: number;
@@ -246,7 +246,10 @@ export type Push =
       readonly token: string;
     }
   | {
-      /** `revoke`: the lease of `id` was ended by force. `signal`: it was parked, and now waits. */
+      /**
+       * `revoke`: the lease of `id` was ended by force. `signal`: `id` was parked and is now
+       * queued.
+       */
       readonly kind: 'revoke' | 'signal';
       readonly id: string;
     };

@@ -1,10 +1,9 @@
 /**
- * Changes of what is in use: a lease that weighs more or less from now on, a resource of which
- * there is more or less.
+ * Changes the weight of a lease, or the capacity of a resource.
  *
- * Both name what the caller believes to be the case, the lease's fence or the capacity agreed, and
- * change nothing if it is not: a duplicate that comes late undoes no later change (I3). What makes
- * room serves the queue (I5); what takes room away takes no lease with it.
+ * Both commands name the state that the caller knows, the fence of the lease or the capacity, and
+ * change nothing if it is out of date: a late duplicate undoes no later change (I3). A change that
+ * frees permits serves the queue (I5); a change that removes permits ends no lease.
  */
 import { type CommandContext, serve } from './serve.js';
 import type { Holder, Resource } from './resource.js';
@@ -40,7 +39,7 @@ function weigh(
   if (fence !== holder.fence) return 'refused';
   if (hold !== undefined && holder.holds.size > 1) {
     if (weight < own || weight > holder.weight) return 'refused';
-    // the lease weighs that much already
+    // the lease has that weight already
     hold.weight = weight;
     return 'resized';
   }
@@ -59,7 +58,7 @@ export function setCapacity(
   resource.dropExpired(now);
   redeliverSignals(resource, context);
   const agreed = resource.capacity === from || resource.capacity === capacity;
-  // a signal finds who is parked at a capacity of 1 only
+  // signals work only at a capacity of 1
   const parked = resource.parking.size > 0;
   if ((agreed || resource.idle) && !parked) resource.setCapacity(capacity);
   serve(resource, context, '');

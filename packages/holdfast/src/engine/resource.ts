@@ -2,17 +2,17 @@
  * One resource: its capacity, its holders, its queue, its last fence.
  *
  *     (nothing) --grant--> held --release, expiry, force--> (nothing)
- *         |                  ^ \--pass--> held by a waiter of the same process
+ *         |                  ^ \--hand-off--> held by a waiter of the same process
  *         |                  |  \--resize--> held, with another weight
  *         \----enqueue--> queued --grant (in turn), join (same owner)--> held
- *                            \--withdraw, dead channel, hopeless--> (nothing)
- *     held --park--> parked (see parking.ts) --signal, its own wish--> queued
+ *                            \--withdraw, dead channel, cannot be granted--> (nothing)
+ *     held --park--> parked (see parking.ts) --signal, wants the permits--> queued
  *
- * Invariants kept here: I1 (`used` is the sum of the holders' weights, and nothing is granted that
- * would make it exceed `capacity`), I2 (`fence` only grows, and every grant takes one above it), I9
- * (every lease ends; `forgetAt` bounds the life of all that is kept). Only the functions of this
- * file write the fields; who may call them when is decided in `engine.ts`, `change.ts` and
- * `serve.ts`.
+ * Invariants kept here: I1 (`used` is the sum of the holders' weights, and no grant makes it exceed
+ * `capacity`), I2 (`fence` only grows, and every grant takes a higher one), I9 (every lease ends;
+ * `forgetAt` limits the life of the resource). The methods of this file write the capacity, fences,
+ * leases and queue. Other files write only a waiter's channel and token, a holder's last signal,
+ * the weight of one of several holds, and `unconsumedSignals`.
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import { type Parked, Parking } from './parking.js';
@@ -20,20 +20,20 @@ import { Processes } from './processes.js';
 import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
 
-/** One of an owner's acquisitions that hold. */
+/** One acquisition of an owner that holds the lease. */
 export interface Hold {
-  /** What it asked for. The lease weighs as much as the heaviest of its holds. */
+  /** The permits that it requested. A lease has the weight of its heaviest hold. */
   weight: number;
-  /** Where its process is told that the lease was ended by force, or `''`. */
+  /** The channel for a message that the lease was ended by force, or `''`. */
   readonly channel: string;
 }
 
-/** What joins a lease. */
+/** An acquisition that joins a lease. */
 export type Joining = Pick<Acquire, 'id' | 'weight' | 'channel'>;
 
 /** A live lease. */
 export interface Holder {
-  /** The acquisition that was granted; with an owner, the first of its holds. */
+  /** The acquisition that was granted. With an owner: the first of its holds. */
   readonly id: string;
   readonly owner: string;
   weight: number;
@@ -41,20 +41,22 @@ export interface Holder {
   readonly channel: string;
   readonly meta: string;
   readonly since: Micros;
-  /** Ms that the lease was asked for. */
+  /** The requested length of the lease in ms. */
   readonly ttl: number;
-  /** Leases that may still be passed on after this one before the store decides again. */
+  /** How many more times the process may hand the lease off before the store must decide. */
   handOffs: number;
-  /** The owner's acquisitions that hold, in the order in which they joined; empty without owner. */
+  /** The owner's holds, in the order in which they joined; empty without an owner. */
   readonly holds: Map<string, Hold>;
   expires: Micros;
-  /** The condition whose signal brought it, `''` once its holder acted on it or if none did. */
+  /**
+   * The condition that signalled this acquisition, or `''`. Cleared when the holder ends the lease.
+   */
   signalled: string;
-  /** The last signal that its holder sent, and what it was answered. */
+  /** The holder's last signal and its reply. */
   sent: { readonly seq: number; readonly woken: number; readonly left: number };
 }
 
-/** A lease whose holder has not signalled. */
+/** The value of `sent` before the holder has signalled. */
 export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
 
 /** A queued acquisition. */
@@ -68,7 +70,7 @@ export interface Waiter {
   readonly handOffs: number;
   readonly meta: string;
   readonly ticket: number;
-  /** The condition whose signal brought it, or `''`. */
+  /** The condition that signalled this acquisition, or `''`. */
   readonly signalled: string;
   channel: string;
   /** See `Acquire.token`. */
@@ -77,13 +79,13 @@ export interface Waiter {
 
 export class Resource {
   capacity = 0;
-  /** The last fence that was given out or reserved. */
+  /** The last fence that was granted or reserved. */
   fence = 0;
   used = 0;
   lastTicket = 0;
-  /** Waiters that must not be overtaken. */
+  /** The number of waiters in fair mode, which no hand-off may overtake. */
   fairWaiting = 0;
-  /** No lease ends later than this. */
+  /** No lease ends after this time. */
   latest: Micros = 0;
   forgetAt: Micros = 0;
   readonly holders: Map<string, Holder> = new Map();
@@ -97,8 +99,8 @@ export class Resource {
   readonly processes: Processes = new Processes();
   readonly parking: Parking = new Parking(this.processes);
   /**
-   * Conditions whose signal brought somebody who ended without having acted on it: the next parked
-   * waiter gets it. Empty between commands.
+   * Conditions of unconsumed signals: their receivers ended without acting on them. Each signal
+   * goes to the next parked waiter. Empty between commands.
    */
   readonly unconsumedSignals: string[] = [];
 
@@ -110,7 +112,7 @@ export class Resource {
     return this.used + weight <= this.capacity;
   }
 
-  /** The live lease that an acquisition holds, as itself or as one of its owner's holds. */
+  /** The live lease of an acquisition: its own, or the lease of its owner that it joined. */
   leaseOf(id: string, now: Micros): Holder | undefined {
     const holder = this.holders.get(this.holds.get(id) ?? id);
     if (holder === undefined || holder.expires <= now) return undefined;
@@ -138,15 +140,15 @@ export class Resource {
       const holder = this.holders.get(id) as Holder;
       const { since, ttl, expires, holds } = holder;
       count += 1 + holds.size;
-      // shorter than asked for: its waiter was to claim it, and has not
+      // shorter than requested: the waiter did not claim the grant in its claim window
       if (expires < since + ttl * 1000) this.processes.lapse(holder.id, since, now);
       this.remove(holder);
     }
   }
 
   /**
-   * Removes the expired lease of an acquisition that asks again, should `EXPIRE_LIMIT` have left
-   * it: a second lease of the same id would make its permits count twice, and never be free again.
+   * Removes the expired lease of an acquisition that asks again, if `EXPIRE_LIMIT` left it.
+   * Otherwise its permits would count twice and would never be free again.
    */
   dropStale(id: string, now: Micros): void {
     const holder = this.holders.get(this.holds.get(id) ?? id);
@@ -154,15 +156,14 @@ export class Resource {
   }
 
   /**
-   * Makes an acquisition a holder (I2: with a fence of its own, and as many more reserved as it has
-   * passes).
+   * Makes an acquisition a holder. It gets a fence, and one reserved fence for each hand-off (I2).
    */
   grant(
     wanted: (Acquire & { readonly signalled?: undefined }) | Waiter,
     now: Micros,
     lease: number,
   ): Holder {
-    // with several holders a reserved fence could be used after a greater one was given
+    // with several holders, a reserved fence could be used after a higher one was granted
     const inTurn = wanted.fair || this.fairWaiting > 0 || this.capacity > 1;
     const handOffs = inTurn ? 0 : wanted.handOffs;
     const fence = Math.max(this.fence + 1, now);
@@ -187,7 +188,7 @@ export class Resource {
     return holder;
   }
 
-  /** One more hold for an owner that has the lease already. */
+  /** Adds a hold to the live lease of its owner. */
   join(holder: Holder, wanted: Joining, now: Micros, lease: number, signalled = ''): Holder {
     const { id, weight, channel } = wanted;
     holder.signalled ||= signalled;
@@ -197,7 +198,7 @@ export class Resource {
     return holder;
   }
 
-  /** Never shortens. */
+  /** Extends a lease; never shortens it. */
   extend(holder: Holder, expires: Micros): void {
     holder.expires = Math.max(holder.expires, expires);
     this.expiries.set(holder.id, holder.expires);
@@ -205,8 +206,8 @@ export class Resource {
   }
 
   /**
-   * Ends a hold by its holder's own will; true if that ends the lease. If others remain, the lease
-   * weighs what the heaviest of them does.
+   * Releases one hold; true if that ends the lease. The weight of a lease is that of its heaviest
+   * hold.
    */
   leave(holder: Holder, id: string): boolean {
     holder.holds.delete(id);
@@ -224,9 +225,8 @@ export class Resource {
   }
 
   /**
-   * Takes back the fences that were reserved for the passes of a lease, which ended without a pass
-   * that the store does not know of. So fences do not run ahead of the clock, and a key that is
-   * deleted begins above all of them (I2).
+   * Frees the fences reserved for hand-offs of a lease; the caller guarantees that none was used.
+   * So fences do not run ahead of the clock, and a deleted key starts again above all of them (I2).
    */
   takeBackFences(holder: Holder): void {
     if (this.fence === holder.fence + holder.handOffs) this.fence = holder.fence;
@@ -237,14 +237,16 @@ export class Resource {
     this.holders.delete(holder.id);
     this.expiries.delete(holder.id);
     this.used -= holder.weight;
-    // a lease that expired long ago may have a successor of the same owner already
+    // the owner may already have a newer lease
     if (this.owners.get(holder.owner) === holder.id) this.owners.delete(holder.owner);
     for (const id of holder.holds.keys())
       if (this.holds.get(id) === holder.id) this.holds.delete(id);
     if (this.used === 0) this.latest = 0;
   }
 
-  /** Gives a lease of one hold another weight; more of it is a new grant (I2). */
+  /**
+   * Changes the weight of a lease with one hold. More weight is a new grant, with a new fence (I2).
+   */
   resize(holder: Holder, weight: number, now: Micros): void {
     if (weight > holder.weight) {
       this.fence = Math.max(this.fence + 1, now);
@@ -255,10 +257,10 @@ export class Resource {
     for (const hold of holder.holds.values()) hold.weight = weight;
   }
 
-  /** From now on so much may be granted. What is held stays held. */
+  /** Sets the capacity. Leases that are held stay held. */
   setCapacity(capacity: number): void {
     if (this.capacity === 1 && this.holders.size === 1) {
-      // a fence reserved for a pass could be used after others have been granted greater ones
+      // a fence reserved for a hand-off could be used after higher fences were granted
       for (const holder of this.holders.values()) if (capacity > 1) holder.handOffs = 0;
     }
     this.capacity = capacity;
@@ -285,7 +287,7 @@ export class Resource {
     return waiter;
   }
 
-  /** The next parked place: later than all tickets, so that it shows who came when. */
+  /** Parks an acquisition. `since` is above all tickets and shows the order of arrival. */
   park(wanted: Omit<Parked, 'since' | 'until'>, now: Micros, retention: number): void {
     const since = Math.max(this.lastTicket + 1, now);
     this.lastTicket = since;

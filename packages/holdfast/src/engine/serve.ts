@@ -1,50 +1,51 @@
 /**
- * Serving the queue: the heart of direct hand-off.
+ * Serves the queue: the store grants freed permits directly to waiters.
  *
- * Whoever finds free capacity makes the head of the queue a holder and tells its process, and goes
- * on for as long as the head fits. Strict order: a head that does not fit is waited for, so no
- * large request starves (I4). A waiter whose channel has no subscriber, or whose process is silent
- * (see `processes.ts`), is dead and loses its place; if it lives after all, it gets the place back
- * with its ticket. A waiter without a channel is granted in turn, and finds it by polling (I5). A
- * waiter that cannot be granted at all (see `hopeless`) loses its place too: it finds that out by
- * polling, asks again, and is told why.
+ * Each command that finds free capacity grants it to the head of the queue and notifies the
+ * waiter's process, and repeats this while the head fits. The order is strict: if the head does not
+ * fit, later waiters wait too, so no large request starves (I4). If a waiter's channel has no
+ * subscriber, or its process is silent (see `processes.ts`), the waiter counts as dead and loses
+ * its place. If it is alive after all, its ticket restores its place. A waiter without a channel is
+ * granted in turn and finds the grant by polling (I5). A waiter that cannot be granted at all (see
+ * `hopeless`) also loses its place: it learns that by polling, repeats its request, and gets the
+ * reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import type { Holder, Joining, Resource, Waiter } from './resource.js';
 import type { Conflict, Crowded, Granted, Micros, Push } from './commands.js';
 import { redeliverSignals } from './signals.js';
 
-/** A push, and where it goes. */
+/** A push and its channel. */
 export interface Addressed {
   readonly channel: string;
   readonly push: Push;
 }
 
-/** What serving needs to know of the world outside the resource. */
+/** The time, the subscribers and the collected pushes of one command. */
 export interface CommandContext {
   readonly now: Micros;
-  /** How many have subscribed to exactly this channel. */
+  /** The number of subscribers of exactly this channel. */
   receivers(channel: string): number;
-  /** Where pushes are collected. */
+  /** The pushes of this command. */
   readonly pushes: Addressed[];
-  /** Set if the queue was served in part only. */
+  /** True if `SERVE_LIMIT` ended the service of the queue. */
   more: boolean;
 }
 
-/** Whether an acquisition may join the live lease of its owner. */
+/** True if an acquisition may join the live lease of its owner. */
 export function joins(own: Holder, { weight }: { weight: number }): boolean {
   return own.weight >= weight && own.holds.size < HOLD_LIMIT;
 }
 
 /**
- * Whether waiting leads nowhere: the lease of the waiter's own owner is smaller than what it wants
- * or has as many holds as it may have; or the waiter wants more than there is.
+ * True if a waiter can never be granted: the lease of its owner is smaller than its weight or has
+ * the maximum number of holds, or its weight is above the capacity.
  */
 function hopeless(resource: Resource, waiter: Waiter, own: Holder | undefined): boolean {
   return own === undefined ? waiter.weight > resource.capacity : !joins(own, waiter);
 }
 
-/** An acquisition by the owner of a live lease joins that lease, or cannot have what it wants. */
+/** Joins an acquisition to the live lease of its owner, or returns why that is impossible. */
 export function rejoin(
   resource: Resource,
   wanted: Joining & Pick<Waiter, 'owner' | 'ttl'>,
@@ -62,8 +63,8 @@ export function rejoin(
 }
 
 /**
- * Grants what can be granted, in order. `self` is the asker: its reply tells it, so it gets a full
- * lease and no push.
+ * Grants permits to waiters, in order. `self` is the acquisition that the command names: it gets a
+ * full lease and no push, because the reply tells it.
  */
 export function serve(resource: Resource, context: CommandContext, self: string): void {
   redeliverSignals(resource, context);
@@ -91,12 +92,15 @@ function isDead(resource: Resource, context: CommandContext, { id, channel }: Wa
   return channel !== '' && context.receivers(channel) === 0;
 }
 
-/** When to ask again at the latest: at the next expiry, or at once if there is more to serve. */
+/**
+ * Microseconds until the next poll is due: at the next expiry, or at once if `SERVE_LIMIT` was
+ * reached.
+ */
 export function next(resource: Resource, { now, more }: CommandContext): Micros {
   return more ? 0 : resource.next(now);
 }
 
-/** What a lease looks like to whoever holds it. */
+/** The reply that describes a lease. */
 export function granted(holder: Holder, now: Micros): Granted {
   const { fence, handOffs } = holder;
   const holds = Math.max(1, holder.holds.size);
@@ -110,8 +114,8 @@ function deliver(
   own: Holder | undefined,
   isSelf: boolean,
 ): void {
-  // a pushed lease is short until its holder renews it: a waiter that is frozen costs the queue no
-  // more than this
+  // a pushed lease lasts for the claim window until its holder renews it: a frozen waiter delays
+  // the queue no longer than that
   const lease = isSelf ? waiter.ttl : Math.min(waiter.ttl, waiter.claim);
   const holder =
     own === undefined

@@ -1,15 +1,15 @@
 /**
- * Waking: parked waiters of a condition go to the end of the queue, in the order in which they
- * parked, and their processes are told. One whose channel has no subscriber, or whose process is
- * silent, is dead, and the signal goes to the next.
+ * Wakes parked waiters: they move to the end of the queue in the order in which they parked, and
+ * their processes are notified. If a waiter's channel has no subscriber, or its process is silent,
+ * the waiter counts as dead, and the next waiter gets the signal.
  */
 import { SIGNAL_LIMIT } from './limits.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
 /**
- * Wakes so many of those who are parked at a condition, or all (0), as far as one command may.
- * Returns how many.
+ * Wakes `count` parked waiters of a condition, or all (0), up to `SIGNAL_LIMIT`. Returns how many
+ * it woke.
  */
 export function wake(
   resource: Resource,
@@ -34,7 +34,7 @@ export function wake(
   return woken;
 }
 
-/** Passes on the signals of those who ended without having acted on them. */
+/** Wakes the next waiter for each unconsumed signal. */
 export function redeliverSignals(resource: Resource, context: CommandContext): void {
   for (const condition of resource.unconsumedSignals.splice(0))
     wake(resource, context, condition, 1);

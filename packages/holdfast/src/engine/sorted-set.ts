@@ -1,4 +1,4 @@
-/** Ids in order of a score, ties by id: what a sorted set is in Redis. */
+/** Ids in order of a score, ties by id, like a sorted set in Redis. */
 export class SortedSet {
   readonly #scores = new Map<string, number>();
   readonly #order: string[] = [];
@@ -16,22 +16,22 @@ export class SortedSet {
     return this.#scores.get(id);
   }
 
-  /** The ids from the lowest score on, `limit` of them at most. */
+  /** At most `limit` ids, from the lowest score on. */
   first(limit: number): readonly string[] {
     return this.#order.slice(0, limit);
   }
 
-  /** `limit` ids at most, from a rank on. */
+  /** At most `limit` ids, from a rank on. */
   from(rank: number, limit: number): readonly string[] {
     return this.#order.slice(rank, rank + limit);
   }
 
-  /** How many ids have that score at most. */
+  /** The number of ids with at most that score. */
   upTo(score: number): number {
     return this.#rank(score, '\u{10ffff}');
   }
 
-  /** Puts an id where its score belongs, or moves it there. */
+  /** Adds an id, or changes its score. */
   set(id: string, score: number): void {
     this.delete(id);
     this.#order.splice(this.#rank(score, id), 0, id);
@@ -46,7 +46,7 @@ export class SortedSet {
     return true;
   }
 
-  /** How many entries come before (score, id). */
+  /** The number of entries before (score, id). */
   #rank(score: number, id: string): number {
     let low = 0;
     let high = this.#order.length;

@@ -38,27 +38,35 @@ describe('it notices', () => {
     ],
     [
       'more than fits',
-      /4 of 3 are held/,
+      /4 permits are held of 3/,
       () => {
         holder('a').weight = 3;
         resource.used = 4;
       },
     ],
-    ['a fence above the last one', /above the last one/, () => (holder('a').fence += 10)],
+    ['a fence above the last one', /above the last fence/, () => (holder('a').fence += 10)],
     [
       'a fence that was used before',
-      /not above all before/,
+      /not above all earlier fences/,
       () => (holder('o').fence = holder('a').fence),
     ],
     ['an expiry out of order', /expiry of a/, () => (holder('a').expires += 1)],
-    ['a lease without a place in the order', /not as many/, () => resource.expiries.delete('a')],
-    ['a waiter without a ticket', /not as many/, () => resource.queue.delete('w')],
+    [
+      'a lease without a place in the order',
+      /expiries differ/,
+      () => resource.expiries.delete('a'),
+    ],
+    ['a waiter without a ticket', /tickets differ/, () => resource.queue.delete('w')],
     ['a ticket of another time', /ticket of w/, () => resource.queue.set('w', 1)],
-    ['a fair waiter that is not counted', /0 fair waiters/, () => (resource.fairWaiting = 0)],
-    ['a signal that is kept', /not passed on/, () => resource.unconsumedSignals.push('c')],
+    ['a fair waiter that is not counted', /fairWaiting is 0/, () => (resource.fairWaiting = 0)],
+    ['a signal that is kept', /not delivered again/, () => resource.unconsumedSignals.push('c')],
     ['a waiter that holds', /w holds and waits/, () => resource.holds.set('w', 'o')],
-    ['an owner without a lease', /not known to have it/, () => resource.owners.delete('owner')],
-    ['a hold that leads nowhere', /o2 does not lead/, () => resource.holds.delete('o2')],
+    [
+      'an owner without a lease',
+      /not recorded as the lease/,
+      () => resource.owners.delete('owner'),
+    ],
+    ['a hold that leads nowhere', /o2 is recorded for another/, () => resource.holds.delete('o2')],
     ['a lease without holds', /no hold/, () => holder('o').holds.clear()],
   ])('%s', (_, expected, damage) => {
     damage();
@@ -68,5 +76,7 @@ describe('it notices', () => {
 
 it('is on in the tests: a command on a damaged resource throws', () => {
   resource.fairWaiting = 7;
-  expect(() => ask('w')).toThrow('engine assertion: "k": 7 fair waiters are counted, there are 1');
+  expect(() => ask('w')).toThrow(
+    'engine assertion: "k": fairWaiting is 7, but 1 fair waiters are queued',
+  );
 });

@@ -5,23 +5,23 @@
     expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition
-    owner      string  who may enter again, or ''
-    weight     int     permits asked for
-    wanted_capacity int permits there are
+    owner      string  the owner for re-entry, or ''
+    weight     int     permits requested
+    wanted_capacity int the capacity as the caller knows it
     ttl        ms      length of the lease
-    claim      ms      length that a pushed lease starts with, if shorter
-    fair       flag    1: nobody may be passed the lease before this one
-    hand_offs  int     leases that may be passed on in the process
-    channel    string  where to push the grant, or ''
-    wait       flag    1: join the queue if need be
+    claim      ms      claim window: length of a pushed lease, if shorter than ttl
+    fair       flag    1: no grant allows hand-offs while this acquisition waits
+    hand_offs  int     hand-offs allowed in the process
+    channel    string  the channel for the push of the grant, or ''
+    wait       flag    1: join the queue if the permits are not free
     ticket     us      the place in the queue to get back, or 0
     max_queue  int     longest queue that a newcomer joins
-    patience   ms      silence of this process after which it is taken for dead
-    retention  ms      how long the resource is remembered
+    patience   ms      silence after which this process counts as dead
+    retention  ms      how long the resource is kept after its last use
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
   REPLY
-    now (a number and no list: granted in the ordinary case, with now as fence, for ttl)
+    now (a number instead of a list: granted in the common case, with now as fence, for ttl)
     | granted now fence left hand_offs holds | queued now ticket next | refused now next
     | full now length | mismatch now capacity | conflict now weight | crowded now holds
 ]]
@@ -44,8 +44,9 @@ local meta = ARGV[15]
 local token = ARGV[16]
 --- @include "lib/peek.lua"
 
--- The ordinary case first, with nothing that it does not need: a mutex that nobody holds or waits
--- for. The long way does the same, at twice the price. A number is cheaper to read than a list.
+-- The common case first, with as few reads as possible: a mutex without holders and waiters. The
+-- code below gives the same result at twice the cost. A number is cheaper for the client to parse
+-- than a list.
 if wanted_capacity == '1' and owner == '' then
   local c, last, last_ticket, used, waiting, _ = 1, 0, 0, 0, 0
   if seen then c, last, last_ticket, used, _, _, _, waiting = cmsgpack.unpack(seen) end
@@ -90,7 +91,7 @@ local function enter()
     return granted(grant(newcomer(), ttl))
   elseif not wait then
     serve('')
-    -- its owner may have been served just now
+    -- a waiter of the same owner may have been granted by `serve`
     local own = rejoin(newcomer())
     if own then return own end
     if free() then return granted(grant(newcomer(), ttl)) end
@@ -119,13 +120,13 @@ if held then reply = granted(held) else reply = rejoin(newcomer()) end
 local function idle()
   return used == 0 and waiting == 0 and parked_count() == 0
 end
--- Who waits already is served in turn, whatever was agreed when it came.
+-- An acquisition that waits already is served in turn, even if the capacity has changed since.
 local function agreed()
   return capacity == wanted_capacity or read('w:' .. id)
 end
--- What expired, or a place in the queue that was left to join, may have made room for others.
+-- An expired lease, or a waiter that left the queue to join a lease, may have freed permits.
 if reply or not (agreed() or idle()) then serve('') end
--- A waiter that lost its place comes back with a ticket: what it agreed to may be out of date.
+-- A waiter that lost its place repeats its request with a ticket: its capacity may be out of date.
 local may_agree = ticket == 0 or capacity == 0
 if capacity ~= wanted_capacity and may_agree and idle() then set_capacity(wanted_capacity) end
 if not reply then

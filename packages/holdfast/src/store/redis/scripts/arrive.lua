@@ -5,16 +5,16 @@
     past       hash    by id, of the one before
     expiries   zset    arrivals by expiry, of a barrier
   ARGV
-    name       string  the key, for whom it is told to
+    name       string  the key, repeated in pushes
     kind       string  latch or barrier
-    count      int     arrivals that open it
-    generation us      the generation that is meant
-    ttl        ms      how long a latch lasts without another, or a barrier's arrival unwatched
-    retention  ms      how long the gate is remembered
-    channel    string  where to tell how it ends, or ''
+    count      int     arrivals that open the gate
+    generation us      the generation to count in
+    ttl        ms      life of a latch without another arrival, or of a barrier's arrival
+    retention  ms      how long the gate is kept after its end
+    channel    string  the channel for the push when the generation ends, or ''
     token      string  a secret that the push repeats, or ''
     id         string  the arrival
-    by         int     arrivals that it stands for
+    by         int     arrivals to count
   REPLY
     gate now generation fate reason rank sure current left next | other now kind count
 ]]

@@ -1,12 +1,12 @@
---[[ capacity: changes how much there is of a resource in use. Takes no lease away.
+--[[ capacity: changes the capacity of a resource in use. Ends no lease.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
-    from       int     the capacity that was agreed, as the caller knows it
+    from       int     the capacity before the change, as the caller knows it
     wanted     int     the capacity from now on
-    retention  ms      how long the resource is remembered
+    retention  ms      how long the resource is kept after its last use
   REPLY
     changed now capacity | mismatch now capacity | absent now 0
 ]]
@@ -22,7 +22,7 @@ drop_expired()
 redeliver_signals()
 local idle = used == 0 and waiting == 0
 local agreed = capacity == from or capacity == wanted
--- a signal finds who is parked at a capacity of 1 only
+-- signals work only at a capacity of 1
 if (agreed or idle) and parked_count() == 0 then set_capacity(wanted) end
 serve('')
 flush()

@@ -5,13 +5,13 @@
     past       hash    by id, of the one before
     expiries   zset    arrivals by expiry, of a barrier
   ARGV
-    name       string  the key, for whom it is told to
+    name       string  the key, repeated in pushes
     kind       string  latch or barrier
     count      int     arrivals that open the next generation
-    generation us      the generation that is meant
-    ttl        ms      how long a latch lasts without an arrival
-    retention  ms      how long the gate is remembered
-    reason     string  why it is broken, unless it had opened
+    generation us      the generation to end
+    ttl        ms      life of a latch without an arrival
+    retention  ms      how long the gate is kept after its end
+    reason     string  why the generation is broken, used if it is not open
   REPLY
     gate now generation fate reason rank sure current left next | other now kind count
 ]]

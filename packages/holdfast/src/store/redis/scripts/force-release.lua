@@ -1,11 +1,11 @@
---[[ force-release: ends leases without their holders' consent, tells them, and serves the queue.
+--[[ force-release: ends leases without their holders' consent, notifies them, serves the queue.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
-    id         string  the acquisition whose lease ends, or '' for all
-    retention  ms      how long the resource is remembered
+    id         string  the acquisition that loses its lease, or '' for all
+    retention  ms      how long the resource is kept after its last use
   REPLY
     forced now ended
 ]]

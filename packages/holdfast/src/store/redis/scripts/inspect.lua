@@ -1,10 +1,10 @@
---[[ inspect: shows a resource and changes nothing.
+--[[ inspect: shows a resource without a change.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
-    limit      int     holders, waiters, and holds of an owner to show at most
+    limit      int     maximum of holders, of waiters, and of holds of one owner to show
   REPLY
     inspected now capacity used fence holder_count waiter_count holders waiters
     parked_count parked
@@ -18,7 +18,7 @@ local retention = 0
 local id = ''
 --- @include "lib/serve.lua"
 
--- The acquisitions of an owner that hold, the first of them.
+-- The first holds of a lease.
 local function shown_holds(h)
   local ids, id = {}, first_hold(h)
   while id ~= '' and #ids < limit do
@@ -31,12 +31,14 @@ end
 
 if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
--- The orders as they are; or, if the server has lost one of them, as the next command makes them.
+-- Uses the orders as they are. If the server has lost one, it is computed from the record, as the
+-- next command does.
 local queued, held = nil, nil
 if not agree() then queued, held = survey() end
 
--- However many hold, no more of them are read than are shown, and no more of the expired than one
--- command removes: those beyond still count.
+-- The cost does not grow with the number of holders: the script reads only the holders that it
+-- shows, and at most EXPIRE_LIMIT expired leases. Expired leases beyond that limit still count as
+-- used.
 local ids, over, count = {}, {}, 0
 if not many then
   local live = sole and sole.expires > now

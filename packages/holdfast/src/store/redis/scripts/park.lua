@@ -1,21 +1,21 @@
---[[ park: gives up a lease and waits for a signal, in one step. Idempotent by `as`.
+--[[ park: releases a lease and waits for a signal, in one step. Idempotent by `as`.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
-    id         string  the acquisition whose lease is given up
+    id         string  the acquisition that holds the lease
     as         string  the acquisition that waits
-    condition  string  where it is parked
+    condition  string  the condition
     want       string  signal | permits | nothing
-    ttl        ms      length of the lease that it is granted
-    claim      ms      length that a pushed lease starts with, if shorter
-    fair       flag    1: nobody may be passed the lease before this one
-    hand_offs  int     leases that may be passed on in the process
-    channel    string  where to push the grant, or ''
-    max_parked int     most that may be parked
-    patience   ms      silence of this process after which it is taken for dead
-    retention  ms      how long the resource is remembered, and a silent waiter
+    ttl        ms      length of its next lease
+    claim      ms      claim window: length of a pushed lease, if shorter than ttl
+    fair       flag    1: no grant allows hand-offs while this acquisition waits
+    hand_offs  int     hand-offs allowed in the process
+    channel    string  the channel for the push of the grant, or ''
+    max_parked int     maximum number of parked waiters
+    patience   ms      silence after which this process counts as dead
+    retention  ms      how long the resource, and a waiter without polls, is kept
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
   REPLY
@@ -49,7 +49,7 @@ local function park_instead_of(h)
   })
 end
 
--- Parks, unless it did before. Answers why not.
+-- Parks, unless `as` has parked before. Returns a refusal, or nothing.
 local function enter()
   local e, w = read_parked(as), read_waiter(as)
   if e then
@@ -66,7 +66,7 @@ local function enter()
     local length = parked_count()
     if want == 'signal' and length >= max_parked then return { 'full', now, length } end
     leave(h, id)
-    -- an acquisition that asked to be parked is never passed on
+    -- an acquisition that parks has used no hand-off
     take_back_fences(h)
     park_instead_of(h)
   end
@@ -79,7 +79,7 @@ local function back_to_the_queue()
   enqueue(e)
 end
 
--- Ends what the two acquisitions have, and owes the signal that nobody acted on.
+-- Ends the leases and waits of both ids. An unconsumed signal goes to the next parked waiter.
 local function give_up()
   remove_parked(as)
   local w = dequeue(as)

@@ -1,11 +1,11 @@
---[[ poll: joins queued ids to their owners' leases, serves the queue, says how each id stands.
+--[[ poll: joins queued ids to their owners' leases, serves the queue, returns each id's state.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
-    patience   ms      silence of this process after which it is taken for dead, or 0
-    retention  ms      how long the resource is remembered
+    patience   ms      silence after which this process counts as dead, or 0
+    retention  ms      how long the resource is kept after its last use
     ids...     string  the acquisitions
   REPLY
     polled now next, then for each id: granted fence left hand_offs holds | queued | parked

@@ -1,15 +1,15 @@
---[[ release: gives up a lease, a hold or a place in the queue; serves the queue. Idempotent by id.
+--[[ release: ends a lease, a hold or a wait; serves the queue. Idempotent by id.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition
-    to         string  the waiter of the same process to pass the lease on to, or ''
-    unpassed   flag    1: the lease was never passed on, nor will be: fences go back
-    retention  ms      how long the resource is remembered
+    to         string  the successor: a waiter of the same process to hand off to, or ''
+    unpassed   flag    1: the lease is never handed off: its reserved fences become free
+    retention  ms      how long the resource is kept after its last use
   REPLY
-    now (a number and no list: freed in the ordinary case)
+    now (a number instead of a list: freed in the common case)
     | freed now 0 | kept now holds | passed now 0 | dequeued now 0 | absent now 0
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -19,7 +19,7 @@ local unpassed = ARGV[3] == '1'
 local retention = tonumber(ARGV[4])
 --- @include "lib/peek.lua"
 
--- The ordinary case first, as in acquire.lua: the only holder releases, and nobody waits.
+-- The common case first, as in acquire.lua: the only holder releases, and there is no waiter.
 if seen and to == '' then
   local c, fence, last_ticket, _, _, _, _, waiting, sole, expires, _, own, hand_offs, _, _, owner =
     cmsgpack.unpack(seen)
@@ -33,7 +33,7 @@ if seen and to == '' then
 end
 --- @include "lib/serve.lua"
 
--- Only a mutex has passes, so there is no other holder.
+-- Only a mutex has hand-offs, so there is no other holder.
 local function may_hand_off(h, successor)
   if to == '' or h.hand_offs == 0 or h.owner ~= '' then return false end
   return not successor or (successor.owner == '' and successor.weight == 1)
@@ -45,7 +45,7 @@ local function let_go(h)
   local successor = to ~= '' and read_waiter(to)
   if not may_hand_off(h, successor) then return 'freed' end
   local from = successor or h
-  -- the successor may die at once: it blocks others for no longer than a lease of its own
+  -- the successor may crash: its lease is no longer than its own ttl
   local expires = math.min(h.expires, now + from.ttl * 1000)
   dequeue(to)
   add({
@@ -57,7 +57,7 @@ local function let_go(h)
   return 'passed'
 end
 
--- Ends a wait, in the queue or at a condition.
+-- Removes a waiter from the queue or from its condition.
 local function withdraw()
   local w = dequeue(id)
   if not w then return remove_parked(id) end

@@ -1,4 +1,4 @@
---[[ renew: extends a live lease to at least `ttl` from now. Never shortens, never revives.
+--[[ renew: extends a live lease to at least `ttl` from now. Never shortens or restores a lease.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
@@ -6,7 +6,7 @@
   ARGV
     id         string  the acquisition
     ttl        ms      length of the lease from now on
-    retention  ms      how long the resource is remembered
+    retention  ms      how long the resource is kept after its last use
   REPLY
     renewed now left | absent now 0
 ]]

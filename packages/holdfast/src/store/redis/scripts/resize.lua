@@ -1,13 +1,13 @@
---[[ resize: gives a live lease another weight. Less: always. More: if it fits, as a new grant.
+--[[ resize: changes the weight of a live lease. More weight: only if it fits, as a new grant.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket
     expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition
-    weight     int     permits that the lease shall have
-    own_fence  int     the lease's fence as the caller knows it
-    retention  ms      how long the resource is remembered
+    weight     int     the new weight
+    own_fence  int     the fence of the lease as the caller knows it
+    retention  ms      how long the resource is kept after its last use
   REPLY
     resized now fence left | refused now fence left | absent now 0 0
 ]]
@@ -25,7 +25,7 @@ local function weigh(h)
   if own_fence ~= h.fence then return 'refused' end
   if hold_count(h) > 1 then
     if weight < own or weight > h.weight then return 'refused' end
-    -- the lease weighs that much already
+    -- the lease has that weight already
     resize_hold(h, id, weight)
     return 'resized'
   end

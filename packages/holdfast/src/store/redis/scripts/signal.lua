@@ -5,10 +5,10 @@
     expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition that signals, and must hold
-    condition  string  whose waiters are woken
-    count      int     how many, or 0 for all
+    condition  string  the condition
+    count      int     how many waiters to wake, or 0 for all
     seq        int     grows with each signal of this lease
-    retention  ms      how long the resource is remembered
+    retention  ms      how long the resource is kept after its last use
   REPLY
     signalled now woken left | absent now 0 0
 ]]
@@ -23,7 +23,7 @@ local retention = tonumber(ARGV[5])
 if not known then return { 'absent', now, 0, 0 } end
 drop_expired()
 redeliver_signals()
--- elsewhere nobody is parked
+-- waiters are parked only at a capacity of 1
 local h = capacity == 1 and lease_of(id)
 if h and seq > (h.seq or 0) then
   h.seq, h.woken = seq, wake(condition, count)

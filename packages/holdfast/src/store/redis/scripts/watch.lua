@@ -1,19 +1,19 @@
---[[ watch: shows a generation of a gate, keeps arrivals alive, makes the gate if there is none.
+--[[ watch: shows a generation, extends the life of arrivals, creates the gate if there is none.
   KEYS
     gate       hash    main record
     arrivals   hash    by id, of the current generation
     past       hash    by id, of the one before
     expiries   zset    arrivals by expiry, of a barrier
   ARGV
-    name       string  the key, for whom it is told to
+    name       string  the key, repeated in pushes
     kind       string  latch or barrier
-    count      int     arrivals that open it; 0: only look
-    generation us      the generation that is meant, 0 for the current one
-    ttl        ms      how long the arrivals last from now on, or a new latch
-    retention  ms      how long the gate is remembered
-    channel    string  where to tell how it ends, or ''
+    count      int     arrivals that open the gate; 0: read only
+    generation us      the generation to show, 0 for the current one
+    ttl        ms      life of the arrivals from now on, or of a new latch
+    retention  ms      how long the gate is kept after its end
+    channel    string  the channel for the push when the generation ends, or ''
     token      string  a secret that the push repeats, or ''
-    ids...     string  arrivals to keep alive
+    ids...     string  the arrivals
   REPLY
     gate now generation fate reason rank sure current left next | other now kind count
 ]]

@@ -1,22 +1,23 @@
 --- @include "lib/clock.lua"
--- Gates: see engine/gate.ts, whose functions these are.
+-- Gates: the same functions as in engine/gate.ts.
 --
 --   gate       s            kind, count, generation, since, left, ends, retention, past generation,
 --                           ids in `arrivals`, ids in `past`, and of each broken generation its
 --                           number and the reason
 --              c:<channel>  a channel that waits for the current generation; holds its token
 --   arrivals   <id>         arrivals that were missing after it, in the current generation
---   past       <id>         the same of the generation before
+--   past       <id>         the same of the previous generation
 --   expiries   <id>         of a barrier: when the arrival ends
 --
--- As with resources, the expiry of a known gate is set before anything else is changed or told: a
--- server that may not write says so there, and one that is out of memory lets a script finish that
--- has written.
+-- As with resources, the script sets the expiry of a known gate before any other change or push. A
+-- server that may not write fails there. A server that is out of memory lets a script finish once
+-- it has written.
 --
 -- A server may lose one of the four keys without the others (eviction, DEL). Without the arrivals
--- of the current generation a repeat would count twice, and without their expiries a dead party
--- would count until the gate is forgotten. So the script then forgets the whole gate. Without the
--- arrivals of the generation before, it is not sure of an id whether it was counted there.
+-- of the current generation, a repeated arrival would count twice. Without their expiries, a dead
+-- party would count as long as the gate exists. In both cases the script deletes the whole gate.
+-- Without the arrivals of the previous generation, the gate does not know whether an id was counted
+-- there.
 local CHANNEL_LIMIT, BROKEN_LIMIT, CHUNK = 10000, 64, 1000
 
 local seen = redis.call('HGET', gate, 's')
@@ -81,7 +82,7 @@ local function first_expiry()
   return tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
 end
 
--- Microseconds until the current generation may break by itself, 0 if nothing is due.
+-- Microseconds until the current generation may expire, 0 if it cannot.
 local function next_due()
   if g.kind == 'latch' then
     return fate(g.generation) == 'closed' and math.max(0, g.ends - now) or 0
@@ -90,7 +91,7 @@ local function next_due()
   return first and math.max(0, first - now) or 0
 end
 
--- Tells all who waited how a generation ended. Not replicated, as with grants.
+-- Pushes to all waiting channels how a generation ended. Not replicated, like the pushes of grants.
 local function tell(generation)
   local fields, tokens, all = {}, {}, redis.call('HGETALL', gate)
   for at = 1, #all, 2 do
@@ -105,7 +106,7 @@ local function tell(generation)
     '%s %.0f %.0f %s ', letter, generation, g.generation, reason_of(generation))
   redis.set_repl(redis.REPL_NONE)
   for _, field in ipairs(fields) do
-    -- not by string.format, which ends a text at a NUL
+    -- string.format would cut the text at a NUL
     redis.pcall('PUBLISH', string.sub(field, 3), head .. tokens[field] .. ' ' .. name)
   end
   redis.set_repl(redis.REPL_ALL)
@@ -136,13 +137,13 @@ local function next_generation(wanted)
   tell(ended)
 end
 
--- Ends the current generation, broken unless it had opened, and begins the next one.
+-- Ends the current generation, as broken unless it is open, and begins the next one.
 local function turn(why, wanted)
   if fate(g.generation) == 'closed' then remember(why) end
   next_generation(wanted)
 end
 
--- Breaks what nobody keeps alive.
+-- Breaks the current generation if the latch or an arrival of the barrier has expired.
 local function redeliver_signals()
   if g.kind == 'latch' then
     if fate(g.generation) ~= 'closed' or g.ends > now then return end
@@ -154,7 +155,7 @@ local function redeliver_signals()
   g.ends = math.max(g.ends, now)
 end
 
--- Keeps an arrival alive. Never shortens.
+-- Extends the life of an arrival; never shortens it.
 local function extend(id, expires)
   local later = math.max(tonumber(redis.call('ZSCORE', expiries, id) or 0), expires)
   redis.call('ZADD', expiries, string.format('%.0f', later), id)
@@ -167,7 +168,7 @@ local function listen(channel, token)
   end
 end
 
--- A barrier that nobody waits at takes any count.
+-- A barrier without arrivals accepts any count.
 local function suits(wanted)
   return g.count == wanted or (g.kind == 'barrier' and redis.call('HLEN', arrivals) == 0)
 end

@@ -1,13 +1,13 @@
 --- @include "lib/orders.lua"
 --- @include "lib/holds.lua"
--- Leases: see engine/resource.ts, whose functions these are.
+-- Leases: the same functions as in engine/resource.ts.
 --
--- Where there may be many, each has a field, and `expiries` orders them by expiry; where there is
--- one at most, it is part of the summary.
+-- If several leases are possible, each has a field, and `expiries` orders them by expiry. If only
+-- one is possible, it is part of the summary.
 local EXPIRE_LIMIT = 1000
 
--- Conditions whose signal brought somebody who ended without having acted on it: the next parked
--- waiter gets it.
+-- Conditions of unconsumed signals: their receivers ended without acting on them. Each signal goes
+-- to the next parked waiter.
 local unconsumed_signals = {}
 
 local function read_holder(id)
@@ -31,7 +31,7 @@ local function save_holder(h)
     with_signals(h))
 end
 
--- The live lease that an acquisition holds, as itself or as one of its owner's holds.
+-- The live lease of an acquisition: its own, or the lease of its owner that it joined.
 local function lease_of(id)
   local root = read_hold(id)
   local h = read_holder(root or id)
@@ -46,10 +46,10 @@ local function lease_of_owner(owner)
   return h
 end
 
--- Set if the queue was served in part only.
+-- True if SERVE_LIMIT ended the service of the queue.
 local more = false
 
--- Microseconds until the next lease may end, 0 if none is held or there is more to serve.
+-- Microseconds until the next lease may end, 0 if none is held or more waiters can be served.
 local function next_expiry()
   local first = sole and sole.expires
   if more then return 0 end
@@ -59,7 +59,7 @@ local function next_expiry()
   return first and math.max(0, first - now) or 0
 end
 
--- Never shortens.
+-- Extends a lease; never shortens it.
 local function extend(h, expires)
   h.expires = math.max(h.expires, expires)
   save_holder(h)
@@ -80,16 +80,16 @@ local function add(h)
   return h
 end
 
--- `ordered`: whoever removes many takes them out of the order together.
+-- With `ordered`, the caller removes the lease from the order.
 local function remove(h, ordered)
   if h.signalled then unconsumed_signals[#unconsumed_signals + 1] = h.signalled end
   if h.owner ~= '' then
-    -- a lease that expired long ago may have a successor of the same owner already
+    -- the owner may already have a newer lease
     if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end
     local id = first_hold(h)
     while id ~= '' do
       local root, _, after = read_hold(id)
-      -- the hold may be another lease's by now, and what it knew of the rest is gone with it
+      -- the hold may already belong to a newer lease, and the rest of the chain is then lost
       if root ~= h.id then break end
       writes['r:' .. id] = false
       id = after
@@ -110,12 +110,12 @@ local function remove(h, ordered)
   end
 end
 
--- From now on so much may be granted. What is held stays held.
+-- Sets the capacity. Leases that are held stay held.
 local function set_capacity(wanted)
   if wanted > 1 and sole then
     local h = sole
     sole, many = nil, true
-    -- a fence reserved for a pass could be used after others have been granted greater ones
+    -- a fence reserved for a hand-off could be used after higher fences were granted
     h.hand_offs = 0
     save_holder(h)
     guard()
@@ -125,7 +125,7 @@ local function set_capacity(wanted)
   if used == 0 then many = capacity ~= 1 end
 end
 
--- Gives a lease of one hold another weight; more of it is a new grant (I2).
+-- Changes the weight of a lease with one hold. More weight is a new grant, with a new fence (I2).
 local function resize(h, wanted)
   if wanted > h.weight then
     fence = math.max(fence + 1, now)
@@ -140,7 +140,7 @@ local function resize(h, wanted)
   save_holder(h)
 end
 
--- Gives one of several holds more, of what the lease weighs already.
+-- Raises the weight of one of several holds, up to the weight of the lease.
 local function resize_hold(h, id, wanted)
   local root, before, after, _, channel = read_hold(id)
   save_hold(id, root, before, after, wanted, channel)
@@ -171,7 +171,7 @@ local function drop_expired()
     removed[index] = id
     count = count + 1
     local h = read_holder(id)
-    -- the record may have been evicted where the order was not
+    -- the server may have evicted the record but not the order
     if h then
       if h.owner ~= '' then count = count + hold_count(h) end
       lapse(h)
@@ -182,23 +182,23 @@ local function drop_expired()
   redis.call('ZREM', expiries, unpack(removed))
 end
 
--- Removes the expired lease of an acquisition that asks again, should EXPIRE_LIMIT have left it: a
--- second lease of the same id would make its permits count twice, and never be free again.
+-- Removes the expired lease of an acquisition that asks again, if EXPIRE_LIMIT left it. With two
+-- leases of the same id, its permits would count twice and would never be free again.
 local function drop_stale(id)
   local h = read_holder(read_hold(id) or id)
   if h and h.expires <= now then remove(h) end
 end
 
--- What a grant made now would carry: a fence above all before it (I2), and the passes that the
--- queue allows (I4).
+-- The fence and the hand-offs of a grant made now: a fence above all earlier ones (I2), and the
+-- hand-offs that the queue allows (I4).
 local function terms(w)
   local hand_offs = w.hand_offs
-  -- with several holders a reserved fence could be used after a greater one was given
+  -- with several holders, a reserved fence could be used after a higher one was granted
   if w.fair == 1 or fair_waiting > 0 or capacity > 1 then hand_offs = 0 end
   return math.max(fence + 1, now), hand_offs
 end
 
--- Makes an acquisition a holder. Its passes have their fences reserved.
+-- Makes an acquisition a holder and reserves a fence for each hand-off.
 local function grant(w, lease)
   local own, hand_offs = terms(w)
   fence = own + hand_offs
@@ -209,7 +209,7 @@ local function grant(w, lease)
   })
 end
 
--- One more hold for an owner that has the lease already.
+-- Adds a hold to the live lease of its owner.
 local function join(h, w, lease)
   h.signalled = h.signalled or w.signalled
   if read_hold(w.id) ~= h.id then append_hold(h, w.id, w.weight, w.channel) end
@@ -217,7 +217,7 @@ local function join(h, w, lease)
   return h
 end
 
--- Ends a hold by its holder's own will; true if that ends the lease.
+-- Releases one hold; true if that ends the lease.
 local function leave(h, id)
   if h.owner ~= '' then
     take_hold(h, id)
@@ -231,8 +231,8 @@ local function leave(h, id)
   return true
 end
 
--- Takes back the fences reserved for the passes of a lease that ended without a pass that is not
--- known here.
+-- Frees the fences that were reserved for hand-offs of a lease. The caller guarantees that no
+-- hand-off used them.
 local function take_back_fences(h)
   if fence == h.fence + h.hand_offs then fence = h.fence end
 end

@@ -1,10 +1,10 @@
 --- @include "lib/parking.lua"
 -- The holds of owners: a chain, in the order in which they joined.
 --
--- The lease has their number, the first, the last, and how many weigh as much as the lease. Each
--- hold has its lease, the hold before it, the one after it, its weight and its channel. So a hold
--- is added and taken out at the same price, however many there are, except the last of the
--- heaviest.
+-- The lease stores their number, the first, the last, and how many have the weight of the lease.
+-- Each hold stores its lease, the hold before it, the hold after it, its weight and its channel. So
+-- adding or removing a hold has a constant cost, except when the last of the heaviest holds is
+-- removed.
 local HOLD_LIMIT = 1000
 
 local function read_hold(id)
@@ -31,7 +31,7 @@ local function hold_weight(h, id)
   return weight
 end
 
--- Puts a hold at the end of the chain.
+-- Appends a hold to the chain.
 local function append_hold(h, id, weight, channel)
   local count, first, last, full = unpack(h.holds)
   if count > 0 then
@@ -63,7 +63,8 @@ local function take_hold(h, id)
   writes['r:' .. id] = false
 end
 
--- A lease weighs what the heaviest of its holds does: that one has left it, or was changed.
+-- A lease has the weight of its heaviest hold. Called when the last of the heaviest holds has left
+-- or was changed.
 local function weigh_again(h)
   local heaviest, full, id = 0, 0, first_hold(h)
   while id ~= '' do
@@ -75,7 +76,7 @@ local function weigh_again(h)
   used, h.weight, h.holds[4] = used - h.weight + heaviest, heaviest, full
 end
 
--- The channels on which the processes of a lease listen, each with the first of its holds.
+-- The channels of the processes that hold a lease, each with the first of its holds.
 local function listeners(h)
   if h.owner == '' then return h.channel ~= '' and { { h.channel, h.id } } or {} end
   local list, listed, id = {}, {}, first_hold(h)

@@ -1,14 +1,14 @@
 --- @include "lib/parking.lua"
--- The two orders: the queue by ticket, and leases by expiry where there may be many.
+-- The two orders: the queue by ticket, and leases by expiry if several are possible.
 --
--- Both follow from the main record, which knows how many belong in each. A server may lose one of
--- the three keys without the others (eviction, DEL). An order that has another number of members is
--- made anew from the record. An order that has none by the record is not read: the rest of an
--- order whose record was lost counts for nothing. So the loss of an order changes nothing, and the
--- loss of the record is the loss of the resource.
+-- Both can be computed from the main record, which stores how many entries belong in each. A server
+-- may lose one of the three keys without the others (eviction, DEL). If an order has another number
+-- of entries, the script rebuilds it from the record. If the record says that an order is empty,
+-- the script does not read the order, so entries of a lost record have no effect. So the loss of an
+-- order changes nothing, and the loss of the record is the loss of the resource.
 
--- The fields of leases or of waiters: each id with its place, and its weight or whether it is fair.
--- A field that this library did not write is no reason to fail.
+-- The fields of leases or of waiters: each id with its expiry or ticket, and its weight or fair
+-- flag. Fields in an unknown format are ignored.
 local function members(all, kind)
   local found = {}
   for at = 1, #all, 2 do
@@ -28,7 +28,7 @@ local function members(all, kind)
   return found
 end
 
--- Counts anew what the record has. The cost is that of the whole record.
+-- Counts the leases and waiters of the record again. It reads the whole record.
 local function survey()
   local all = redis.call('HGETALL', resource)
   local waiters, held = members(all, 'w:'), many and members(all, 'h:') or {}
@@ -58,7 +58,7 @@ local function write_order(key, list)
   end
 end
 
--- Makes the orders agree with the record. To be called before anything is done with them.
+-- Rebuilds the orders if they do not agree with the record. Call it before any use of them.
 local function reconcile()
   if not known or agree() then return end
   local waiters, held = survey()

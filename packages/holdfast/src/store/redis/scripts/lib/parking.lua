@@ -1,9 +1,9 @@
 --- @include "lib/processes.lua"
 -- Parked waiters: see engine/parking.ts.
 --
--- Each is a link of two chains: of its condition, in the order in which they parked (`ahead`,
--- `behind`), and of all, who was not heard of for longest first (`older`, `newer`). So each is put
--- in and taken out at the same price, however many there are.
+-- Each waiter is in two chains: that of its condition, in the order in which they parked (`ahead`,
+-- `behind`), and that of all, the oldest poll first (`older`, `newer`). So adding or removing a
+-- waiter has a constant cost.
 local entries, chains, changed = {}, {}, {}
 
 local function chain(name)
@@ -71,7 +71,7 @@ local function remove_parked(id)
   return e
 end
 
--- Somebody asked about it. Written down only when half its time has gone.
+-- Notes a poll. To save writes, it changes nothing until half of the retention has passed.
 local function hear(id)
   local e = read_parked(id)
   if not e or e.till - now >= retention * 500 then return end

@@ -1,3 +1,3 @@
 --- @include "lib/clock.lua"
--- A first look at the record: enough for the ordinary case.
+-- Reads the summary of the record: enough for the common case.
 local seen = redis.call('HGET', resource, 's')

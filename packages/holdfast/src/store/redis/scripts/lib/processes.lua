@@ -1,5 +1,5 @@
 --- @include "lib/record.lua"
--- The processes whose acquisitions wait: see engine/processes.ts.
+-- The processes of waiting acquisitions: see engine/processes.ts.
 local processes = {}
 
 local function process_of(id)
@@ -18,14 +18,14 @@ local function read_process(id)
   return p
 end
 
--- One more of its acquisitions waits.
+-- Counts one more waiter of its process.
 local function enter_process(id)
   local p = read_process(id) or { waiters = 0, heard = 0, till = 0 }
   p.waiters, p.changed = p.waiters + 1, true
   processes[process_of(id)] = p
 end
 
--- One of its acquisitions has ceased to wait.
+-- Counts one waiter fewer of its process.
 local function leave_process(id)
   local p = read_process(id)
   if p then p.waiters, p.changed = p.waiters - 1, true end
@@ -36,7 +36,7 @@ local function hear_process(id, patience)
   if p then p.heard, p.till, p.changed = now, now + patience * 1000, true end
 end
 
--- A lease that was granted to it has ended without having been claimed.
+-- A lease of the process ended unclaimed.
 local function lapse(h)
   local p = h.expires < h.since + h.ttl * 1000 and read_process(h.id)
   if p and (p.heard <= h.since or p.heard > now) then p.till, p.changed = 1, true end

@@ -2,20 +2,20 @@
 -- The main record of a resource: a hash.
 --
 --   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, leases,
---               waiters, and, if it was granted at a capacity of 1, the only lease
---   h:<id>      a lease, if it was not
+--               waiters, and the only lease, if it was granted at a capacity of 1
+--   h:<id>      a lease that was granted at another capacity
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
 --   r:<id>      an owner's hold: its lease, the holds of the lease before and after it, its weight
 --               and its channel
 --   c:<id>      a parked waiter
---   n:<process> how many of its acquisitions wait, when it was heard of, when it is taken for dead
+--   n:<process> how many of its acquisitions wait, when it was heard of, when it counts as dead
 --   l           the chain of all parked waiters: first, last, count
 --   l:<name>    the chain of those at a condition
 --
--- Changes are collected in `writes` and written by `flush`, the expiry of the key first: PEXPIREAT
--- is allowed on a server that is out of memory, and once a script has written, the server lets it
--- finish. So nothing is half done.
+-- Changes are collected in `writes`. `flush` writes them, after it has set the expiry of the key: a
+-- server that is out of memory allows PEXPIREAT, and lets a script finish once it has written. So a
+-- command never stops halfway.
 local CHUNK = 1000
 
 local known = seen and true
@@ -23,8 +23,9 @@ local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting =
   0, 0, 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
--- True if leases have fields. A capacity of 1 does not mean that they have none: it may have been
--- greater when they were granted. It says where the next one goes once nobody holds.
+-- True if leases have fields. They may have fields at a capacity of 1 too, if the capacity was
+-- greater when they were granted. The capacity decides where a lease is stored when there is no
+-- other lease.
 local many = false
 if known then
   local h = {}
@@ -37,7 +38,7 @@ if known then
   many = capacity ~= 1 or (used > 0 and not sole)
 end
 
--- Reads some fields at once.
+-- Reads several fields with one call.
 local function load(names)
   for index, value in ipairs(redis.call('HMGET', resource, unpack(names))) do
     loaded[names[index]] = value
@@ -45,7 +46,7 @@ local function load(names)
 end
 if known then load({ 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }) end
 
--- The value of a field as this script has left it; false if there is none.
+-- The value of a field, with the changes of this script; false if there is none.
 local function read(field)
   local value = writes[field]
   if value == nil then value = loaded[field] end
@@ -60,16 +61,15 @@ local function forget_at(retention)
   return math.floor((math.max(now, latest) + retention * 1000) / 1000)
 end
 
--- Stands before the first thing that `flush` does not write. A server that may not write (a
--- replica, too few replicas) says so here, before anything is changed, and before anybody is told
--- of a grant.
+-- Called before the first write outside `flush`. A server that may not write (a replica, or a
+-- server with too few replicas) fails here, before any change and before any push of a grant.
 local guarded = false
 local function guard()
   if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
   guarded = true
 end
 
--- What only a lease has that a signal brought, or whose holder has signalled.
+-- The fields after `meta` exist only if the lease was signalled or its holder has signalled.
 local function with_signals(h)
   if not h.signalled and not h.seq then return h.meta end
   return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
@@ -92,7 +92,7 @@ local function in_chunks(command, list)
   end
 end
 
--- Puts what is collected elsewhere into `writes`.
+-- Adds the changes of other fragments to `writes`.
 local collect
 
 local function flush()

@@ -1,5 +1,5 @@
 --- @include "lib/holders.lua"
--- The queue and its service: see engine/serve.ts.
+-- Serves the queue: see engine/serve.ts.
 local SERVE_LIMIT = 1000
 local SIGNAL_LIMIT = 1000
 
@@ -13,7 +13,7 @@ local function read_waiter(id)
 end
 
 local function save_waiter(w)
-  -- a value more only for those whom a signal brought
+  -- only waiters that were signalled have this value
   local signal = { w.signalled }
   writes['w:' .. w.id] = cmsgpack.pack(
     w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token, w.meta,
@@ -41,8 +41,9 @@ local function dequeue(id)
   return w
 end
 
--- Whether a channel has subscribers of its own. PUBLISH counts those of patterns too, and they say
--- nothing about the waiter's process. A user who may not ask is told by PUBLISH.
+-- True if a channel has subscribers of its own. PUBLISH also counts subscribers of patterns, which
+-- say nothing about the waiter's process. If the user may not call PUBSUB, the result of PUBLISH
+-- decides.
 local subscribers = {}
 local function has_subscribers(channel)
   if subscribers[channel] == nil then
@@ -52,9 +53,9 @@ local function has_subscribers(channel)
   return subscribers[channel]
 end
 
--- True if the channel has a subscriber. A user who may not publish is served without pushes: its
--- waiters find their grants by polling. The message is not replicated: a subscriber of a replica is
--- not counted here, so both it and the next waiter would believe in the same grant.
+-- True if the channel has a subscriber. If the user may not publish, waiters are served without
+-- pushes and find their grants by polling. PUBLISH is not replicated. A subscriber on a replica is
+-- not counted, so both it and the next waiter would hold the lock.
 local dead = {}
 local function push(channel, message)
   if dead[channel] or not has_subscribers(channel) then return false end
@@ -66,7 +67,7 @@ local function push(channel, message)
   return receivers ~= 0
 end
 
--- Moves parked waiters to the end of the queue: so many, or all (0).
+-- Moves `count` parked waiters, or all (0), to the end of the queue.
 local function wake(condition, count)
   if parked_count() == 0 then return 0 end
   local woken = 0
@@ -83,14 +84,14 @@ local function wake(condition, count)
   return woken
 end
 
--- Passes on the signals of those who ended without having acted on them.
+-- Wakes the next waiter for each unconsumed signal.
 local function redeliver_signals()
   local list = unconsumed_signals
   unconsumed_signals = {}
   for _, condition in ipairs(list) do wake(condition, 1) end
 end
 
--- The push goes out before the lease is written, but after `guard`: from there on nothing can fail.
+-- The script pushes before it writes the lease, but after `guard`: after that no write can fail.
 local function announce(w, own, lease)
   local h_fence, hand_offs, left, holds = nil, nil, lease * 1000, 1
   if own then
@@ -104,12 +105,12 @@ local function announce(w, own, lease)
   return push(w.channel, message)
 end
 
--- Whether an acquisition of that weight may join the live lease of its owner.
+-- True if an acquisition of that weight may join the live lease of its owner.
 local function joins(own, weight)
   return own.weight >= weight and hold_count(own) < HOLD_LIMIT
 end
 
--- An acquisition by the owner of a live lease joins that lease, or cannot have what it asks for.
+-- Joins an acquisition to the live lease of its owner, or returns why that is impossible.
 local function rejoin(wanted)
   local own = lease_of_owner(wanted.owner)
   if not own then return nil end
@@ -124,13 +125,14 @@ local function rejoin(wanted)
   return granted(join(own, wanted, wanted.ttl))
 end
 
--- Whether a waiter is to be granted: it is the asker, or its process is alive and knows of it.
+-- True if a waiter can be granted: the command names it, or its process is alive and was notified.
 local function tell(w, self, own, lease)
   if w.id == self then return true end
   return not is_silent(w.id) and (w.channel == '' or announce(w, own, lease))
 end
 
--- Grants what can be granted, in order. `self` is the asker: its reply tells it.
+-- Grants permits to waiters, in order. `self` is the acquisition that the command names: the reply
+-- tells it.
 local function serve(self)
   redeliver_signals()
   if waiting == 0 then return end
@@ -143,8 +145,8 @@ local function serve(self)
       redis.call('ZREM', queue, id)
     else
       local own = lease_of_owner(w.owner)
-      -- waiting leads nowhere: for a lease of its owner that it may not join, or for more than
-      -- there is
+      -- the waiter can never be granted: it may not join the lease of its owner, or its weight is
+      -- above the capacity
       local hopeless = own and not joins(own, w.weight) or (not own and w.weight > capacity)
       if not hopeless and not own and used + w.weight > capacity then return end
       dequeue(id)
