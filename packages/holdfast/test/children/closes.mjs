@@ -1,4 +1,4 @@
-/** Does everything, closes, and must then end by itself. */
+/** Uses every part of the library, closes, and must then end by itself. */
 import { disconnect, setting, socketsAre, tell } from './connect.mjs';
 import { contend } from './contend.mjs';
 
@@ -7,7 +7,7 @@ tell('contended');
 await one.close({ grace: 10 });
 await other.close({ grace: 10 });
 const timers = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-// the user's own connections are left alone
+// `close` does not end the user's own connections
 await socketsAre(setting.client === 'memory' ? 0 : 2);
 tell('closed', { timers });
 disconnect();

@@ -1,4 +1,4 @@
-/** Computes for all others, and never ends. */
+/** Starts a flight with a computation that never ends. */
 import { make, setting, tell, told } from './connect.mjs';
 
 const holdfast = await make({ ttl: 500, claimWindow: 100 });

@@ -1,4 +1,4 @@
-/** What every child does first: reads its setting, and makes instances as it says. */
+/** What every child does first: it reads its setting and creates instances from it. */
 import { Holdfast, memory } from '../../dist/index.js';
 
 /** @typedef {{ client: string, port: number, protocol: 2 | 3, key: string }} Setting */
@@ -11,7 +11,7 @@ const store = memory();
 const ends = [];
 
 /**
- * An instance on a client of its own, which `disconnect` ends.
+ * An instance on its own client; `disconnect` ends that client.
  * @param {import('../../dist/index.js').HoldfastOptions} options
  */
 export async function make(options = {}) {
@@ -25,7 +25,7 @@ export function disconnect() {
 }
 
 /**
- * Says something to the parent.
+ * Sends a message to the parent.
  * @param {string} type
  * @param {object} more
  */
@@ -33,20 +33,20 @@ export function tell(type, more = {}) {
   process.send?.({ type, ...more });
 }
 
-/** The next word of the parent. The process stays for it. */
+/** The parent's next message. The process stays alive until it arrives. */
 export function told() {
   return new Promise((resolve) => {
     process.once('message', resolve);
   });
 }
 
-/** How many sockets are open, this process's pipes not counted. */
+/** The number of open sockets, without the pipes of this process. */
 export function sockets() {
   return process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
 }
 
 /**
- * Waits until so many sockets are open. Without end if it never comes to that: the parent notices.
+ * Waits until `count` sockets are open. It has no time limit: the parent's test has one.
  * @param {number} count
  */
 export async function socketsAre(count) {

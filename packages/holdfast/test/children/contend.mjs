@@ -1,4 +1,4 @@
-/** Two instances that have acquired, waited, given up and handed over, and still hold and wait. */
+/** Two instances that have acquired, waited, cancelled and handed over, and still hold and wait. */
 import { make, setting, socketsAre } from './connect.mjs';
 
 /** @param {import('../../dist/index.js').HoldfastOptions} options */
@@ -15,7 +15,7 @@ export async function contend(options = {}) {
   const held = await other.mutex(`${key} held`).acquire();
   const left = one.mutex(`${key} held`).acquire();
   left.catch(() => undefined);
-  // each has its client's connection, and the one on which it is woken
+  // each instance has its client's connection and its wake connection
   await socketsAre(setting.client === 'memory' ? 0 : 4);
   return { one, other, held };
 }

@@ -1,4 +1,4 @@
-/** Holds a lock, and ends its work when it is told, which comes after SIGTERM. */
+/** Holds a lock, and ends its work when the parent tells it to, after SIGTERM. */
 import { make, setting, tell, told } from './connect.mjs';
 
 const holdfast = await make({ ttl: 60_000, closeOnSignals: ['SIGTERM'], grace: 60_000 });

@@ -1,4 +1,4 @@
-/** Holds a lock for ever, and gives it up on SIGTERM. */
+/** Holds a lock without limit, and releases it on SIGTERM. */
 import { make, setting, tell, told } from './connect.mjs';
 
 const holdfast = await make({ ttl: 60_000, closeOnSignals: ['SIGTERM'], grace: 20 });

@@ -1,4 +1,4 @@
-/** Is a candidate, and leads for as long as it lives. */
+/** Campaigns, and leads until the process ends. */
 import { make, setting, tell } from './connect.mjs';
 
 const holdfast = await make({ ttl: 600, claimWindow: 150, closeOnSignals: ['SIGTERM'] });

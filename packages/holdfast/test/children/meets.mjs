@@ -1,4 +1,4 @@
-/** Arrives at a barrier of two parties, and says how it went. */
+/** Arrives at a barrier of two parties, and reports the result. */
 import { make, setting, tell, told } from './connect.mjs';
 
 const holdfast = await make({ ttl: 400, claimWindow: 100 });

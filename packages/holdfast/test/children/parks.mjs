@@ -1,4 +1,4 @@
-/** Waits at a condition; once woken it holds, and says so. */
+/** Waits on a condition; once woken it holds the lock, and reports that. */
 import { make, setting, tell, told } from './connect.mjs';
 
 const holdfast = await make({ ttl: 60_000, claimWindow: 200 });

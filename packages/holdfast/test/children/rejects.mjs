@@ -1,4 +1,4 @@
-/** Closes, or releases, while the server stands still; every promise of its own is handled. */
+/** Closes or releases while the server is stopped. The script handles each promise that it gets. */
 import { disconnect, make, setting, tell, told } from './connect.mjs';
 
 const holdfast = await make({ ttl: 60_000, requestTimeout: 200 });
@@ -12,7 +12,7 @@ const one = async () => {
   return { first: lease, waiting };
 };
 
-// the first wait opens the wake channel; the parent says when the server knows it
+// the first wait opens the wake channel; the parent reports when the server knows it
 const before = await one();
 tell('waits');
 await told();
@@ -22,7 +22,7 @@ await (await before.waiting).release();
 const { first, waiting } = await one();
 tell('ready');
 const { end } = await told();
-// the hand-off, and the signal, are not answered from here on
+// from here on the server answers neither the hand-off nor the signal
 let lease = first;
 if (end === 'close') {
   void quiet(first.release());

@@ -1,8 +1,8 @@
-/** Ends its clients, but closes nothing until it is told. */
+/** Ends its clients, but does not close the instances until it is told to. */
 import { disconnect, socketsAre, tell, told } from './connect.mjs';
 import { contend } from './contend.mjs';
 
-// without clients nothing is answered any more, so closing takes as long as it waits for that
+// without clients no command is answered, so `close` lasts until its time limit
 const { one, other, held } = await contend({ requestTimeout: 150 });
 await held.release();
 const word = told();

@@ -1,4 +1,4 @@
-/** Fires a schedule once, and does with the run what it is told: ends at once, or hangs. */
+/** Fires a schedule once. The run ends at once or hangs, as the parent tells it. */
 import { disconnect, make, setting, tell, told } from './connect.mjs';
 
 const [, , , how = 'ends', slot, atLeast = '0'] = process.argv;

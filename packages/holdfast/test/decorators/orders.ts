@@ -1,12 +1,12 @@
 /**
- * Classes with locked methods, compiled with both kinds of decorators; `locked.test.ts` uses what
- * the compiler made of them.
+ * Classes with locked methods, compiled with both kinds of decorators. `locked.test.ts` uses the
+ * compiled files.
  */
 import { assertLocked, currentLease, type Holdfast, type Lease, locked } from 'holdfast';
 
 const find = (self: Orders): Holdfast => self.holdfast;
 
-/** Does something inside a locked method. */
+/** Called inside a locked method. */
 type Inside = (lease: Lease | undefined) => Promise<unknown>;
 
 export class Orders {
@@ -51,7 +51,7 @@ export class Orders {
 
   static shared: Holdfast | undefined;
 
-  /** Throws unless the caller has the order locked. */
+  /** Throws unless the caller holds the lock of the order. */
   static touch(id: string, holdfast?: Holdfast): number {
     return assertLocked(`order:${id}`, holdfast).fence;
   }

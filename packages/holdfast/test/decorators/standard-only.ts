@@ -1,4 +1,4 @@
-/** What only standard decorators can do: private methods, and what is not a method. */
+/** What only standard decorators support: private methods, and an error for a non-method. */
 import { type Holdfast, locked } from 'holdfast';
 
 export class Vault {

@@ -1,6 +1,6 @@
 /**
- * What the types of `locked` accept and refuse, in both kinds of decorators. Only compiled: each
- * `@ts-expect-error` is an error itself where nothing is wrong.
+ * What the types of `locked` accept and refuse, with both kinds of decorators. This file is only
+ * compiled: a `@ts-expect-error` without an error below it is itself an error.
  */
 import { type Holdfast, locked } from 'holdfast';
 
@@ -68,49 +68,49 @@ same<Awaited<ReturnType<typeof accepted.moreArguments>>, number>();
 same<Parameters<typeof accepted.moreArguments>, [id: string, amount: number]>();
 same<ReturnType<typeof accepted.found>, Promise<{ readonly id: string }>>();
 same<typeof accepted.generic, <T extends string>(value: T) => Promise<T>>();
-// @ts-expect-error the check itself sees a difference
+// @ts-expect-error the check itself detects a difference
 same<string, number>();
 
 export class Refused {
-  // @ts-expect-error no promise: its caller would get one
+  // @ts-expect-error the method returns no promise, but its caller would get one
   @locked(holdfast, 'key')
   synchronous(): number {
     return 1;
   }
 
-  // @ts-expect-error a generator runs after it has returned
+  // @ts-expect-error a generator runs after the call has returned
   @locked(holdfast, 'key')
   async *generator(): AsyncGenerator<number> {
     yield 1;
   }
 
-  // @ts-expect-error the key is made of a number, the argument is a text
+  // @ts-expect-error the key is made from a number, the argument is a string
   @locked(holdfast, (id: number) => `${id}`)
   async otherType(id: string): Promise<string> {
     return id;
   }
 
-  // @ts-expect-error the key is made of more arguments than there are
+  // @ts-expect-error the key needs more arguments than the method has
   @locked(holdfast, (id: string, part: string) => id + part)
   async tooFew(id: string): Promise<string> {
     return id;
   }
 
-  // @ts-expect-error it is found in instances of another class
+  // @ts-expect-error the instance comes from another class
   @locked((self: Accepted) => self.holdfast, 'key')
   async elsewhere(): Promise<void> {}
 
-  // @ts-expect-error there is no such option
+  // @ts-expect-error unknown option
   @locked(holdfast, 'key', { timeout: 5 })
   async misspelt(): Promise<void> {}
 
-  // @ts-expect-error a key is a text
+  // @ts-expect-error a key is a string
   @locked(holdfast, (id: number) => id)
   async noText(id: number): Promise<number> {
     return id;
   }
 
-  // @ts-expect-error not on a property
+  // @ts-expect-error a property cannot be decorated
   @locked(holdfast, 'key')
   property = async (): Promise<void> => {};
 }

@@ -1,4 +1,4 @@
-/** The behaviour of several locks taken together, in memory and with every client and server. */
+/** Several locks acquired together, in memory and with every client and server. */
 import { ALL_BACKENDS, onBackends } from '../support/backends.js';
 import { allOfSuite } from '../suites/all-of.js';
 

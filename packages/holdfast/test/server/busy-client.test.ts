@@ -1,4 +1,4 @@
-/** A client that the user has put into a transaction: the error says so, and nothing is held. */
+/** A client that the user has put into a transaction: the error reports it, and no lock is held. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 import { CLIENTS, Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
@@ -7,7 +7,7 @@ import { failure, freshKey, unused } from '../suites/helpers.js';
 const made = new Made();
 afterEach(() => made.close());
 
-/** Sends a command as it is, through the client of the user. */
+/** Sends a raw command through the user's client. */
 function send(client: object, word: string): Promise<unknown> {
   const { call, sendCommand } = client as {
     call?: (word: string) => Promise<unknown>;
@@ -19,7 +19,7 @@ function send(client: object, word: string): Promise<unknown> {
 }
 
 describe.each(CLIENTS)('%s', (client) => {
-  it('inside MULTI is refused, and nothing is left after EXEC', async () => {
+  it('refuses to work inside MULTI, and leaves no key after EXEC', async () => {
     const server = await serverOf('redis');
     const opened = await openClient(client, server);
     const holdfast = made.add(new Holdfast(opened.client as object));

@@ -1,4 +1,4 @@
-/** What the contract in clients/port.ts asks, of each client, protocol and server. */
+/** What the contract in clients/port.ts requires, for each client, protocol and server. */
 import { createHash } from 'node:crypto';
 import type { Server } from 'holdfast-testkit';
 import { afterEach, beforeAll, expect, it } from 'vitest';
@@ -31,7 +31,7 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
   });
   afterEach(closeAll);
 
-  it('speaks this protocol', async () => {
+  it('speaks the configured protocol', async () => {
     const { port } = await adapter.open({ ...where, name: 'probe' });
     await port.evalsha([call(ECHO)])[0];
     const list = String(await server.command('CLIENT', 'LIST'));
@@ -40,26 +40,29 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
   });
 
   const settings = [['no options', {}] as const, ...adapter.quirks];
-  it.each(settings)('sends a batch in order, each with its own end: %s', async (name, extra) => {
-    const { port } = await adapter.open({ ...where, extra });
-    const key = `order ${adapter.name} ${name}`;
-    const calls = Array.from({ length: 100 }, (_, i) => call(PUSH, [key], [`${i}`]));
-    calls[10] = call('unknown to the server', [key]);
-    calls[20] = call(FAIL);
-    const results = await Promise.allSettled(port.evalsha(calls));
+  it.each(settings)(
+    'sends a batch in order and returns one result or error for each command: %s',
+    async (name, extra) => {
+      const { port } = await adapter.open({ ...where, extra });
+      const key = `order ${adapter.name} ${name}`;
+      const calls = Array.from({ length: 100 }, (_, i) => call(PUSH, [key], [`${i}`]));
+      calls[10] = call('unknown to the server', [key]);
+      calls[20] = call(FAIL);
+      const results = await Promise.allSettled(port.evalsha(calls));
 
-    const sent = [...calls.keys()].filter((i) => i !== 10 && i !== 20);
-    expect(await server.command('LRANGE', key, 0, -1)).toEqual(sent.map(String));
-    const values = results.map((one) => (one.status === 'fulfilled' ? one.value : one.reason));
-    expect(sent.map((i) => values[i])).toEqual(sent.map((i, at) => [at + 1, `${i}`]));
-    expect(values[10]).toBeInstanceOf(Error);
-    expect(values[10].message).toMatch(/^NOSCRIPT /);
-    expect(values[20].message).toMatch(/^BROKEN on purpose/);
-    expect([values[10], values[20]].map((error) => port.isReply(error))).toEqual([true, true]);
-    // and alone, which may go another way
-    expect(await port.evalsha([call(PUSH, [key], ['last'])])[0]).toEqual([99, 'last']);
-    await expect(port.evalsha([call('unknown')])[0]).rejects.toThrow(/^NOSCRIPT /);
-  });
+      const sent = [...calls.keys()].filter((i) => i !== 10 && i !== 20);
+      expect(await server.command('LRANGE', key, 0, -1)).toEqual(sent.map(String));
+      const values = results.map((one) => (one.status === 'fulfilled' ? one.value : one.reason));
+      expect(sent.map((i) => values[i])).toEqual(sent.map((i, at) => [at + 1, `${i}`]));
+      expect(values[10]).toBeInstanceOf(Error);
+      expect(values[10].message).toMatch(/^NOSCRIPT /);
+      expect(values[20].message).toMatch(/^BROKEN on purpose/);
+      expect([values[10], values[20]].map((error) => port.isReply(error))).toEqual([true, true]);
+      // and as a single command, which may take another path
+      expect(await port.evalsha([call(PUSH, [key], ['last'])])[0]).toEqual([99, 'last']);
+      await expect(port.evalsha([call('unknown')])[0]).rejects.toThrow(/^NOSCRIPT /);
+    },
+  );
 
   it('keeps the order of single calls and batches', async () => {
     const { port } = await adapter.open(where);
@@ -71,7 +74,7 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     expect(port.evalsha([])).toEqual([]);
   });
 
-  it('evaluates a script that the server does not know', async () => {
+  it("evaluates a script that is not in the server's cache", async () => {
     const { port } = await adapter.open(where);
     const source = `return {KEYS[1], ARGV[1], ARGV[2]} -- ${adapter.name} ${protocol}`;
     expect(await port.eval(source, ['k'], ['a', 'b'])).toEqual(['k', 'a', 'b']);
@@ -83,14 +86,14 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     'gives integers as exact numbers, strings as strings: %s',
     async (_, extra) => {
       const { port } = await adapter.open({ ...where, extra });
-      // the parser of node-redis, which ioredis 6 has too, is exact up to 2^53 - 49 only
+      // the parser of node-redis, also used by ioredis 6, is exact only up to 2^53 - 49
       const exact = [2 ** 50, -(2 ** 50), 2 ** 53 - 49, 0, [1]];
       expect(await port.evalsha([call(INTEGERS)])[0]).toEqual(exact);
       expect(await port.eval(INTEGERS, [], [])).toEqual(exact);
     },
   );
 
-  it('sends keys and arguments as they are', async () => {
+  it('sends keys and arguments unchanged', async () => {
     const { port } = await adapter.open(where);
     const odd = [
       '',
@@ -116,7 +119,7 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     expect(await port.evalsha([call(ECHO, [long], [])])[0]).toEqual([1, [long], []]);
   });
 
-  it('puts the prefix of the client before keys, and only there', async () => {
+  it("adds the client's key prefix to keys only", async () => {
     const plain = await adapter.open(where);
     expect(plain.port.keyPrefix).toBe('');
     if (!adapter.keyPrefix) return;
@@ -127,20 +130,20 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     expect(await Promise.all(port.evalsha([one]))).toEqual([echoed]);
     expect(await Promise.all(port.evalsha([one, one]))).toEqual([echoed, echoed]);
     expect(await port.eval(ECHO, ['k', 'l'], ['a'])).toEqual(echoed);
-    // SCAN knows no keys: the pattern goes out, and the names come back, as they are
+    // SCAN takes no keys: the pattern and the returned names are not changed
     await server.command('SET', 'pre:found', '1');
     expect(await port.scan('0', 'pre:found', 10_000)).toEqual({ cursor: '0', keys: ['pre:found'] });
     expect((await port.scan('0', 'found', 10_000)).keys).toEqual([]);
   });
 
-  it('uses the database of the client', async () => {
+  it("uses the client's database", async () => {
     const { port } = await adapter.open({ ...where, db: 3 });
     await port.evalsha([call(PUSH, ['only in 3'], ['x'])])[0];
     expect(await server.command('EXISTS', 'only in 3')).toBe(0);
     expect((await port.scan('0', 'only in *', 1000)).keys).toEqual(['only in 3']);
   });
 
-  it('scans in pages', async () => {
+  it('scans page by page', async () => {
     const { port } = await adapter.open({ ...where, db: 4 });
     const source = "for i = 1, 1000 do redis.call('SET', KEYS[1] .. i, 1) end";
     await port.eval(source, ['s:'], []);
@@ -158,7 +161,7 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     expect(pages).toBeGreaterThan(3);
   });
 
-  it('logs in as the user of the client', async () => {
+  it("logs in as the client's user", async () => {
     const login = { username: 'locker', password: 's3cret!', name: 'probe' };
     const { port } = await adapter.open({ ...where, ...login });
     expect(await port.eval("return 'in'", [], [])).toBe('in');
@@ -180,7 +183,7 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     ]);
   });
 
-  it('tells replies from failures of the way there', async () => {
+  it('distinguishes error replies from connection failures', async () => {
     const { port, close } = await adapter.open({ ...where, impatient: true });
     const reply = await port.evalsha([call('unknown')])[0]?.catch((error: unknown) => error);
     expect(port.isReply(reply)).toBe(true);
@@ -207,7 +210,7 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
     }
   });
 
-  it('takes a refused login for a failure of the way there', async () => {
+  it('treats a refused login as a connection failure', async () => {
     await server.command('ACL', 'SETUSER', 'default', 'off');
     try {
       const wrong = { ...where, username: 'locker', password: 'wrong', offline: true };
@@ -216,7 +219,7 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
       for (const one of sent) {
         const error = await one.catch((reason: unknown) => reason);
         expect(String(error)).toMatch(/WRONGPASS|NOAUTH|closed|Max|max/);
-        // node-redis writes waiting commands together with the login: then NOAUTH is their reply
+        // node-redis writes waiting commands together with the login, so their reply is NOAUTH
         expect(port.isReply(error)).toBe((error as Error).message.startsWith('NOAUTH'));
       }
     } finally {

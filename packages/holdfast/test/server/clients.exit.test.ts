@@ -1,4 +1,4 @@
-/** A process that has used an adapter ends by itself: nothing of ours keeps it alive. */
+/** A process that has used an adapter ends by itself: the library keeps no handle open. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 let folder: string;
 let server: Server;
 
-// from the sources, as all tests: what is in `dist` may be old, or missing
+// from the sources, as all tests do: the files in `dist` may be old or missing
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-clients-'));
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
@@ -58,7 +58,7 @@ for (const adapter of ADAPTERS) {
   describe.each(adapter.protocols.map((one) => [one] as const))(
     `${adapter.name}, RESP%i`,
     (protocol) => {
-      it('ends after a subscription was closed', async () => {
+      it('ends after its subscription was closed', async () => {
         const body = `
           const port = portFor(client);
           const subscription = await port.subscribe('c', heard);
@@ -71,7 +71,7 @@ for (const adapter of ADAPTERS) {
         });
       });
 
-      it('ends after a subscription was refused', async () => {
+      it('ends after its subscription was refused', async () => {
         const body = `
           const port = portFor(client);
           await port.eval("return redis.call('PING')", [], []);
@@ -91,7 +91,7 @@ for (const adapter of ADAPTERS) {
         });
       });
 
-      it('ends after a subscription was closed while the server was gone', async () => {
+      it('ends after its subscription was closed while the server was down', async () => {
         const body = `
           const port = portFor(client);
           let lost;

@@ -1,10 +1,10 @@
-/** The subscriptions of clients/port.ts, of each client, protocol and server. */
+/** The subscriptions of clients/port.ts, for each client, protocol and server. */
 import { freePorts, type Server, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import type { SubscriptionListener } from '../../src/clients/port.js';
 import { type Adapter, closeAll, matrix, type Protocol, type Where } from './clients.support.js';
 
-/** What a listener heard: `up`, `down`, or a payload after a colon. */
+/** What a listener received: `up`, `down`, or a payload after a colon. */
 function recorder(onUp: () => void = () => undefined): SubscriptionListener & { log: string[] } {
   const log: string[] = [];
   return {
@@ -43,12 +43,12 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
   const publish = (payload: string, channel = 'c'): Promise<unknown> =>
     server.command('PUBLISH', channel, payload);
 
-  it('hears what is published on its channel, and nothing else', async () => {
+  it('receives messages of its own channel only', async () => {
     const { port } = await adapter.open({ ...where, db: 2 });
     const heard = recorder();
     const subscription = await port.subscribe('c', heard);
     const payloads = ['g id 1 2', '', 'ä€😀\r\n\0"', 'x'.repeat(100_000)];
-    // the subscription is confirmed: each finds one receiver
+    // the subscription is confirmed: each publication finds one receiver
     for (const payload of payloads) expect(await publish(payload)).toBe(1);
     expect(await publish('no', 'd')).toBe(0);
     await publish('last');
@@ -57,7 +57,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     await subscription.close();
   });
 
-  it('hears what a script publishes, whatever the prefix of keys', async () => {
+  it('receives what a script publishes, with any key prefix', async () => {
     const prefix = adapter.keyPrefix ? { keyPrefix: 'pre:' } : {};
     const { port } = await adapter.open({ ...where, ...prefix });
     const heard = recorder();
@@ -69,9 +69,9 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     await subscription.close();
   });
 
-  it('says that it is lost and confirmed again, each time once', async () => {
+  it('reports each loss and each confirmation once', async () => {
     const { port } = await adapter.open({ ...where, impatient: true });
-    // published as soon as `up` is called: nothing may be lost from there on
+    // published as soon as `up` is called: from here on no message may be lost
     const receivers: Promise<unknown>[] = [];
     const heard = recorder(() => receivers.push(publish('after')));
     const subscription = await port.subscribe('c', heard);
@@ -85,7 +85,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     await subscription.close();
   });
 
-  it('survives a restart of the server, also where its user would give up', async () => {
+  it("survives a server restart, also if the user's client does not reconnect", async () => {
     const extra = ioredis
       ? { maxRetriesPerRequest: 1, enableOfflineQueue: false, commandTimeout: 60_000 }
       : { disableOfflineQueue: true };
@@ -102,7 +102,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     await subscription.close();
   });
 
-  it('is up only when confirmed, and then once', async () => {
+  it('reports `up` once, after the confirmation', async () => {
     await using proxy = await startProxy(server);
     const { port } = await adapter.open({ ...where, port: proxy.port });
     const heard = recorder();
@@ -120,7 +120,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     expect(proxy.problems).toEqual([]);
   });
 
-  it('comes back after the server has refused it for a while', async () => {
+  it('reconnects after the server has refused it for a while', async () => {
     const user = { ...where, username: 'locker', password: 's3cret!' };
     const { port } = await adapter.open(user);
     await using proxy = await startProxy(server);
@@ -140,7 +140,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     await subscription.close();
   });
 
-  it('connects as the user of the client, over TLS', async () => {
+  it("connects as the client's user, over TLS", async () => {
     const { port } = await adapter.open({
       ...where,
       port: server.tlsPort ?? 0,
@@ -160,7 +160,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     await subscription.close();
   });
 
-  it('rejects with the first failure, and leaves nothing', async () => {
+  it('rejects with the first failure, and leaves no connection', async () => {
     await using proxy = await startProxy(server);
     const from = async (more: object): Promise<unknown> => {
       const at = { ...where, port: proxy.port, offline: true, ...more };
@@ -182,7 +182,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     expect(await from({})).toEqual([expect.any(String), false]);
   });
 
-  it('is silent after close, and leaves the client alone', async () => {
+  it("calls no listener after close, and keeps the user's client open", async () => {
     const { port } = await adapter.open(where);
     const heard = recorder();
     const first = await port.subscribe('c', heard);
@@ -201,21 +201,21 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     expect(heard.log).toEqual([':both', ':both']);
   });
 
-  it('can be closed while it is lost', async () => {
+  it('can be closed while it is disconnected', async () => {
     await using proxy = await startProxy(server);
     const { port } = await adapter.open(where);
     const other = await adapter.open({ ...where, port: proxy.port });
     const heard = recorder();
     const refused = await other.port.subscribe('c', heard);
     const held = await other.port.subscribe('c', heard);
-    // one waits until it may try again, or is refused; the other hangs in its login
+    // one subscription waits for its next attempt or is refused; the other hangs in its login
     proxy.refuse();
     proxy.cut();
     await until(() => heard.log.length === 2);
     await refused.close();
     proxy.heal();
     proxy.holdRequests();
-    // the client itself and the subscription
+    // the connections of the client and of the subscription
     await until(() => proxy.connections === 2 && proxy.held >= 2, { within: 10_000 });
     await held.close();
     await until(() => proxy.connections === 1);
@@ -226,14 +226,14 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     expect(await port.eval('return 1', [], [])).toBe(1);
   });
 
-  it('is closed at once also if the server is frozen', async () => {
+  it('closes at once, also if the server is frozen', async () => {
     const { port } = await adapter.open(where);
     const subscription = await port.subscribe('c', recorder());
     server.pause();
     try {
       const start = performance.now();
       await subscription.close();
-      // ioredis alone would wait two seconds for the other side
+      // ioredis alone would wait two seconds for the server
       expect(performance.now() - start).toBeLessThan(1000);
     } finally {
       server.resume();
@@ -241,7 +241,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
   });
 
   if (!ioredis) {
-    it('can be closed while it looks for the server', async () => {
+    it('can be closed while it connects', async () => {
       await using proxy = await startProxy(server);
       const waiting: (() => void)[] = [];
       let holds = false;
@@ -262,7 +262,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
       expect(await port.eval('return 1', [], [])).toBe(1);
     });
 
-    it('is not disturbed by pings', async () => {
+    it('ignores pings', async () => {
       await using proxy = await startProxy(server);
       const extra = { pingInterval: 10 };
       const { port } = await adapter.open({ ...where, port: proxy.port, extra });

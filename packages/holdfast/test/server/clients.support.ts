@@ -1,4 +1,4 @@
-/** The clients that the adapters are for, opened in each way that the tests need. */
+/** The clients that have adapters, opened in each way that the tests need. */
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { Redis as Redis6 } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
@@ -21,15 +21,15 @@ export interface Where {
   db?: number;
   keyPrefix?: string;
   name?: string;
-  /** Options of the client's own. */
+  /** Options for the client itself. */
   extra?: object;
-  /** Gives up at the first failure, and does not connect again. */
+  /** Gives up at the first failure, and does not reconnect. */
   impatient?: boolean;
-  /** Does not wait until the client is connected. */
+  /** Returns before the client is connected. */
   offline?: boolean;
 }
 
-/** A client in a user's hands, and the port on it. */
+/** A user's client, and the port on it. */
 export interface Opened {
   readonly client: unknown;
   readonly port: ClientPort;
@@ -40,10 +40,10 @@ export interface Adapter {
   readonly name: string;
   readonly protocols: readonly Protocol[];
   readonly keyPrefix: boolean;
-  /** Options that would change what a command does, or what its reply looks like. */
+  /** Options that would change the effect of a command or the form of its reply. */
   readonly quirks: readonly (readonly [name: string, extra: object])[];
   open(where: Where): Promise<Opened>;
-  /** The text of a program that does with a client of this kind what `body` says, and ends. */
+  /** The source of a program that runs `body` with a client of this kind, and ends. */
   program(where: Where, body: string): string;
 }
 
@@ -54,7 +54,7 @@ const packageOf = (name: string): string => name.replace(' 5', '-5').replace(' 6
 
 const open = new Set<Opened>();
 
-/** Closes what a test left open. */
+/** Closes what a test has left open. */
 export async function closeAll(): Promise<void> {
   await Promise.all([...open].map((one) => one.close()));
 }
@@ -98,7 +98,7 @@ function ioredis(
   create: (options: object) => Ioredis,
 ): Adapter {
   const wire = (options: object): object =>
-    // 6 speaks RESP3 unless told otherwise, 5 knows no such option
+    // node-redis 6 uses RESP3 by default; node-redis 5 does not know the option
     protocols.length === 1 || 'protocol' in options ? options : { ...options, protocol: 2 };
   return {
     name,
@@ -159,7 +159,7 @@ function nodeRedis(
   keyPrefix: boolean,
   create: (options: object) => NodeRedis,
 ): Adapter {
-  // what RESP sends as a number, and as a string, becomes something else: `:` is 58, `$` is 36
+  // changes the types of RESP numbers (`:` is 58) and RESP strings (`$` is 36)
   const typeMapping = { 58: String, 36: Buffer, 43: Buffer };
   return {
     name,
@@ -205,14 +205,14 @@ type Suite = (adapter: Adapter, protocol: Protocol, server: () => Server) => voi
 
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
 
-/** `locker` may do everything, `clumsy` may not SET, `deaf` may not subscribe. */
+/** `locker` has every right, `clumsy` may not SET, `deaf` may not subscribe. */
 const USERS = [
   'locker on >s3cret! ~* &* +@all',
   'clumsy on >s3cret! ~* &* +@all -set',
   'deaf on >s3cret! ~* resetchannels +@all',
 ];
 
-// written out: computed from the adapters, it would lack what they lack
+// a list computed from the adapters would lack the same entries as the adapters
 const COMBINATIONS = [
   'ioredis 5 RESP2',
   'ioredis 6 RESP2',
@@ -250,7 +250,7 @@ export function matrix(suite: Suite): void {
       expect(ran).toHaveLength(COMBINATIONS.length);
     });
 
-    it('would not be without any one of them', () => {
+    it('is incomplete without any one of its combinations', () => {
       for (const one of COMBINATIONS) {
         expect(missing(ran.filter((each) => each !== one))).toEqual([one]);
       }

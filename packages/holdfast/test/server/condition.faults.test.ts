@@ -1,4 +1,4 @@
-/** Conditions with processes that are killed, and with connections that are cut. */
+/** Conditions when processes are killed and connections are cut. */
 import { type Proxy, type Server, spawnWorker, startProxy, type Worker } from 'holdfast-testkit';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
@@ -16,7 +16,7 @@ const COMBINATIONS = [
 afterEach(() => made.close());
 stopServersAfterwards();
 
-/** Signals once under the lock; resolves to how many were woken. */
+/** Signals once while holding the lock; resolves to the number of woken waiters. */
 function signal(holdfast: Holdfast, key: string): Promise<number> {
   const mutex = holdfast.mutex(key);
   return mutex.run((lease) => mutex.condition('c').signal(lease));
@@ -38,11 +38,11 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     made.on(openClient(client, { host: server.host, port: server.port }), options);
   const proxied = (options: HoldfastOptions = {}): Promise<Holdfast> =>
     made.on(openClient(client, { host: proxy.host, port: proxy.port }), options);
-  /** The reply to a command is lost, with its connection, so often. */
+  /** Loses the reply to a command, and its connection, `times` times. */
   const dropReply = (op: 'park' | 'signal', times: number): ReturnType<Proxy['dropReply']> =>
     proxy.dropReply((words) => words.includes(scripts[op].sha), { times });
 
-  /** Another process is parked first, and one of this process behind it. */
+  /** Parks another process first, and then an acquisition of this process. */
   async function two(
     key: string,
   ): Promise<{ one: Holdfast; worker: Worker; second: Promise<boolean> }> {
@@ -59,7 +59,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     return { one, worker, second };
   }
 
-  it('a signal goes past a parked process that was killed', async () => {
+  it('a signal skips a parked process that was killed', async () => {
     const key = freshKey();
     const { one, worker, second } = await two(key);
     await using _worker = worker;
@@ -70,7 +70,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     await unused(one, key);
   });
 
-  it('a signal is not lost with a process that was killed after it was woken', async () => {
+  it('a signal is handed over when its process was killed after it was woken', async () => {
     const key = freshKey();
     const { one, worker, second } = await two(key);
     await using _worker = worker;
@@ -81,7 +81,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     await unused(one, key);
   });
 
-  it('a lost answer to giving the lock up does no harm', async () => {
+  it('a lost reply to the release that parks does no harm', async () => {
     const [one, other] = [await proxied(), await direct()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -95,7 +95,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     await unused(other, mutex.key);
   });
 
-  it('a lost answer to a signal wakes nobody twice', async () => {
+  it('a lost reply to a signal wakes no second waiter', async () => {
     const [one, other] = [await proxied(), await direct()];
     const key = freshKey();
     const mutex = other.mutex(key);
@@ -113,7 +113,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     expect(await signal(one, key)).toBe(1);
     expect(lost.hits).toBe(2);
     await ends[0];
-    // all who were woken have been served when a newcomer is
+    // a new acquisition is served after all woken waiters
     await mutex.run(() => undefined);
     expect(woken).toBe(1);
     await mutex.run((lease) => mutex.condition('c').signalAll(lease));

@@ -1,4 +1,4 @@
-/** What a client is told about its connection holds for commands and for the wake channel. */
+/** A client's connection options apply to commands and to the wake channel. */
 import { type Server, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions } from '../../src/index.js';
@@ -6,15 +6,15 @@ import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
 import { freshKey, queued } from '../suites/helpers.js';
 import type { Where } from './clients.support.js';
 
-/** Nobody looks after the queue within a test: what is handed over, is handed over by push. */
+/** No waiter polls within a test, so each hand-off arrives by push. */
 const CALM: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 const PASSWORD = 'p@ss: "word"/é';
 
-/** `locker` sees our keys and channels, and nothing else. */
+/** `locker` has rights to the library's keys and channels only. */
 const USERS = [`locker on >s3cret ~holdfast:* resetchannels &holdfast:* +@all`];
 
-/** Excludes each other, hands over, and sees the other one. */
+/** The two instances exclude each other, hand over, and see each other's leases. */
 async function shared(one: Holdfast, other: Holdfast): Promise<void> {
   const key = freshKey();
   const lease = await one.mutex(key).acquire();
@@ -30,7 +30,7 @@ async function shared(one: Holdfast, other: Holdfast): Promise<void> {
   await next.release();
 }
 
-/** Does not know of each other. */
+/** The two instances share no locks. */
 async function separate(one: Holdfast, other: Holdfast): Promise<void> {
   const key = freshKey();
   const leases = [await one.mutex(key).acquire(), await other.mutex(key).tryAcquire()];
@@ -67,7 +67,7 @@ describe.each(SERVERS)('%s', (name) => {
       await shared(await make(where, CALM, closed), await make(where, CALM, closed));
     });
 
-    it('a user, with rights to our keys and channels alone', async () => {
+    it("a user with rights to the library's keys and channels only", async () => {
       const where = { username: 'locker', password: 's3cret' };
       await shared(await make(where), await make(where));
     });
@@ -93,7 +93,7 @@ describe.each(SERVERS)('%s', (name) => {
       expect(await server.command('EXISTS', `app[1]*:holdfast:{${key}}`)).toBe(1);
     });
 
-    it('a key prefix of our own', async () => {
+    it("the library's own key prefix", async () => {
       const options = { ...CALM, prefix: 'mine*:' };
       await shared(await make({}, options), await make({}, options));
       await separate(await make({}, options), await make({}, { ...CALM, prefix: 'mine:' }));

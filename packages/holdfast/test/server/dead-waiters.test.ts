@@ -1,6 +1,6 @@
 /**
- * Dead waiters on a real server: whom a subscriber of a pattern must not bring to life, and what
- * they cost where the user of the scripts may not ask who subscribes, or may not subscribe at all.
+ * Dead waiters on a real server: a pattern subscriber must not make them look alive. What they cost
+ * when the user of the scripts lacks the right to PUBSUB or to subscribe.
  */
 import { type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
@@ -19,7 +19,7 @@ const COMBINATIONS = [
   ['node-redis-6', 'valkey'],
 ] as const;
 
-/** Each user may do all but what is named. */
+/** Each user has all rights except the named one. */
 const USERS = { all: [], uncounted: ['-pubsub'], deaf: ['resetchannels'] } as const;
 type User = keyof typeof USERS;
 
@@ -49,9 +49,13 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     return made.on(openClient(client, { host, port, username: user, password: 'pw' }), options);
   };
 
-  /** Behind a holder so many processes wait, then one more; then those are cut off. */
+  /**
+   * Queues acquisitions of `processes` processes behind a holder, then one more, and cuts off the
+   * first ones.
+   */
   async function deadQueue(user: User, key: string, counts: { processes: number; each: number }) {
-    // a dead waiter that is taken for alive costs more than the time limit of a test, or a window
+    // a dead waiter that is taken for alive costs a claim window, or more than the test's time
+    // limit
     const patient = { ttl: 600_000, retention: 600_000, requestTimeout: 500 };
     const options = { ...patient, claimWindow: counts.processes > 1 ? 60_000 : 800 };
     const holder = await make(user, server, options);
@@ -70,13 +74,13 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     return { lease, living };
   }
 
-  /** Wake channels that have a subscriber, other than those of the holder and the last waiter. */
+  /** Wake channels that have a subscriber, except those of the holder and the last waiter. */
   async function channels(): Promise<number> {
     const all = (await server.command('PUBSUB', 'CHANNELS', 'holdfast:wake:*')) as string[];
     return all.length;
   }
 
-  it('a subscriber of a pattern does not keep them alive', async () => {
+  it('a pattern subscriber does not keep dead waiters alive', async () => {
     await watcher.psubscribe('*');
     const { lease, living } = await deadQueue('all', freshKey(), { processes: 12, each: 1 });
     await until(async () => (await channels()) <= 1);
@@ -84,21 +88,21 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     expect((await living).held).toBe(true);
   });
 
-  it('a user who may not ask who subscribes pays one claim window for a process', async () => {
+  it('without PUBSUB rights, a dead process costs one claim window', async () => {
     await watcher.psubscribe('*');
-    // 60 windows would be more than the time limit of a test
+    // 60 windows would exceed the time limit of the test
     const { lease, living } = await deadQueue('uncounted', freshKey(), { processes: 1, each: 60 });
     await lease.release();
     expect((await living).held).toBe(true);
   });
 
-  it('a user who may not subscribe pays one claim window for a process', async () => {
+  it('without the right to subscribe, a dead process costs one claim window', async () => {
     const { lease, living } = await deadQueue('deaf', freshKey(), { processes: 1, each: 60 });
     await lease.release();
     expect((await living).held).toBe(true);
   });
 
-  it('a user who may not ask who subscribes is served by push', async () => {
+  it('without PUBSUB rights, a waiter is served by push', async () => {
     const options = { claimWindow: 20_000, retention: 60_000 };
     const one = await make('uncounted', server, options);
     const other = await make('uncounted', server, options);
@@ -111,7 +115,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     expect((await waiting).held).toBe(true);
   });
 
-  it('a user who may not subscribe is served behind 1,100 parked acquisitions', async () => {
+  it('without the right to subscribe, serves a waiter behind 1,100 parked ones', async () => {
     const one = await make('deaf', server, { claimWindow: 200, requestTimeout: 5000 });
     const other = await make('deaf', server, {});
     const key = freshKey();
@@ -128,7 +132,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     await until(() => back.count >= 3);
   });
 
-  it('2,500 parked acquisitions of one process are woken by a signal', async () => {
+  it('a signal wakes 2,500 parked acquisitions of one process', async () => {
     const one = await make('all', server, {});
     const other = await make('all', server, {});
     const key = freshKey();
@@ -138,14 +142,14 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     await until(() => back.count === 2500, { within: 25_000 });
   });
 
-  /** So many of one process wait at a condition; counts those that came back. */
+  /** Parks `count` acquisitions of one process on a condition, and counts those that return. */
   async function parkMany(holdfast: Holdfast, key: string, count: number) {
     const back = { count: 0 };
     const mutex = holdfast.mutex(key);
     for (let n = 0; n < count; n++) {
       const lease = await mutex.acquire();
       const parked = mutex.condition('c').await(lease);
-      // the next one is asked for behind it
+      // the next acquisition queues behind them
       await turn();
       later(parked.then(() => lease.release())).then(
         () => {

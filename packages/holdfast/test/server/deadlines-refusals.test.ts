@@ -1,11 +1,11 @@
-/** Servers that answer, and say no: rights, memory, types, replicas. */
+/** Servers that answer with a refusal: missing rights, no memory, wrong types, replicas. */
 import { type Server, startServer, until } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions } from '../../src/index.js';
 import { type ClientName, Made, openClient, SERVERS } from '../support/backends.js';
 import { failure, freshKey, later, queued, unused } from '../suites/helpers.js';
 
-/** `mute` may not publish, `deaf` may not subscribe, `idle` may run no scripts. */
+/** `mute` may not publish, `deaf` may not subscribe, `idle` may not run scripts. */
 const USERS = [
   'mute on >pw ~* &* +@all -publish',
   'deaf on >pw ~* resetchannels +@all',
@@ -39,7 +39,7 @@ describe.each(SERVERS)('%s', (name) => {
       );
     };
 
-    it.each(['mute', 'deaf'])('serves the waiters of the user %s, by looking', async (username) => {
+    it.each(['mute', 'deaf'])('serves the waiters of the user %s by polling', async (username) => {
       const often = { claimWindow: 100 };
       const [one, other] = [await make(often, { username }), await make(often, { username })];
       const key = freshKey();
@@ -58,14 +58,14 @@ describe.each(SERVERS)('%s', (name) => {
       await unused(one, key);
     });
 
-    it('passes on what the server says to a user without the right', async () => {
+    it("reports the server's error to a user without the right", async () => {
       const one = await make({}, { username: 'idle' });
       const error = await failure(one.mutex(freshKey()).acquire(), 'HOLDFAST_REFUSED');
       expect(error.message).toMatch(/NOPERM|permission/);
       expect(error.cause).toBeInstanceOf(Error);
     });
 
-    it('passes on what the server says to a key of another type', async () => {
+    it("reports the server's error for a key of another type", async () => {
       const one = await make();
       const key = freshKey();
       await server.command('SET', `holdfast:{${key}}`, 'not ours');
@@ -77,7 +77,7 @@ describe.each(SERVERS)('%s', (name) => {
       expect(await server.command('GET', `holdfast:{${key}}`)).toBe('not ours');
     });
 
-    it('without memory refuses new locks, and keeps and frees those that there are', async () => {
+    it('a full server refuses new locks, but renews and releases existing ones', async () => {
       const one = await make({ ttl: 300 });
       const other = await make();
       const [key, contended] = [freshKey(), freshKey()];
@@ -88,7 +88,7 @@ describe.each(SERVERS)('%s', (name) => {
       await server.command('CONFIG', 'SET', 'maxmemory', '1');
       const error = await failure(one.mutex(freshKey()).acquire(), 'HOLDFAST_REFUSED');
       expect(error.message).toContain('OOM');
-      // renewed meanwhile, more than once
+      // each lease was renewed more than once meanwhile
       await until(async () => ((await other.inspect(key))?.holders[0]?.heldFor ?? 0) > 700);
       expect([lease.held, held.held]).toEqual([true, true]);
       expect(await held.release()).toBe('freed');
@@ -97,11 +97,11 @@ describe.each(SERVERS)('%s', (name) => {
       expect(await next.release()).toBe('freed');
       expect(await lease.release()).toBe('freed');
       expect(await other.inspect(key)).toBeNull();
-      // there is a record of them yet, so nothing has to be made anew
+      // their records still exist, so the server need not create any
       expect(await other.mutex(key).tryAcquire()).not.toBeNull();
     });
 
-    it('does not believe a replica, and goes on when it is none any more', async () => {
+    it('rejects grants of a replica, and continues when it is a primary again', async () => {
       const args = ['--replicaof', server.host, `${server.port}`];
       await using replica = await startServer({ server: name, args });
       const options = { requestTimeout: 500, unreachableAfter: 30_000 };

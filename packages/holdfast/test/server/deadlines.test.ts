@@ -1,4 +1,6 @@
-/** Deadlines of our own: a server that is silent, with each client, whatever its settings. */
+/**
+ * The library's own deadlines: each client, with any settings, on a server that does not answer.
+ */
 import { type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/clock.js';
@@ -15,10 +17,10 @@ import {
 } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued, unused } from '../suites/helpers.js';
 
-/** Leases that do not end by themselves within a test, and little patience. */
+/** Leases that do not expire within a test, and a short request timeout. */
 const SHORT = { ttl: 60_000, requestTimeout: 150 };
 
-/** Clients that would wait for ever by themselves. */
+/** Clients that would themselves wait without limit. */
 const ENDLESS: Readonly<Record<ClientName, object>> = {
   'ioredis-5': { maxRetriesPerRequest: null },
   'ioredis-6': { maxRetriesPerRequest: null },
@@ -26,7 +28,7 @@ const ENDLESS: Readonly<Record<ClientName, object>> = {
   'node-redis-6': { commandOptions: { timeout: 600_000 } },
 };
 
-/** A broken variant: what is given up is not withdrawn. */
+/** A broken variant: abandoned acquisitions are not withdrawn. */
 class Forgetful extends RedisStore {
   override execute(batch: readonly Command[]): ReturnType<RedisStore['execute']> {
     const answers = super.execute(batch.filter(({ op }) => op !== 'release'));
@@ -36,7 +38,7 @@ class Forgetful extends RedisStore {
   }
 }
 
-/** A broken variant: time passes at a third of its speed. */
+/** A broken variant: the clock runs at a third of its speed. */
 const SLOW: Clock = {
   now: () => performance.now() / 3,
   wall: () => Date.now() / 3,
@@ -71,7 +73,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await proxy.close();
   });
 
-  it('an attempt fails within the limit, and what it got late is withdrawn', async () => {
+  it('an attempt fails within its limit, and a grant that arrives late is withdrawn', async () => {
     const [one, other] = [await proxied(), await direct()];
     const key = freshKey();
     server.pause();
@@ -79,7 +81,7 @@ describe.each(CLIENTS)('%s', (client) => {
     const error = await failure(one.mutex(key).tryAcquire(), 'HOLDFAST_UNREACHABLE');
     const elapsed = performance.now() - start;
     expect(elapsed).toBeGreaterThan(145);
-    // the limit, many times over: a client's own would be minutes
+    // many times the limit: a client's own timeout would take minutes
     expect(elapsed).toBeLessThan(5000);
     expect(error.key).toBe(key);
     expect((error.cause as Error).message).toContain('150 ms');
@@ -89,7 +91,7 @@ describe.each(CLIENTS)('%s', (client) => {
     expect((await other.mutex(key).tryAcquire())?.held).toBe(true);
   });
 
-  it('without the withdrawal the lock would stay: so the test above can fail', async () => {
+  it('control: without the withdrawal the lock stays held', async () => {
     const opened = await openClient(client, { host: proxy.host, port: proxy.port });
     const broken = made.add(new Holdfast(new Forgetful(opened.port, 'holdfast:'), SHORT));
     const other = await direct();
@@ -98,14 +100,14 @@ describe.each(CLIENTS)('%s', (client) => {
     await failure(broken.mutex(key).tryAcquire(), 'HOLDFAST_UNREACHABLE');
     server.resume();
     await until(async () => (await other.inspect(key)) !== null);
-    // a later request on the same connection was answered: no withdrawal is before it
+    // a later request on the same connection was answered, so no withdrawal was sent before it
     await until(async () => (await broken.inspect(key)) !== null);
     expect(await other.mutex(key).tryAcquire()).toBeNull();
     await made.close();
     await opened.close();
   });
 
-  it('who may wait asks again, and gets the lock when the server is back', async () => {
+  it('an acquisition with a wait limit retries until the server is back', async () => {
     const one = await proxied({ ...SHORT, unreachableAfter: 30_000 });
     const key = freshKey();
     await one.inspect(key);
@@ -119,7 +121,7 @@ describe.each(CLIENTS)('%s', (client) => {
     expect(await lease.release()).toBe('freed');
   });
 
-  it('who may wait gives up when the server stays silent', async () => {
+  it('an acquisition with a wait limit times out when the server does not answer', async () => {
     const one = await proxied({ ...SHORT, unreachableAfter: 400 });
     const other = await direct();
     const [free, held] = [freshKey(), freshKey()];
@@ -127,7 +129,7 @@ describe.each(CLIENTS)('%s', (client) => {
     const queuing = later(one.mutex(held).acquire());
     await queued(other, held, 1);
     proxy.blackhole();
-    // one has never been answered, the other had a place in the queue
+    // one acquisition was never answered, the other had a place in the queue
     await failure(one.mutex(free).acquire(), 'HOLDFAST_UNREACHABLE');
     await failure(queuing, 'HOLDFAST_UNREACHABLE');
     proxy.heal();
@@ -135,7 +137,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await queued(other, held, 0);
   });
 
-  it('a release is uncertain, and done when the server is back', async () => {
+  it('a release has an unknown outcome, and takes effect when the server is back', async () => {
     const [one, other] = [await proxied(), await direct()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -148,7 +150,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await unused(other, key);
   });
 
-  it('an extension is uncertain, and the lease what it was', async () => {
+  it('an extension has an unknown outcome, and the lease keeps its deadline', async () => {
     const one = await proxied();
     const lease = await one.mutex(freshKey()).acquire({ ttl: 20_000 });
     proxy.blackhole();
@@ -159,7 +161,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await until(async () => (await lease.extend(60_000)) > 59_000);
   });
 
-  it('a forced release is uncertain, a look is in vain', async () => {
+  it('a forced release has an unknown outcome, and an inspection fails', async () => {
     const one = await proxied();
     const key = freshKey();
     await one.inspect(key);
@@ -168,7 +170,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await failure(one.inspect(key), 'HOLDFAST_UNREACHABLE');
   });
 
-  it('a lease survives a silence that is shorter than itself', async () => {
+  it('a lease survives an outage that is shorter than its ttl', async () => {
     const one = await proxied({ ttl: 2400, requestTimeout: 150 });
     const lease = await one.mutex(freshKey()).acquire();
     const before = proxy.count('evalsha');
@@ -181,7 +183,7 @@ describe.each(CLIENTS)('%s', (client) => {
     expect(lease.signal.aborted).toBe(false);
   });
 
-  it('there are never two holders: who is cut off knows it first', async () => {
+  it('a holder that is cut off loses its lease before the next one gets it', async () => {
     const [one, other] = [await proxied({ ttl: 400 }), await direct()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -194,7 +196,7 @@ describe.each(CLIENTS)('%s', (client) => {
     expect(await heldStill).toEqual([false, true]);
   });
 
-  it('there would be two if time passed more slowly here: so the test above can fail', async () => {
+  it('control: with a slow clock two holders overlap', async () => {
     const [one, other] = [await proxied({ ttl: 400, clock: SLOW }), await direct()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();

@@ -56,7 +56,7 @@ beforeAll(() => {
   if (!existsSync(MAIN)) throw new Error('the demo is not built; run npm run build');
 });
 
-describe.concurrent('the demo', { timeout: 60_000 }, () => {
+describe.concurrent('demo', { timeout: 60_000 }, () => {
   it('passes all checks, embedded', async () => {
     const { code, output } = await run([]);
     for (const line of PASSED) expect(output).toMatch(line);

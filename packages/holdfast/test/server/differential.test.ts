@@ -1,8 +1,8 @@
 /**
- * The Lua scripts are the TypeScript engine: the same replies, pushes and stored state for the same
- * random traffic, on every server that is supported. And that this test would notice if not.
+ * The Lua scripts behave as the TypeScript engine: the same replies, pushes and stored state for
+ * the same random traffic, on every supported server. Planted faults show that this test can fail.
  *
- * HOLDFAST_SEED repeats a run, HOLDFAST_DIFFERENTIAL_OPS makes it longer.
+ * HOLDFAST_SEED repeats a run; HOLDFAST_DIFFERENTIAL_OPS sets its length.
  */
 import fc from 'fast-check';
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
@@ -21,11 +21,11 @@ import { type Step, traffic } from '../support/traffic.js';
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
 const OPERATIONS = Number(process.env['HOLDFAST_DIFFERENTIAL_OPS'] ?? 200_000) / SERVERS.length;
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-/** A fault that is not noticed within so many sequences is not noticed. */
+/** A fault counts as missed when this many sequences do not find it. */
 const FAULT_RUNS = 4000;
 const PER_RUN = 100;
 
-/** Everything that traffic must bring about, and how often at least in so many operations. */
+/** Every event that the traffic must cause, and its least count for this many operations. */
 const COVERED_IN = 70_000;
 const COVERAGE: Record<string, number> = {
   'acquire granted': 5000,
@@ -50,7 +50,7 @@ const COVERAGE: Record<string, number> = {
   'capacity mismatch': 100,
   'capacity absent': 10,
   'held beyond a lowered capacity': 100,
-  // seldom: the crowds and the faults bring it about too
+  // rare in this traffic; the tests with large queues and with faults cause it too
   'hopeless in the queue': 0,
   'poll polled': 2000,
   'poll standing granted': 1500,
@@ -105,7 +105,7 @@ describe.each(SERVERS.map((name, index) => [name, SEED + index * 10_000] as cons
       await server.stop();
     });
 
-    it('the scripts answer, push and store what the engine does', {
+    it('the scripts reply, push and store the same as the engine', {
       timeout: 600_000,
     }, async () => {
       const differential = new Differential(redis, await loadScripts(redis));
@@ -124,7 +124,7 @@ describe.each(SERVERS.map((name, index) => [name, SEED + index * 10_000] as cons
       expect(unlisted(differential), 'what the coverage does not list').toEqual([]);
     });
 
-    it.each(crowds)('they agree on %s', async (_, steps) => {
+    it.each(crowds)('the scripts and the engine agree on %s', async (_, steps) => {
       const differential = new Differential(redis, await loadScripts(redis));
       await differential.listen(subscriber);
       await differential.run(steps);
@@ -132,7 +132,7 @@ describe.each(SERVERS.map((name, index) => [name, SEED + index * 10_000] as cons
   },
 );
 
-describe('the differential test notices', () => {
+describe('the differential test detects', () => {
   let server: Server;
   let redis: Redis;
 
@@ -166,14 +166,14 @@ describe('the differential test notices', () => {
         endOnFailure: true,
       });
       expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
-      // an error of the script or of the test is no difference that was noticed
+      // an error of the script or of the test does not count as a detected difference
       expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
     } finally {
       subscriber.disconnect();
     }
   });
 
-  it('a fault whose text is not there', () => {
+  it('a fault with text that is not in the script', () => {
     expect(() => faulty({ name: 'x', edits: [['renew.lua', 'no such text', '']] })).toThrow(
       'x: found 0 times',
     );

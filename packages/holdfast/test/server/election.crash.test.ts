@@ -1,4 +1,4 @@
-/** Leaders that die: killed without warning, or told to end. And replies that are lost. */
+/** Leaders that are killed or told to end, and replies that are lost. */
 import { type Server, spawnWorker, startProxy, until, type Worker } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
@@ -35,7 +35,7 @@ describe.each(SERVERS)('on %s', (name) => {
     };
     afterEach(() => made.close());
 
-    it('a leader that is killed is followed within its ttl', async () => {
+    it('a killed leader has a successor within its ttl', async () => {
       const holdfast = await make();
       const key = freshKey();
       await using first = candidate(key);
@@ -47,14 +47,14 @@ describe.each(SERVERS)('on %s', (name) => {
       first.kill('SIGKILL');
       const next = await second.next('leads');
       expect(next['term']).toBeGreaterThan(term as number);
-      // terms are times of the server: the second began when the lease of the first had run out
+      // terms are server times: the second term began after the first lease had expired
       const between = ((next['term'] as number) - (term as number)) / 1000;
       expect(holder?.fence).toBe(term);
       expect(between).toBeGreaterThan(holder?.remaining as number);
       expect(second.messages.map(({ type }) => type)).toEqual(['candidate', 'leads']);
     });
 
-    it('a leader that is told to end hands over, and ends', async () => {
+    it('a leader that is told to end hands over and exits', async () => {
       const holdfast = await make();
       const key = freshKey();
       await using first = candidate(key);
@@ -68,7 +68,7 @@ describe.each(SERVERS)('on %s', (name) => {
       expect(said.slice(0, 3)).toEqual(['candidate', 'leads', 'over']);
     });
 
-    it('a candidate whose election was not answered leads, or leaves nothing', async () => {
+    it('a candidate that loses its election reply leads, or leaves no lease', async () => {
       await using proxy = await startProxy(server);
       const [near, far] = [
         await make(),

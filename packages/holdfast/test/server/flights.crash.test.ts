@@ -1,4 +1,4 @@
-/** Flights whose computing process is killed, or does not hear the server's replies. */
+/** Flights with a computing process that is killed or does not receive the server's replies. */
 import { type Server, spawnWorker, startProxy } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions } from '../../src/index.js';
@@ -29,7 +29,7 @@ describe.each(SERVERS)('on %s', (name) => {
     };
     afterEach(() => made.close());
 
-    it('one takes over from a process that is killed, and the others wait for it', async () => {
+    it('one caller takes over from a killed process, and the others wait for it', async () => {
       const key = freshKey();
       const [protocol] = PROTOCOLS[client];
       const setting = JSON.stringify({ client, port: server.port, protocol, key });
@@ -62,7 +62,7 @@ describe.each(SERVERS)('on %s', (name) => {
       expect(value).toBeGreaterThan(fence as number);
     });
 
-    it('computes once, whichever reply is lost', async () => {
+    it('computes once when a reply is lost', async () => {
       await using proxy = await startProxy(server);
       const far = await make({ requestTimeout: 200, unreachableAfter: 5000 }, proxy);
       const near = await make({ claimWindow: 200, retention: 60_000 });
@@ -91,7 +91,7 @@ describe.each(SERVERS)('on %s', (name) => {
         };
         const waiting = [near, far, far].map(async (one) => {
           await turn();
-          // what asks only once cannot know whether it was heard
+          // a call with a single attempt cannot know whether the server received it
           return one
             .singleFlight(key)
             .run(work)

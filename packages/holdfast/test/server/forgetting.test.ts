@@ -1,6 +1,6 @@
 /**
- * What the Redis store leaves behind: nothing without an expiry at any moment, and nothing at all a
- * retention after the last use (I9). In real time, on real servers.
+ * What the Redis store leaves behind: every key has an expiry at all times, and no key remains one
+ * retention after its last use (I9). In real time, on real servers.
  */
 import { type Server, type ServerName, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
@@ -53,13 +53,13 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await server.stop();
   });
 
-  /** Remaining life of every key there is; -1 where it has no end. */
+  /** Remaining time to live of every key; -1 for a key without an expiry. */
   async function lives(): Promise<[string, number][]> {
     const keys = await redis.keys('*');
     return Promise.all(keys.map(async (key) => [key, await redis.pttl(key)] as [string, number]));
   }
 
-  it('every key has an end at all times, and comes to it', async () => {
+  it('every key always has an expiry, and expires', async () => {
     for (const step of steps) {
       await Promise.all(store.execute([step]));
       const endless = (await lives()).filter(([, life]) => life === -1);
@@ -71,7 +71,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await until(async () => (await redis.dbsize()) === 0, { within: 10_000 });
   });
 
-  it('a held lease is remembered longer than it lasts, by its retention', async () => {
+  it('the record of a held lease outlives the lease by its retention', async () => {
     await Promise.all(store.execute([asking('a', { ...mutex, ttl: 5000 })]));
     const [[, life]] = (await lives()) as [[string, number]];
     expect(life).toBeGreaterThan(5000);

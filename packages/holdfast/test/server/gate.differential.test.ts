@@ -1,6 +1,6 @@
 /**
- * The scripts of gates are the TypeScript engine: the same replies, pushes and stored state for the
- * same random traffic, on every server that is supported. And that this test would notice if not.
+ * The gate scripts behave as the TypeScript engine: the same replies, pushes and stored state for
+ * the same random traffic, on every supported server. Planted faults show that this test can fail.
  */
 import fc from 'fast-check';
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
@@ -14,10 +14,10 @@ import { type GateStep, gateTraffic, longHistory } from '../support/gate-traffic
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = 300;
-/** A fault that is not noticed within so many sequences is not noticed. */
+/** A fault counts as missed when this many sequences do not find it. */
 const FAULT_RUNS = 1000;
 
-/** Everything that traffic must bring about, and how often at least. */
+/** Every event that the traffic must cause, and its least count. */
 const COVERAGE: Record<string, number> = {
   'arrive barrier broken': 200,
   'arrive barrier closed': 1000,
@@ -83,7 +83,7 @@ describe.each(SERVERS)('gates on %s', (name) => {
   beforeAll(() => start(name));
   afterAll(stop);
 
-  it('the scripts answer, push and store what the engine does', async () => {
+  it('the scripts reply, push and store the same as the engine', async () => {
     console.log(`gates on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
     await using({}, async (differential) => {
       const property = fc.asyncProperty(gateTraffic, (steps) => differential.run(steps));
@@ -97,12 +97,12 @@ describe.each(SERVERS)('gates on %s', (name) => {
     });
   });
 
-  it('they agree on a history longer than what is remembered', async () => {
+  it('the scripts and the engine agree on a history longer than the retention', async () => {
     await using({}, (differential) => differential.run(longHistory(70)));
   });
 });
 
-describe('the differential test of gates notices', () => {
+describe('the differential test of gates detects', () => {
   beforeAll(() => start('redis'));
   afterAll(stop);
 
@@ -114,7 +114,7 @@ describe('the differential test of gates notices', () => {
         examples: [[longHistory(70)]],
       });
       expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
-      // an error of the script or of the test is no difference that was noticed
+      // an error of the script or of the test does not count as a detected difference
       expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
     });
   });

@@ -1,4 +1,4 @@
-/** Parties that die or stand still, replies and messages that are lost. */
+/** Parties that die or are stopped, and replies and messages that are lost. */
 import { type Server, spawnWorker, startProxy, until, type Worker } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Barrier, Holdfast, HoldfastOptions } from '../../src/index.js';
@@ -46,13 +46,13 @@ describe.each(SERVERS)('on %s', (name) => {
       await waiting(barrier, 1);
       worker.kill('SIGKILL');
       await worker.exited;
-      // whoever looks finds that the arrival has ended
+      // the next poll finds that the arrival has expired
       await until(async () => (await barrier.waiting()) === 0, { what: 'it broke' });
       const met = [later(barrier.await()), later(barrier.await())];
       expect((await Promise.all(met)).map(({ index }) => index)).toEqual([0, 1]);
     });
 
-    it('of a party that stands still the others are told, and it is told so itself', async () => {
+    it('a stopped party breaks the barrier, and learns of it when it continues', async () => {
       const key = freshKey();
       const barrier = await barrierOf(key);
       await using worker = party(key);
@@ -63,7 +63,7 @@ describe.each(SERVERS)('on %s', (name) => {
       expect(await worker.next('failed')).toMatchObject({ code: 'HOLDFAST_BROKEN' });
     });
 
-    it('of a party that stands still for less nobody notices', async () => {
+    it('a stop shorter than the ttl has no effect', async () => {
       const key = freshKey();
       const barrier = await barrierOf(key);
       await using worker = party(key);
@@ -72,7 +72,7 @@ describe.each(SERVERS)('on %s', (name) => {
       expect(await worker.next('passed')).toMatchObject({ index: 0 });
     });
 
-    it('a count whose reply is lost counts once', async () => {
+    it('a count with a lost reply counts once', async () => {
       await using proxy = await startProxy(server);
       const holdfast = await make(SLOW, proxy.port);
       const key = freshKey();
@@ -82,12 +82,12 @@ describe.each(SERVERS)('on %s', (name) => {
       await latch.countDown();
       await lost.applied();
       expect(await latch.count()).toBe(2);
-      // a call more is a count more: this would be seen
+      // the test would see one count too many
       await latch.countDown();
       expect(await latch.count()).toBe(1);
     });
 
-    it('who is not told that it opened finds out', async () => {
+    it('a waiter that misses the message of the opening finds out by polling', async () => {
       await using proxy = await startProxy(server);
       const holdfast = await make({ ttl: 60_000, claimWindow: 50 }, proxy.port);
       const far = await make(SLOW);
@@ -103,7 +103,7 @@ describe.each(SERVERS)('on %s', (name) => {
   });
 });
 
-/** How many channels a gate would tell. */
+/** The number of channels that a gate would notify. */
 async function subscribers(server: Server, key: string): Promise<number> {
   const fields = (await server.command('HKEYS', `holdfast:{${key}}:g`)) as string[];
   return fields.filter((field) => field.startsWith('c:')).length;

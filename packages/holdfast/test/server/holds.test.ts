@@ -1,7 +1,6 @@
 /**
- * What a call costs the server is the same for an owner with ten holds and for one with nearly as
- * many as a lease may have. Counted in inner calls and in bytes, which no load of the machine
- * changes.
+ * A call costs the server the same for an owner with ten holds and for an owner with nearly the
+ * maximum. Counted in inner calls and bytes, which do not depend on the load of the machine.
  */
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
@@ -33,13 +32,13 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
 
   const run = (...commands: Command[]): Promise<Reply[]> => Promise.all(store.execute(commands));
 
-  /** How often each command was called, by clients and by scripts. */
+  /** The number of calls of each command, by clients and by scripts. */
   async function calls(): Promise<Record<string, number>> {
     const found = (await redis.info('commandstats')).matchAll(/cmdstat_(\S+?):calls=(\d+)/g);
     return Object.fromEntries([...found].map(([, command, count]) => [command, Number(count)]));
   }
 
-  /** Inner calls of one command; those of the client are left out. */
+  /** Inner calls of one command, without the calls that the client made. */
   async function price(command: Command): Promise<string> {
     await redis.config('RESETSTAT');
     await run(command);
@@ -51,7 +50,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
       .join(', ');
   }
 
-  /** An owner with so many holds `h0`, `h1`, ... */
+  /** An owner with holds `h0`, `h1`, ... */
   async function owner(capacity: number, holds: number): Promise<(id: string) => Command> {
     const key = `${capacity} of ${holds}`;
     const ask = (id: string): Command => asking(id, { key, capacity, ttl, owner: 'o' });
@@ -65,7 +64,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   it.each([
     ['a mutex', 1],
     ['a semaphore', 3],
-  ])('no call is dearer where an owner has many holds of %s', async (_, capacity) => {
+  ])('no call costs more for an owner with many holds of %s', async (_, capacity) => {
     const prices: Record<string, string>[] = [];
     for (const holds of SIZES) {
       const ask = await owner(capacity, holds);

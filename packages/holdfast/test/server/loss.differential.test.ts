@@ -1,6 +1,6 @@
 /**
- * The Lua scripts are the TypeScript engine also where the server loses some keys of a resource and
- * keeps the others: see `support/loss.ts`. HOLDFAST_SEED repeats a run.
+ * The Lua scripts behave as the TypeScript engine, also when the server loses some keys of a
+ * resource and keeps the others: see `support/loss.ts`. HOLDFAST_SEED repeats a run.
  */
 import fc from 'fast-check';
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
@@ -13,7 +13,7 @@ import { lossyCrowd, type LossyStep, lossyTraffic } from '../support/loss.js';
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = 250;
-/** A fault that is not noticed within so many sequences is not noticed. */
+/** A fault counts as missed when this many sequences do not find it. */
 const FAULT_RUNS = 2000;
 
 let server: Server;
@@ -47,7 +47,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s, which loses keys,', (name
   beforeAll(() => start(name));
   afterAll(stop);
 
-  it('the scripts answer, push and store what the engine does', { timeout: 300_000 }, async () => {
+  it('the scripts reply, push and store the same as the engine', { timeout: 300_000 }, async () => {
     console.log(`loss on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
     await using({}, async (differential) => {
       const property = fc.asyncProperty(lossyTraffic, (steps) => differential.run(steps));
@@ -59,12 +59,12 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s, which loses keys,', (name
     });
   });
 
-  it('they agree on many leases and many waiters', async () => {
+  it('the scripts and the engine agree on many leases and many waiters', async () => {
     await using({}, (differential) => differential.run(lossyCrowd));
   });
 });
 
-describe('the differential test of lost keys notices', () => {
+describe('the differential test of lost keys detects', () => {
   beforeAll(() => start('redis'));
   afterAll(stop);
 
@@ -81,7 +81,7 @@ describe('the differential test of lost keys notices', () => {
           examples: [[lossyCrowd]],
         });
         expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
-        // an error of the script or of the test is no difference that was noticed
+        // an error of the script or of the test does not count as a detected difference
         expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
       });
     },

@@ -1,4 +1,6 @@
-/** As `loss.differential.test.ts`, for latches and barriers: see `support/gate-loss.ts`. */
+/**
+ * The same as `loss.differential.test.ts`, for latches and barriers: see `support/gate-loss.ts`.
+ */
 import fc from 'fast-check';
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
@@ -9,7 +11,7 @@ import { GATE_LOSS_FAULTS, type LossyGateStep, lossyGateTraffic } from '../suppo
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = 300;
-/** A fault that is not noticed within so many sequences is not noticed. */
+/** A fault counts as missed when this many sequences do not find it. */
 const FAULT_RUNS = 2000;
 
 let server: Server;
@@ -43,7 +45,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s, which loses keys of gates
   beforeAll(() => start(name));
   afterAll(stop);
 
-  it('the scripts answer, push and store what the engine does', { timeout: 300_000 }, async () => {
+  it('the scripts reply, push and store the same as the engine', { timeout: 300_000 }, async () => {
     console.log(`lost gates on ${name} ${server.version}: HOLDFAST_SEED=${SEED}`);
     await using({}, async (differential) => {
       const property = fc.asyncProperty(lossyGateTraffic, (steps) => differential.run(steps));
@@ -55,7 +57,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s, which loses keys of gates
   });
 });
 
-describe('the differential test of lost gates notices', () => {
+describe('the differential test of lost gates detects', () => {
   beforeAll(() => start('redis'));
   afterAll(stop);
 
@@ -70,7 +72,7 @@ describe('the differential test of lost gates notices', () => {
         const options = { seed: SEED, numRuns: FAULT_RUNS, endOnFailure: true };
         const details = await fc.check(fc.asyncProperty(lossyGateTraffic, run), options);
         expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
-        // an error of the script or of the test is no difference that was noticed
+        // an error of the script or of the test does not count as a detected difference
         expect(String(details.errorInstance)).toMatch(/TypeScript|user_script/);
       });
     },

@@ -1,4 +1,4 @@
-/** An outage is never reported as "another holder has the lock", with each client. */
+/** No client reports an outage as "another holder has the lock". */
 import { createServer } from 'node:net';
 import { type Proxy, type Server, sleep, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { failure, freshKey, later, queued, unused } from '../suites/helpers.js';
 
 const SHORT = { ttl: 60_000, requestTimeout: 150, claimWindow: 100, retention: 60_000 };
 
-/** A port on which nothing listens. */
+/** A port without a listener. */
 async function closedPort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -17,7 +17,7 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-/** Every way to wait for a lock, with 200 ms. */
+/** Every way to wait for a lock, with a limit of 200 ms. */
 function calls(holdfast: Holdfast): [string, () => Promise<unknown>][] {
   const key = freshKey();
   const mutex = holdfast.mutex(key);
@@ -40,7 +40,7 @@ function calls(holdfast: Holdfast): [string, () => Promise<unknown>][] {
   ];
 }
 
-/** The calls that end otherwise than with HOLDFAST_UNREACHABLE and a cause. */
+/** The calls that do not end with HOLDFAST_UNREACHABLE and a cause. */
 async function others(holdfast: Holdfast): Promise<string[]> {
   const ends = calls(holdfast).map(async ([name, call]) => {
     try {
@@ -70,7 +70,7 @@ describe.each(CLIENTS)('%s', (client) => {
     for (const proxy of proxies.splice(0)) await proxy.close();
   });
 
-  it('says unreachable when nothing listens any more', async () => {
+  it('reports unreachable when no server listens any more', async () => {
     const target = { host: '127.0.0.1', port: await closedPort() };
     const proxy = await startProxy(server);
     proxies.push(proxy);
@@ -81,14 +81,14 @@ describe.each(CLIENTS)('%s', (client) => {
     expect(await others(one)).toEqual([]);
   });
 
-  it('says unreachable when the server stands still', async () => {
+  it('reports unreachable when the server is stopped', async () => {
     const one = await on(server);
     await one.inspect(freshKey());
     server.pause();
     expect(await others(one)).toEqual([]);
   });
 
-  it('says unreachable when the server stops in the middle of the wait', async () => {
+  it('reports unreachable when the server stops during the wait', async () => {
     const [one, holder] = [await on(server), await on(server)];
     const key = freshKey();
     const lease = await holder.mutex(key).acquire();
@@ -106,7 +106,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await unused(holder, key);
   });
 
-  it('says timed out when the server stopped in the middle, and is back', async () => {
+  it('reports a timeout when the server stopped during the wait and is back', async () => {
     const [one, holder] = [await on(server), await on(server)];
     const key = freshKey();
     await using _lease = await holder.mutex(key).acquire();
@@ -119,7 +119,7 @@ describe.each(CLIENTS)('%s', (client) => {
   });
 });
 
-describe('a server that refuses for the moment', () => {
+describe('a server that refuses temporarily', () => {
   const made = new Made();
   afterEach(() => made.close());
 
@@ -127,7 +127,7 @@ describe('a server that refuses for the moment', () => {
     const server = await serverOf('redis');
     const one = await made.on(openClient(client, server), SHORT);
     await one.inspect(freshKey());
-    // a replica refuses to write; that may pass, as LOADING does
+    // a replica refuses writes; as with LOADING, this may pass
     await server.command('REPLICAOF', '127.0.0.1', '1');
     try {
       expect(await others(one)).toEqual([]);

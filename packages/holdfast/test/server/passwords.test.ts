@@ -1,4 +1,4 @@
-/** No error tells the password of the client, whatever is wrong with it. */
+/** No error contains the client's password. */
 import { inspect } from 'node:util';
 import { type Server, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
 const WRONG = 'wr0ng-p4ssword';
 const OPTIONS = { requestTimeout: 300, unreachableAfter: 600 };
 
-/** What each call rejects with, as a log would show it in full. */
+/** The full text of each call's error, as a log would show it. */
 async function shown(calls: readonly (() => Promise<unknown>)[]): Promise<string[]> {
   return Promise.all(
     calls.map(async (call) => {
@@ -38,7 +38,7 @@ describe.each(SERVERS)('%s', (name) => {
   const made = new Made();
 
   beforeAll(async () => {
-    // with an open default user, node-redis goes on as that one after a refused login
+    // with an open default user, node-redis continues as that user after a refused login
     const users = [
       'default off',
       'locks on >right ~holdfast:* &holdfast:* +@all',

@@ -1,4 +1,4 @@
-/** No rejection is left to the process, with a server that stands still. */
+/** The library leaves no rejection unhandled while the server is stopped. */
 import { type Server, spawnWorker, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENTS, PROTOCOLS, serverOf, stopServersAfterwards } from '../support/backends.js';
@@ -14,7 +14,7 @@ describe.each(CLIENTS)('%s', (client) => {
   it.each([
     ['close', 'HOLDFAST_CLOSED'],
     ['release', 'HOLDFAST_LOST'],
-  ])('a %s while a condition waits for an answer ends it', async (end, code) => {
+  ])('a %s ends a condition that waits for a reply', async (end, code) => {
     const setting = { client, port: server.port, protocol: PROTOCOLS[client][0], key: freshKey() };
     await using worker = spawnWorker(new URL('../children/rejects.mjs', import.meta.url), {
       args: [JSON.stringify(setting)],

@@ -1,11 +1,11 @@
-/** Pushes and replicas: what is not counted as received must not be heard either. */
+/** Pushes and replicas: a subscriber that PUBLISH does not count must not receive the message. */
 import { Redis } from 'ioredis';
 import { RawClient, startServer, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 
 describe.each(['redis', 'valkey'] as const)('%s with a replica', (name) => {
-  it('tells of grants where they were made only', async () => {
+  it('delivers grants only on the server that made them', async () => {
     await using main = await startServer({
       server: name,
       args: ['--repl-diskless-sync-delay', '0'],
@@ -28,7 +28,7 @@ describe.each(['redis', 'valkey'] as const)('%s with a replica', (name) => {
     await (await waiting).release();
     expect((await main.commandstats()).get('publish')?.calls).toBeGreaterThan(0);
 
-    // a publication that is no script's comes through, behind whatever came before it
+    // a client's own publication does arrive, after all earlier messages
     await main.command('PUBLISH', 'holdfast:wake:last', 'last');
     await until(() => listener.pushes.length > 0);
     expect(listener.pushes.map((push) => (push as string[]).at(-1))).toEqual(['last']);

@@ -1,4 +1,4 @@
-/** Scheduled work whose process ends, dies, or does not hear the server's replies. */
+/** Scheduled work in a process that ends, is killed, or does not receive the server's replies. */
 import { type Server, spawnWorker, startProxy, type Worker } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
@@ -34,7 +34,7 @@ describe.each(SERVERS)('on %s', (name) => {
       const program = new URL('../children/ticks.mjs', import.meta.url);
       return spawnWorker(program, { args: [setting, ...args] });
     };
-    /** Fires as a machine of which nobody has heard before. */
+    /** Fires as a machine that the store does not know yet. */
     const fire = async (key: string, slot?: string): Promise<boolean> => {
       const schedule = (await make()).schedule(key, { atLeast: 0 });
       const options = slot === undefined ? {} : { slot };
@@ -42,7 +42,7 @@ describe.each(SERVERS)('on %s', (name) => {
     };
     afterEach(() => made.close());
 
-    it('keeps its lock after its process has ended, and no longer than it should', async () => {
+    it('keeps its lock after its process has ended, until the lease expires', async () => {
       const key = freshKey();
       await using worker = tick(key, 'ends', '', '700');
       const { fence } = await worker.next('runs');
@@ -54,7 +54,7 @@ describe.each(SERVERS)('on %s', (name) => {
       expect(apart).toBeGreaterThanOrEqual(700);
     });
 
-    it('keeps its lock when its process is killed, and its slot for longer', async () => {
+    it('keeps its lock when its process is killed, and keeps its slot for longer', async () => {
       const key = freshKey();
       await using worker = tick(key, 'hangs', 'a', String(LONG));
       await worker.next('runs');
@@ -65,13 +65,13 @@ describe.each(SERVERS)('on %s', (name) => {
       const [holder] = (await (await make()).inspect(key))?.holders ?? [];
       expect(holder?.pid).toBe(worker.pid);
       expect((holder?.remaining ?? 0) + (holder?.heldFor ?? 0)).toBeGreaterThanOrEqual(LONG);
-      // the slot is known when the lock is free again
+      // the slot is still recorded when the lock is free again
       await (await make()).forceRelease(key);
       expect(await fire(key, 'a')).toBe(false);
       expect(await fire(key, 'b')).toBe(true);
     });
 
-    it('has one run of a slot, whichever reply is lost', async () => {
+    it('runs a slot once when a reply is lost', async () => {
       await using proxy = await startProxy(server);
       const { host, port } = proxy;
       const far = await made.on(openClient(client, { host, port }), {

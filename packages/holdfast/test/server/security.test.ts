@@ -1,4 +1,4 @@
-/** `SECURITY.md` says what a stranger cannot do, and which rights are enough: both are tried. */
+/** Tests two claims of `SECURITY.md`: what an attacker cannot do, and which rights are enough. */
 import { readFileSync } from 'node:fs';
 import { type Server, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
@@ -8,7 +8,7 @@ import { scripts } from '../../src/store/redis/generated/scripts.js';
 import { aborted, freshKey, freshKeys, later, queued } from '../suites/helpers.js';
 import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
 
-/** No poll comes within a test: what is granted, is granted by push. */
+/** No waiter polls within a test, so each grant arrives by push. */
 const CALM: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 const GUIDE = readFileSync(new URL('../../../../SECURITY.md', import.meta.url), 'utf8');
@@ -38,7 +38,7 @@ it('the documented user may run every command of the scripts', () => {
   expect(commands.filter((command) => !rights.includes(`+${command}`))).toEqual([]);
 });
 
-/** `one` holds, `other` waits and is granted the lock. */
+/** `one` holds the lock; `other` waits and is granted it. */
 async function handedOver(one: Holdfast, other: Holdfast, key: string): Promise<Lease> {
   const lease = await one.mutex(key).acquire();
   expect(await other.mutex(key).tryAcquire()).toBeNull();
@@ -55,7 +55,7 @@ async function handedOver(one: Holdfast, other: Holdfast, key: string): Promise<
 async function wholeFamily(one: Holdfast, other: Holdfast): Promise<void> {
   const key = freshKey();
   await (await handedOver(one, other, key)).release();
-  // the wake channel is open now, so the store knows it from the first request on
+  // the wake channel is open now, so the store knows it from the first request
   const lease = await handedOver(one, other, key);
   const told = aborted(lease.signal);
   expect(await one.forceRelease(key)).toBe(1);
@@ -122,11 +122,11 @@ describe.each(SERVERS)('%s', (name) => {
     return made.on(openClient(client, { host: server.host, port: server.port, ...login }), CALM);
   };
 
-  it.each(CLIENTS)('the documented user can use the whole family: %s', async (client) => {
+  it.each(CLIENTS)('the documented user can use all primitives: %s', async (client) => {
     await wholeFamily(await make(client), await make(client));
   });
 
-  it('a user with rights on channels alone cannot hand out or end a lease', async () => {
+  it('a user with rights to channels only cannot grant or end a lease', async () => {
     const [one, other] = [await make('ioredis-6'), await make('ioredis-6')];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -143,7 +143,7 @@ describe.each(SERVERS)('%s', (name) => {
     const grant = `g ${id} ${fence} ${fence} 864000000000 0 1`;
     const pushes = [grant, `${grant} `, `${grant} ${'x'.repeat(16)}`, 'g', '', `r ${id}`];
     for (const push of pushes) expect(await stranger.publish(channel as string, push)).toBe(1);
-    // the next message is read after the forged ones
+    // the client reads the next message after the forged ones
     const reset = later(other.barrier(freshKey(), { parties: 2 }).await());
     await lease.extend(60_000);
     expect(granted).toBe(false);

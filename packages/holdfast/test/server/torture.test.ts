@@ -1,4 +1,6 @@
-/** A share of the torture on each server, and one with a fault planted, which it has to find. */
+/**
+ * A part of the torture test on each server, and one run with a planted fault, which it must find.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,10 +34,10 @@ function run(about: About): Promise<Outcome> {
   return torture({ ...about, seed, tasks: 4, folder });
 }
 
-/** Things that most runs have occasion to damage. */
+/** Events that most runs give a chance to damage. */
 const OCCASIONS = 3;
 
-/** Each damaged copy of the history has one more violation at least, excused or not. */
+/** Each damaged copy of the history has at least one more violation, excused or not. */
 function expectDamageFound(events: readonly HistoryEvent[]): void {
   const count = (history: readonly HistoryEvent[], name: CheckName): number =>
     violations(history, ALL).filter(({ check }) => check === name).length;
@@ -50,20 +52,20 @@ function expectDamageFound(events: readonly HistoryEvent[]): void {
 }
 
 it.each(['redis', 'valkey'] as const)(
-  'never do two hold one lock on %s, whatever happens',
+  'no two processes hold one lock on %s',
   async (server) => {
     const { events, problems } = await run({ server, seconds: 5, processes: 6 });
     expect(problems.list()).toEqual([]);
     const kinds = new Set(events.map((event) => (event.e === 'fault' ? event.kind : undefined)));
     expect(kinds.size).toBeGreaterThan(5);
-    // each process held something after the faults, so at least that many did
+    // each process held a lease after the faults, so there are at least that many
     expect(events.filter(({ e }) => e === 'grant').length).toBeGreaterThan(6);
     expectDamageFound(events);
   },
   300_000,
 );
 
-it('would notice two that hold one lock', async () => {
+it('detects two holders of one lock', async () => {
   const { problems } = await run({
     server: 'redis',
     seconds: 2,

@@ -1,4 +1,4 @@
-/** How many round trips the connection for wake-ups takes, and that none is left after `warmUp`. */
+/** How many round trips the wake connection takes, and that none remains after `warmUp`. */
 import { type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CLIENTS, Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
@@ -25,7 +25,7 @@ describe.each(CLIENTS)('%s', (client) => {
       .filter((one) => one.link === link)
       .map(({ command }) => `${command[0]}`.toLowerCase());
 
-  it('subscribes without a ready check, and with the handshake where the client can', async () => {
+  it('subscribes without a ready check, in the handshake where possible', async () => {
     const holdfast = await made.on(openClient(client, { host: proxy.host, port: proxy.port }));
     await holdfast.mutex(freshKey()).run(() => undefined);
     proxy.clearLog();

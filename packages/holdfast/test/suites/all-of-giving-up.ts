@@ -1,17 +1,17 @@
-/** Several locks that are not granted in the end: whatever was granted is given back. */
+/** Several locks that are not granted in the end: the locks granted so far are released. */
 import { expect, it } from 'vitest';
 import type { Holdfast, MultiLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKeys, later, queued, unused } from './helpers.js';
 
-/** One that waits for the middle one of three keys, with the first of them held. */
+/** An acquisition that waits for the second of three keys, and holds the first. */
 interface Stuck {
   readonly one: Holdfast;
   readonly other: Holdfast;
   readonly keys: [string, string, string];
   readonly waiting: Promise<MultiLease>;
   readonly stop: AbortController;
-  /** Frees the middle one, and sees that nobody else has anything. */
+  /** Releases the second key, and expects that no other lease remains. */
   readonly end: () => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function allOfGivingUp(backend: Backend): void {
 }
 
 function stopped(backend: Backend): void {
-  it('at the wait limit says which one was waited for', async () => {
+  it('reports which key it waited for when the wait limit passes', async () => {
     const { waiting, keys, end } = await stuck(backend, { wait: 40 });
     const error = await failure(waiting, 'HOLDFAST_TIMEOUT');
     expect(error.key).toBe(keys[1]);
@@ -48,14 +48,14 @@ function stopped(backend: Backend): void {
     await end();
   });
 
-  it('when the caller aborts', async () => {
+  it('releases the granted locks when the caller aborts', async () => {
     const { waiting, stop, end } = await stuck(backend);
     stop.abort('enough');
     expect((await failure(waiting, 'HOLDFAST_ABORTED')).cause).toBe('enough');
     await end();
   });
 
-  it('asks for nothing when the caller aborted before', async () => {
+  it('sends no request when the caller has aborted before', async () => {
     const holdfast = await backend.make();
     const keys = freshKeys(2);
     const asking = holdfast.allOf(keys).acquire({ signal: AbortSignal.abort('before') });
@@ -65,8 +65,8 @@ function stopped(backend: Backend): void {
 }
 
 function failing(backend: Backend): void {
-  it('when one that is held already is lost', async () => {
-    // it hears of it at its next renewal
+  it('rejects when a lease that it holds already is lost', async () => {
+    // the instance learns of the loss at its next renewal
     const { other, keys, waiting, end } = await stuck(backend, { ttl: 600 });
     expect(await other.forceRelease(keys[0])).toBe(1);
     const error = await failure(waiting, 'HOLDFAST_LOST');
@@ -74,7 +74,7 @@ function failing(backend: Backend): void {
     await end();
   });
 
-  it('when one that is not renewed ends before the last is granted', async () => {
+  it('rejects when a lease without renewal expires before the last grant', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(2) as [string, string];
     await using single = await other.mutex(keys[1]).acquire();
@@ -85,16 +85,16 @@ function failing(backend: Backend): void {
     expect(single.held).toBe(true);
   });
 
-  it('when the instance closes', async () => {
+  it('rejects when the instance closes', async () => {
     const { one, waiting, end } = await stuck(backend);
     await one.close({ grace: 0 });
-    // the waiting ends as closed, unless the loss of the first is noticed before
+    // the acquisition ends as closed, unless the loss of the first lease is found earlier
     const error = await waiting.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: expect.stringMatching(/HOLDFAST_(CLOSED|LOST)/) });
     await end();
   });
 
-  it('when one is refused: its queue is full', async () => {
+  it('rejects when the queue of one key is full', async () => {
     const { other, keys, stop, waiting, end } = await stuck(backend);
     const narrow = await backend.make({ maxQueue: 1 });
     const error = await failure(narrow.allOf(keys.slice(1)).acquire(), 'HOLDFAST_REFUSED');

@@ -1,4 +1,6 @@
-/** Callers that name the same keys in different orders: exclusion for each, and no deadlock. */
+/**
+ * Callers that name the same keys in different orders: each lock is exclusive, and none deadlocks.
+ */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -8,7 +10,7 @@ import { freshKeys, turn, Watch } from './helpers.js';
 const TASKS = 3;
 const TIMES = 6;
 
-/** Takes several together again and again, and sees whether somebody else is inside one of them. */
+/** Acquires sets of locks repeatedly, and records whether another task holds one of them. */
 async function task(
   holdfast: Holdfast,
   label: string,
@@ -26,13 +28,13 @@ async function task(
 }
 
 export function allOfOrder(backend: Backend): void {
-  it('lets instances that name them in opposite orders in one after another', async () => {
+  it('serves instances that name the keys in opposite orders one at a time', async () => {
     const keys = freshKeys(5);
     const watches = new Map(keys.map((key) => [key, new Watch()]));
     const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make()));
     const work = instances.flatMap((holdfast, at) =>
       Array.from({ length: TASKS }, (_, number) => {
-        // all of them forwards and backwards, and parts of them that overlap
+        // all keys forwards and backwards, and subsets that overlap
         const turned = keys.map((_key, index) => keys[(index + at + number) % 5] as string);
         const sets = Array.from({ length: TIMES }, (_set, time) => {
           const some = turned.slice(0, 2 + ((time + number) % 4));
@@ -62,7 +64,7 @@ export function allOfOrder(backend: Backend): void {
     for (const key of keys) expect(await instances[0]?.inspect(key)).toBeNull();
   });
 
-  it('excludes those who take one of them alone', async () => {
+  it('excludes callers that acquire only one of the keys', async () => {
     const keys = freshKeys(3);
     const watches = new Map(keys.map((key) => [key, new Watch()]));
     const [one, other] = [await backend.make(), await backend.make()];

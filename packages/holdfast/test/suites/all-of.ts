@@ -1,4 +1,4 @@
-/** The behaviour of several locks taken together, on any backend. */
+/** Several locks acquired together, on any backend. */
 import { describe, expect, it } from 'vitest';
 import type { MultiLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -12,12 +12,12 @@ export function allOfSuite(backend: Backend): void {
   describe('trying', () => trying(backend));
   describe('releasing', () => releasing(backend));
   describe('working', () => working(backend));
-  describe('giving up', () => allOfGivingUp(backend));
+  describe('cancellation', () => allOfGivingUp(backend));
   describe('order', () => allOfOrder(backend));
 }
 
 function taking(backend: Backend): void {
-  it('grants all of them, each once, with a fence of its own', async () => {
+  it('grants each lock once, with its own fence', async () => {
     const holdfast = await backend.make({ ttl: 5000 });
     const [a, b, c] = freshKeys(3) as [string, string, string];
     const lease = await holdfast.allOf([c, a, b, a]).acquire();
@@ -35,7 +35,7 @@ function taking(backend: Backend): void {
     expect(lease.signal.aborted).toBe(false);
   });
 
-  it('takes two thousand, and gives them back', async () => {
+  it('acquires and releases two thousand locks', async () => {
     const holdfast = await backend.make();
     const prefix = freshKey('many');
     const keys = Array.from({ length: 2000 }, (_, index) => `${prefix} ${index}`);
@@ -48,7 +48,7 @@ function taking(backend: Backend): void {
     }
   });
 
-  it('waits for one, with those before it held, and those after it free', async () => {
+  it('while it waits for a lock, holds those before it and none after it', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(3) as [string, string, string];
     const [a, b, c] = keys;
@@ -69,7 +69,7 @@ function taking(backend: Backend): void {
 }
 
 function asking(backend: Backend): void {
-  it('takes mutexes with their options, and what is said later wins', async () => {
+  it('takes mutexes with their options, and later options override them', async () => {
     const holdfast = await backend.make();
     const [a, b, c] = freshKeys(3) as [string, string, string];
     const own = holdfast.mutex(a, { label: 'own', owner: 'me' });
@@ -82,7 +82,7 @@ function asking(backend: Backend): void {
     expect(await lease.release()).toBe('freed');
   });
 
-  it('refuses what it does not understand, and sends nothing', async () => {
+  it('refuses invalid keys and options, and sends no request', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const bad = (what: unknown): unknown => {
@@ -104,7 +104,7 @@ function asking(backend: Backend): void {
 }
 
 function trying(backend: Backend): void {
-  it('is refused if one is held, and leaves the others free', async () => {
+  it('is refused if one lock is held, and leaves the others free', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(4);
     const single = await other.mutex(keys[2] as string).acquire();
@@ -115,7 +115,7 @@ function trying(backend: Backend): void {
     expect((await one.allOf(keys).tryAcquire())?.held).toBe(true);
   });
 
-  it('is granted if all become free in time, and refused if not', async () => {
+  it('is granted if all locks become free in time, and refused otherwise', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(2) as [string, string];
     const single = await other.mutex(keys[1]).acquire();
@@ -129,7 +129,7 @@ function trying(backend: Backend): void {
 }
 
 function releasing(backend: Backend): void {
-  it('frees all, and says so however often it is asked', async () => {
+  it('frees all locks, and returns the same result each time', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(3);
     const lease = await one.allOf(keys).acquire();
@@ -144,7 +144,7 @@ function releasing(backend: Backend): void {
     expect(next?.held).toBe(true);
   });
 
-  it('says which was lost, and which are kept by an owner', async () => {
+  it('reports which lock was lost, and which locks the owner still holds', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(3) as [string, string, string];
     const [a, b, c] = keys;
@@ -182,7 +182,7 @@ function working(backend: Backend): void {
     for (const key of several.keys) expect(await holdfast.inspect(key)).toBeNull();
   });
 
-  it('rejects with HOLDFAST_LOST of the key that was lost, and gives the others back', async () => {
+  it('rejects with HOLDFAST_LOST for the lost key, and releases the others', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(3) as [string, string, string];
     const work = (): Promise<number> => other.forceRelease(keys[1]);
@@ -191,7 +191,7 @@ function working(backend: Backend): void {
     for (const key of keys) await unused(one, key);
   });
 
-  it('extends all, and says when one cannot be', async () => {
+  it('extends all leases, and rejects when one cannot be extended', async () => {
     const [one, other] = [await backend.make({ ttl: 5000 }), await backend.make()];
     const keys = freshKeys(3) as [string, string, string];
     const lease = await one.allOf(keys).acquire();

@@ -1,4 +1,4 @@
-/** Processes of their own: they end by themselves after `close`, and hand over on SIGTERM. */
+/** Child processes: they end by themselves after `close`, and hand over on SIGTERM. */
 import { spawnWorker, type Worker } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
@@ -15,7 +15,7 @@ function child(backend: Backend, program: string, key: string): Worker {
 export function closingChildren(backend: Backend): void {
   it('ends by itself after it has acquired, waited, and closed', async () => {
     await using worker = child(backend, 'closes', freshKey());
-    // the connections that close has to end were there by then, so their absence means something
+    // checks that the connections existed, so that their absence after `close` proves something
     await worker.next('contended');
     expect(await worker.next('closed')).toMatchObject({ timers: 0 });
     expect(await worker.exited).toEqual({ code: 0, signal: null });
@@ -23,19 +23,19 @@ export function closingChildren(backend: Backend): void {
 
   if (backend.store === 'memory') return;
 
-  it('that does not close stays: its wake connections keep it', async () => {
+  it('that does not close keeps running: its wake connections keep it alive', async () => {
     await using worker = child(backend, 'stays', freshKey());
     await worker.next('done');
     await worker.send({ type: 'close' });
     expect(await worker.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('hands its lock over when it is told to end, and dies of the signal', async () => {
+  it('hands its lock over on SIGTERM, and dies of the signal', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     await using worker = child(backend, 'holds', key);
     const { fence } = await worker.next('holds');
-    // the lease would run for another minute
+    // the lease would last for another minute
     const waiting = holdfast.mutex(key).acquire();
     await queued(holdfast, key, 1);
     worker.kill('SIGTERM');

@@ -1,4 +1,4 @@
-/** The end of an instance. On any backend. */
+/** Closing an instance, on any backend. */
 import { getEventListeners } from 'node:events';
 import { until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ export function closeSuite(backend: Backend): void {
 }
 
 function closing(backend: Backend): void {
-  it('rejects those who wait, and takes them out of the queue', async () => {
+  it('rejects its waiters, and removes them from the queue', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     await using _lease = await one.mutex(key).acquire();
@@ -30,7 +30,7 @@ function closing(backend: Backend): void {
     await queued(one, key, 0);
   });
 
-  it('waits for those who hold, whose leases are renewed until then', async () => {
+  it('waits for its holders, and renews their leases until then', async () => {
     const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -48,7 +48,7 @@ function closing(backend: Backend): void {
     expect((await next).held).toBe(true);
   });
 
-  it('after the grace releases what is still held, and aborts its signal', async () => {
+  it('after the grace releases the remaining leases, and aborts their signals', async () => {
     const [one, other] = [await backend.make({ ttl: 60_000 }), await backend.make()];
     const keys = [freshKey(), freshKey()];
     const leases = await Promise.all(keys.map((key) => one.mutex(key).acquire()));
@@ -67,7 +67,7 @@ function closing(backend: Backend): void {
 }
 
 function afterwards(backend: Backend): void {
-  it('is done once: a second call waits for the same end', async () => {
+  it('happens once: a second call waits for the same end', async () => {
     const holdfast = await backend.make();
     const lease = await holdfast.mutex(freshKey()).acquire();
     const ends: string[] = [];
@@ -81,7 +81,7 @@ function afterwards(backend: Backend): void {
     await holdfast.close();
   });
 
-  it('refuses acquisitions from then on', async () => {
+  it('refuses new acquisitions', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     const closing = holdfast.close();
@@ -107,7 +107,7 @@ function afterwards(backend: Backend): void {
     await unused(other, key);
   });
 
-  it('leaves no listener on signals, of the process or of a caller', async () => {
+  it('removes its listeners from signals of the process and of callers', async () => {
     const before = process.listenerCount('SIGUSR2');
     const holdfast = await backend.make({ closeOnSignals: ['SIGUSR2'] });
     expect(process.listenerCount('SIGUSR2')).toBe(before + 1);

@@ -1,4 +1,4 @@
-/** Waits at a condition that end otherwise than by a signal, and signals that meet them. */
+/** Waits on a condition that end without a signal, and signals that arrive meanwhile. */
 import { expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -13,7 +13,7 @@ export function conditionGivingUp(backend: Backend): void {
 }
 
 function aborting(backend: Backend): void {
-  it('takes the lock back before it rejects', async () => {
+  it('reacquires the lock before it rejects', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -37,7 +37,7 @@ function aborting(backend: Backend): void {
     await unused(other, mutex.key);
   });
 
-  it('after a signal changes nothing: it was woken', async () => {
+  it('has no effect after the signal: the waiter was woken', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -54,7 +54,7 @@ function aborting(backend: Backend): void {
 
 function racing(backend: Backend): void {
   it.each(['the end of the wait', 'an abort', 'a release'])(
-    'by %s, against a signal: each signal wakes one, who says so, or nobody is left',
+    'by %s during a signal: each signal wakes one waiter if one is parked',
     async (how) => {
       const [one, other] = [await backend.make(), await backend.make()];
       const key = freshKey();
@@ -74,9 +74,9 @@ function racing(backend: Backend): void {
           return woken;
         };
         const first = outcome(lease, { ...options, ...wait });
-        // granted when the first has given the lock up; it may have come back before
+        // granted when the first has released the lock; the first may have reacquired it before
         const second = outcome(await mutex.acquire(), {});
-        // granted when the second has
+        // granted when the second has released it
         const signaller = await signalling.acquire();
         const sent = signalling.condition('c').signal(signaller);
         for (let turns = trial % 3; turns > 0; turns--) await Promise.resolve();
@@ -85,7 +85,7 @@ function racing(backend: Backend): void {
         expect(await sent).toBe(1);
         await signaller.release();
         const firstWoken = await first;
-        // a signal that the first did not act on was the second's
+        // if the signal did not wake the first waiter, it woke the second
         if (!firstWoken) expect(await second).toBe(true);
         const last = await signalling.acquire();
         await signalling.condition('c').signalAll(last);
@@ -98,7 +98,7 @@ function racing(backend: Backend): void {
 }
 
 function ending(backend: Backend): void {
-  it('by releasing the lease does not take the lock back', async () => {
+  it('by releasing the lease does not reacquire the lock', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -125,7 +125,7 @@ function ending(backend: Backend): void {
 }
 
 function closing(backend: Backend): void {
-  it('by closing takes the parked away', async () => {
+  it('by closing removes the parked waiters', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -137,7 +137,7 @@ function closing(backend: Backend): void {
     await unused(other, mutex.key);
   });
 
-  it('by closing while woken passes the signal on', async () => {
+  it('by closing after the wake-up hands the signal on', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const condition = other.mutex(key).condition('c');
@@ -163,7 +163,7 @@ function closing(backend: Backend): void {
     await unused(other, key);
   });
 
-  it('and a lock that is taken by force meanwhile stays where it is', async () => {
+  it('leaves the lock with its holder when the lease was ended by force', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();

@@ -1,8 +1,8 @@
-/** What the tests of conditions say often. */
+/** Helpers of the condition tests. */
 import { until } from 'holdfast-testkit';
 import type { Holdfast, LockInfo } from '../../src/index.js';
 
-/** Waits until so many are parked. */
+/** Waits until `count` waiters are parked. */
 export async function asleep(holdfast: Holdfast, key: string, count: number): Promise<LockInfo> {
   const look = async (): Promise<LockInfo | false> => {
     const info = await holdfast.inspect(key);

@@ -1,4 +1,4 @@
-/** Producers and consumers around a buffer of few places: what goes in comes out. */
+/** Producers and consumers with a small bounded buffer: every item that is put in is taken out. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -6,7 +6,7 @@ import { freshKey, turn, unused } from './helpers.js';
 
 const PLACES = 3;
 
-/** A bounded buffer, as Java's documentation of `Condition` has it, under a mutex of Holdfast. */
+/** The bounded buffer of Java's `Condition` documentation, with a Holdfast mutex. */
 class Buffer {
   readonly items: number[] = [];
   most = 0;
@@ -34,7 +34,7 @@ class Buffer {
 }
 
 export function conditionLoad(backend: Backend): void {
-  it('everything that is put is taken once', async () => {
+  it('takes every item once', async () => {
     const instances = await Promise.all([backend.make(), backend.make(), backend.make()]);
     const key = freshKey();
     const buffer = new Buffer();

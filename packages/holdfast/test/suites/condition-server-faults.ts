@@ -1,11 +1,11 @@
-/** A server that forgets who is parked. Only where there is a server. */
+/** A server that loses all parked waiters. Only on backends with a server. */
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { asleep } from './condition-helpers.js';
 import { freshKey } from './helpers.js';
 
 export function conditionServerFaults(backend: Backend): void {
-  it('a server that forgets everything wakes those who were parked', async () => {
+  it('wakes all parked waiters when the server loses its data', async () => {
     const one = await backend.make({ claimWindow: 100 });
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();

@@ -19,13 +19,13 @@ export function conditionSuite(backend: Backend): void {
     refusals(backend);
   });
   describe('the lease', () => theLease(backend));
-  describe('giving up', () => conditionGivingUp(backend));
+  describe('cancellation', () => conditionGivingUp(backend));
   describe('under load', () => conditionLoad(backend));
   if (backend.store === 'redis') describe('server faults', () => conditionServerFaults(backend));
 }
 
 function waiting(backend: Backend): void {
-  it('gives the lock up, and takes it back when woken', async () => {
+  it('releases the lock, and reacquires it when woken', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const condition = one.mutex(key).condition('c');
@@ -45,7 +45,7 @@ function waiting(backend: Backend): void {
     await unused(other, key);
   });
 
-  it('shows who waits where', async () => {
+  it('shows each waiter and its condition', async () => {
     const holdfast = await backend.make({ label: 'consumer' });
     const mutex = holdfast.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -61,7 +61,7 @@ function waiting(backend: Backend): void {
 }
 
 function limits(backend: Backend): void {
-  it('ends with the wait, and takes the lock back for that', async () => {
+  it('ends at the wait limit, and reacquires the lock first', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -75,7 +75,7 @@ function limits(backend: Backend): void {
     expect(lease.fence).toBeGreaterThan(between.fence);
   });
 
-  it('without time to wait lets others in, and comes back', async () => {
+  it('with a wait limit of 0 lets the next waiter in, and returns', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -90,7 +90,7 @@ function limits(backend: Backend): void {
 }
 
 function predicates(backend: Backend): void {
-  it('until something is true looks again whenever it is woken', async () => {
+  it('with a predicate checks it after each wake-up', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     let count = 0;
@@ -115,7 +115,7 @@ function predicates(backend: Backend): void {
     await unused(other, mutex.key);
   });
 
-  it('until something is true ends with the wait, after a last look', async () => {
+  it('with a predicate ends at the wait limit, after a last check', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     const condition = mutex.condition('c');
@@ -138,7 +138,7 @@ function predicates(backend: Backend): void {
 }
 
 function signalling(backend: Backend): void {
-  it('wakes nobody where nobody waits', async () => {
+  it('wakes no waiter if none waits', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -146,7 +146,7 @@ function signalling(backend: Backend): void {
     expect(await mutex.condition('c').signalAll(lease)).toBe(0);
   });
 
-  it('wakes in the order in which they came, each of its own condition', async () => {
+  it('wakes the waiters of its condition in the order of arrival', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const woken: string[] = [];
@@ -182,7 +182,7 @@ function signalling(backend: Backend): void {
 }
 
 function refusals(backend: Backend): void {
-  it('is for those who hold', async () => {
+  it('requires the lease of the holder', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     const condition = mutex.condition('c');
@@ -200,7 +200,7 @@ function refusals(backend: Backend): void {
     expect(own.held).toBe(true);
   });
 
-  it('by one whose lease was ended, and does not know it, says that it is lost', async () => {
+  it('rejects with HOLDFAST_LOST when the lease was ended unnoticed', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     for (const index of [0, 1]) {
       const mutex = one.mutex(freshKey());
@@ -214,14 +214,14 @@ function refusals(backend: Backend): void {
   });
 }
 
-/** Waiting, and signalling. */
+/** Calls that wait and signal. */
 function calls(mutex: Mutex, lease: Lease): (() => Promise<unknown>)[] {
   const condition = mutex.condition('c');
   return [() => condition.await(lease), () => condition.signal(lease)];
 }
 
 function theLease(backend: Backend): void {
-  it('is the same, with a signal that goes on, another id and a greater fence', async () => {
+  it('is the same object with the same signal, a new id and a greater fence', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey(), { ttl: 600 });
     const lease = await mutex.acquire();
@@ -234,7 +234,7 @@ function theLease(backend: Backend): void {
     expect((await aborted(signal)).code).toBe('HOLDFAST_LOST');
   });
 
-  it('is renewed after coming back, and not before', async () => {
+  it('is renewed after the return, and not during the wait', async () => {
     const holdfast = await backend.make({ ttl: 200 });
     const mutex = holdfast.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -243,7 +243,7 @@ function theLease(backend: Backend): void {
     expect(await lease.release()).toBe('freed');
   });
 
-  it('cannot wait twice at a time, nor be extended while it waits', async () => {
+  it('cannot wait twice at the same time, nor be extended while it waits', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     const lease = await mutex.acquire();
@@ -255,7 +255,7 @@ function theLease(backend: Backend): void {
     lease.assertHeld();
   });
 
-  it('of an owner who holds it twice is refused, and kept', async () => {
+  it('of an owner with two holds is refused, and stays held', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey(), { owner: 'o' });
     const first = await mutex.acquire();
@@ -268,7 +268,7 @@ function theLease(backend: Backend): void {
     expect(await first.release()).toBe('freed');
   });
 
-  it('is the one that `run` releases', async () => {
+  it('is released by the outermost `run`', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey(), { reentrant: true });
     await mutex.run(async (outer) => {

@@ -1,4 +1,4 @@
-/** Candidates and leaders who stop: by themselves, and because their `Holdfast` closes. */
+/** Candidates and leaders that stop: by themselves, or because their `Holdfast` closes. */
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Leadership } from '../../src/index.js';
@@ -12,7 +12,7 @@ export function electionEnds(backend: Backend): void {
 }
 
 function stopping(backend: Backend): void {
-  it('does not come to who gave up', async () => {
+  it('skips a candidate that cancelled', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const leadership = await holdfast.election(key).campaign();
@@ -27,7 +27,7 @@ function stopping(backend: Backend): void {
     await unused(holdfast, key);
   });
 
-  it('ends when it is told to, after the work has ended', async () => {
+  it('stops when it is told to, after the work has ended', async () => {
     const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
     const key = freshKey();
     const stop = new AbortController();
@@ -36,7 +36,7 @@ function stopping(backend: Backend): void {
       events.push('leads');
       await aborted(leadership.signal);
       events.push(`told: ${String(leadership.signal.reason)}`);
-      // until now nobody else leads
+      // until now no other candidate leads
       events.push(`kept: ${(await other.election(key).leader())?.id === leadership.id}`);
       throw leadership.signal.reason;
     };
@@ -50,7 +50,7 @@ function stopping(backend: Backend): void {
     expect(events).toEqual(['leads', 'told: enough', 'kept: true']);
   });
 
-  it('ends while it is a candidate', async () => {
+  it('stops while it is a candidate', async () => {
     const holdfast = await backend.make(PATIENT);
     const key = freshKey();
     await using _leadership = await holdfast.election(key).campaign();
@@ -70,14 +70,14 @@ function stopping(backend: Backend): void {
 }
 
 function closing(backend: Backend): void {
-  it('hands a campaign over at once: no ttl, no grace, no poll', async () => {
+  it('hands over to a candidate at once: no ttl, no grace, no poll', async () => {
     const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
     const key = freshKey();
     const leadership = await one.election(key).campaign();
     const next = other.election(key).campaign();
     await queued(other, key, 1);
     const reason = aborted(leadership.signal);
-    // the closing waits for another lease, the candidate does not
+    // `close` waits for another lease, but the candidate does not wait for it
     const lease = await one.mutex(freshKey()).acquire();
     const closed = one.close({ grace: 600_000 });
     expect(await reason).toMatchObject({ code: 'HOLDFAST_CLOSED' });
@@ -87,7 +87,7 @@ function closing(backend: Backend): void {
     await closed;
   });
 
-  it('lets the work of `lead` end first, and ends it', async () => {
+  it('aborts the work of `lead`, and waits until it has ended', async () => {
     const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
     const key = freshKey();
     let finish = (): void => undefined;
@@ -111,7 +111,7 @@ function closing(backend: Backend): void {
     await Promise.all([leads, closed]);
   });
 
-  it('ends candidates and observers', async () => {
+  it('stops candidates and observers', async () => {
     const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
     const key = freshKey();
     await using _leadership = await one.election(key).campaign();

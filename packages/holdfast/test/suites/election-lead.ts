@@ -1,4 +1,4 @@
-/** Leading again and again. */
+/** Leading repeatedly. */
 import { expect, it } from 'vitest';
 import type { Holdfast, Leadership } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -6,7 +6,7 @@ import { PATIENT, Reigns } from './election-reigns.js';
 import { aborted, freshKey, unused } from './helpers.js';
 
 export function electionLead(backend: Backend): void {
-  it('goes round among those who lead for a while', async () => {
+  it('alternates between candidates that lead for a while', async () => {
     const all = await Promise.all([backend.make(PATIENT), backend.make(PATIENT)]);
     const key = freshKey();
     const reigns = new Reigns();
@@ -40,7 +40,7 @@ export function electionLead(backend: Backend): void {
     expect(await holdfast.inspect(key)).toBeNull();
   });
 
-  it('goes on after a lost term, with a greater one', async () => {
+  it('continues after a lost term, with a greater term', async () => {
     const holdfast = await backend.make({ ttl: 300 });
     const key = freshKey();
     const stop = new AbortController();

@@ -1,4 +1,4 @@
-/** Knowing who leads. */
+/** Observing the leader. */
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
@@ -6,7 +6,7 @@ import { PATIENT } from './election-reigns.js';
 import { freshKey, queued } from './helpers.js';
 
 export function electionObservers(backend: Backend): void {
-  it('shows who leads, and each change', async () => {
+  it('reports the leader, and each change', async () => {
     const [one, other] = await Promise.all([
       backend.make({ ...PATIENT, label: 'one' }),
       backend.make({ ...PATIENT, label: 'other' }),
@@ -32,10 +32,10 @@ export function electionObservers(backend: Backend): void {
     expect((await observed.next()).done).toBe(true);
   });
 
-  it('shows terms of the same object at once', async () => {
+  it('reports terms of the same object at once', async () => {
     const holdfast = await backend.make(PATIENT);
     const election = holdfast.election(freshKey());
-    // it would not look again within the test
+    // it would not poll again within the test
     const observed = election.observe({ every: 600_000 });
     expect((await observed.next()).value).toBeNull();
     const begun = observed.next();
@@ -47,7 +47,7 @@ export function electionObservers(backend: Backend): void {
     await observed.return();
   });
 
-  it('ends when it is told to', async () => {
+  it('stops when it is told to', async () => {
     const holdfast = await backend.make();
     const stop = new AbortController();
     const seen: unknown[] = [];

@@ -1,9 +1,9 @@
-/** What the tests of elections share. */
+/** Helpers of the election tests. */
 
-/** No lease ends by itself, and nobody looks after a queue, within a test. */
+/** No lease expires and no waiter polls within a test. */
 export const PATIENT = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
-/** Who leads, as those see it who do: whether there are two at once, and whether terms grow. */
+/** Records from inside the terms whether two leaders overlap, and whether terms grow. */
 export class Reigns {
   readonly terms: number[] = [];
   most = 0;

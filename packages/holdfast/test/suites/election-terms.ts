@@ -1,11 +1,11 @@
-/** Terms: one at a time, and how one ends. */
+/** Terms: one at a time, and how a term ends. */
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { PATIENT, Reigns } from './election-reigns.js';
 import { aborted, freshKey, queued } from './helpers.js';
 
 export function electionTerms(backend: Backend): void {
-  it('is one at a time, in the order of candidature, each with a greater number', async () => {
+  it('is exclusive, in the order of candidature, each with a greater number', async () => {
     const all = await Promise.all([backend.make(PATIENT), backend.make(PATIENT)]);
     const [one, other] = all;
     const key = freshKey();
@@ -28,14 +28,14 @@ export function electionTerms(backend: Backend): void {
     expect(reigns.terms).toHaveLength(4);
   });
 
-  it('of two who do not ask would be seen', async () => {
+  it('control: two leaders without an election are detected', async () => {
     const reigns = new Reigns();
     const end = Promise.resolve();
     await Promise.all([reigns.reign(2, end), reigns.reign(1, end)]);
     expect(reigns).toMatchObject({ most: 2, ascending: false });
   });
 
-  it('is over with its resignation, and says so by its signal', async () => {
+  it('ends with its resignation, and aborts its signal', async () => {
     const holdfast = await backend.make();
     const leadership = await holdfast.election(freshKey()).campaign();
     expect(leadership.signal.aborted).toBe(false);
@@ -55,7 +55,7 @@ export function electionTerms(backend: Backend): void {
     expect(await holdfast.inspect(key)).toBeNull();
   });
 
-  it('that is ended by force is over, with the reason', async () => {
+  it('that is ended by force ends with the reason', async () => {
     const holdfast = await backend.make({ ttl: 300 });
     const key = freshKey();
     const leadership = await holdfast.election(key).campaign();

@@ -5,14 +5,14 @@ import type { FlightWork, Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued, turn, unused } from './helpers.js';
 
-/** A cache that all processes see, and what it costs to fill it. */
+/** A cache that all processes share, and a count of its computations. */
 class Cache {
   value: number | undefined;
   computations = 0;
   most = 0;
   #computing = 0;
 
-  /** @param before what has to happen before a computation ends */
+  /** @param before Awaited before a computation ends. */
   work(before: () => unknown = turn): FlightWork<number> {
     return {
       fresh: () => this.value,
@@ -32,7 +32,7 @@ class Cache {
   }
 }
 
-/** Resolves when it is told to. */
+/** Resolves when `open` is called. */
 function gate(): { open: () => void; opened: Promise<void> } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -48,7 +48,7 @@ export function flightsSuite(backend: Backend): void {
   describe('a stampede', () => stampede(backend));
   describe('a flight that fails', () => failing(backend));
   describe('do', () => doing(backend));
-  describe('giving up', () => givingUp(backend));
+  describe('cancellation', () => givingUp(backend));
 }
 
 function stampede(backend: Backend): void {
@@ -60,7 +60,7 @@ function stampede(backend: Backend): void {
     const all = instances.flatMap((one) =>
       Array.from({ length: 250 }, () => one.singleFlight(key).run(cache.work(() => opened))),
     );
-    // one computes, and of each other instance one flight waits
+    // one instance computes, and one flight of each other instance waits
     await queued(instances[0] as Holdfast, key, 3);
     open();
     const values = new Set(await Promise.all(all));
@@ -69,7 +69,7 @@ function stampede(backend: Backend): void {
     await unused(instances[0] as Holdfast, key);
   });
 
-  it('would compute often if each looked and computed: the count notices', async () => {
+  it('control: the count is higher if each caller checks and computes', async () => {
     const cache = new Cache();
     const { fresh, compute } = cache.work();
     const careless = async (): Promise<unknown> =>
@@ -79,7 +79,7 @@ function stampede(backend: Backend): void {
     expect(cache.most).toBe(10);
   });
 
-  it('would compute often if waiters computed after the end: the count notices', async () => {
+  it('control: the count is higher if waiters compute after the end', async () => {
     const instances = await several(backend);
     const key = freshKey();
     const cache = new Cache();
@@ -93,7 +93,7 @@ function stampede(backend: Backend): void {
     expect(cache).toMatchObject({ computations: 4, most: 1 });
   });
 
-  it('asks nobody while something is fresh', async () => {
+  it('sends no request while the value is fresh', async () => {
     const holdfast = await backend.make();
     const flight = holdfast.singleFlight(freshKey());
     const never = (): never => {
@@ -106,7 +106,7 @@ function stampede(backend: Backend): void {
 }
 
 function failing(backend: Backend): void {
-  it('rejects where it was computed, and one after the other computes elsewhere', async () => {
+  it('rejects the callers of its instance, and each next instance computes in turn', async () => {
     const instances = await several(backend);
     const key = freshKey();
     const cache = new Cache();
@@ -121,7 +121,7 @@ function failing(backend: Backend): void {
     const others = instances.slice(1).flatMap((one) =>
       [1, 2].map(() =>
         one.singleFlight(key).run(
-          // the second one fails as well
+          // the second computation fails as well
           cache.work(() => (cache.computations === 2 ? fails() : turn())),
         ),
       ),
@@ -137,14 +137,14 @@ function failing(backend: Backend): void {
     await unused(first, key);
   });
 
-  it('hands over to those who waited, who look again before they compute', async () => {
+  it('hands over to the waiters, which check the cache before they compute', async () => {
     const instances = await several(backend);
     const key = freshKey();
     const cache = new Cache();
     const { open, opened } = gate();
     const work = cache.work(async () => {
       await opened;
-      // its process has crashed, as far as the store knows
+      // for the store this is the same as a crash of its process
       if (cache.computations === 1) await instances[1]?.forceRelease(key);
       if (cache.computations === 1) throw new Error('late');
     });
@@ -158,7 +158,7 @@ function failing(backend: Backend): void {
 }
 
 function doing(backend: Backend): void {
-  it('says who computed, to the others that it has ended', async () => {
+  it('returns the value to the computing caller, and only the end to the others', async () => {
     const [one, other] = (await several(backend, 2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const { open, opened } = gate();
@@ -179,7 +179,7 @@ function doing(backend: Backend): void {
     expect(await Promise.all(rest)).toEqual([{ led: false }, { led: false }, { led: false }]);
   });
 
-  it('rejects with the error of its own computation only', async () => {
+  it('rejects only with the error of its own computation', async () => {
     const [one, other] = (await several(backend, 2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const { open, opened } = gate();
@@ -198,7 +198,7 @@ function doing(backend: Backend): void {
 }
 
 function givingUp(backend: Backend): void {
-  it('ends one waiting, and harms nobody else', async () => {
+  it('ends one wait, and has no effect on the others', async () => {
     const [one, other] = (await several(backend, 2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const cache = new Cache();
@@ -208,7 +208,7 @@ function givingUp(backend: Backend): void {
     await until(() => cache.computations === 1);
     await failure(one.singleFlight(key).run(work, { wait: 0 }), 'HOLDFAST_TIMEOUT');
     await failure(other.singleFlight(key).run(work, { wait: 20 }), 'HOLDFAST_TIMEOUT');
-    // nobody of that instance waits any more
+    // no caller of that instance waits any more
     await queued(one, key, 0);
     const giveUp = new AbortController();
     const patient = other.singleFlight(key).run(work);
@@ -222,7 +222,7 @@ function givingUp(backend: Backend): void {
     expect(cache.computations).toBe(1);
   });
 
-  it('happens to those who wait when their instance closes', async () => {
+  it('rejects the waiters when their instance closes', async () => {
     const [one, other] = (await several(backend, 2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const cache = new Cache();

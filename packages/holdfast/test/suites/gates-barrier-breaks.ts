@@ -1,4 +1,4 @@
-/** Parties that give up: the others are told, and the next generation is clean. */
+/** Parties that cancel: the others are told, and the next generation starts clean. */
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Barrier, Holdfast } from '../../src/index.js';
@@ -16,7 +16,7 @@ export function barrierBreaks(backend: Backend): void {
     await Promise.all(barriers.map((barrier) => barrier.await()));
   };
 
-  it('tells the others when a party is out of time', async () => {
+  it('tells the others when a party reaches its wait limit', async () => {
     const [, near, far] = await make();
     const waits = later(far.await());
     await waiting(near, 1);
@@ -24,7 +24,7 @@ export function barrierBreaks(backend: Backend): void {
     void waits.catch(() => {
       told = true;
     });
-    // until it had time to arrive at all
+    // time for the party to arrive
     while (!told) await failure(near.await({ wait: 10 }), 'HOLDFAST_TIMEOUT');
     expect((await failure(waits, 'HOLDFAST_BROKEN')).message).toContain('gave up');
     await meet(near, far, far);
@@ -43,7 +43,7 @@ export function barrierBreaks(backend: Backend): void {
     await meet(near, far, far);
   });
 
-  it('is left alone by a party that aborted before it came', async () => {
+  it('is not broken by a party that aborted before it arrived', async () => {
     const [, near, far] = await make();
     const waits = [later(far.await()), later(far.await())];
     await waiting(near, 2);
@@ -64,7 +64,7 @@ export function barrierBreaks(backend: Backend): void {
     expect(await far.waiting()).toBe(0);
   });
 
-  it('is reset by whoever wants to', async () => {
+  it('can be reset by any instance', async () => {
     const [, near, far] = await make();
     await near.reset();
     const waits = [later(far.await()), later(near.await())];

@@ -1,4 +1,4 @@
-/** Parties that meet: once, again and again, and more of them than there are places. */
+/** Parties that meet once, repeatedly, and with more parties than places. */
 import { expect, it } from 'vitest';
 import type { Barrier, Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -16,7 +16,7 @@ function makers(backend: Backend): (count: number, parties?: number) => Promise<
 export function barrierMeets(backend: Backend): void {
   const barriers = makers(backend);
 
-  it('lets all go on when the last has arrived, and knows in which order they came', async () => {
+  it('releases all parties when the last arrives, with their arrival order', async () => {
     const [one, two, three] = (await barriers(3)) as [Barrier, Barrier, Barrier];
     const first = one.await();
     await waiting(three, 1);
@@ -46,14 +46,14 @@ export function barrierMeets(backend: Backend): void {
     expect(generations).toEqual([...new Set(generations)].sort((a, b) => a - b));
   });
 
-  it('whose parties do not wait would be seen to be out of step', () => {
+  it('control: parties that do not wait are found out of step', () => {
     const phases = new Phases(2);
     phases.next(0);
     phases.next(0);
     expect(phases.most).toBe(2);
   });
 
-  it('makes those who are too many wait for the next generation', async () => {
+  it('makes surplus parties wait for the next generation', async () => {
     const [one, other] = (await barriers(2)) as [Barrier, Barrier];
     const calls = [one, other, one, other, one].map((barrier) => barrier.await());
     let passed = 0;
@@ -79,7 +79,7 @@ export function barrierSizes(backend: Backend): void {
     expect(second.generation).toBeGreaterThan(first.generation);
   });
 
-  it('takes other parties while nobody waits, and refuses them while somebody does', async () => {
+  it('accepts another number of parties only while no party waits', async () => {
     const holdfast: Holdfast = await backend.make(PUSHED);
     const key = freshKey();
     const [two, three] = [2, 3].map((parties) => holdfast.barrier(key, { parties })) as [

@@ -1,16 +1,16 @@
-/** What the tests of gates share. */
+/** Helpers of the gate tests. */
 import { until } from 'holdfast-testkit';
 import type { Barrier } from '../../src/index.js';
 
-/** Nothing is found by looking within a test: what arrives was pushed. */
+/** No waiter polls within a test, so each message arrives by push. */
 export const PUSHED = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
-/** Waits until so many wait at a barrier. */
+/** Waits until `count` parties wait at a barrier. */
 export async function waiting(barrier: Barrier, parties: number): Promise<void> {
   await until(async () => (await barrier.waiting()) === parties, { what: `${parties} wait` });
 }
 
-/** How far the phases of parties are apart that work at the same time. */
+/** The largest distance between the phases of parties that work at the same time. */
 export class Phases {
   most = 0;
   readonly #phases: number[];
@@ -19,7 +19,7 @@ export class Phases {
     this.#phases = Array.from({ length: parties }, () => 0);
   }
 
-  /** A party begins its next phase. */
+  /** Called when a party begins its next phase. */
   next(party: number): void {
     this.#phases[party] = (this.#phases[party] as number) + 1;
     this.most = Math.max(this.most, Math.max(...this.#phases) - Math.min(...this.#phases));

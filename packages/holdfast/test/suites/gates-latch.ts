@@ -1,4 +1,4 @@
-/** Counting down, waiting for it, and what ends that. */
+/** Counting down, waiting for zero, and how the wait ends. */
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
@@ -13,7 +13,7 @@ function makers(backend: Backend): (count?: number) => Promise<Holdfast[]> {
 export function latchCounts(backend: Backend): void {
   const make = makers(backend);
 
-  it('opens for all who wait, in all processes, with the last count', async () => {
+  it('opens with the last count for all waiters, in all processes', async () => {
     const all = await make();
     const key = freshKey();
     const latches = all.map((one) => one.latch(key, { count: 3 }));
@@ -28,7 +28,7 @@ export function latchCounts(backend: Backend): void {
     expect(passed).toBe(0);
     expect(await other.countDown()).toBe(0);
     await Promise.all(waits);
-    // who comes late passes, and counting changes nothing
+    // a late waiter passes, and a further count has no effect
     await one.await({ wait: 0 });
     expect(await one.countDown()).toBe(0);
     expect(await one.count()).toBe(0);
@@ -42,7 +42,7 @@ export function latchCounts(backend: Backend): void {
     expect(await latch.countDown(10)).toBe(0);
   });
 
-  it('counts each of many counts at the same time', async () => {
+  it('counts each of many concurrent counts', async () => {
     const all = await make();
     const key = freshKey();
     const counts = all.flatMap((one) =>
@@ -53,7 +53,7 @@ export function latchCounts(backend: Backend): void {
     );
   });
 
-  it('stays as it is when somebody gives up waiting', async () => {
+  it('does not change when a waiter cancels', async () => {
     const [one, other] = (await make(2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const latch = one.latch(key, { count: 1 });
@@ -75,13 +75,13 @@ export function latchCounts(backend: Backend): void {
 export function latchEnds(backend: Backend): void {
   const make = makers(backend);
 
-  it('begins anew when it is reset: who waits is told, and nothing is carried over', async () => {
+  it('restarts after a reset: its waiters are told, and the old count is dropped', async () => {
     const [one, other] = (await make(2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const [latch, far] = [one.latch(key, { count: 2 }), other.latch(key, { count: 2 })];
     await far.countDown();
     const waits = later(latch.await());
-    // its request goes out before the one that is waited for here
+    // its request is sent before the one that the test awaits here
     await latch.count();
     await far.reset();
     expect((await failure(waits, 'HOLDFAST_BROKEN')).message).toContain('reset');
@@ -94,14 +94,14 @@ export function latchEnds(backend: Backend): void {
     expect(await far.count()).toBe(2);
   });
 
-  it('is broken when nothing counts it down for its ttl', async () => {
+  it('is broken when no call counts it down for its ttl', async () => {
     const [one, other] = (await make(2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const far = other.latch(key, { count: 2 });
     const waits = [later(far.await())];
     await far.count();
     const latch = one.latch(key, { count: 2, ttl: 60 });
-    // from here on the latch lasts for the ttl of whoever counted last
+    // from here on the latch lasts for the ttl of the last caller that counted
     await latch.countDown();
     waits.push(later(latch.await()));
     for (const one of waits) await failure(one, 'HOLDFAST_BROKEN');
@@ -112,7 +112,7 @@ export function latchEnds(backend: Backend): void {
     expect(await latch.count()).toBe(2);
   });
 
-  it('is refused to those who count otherwise, and to a barrier', async () => {
+  it('refuses another initial count, and a barrier of the same key', async () => {
     const [holdfast] = (await make(1)) as [Holdfast];
     const key = freshKey();
     await holdfast.latch(key, { count: 2 }).countDown();
@@ -122,7 +122,7 @@ export function latchEnds(backend: Backend): void {
     await failure(holdfast.barrier(key, { parties: 2 }).await(), 'HOLDFAST_MISMATCH');
   });
 
-  it('is no lock, and is not shown as one', async () => {
+  it('is not a lock, and is not listed as one', async () => {
     const [holdfast] = (await make(1)) as [Holdfast];
     const key = freshKey();
     const latch = holdfast.latch(key, { count: 1 });
@@ -137,7 +137,7 @@ export function latchEnds(backend: Backend): void {
 export function latchCloses(backend: Backend): void {
   const make = makers(backend);
 
-  it('ends for those of an instance that is closed', async () => {
+  it('ends for the waiters of an instance that closes', async () => {
     const [one, other] = (await make(2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const latch = one.latch(key, { count: 1 });

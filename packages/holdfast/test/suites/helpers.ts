@@ -1,4 +1,4 @@
-/** What the tests of the suites say often. */
+/** Helpers of the suites. */
 import { until } from 'holdfast-testkit';
 import { expect } from 'vitest';
 import type { Holdfast, HoldfastErrorCode, LockInfo } from '../../src/index.js';
@@ -17,7 +17,7 @@ export function freshKeys(count: number): string[] {
   return Array.from({ length: count }, () => freshKey()).sort();
 }
 
-/** The error that a promise rejects with, which must be one of ours with this code. */
+/** The error that a promise rejects with: it must be a `HoldfastError` with this code. */
 export async function failure(
   promise: Promise<unknown>,
   code: HoldfastErrorCode,
@@ -31,7 +31,7 @@ export async function failure(
   return error as HoldfastError;
 }
 
-/** Waits until so many stand in the store's queue. */
+/** Waits until `count` waiters are in the store's queue. */
 export async function queued(holdfast: Holdfast, key: string, waiters: number): Promise<LockInfo> {
   const look = async (): Promise<LockInfo | false> => {
     const info = await holdfast.inspect(key);
@@ -40,7 +40,7 @@ export async function queued(holdfast: Holdfast, key: string, waiters: number): 
   return until(look, { what: `${waiters} wait` });
 }
 
-/** Waits until nobody holds a key or waits for it. */
+/** Waits until a key has no holder and no waiter. */
 export async function unused(holdfast: Holdfast, key: string): Promise<void> {
   await until(async () => (await holdfast.inspect(key)) === null, { what: 'nobody uses it' });
 }
@@ -53,20 +53,20 @@ export function aborted(signal: AbortSignal): Promise<HoldfastError> {
   });
 }
 
-/** Marks a promise as one whose rejection is looked at later. */
+/** Marks a promise: its rejection is handled later. */
 export function later<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }
 
-/** A turn of the event loop, as a critical section that others may come into. */
+/** One turn of the event loop, so that another task could enter the critical section. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Sees whether two are inside at the same time, and whether fences grow. */
+/** Records whether two holders overlap, and whether fences grow. */
 export class Watch {
   inside = 0;
   most = 0;

@@ -1,4 +1,4 @@
-/** Listing locks by pattern, whatever their keys look like. */
+/** Listing locks by pattern, with any characters in their keys. */
 import { expect, it } from 'vitest';
 import type { Holdfast, LockInfo } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -10,7 +10,7 @@ async function keysOf(holdfast: Holdfast, pattern?: string): Promise<string[]> {
   return keys.sort();
 }
 
-/** Names that a store, a glob or a hash tag could stumble over. */
+/** Names with characters that a store, a glob or a hash tag treats specially. */
 const ODD = [
   '{',
   '}',
@@ -38,7 +38,7 @@ const ODD = [
   '\u{10ffff}\u007f',
 ];
 
-/** A pattern that means a text literally. */
+/** A pattern that matches exactly this text. */
 function literal(text: string): string {
   return text.replace(/[\\*?[\]^-]/g, '\\$&');
 }
@@ -76,13 +76,13 @@ function patterns(backend: Backend): void {
     const names = ['order:1', 'order:2', 'order:12', 'user', '*2'];
     await Promise.all(names.map((name) => holdfast.mutex(name).acquire()));
     const wanted = expected.map((at) => names[at] as string).sort();
-    // all instances in memory share one store: there the prefix plays no part
+    // all instances in memory share one store, and the prefix has no effect there
     const found = (await keysOf(holdfast, pattern)).filter((key) => names.includes(key));
     expect(found).toEqual(wanted);
     await Promise.all(names.map((name) => holdfast.forceRelease(name)));
   });
 
-  it('sees locks of its own prefix only', async () => {
+  it('shows only locks of its own prefix', async () => {
     if (backend.store === 'memory') return;
     const prefix = freshKey('own');
     const own = await backend.make({ prefix: `${prefix}[a]*:` });
@@ -99,7 +99,7 @@ function patterns(backend: Backend): void {
 }
 
 function oddKeys(backend: Backend): void {
-  it.each(ODD)('and every operation take the key %j as it is', async (odd) => {
+  it.each(ODD)('and every operation accept the key %j literally', async (odd) => {
     const [one, other] = [await backend.make(), await backend.make()];
     const lease = await one.mutex(odd).acquire({ wait: 0 });
     expect(await other.mutex(odd).tryAcquire()).toBeNull();
@@ -114,7 +114,7 @@ function oddKeys(backend: Backend): void {
     expect(await keysOf(other, literal(odd))).toEqual([]);
   });
 
-  it('and keys that look alike are different locks', async () => {
+  it('treats similar keys as different locks', async () => {
     const holdfast = await backend.make();
     const leases = await Promise.all(ODD.map((key) => holdfast.mutex(key).acquire({ wait: 0 })));
     expect(leases.every(({ held }) => held)).toBe(true);
@@ -122,7 +122,7 @@ function oddKeys(backend: Backend): void {
     expect(found.filter((key) => ODD.includes(key))).toEqual([...ODD].sort());
   });
 
-  it('takes keys of 1,024 bytes, and no longer ones', async () => {
+  it('accepts keys of up to 1,024 bytes', async () => {
     const holdfast = await backend.make();
     for (const key of ['x'.repeat(1024), 'é'.repeat(512), '}'.repeat(1024)]) {
       await holdfast.mutex(key).run(async () => {

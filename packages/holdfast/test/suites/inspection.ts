@@ -1,4 +1,4 @@
-/** Looking at locks, and ending them by force. On any backend. */
+/** Inspecting locks, and ending leases by force. On any backend. */
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import type { LockInfo } from '../../src/index.js';
@@ -14,7 +14,7 @@ export function inspectionSuite(backend: Backend): void {
 }
 
 function inspecting(backend: Backend): void {
-  it('shows nothing of a lock that nobody uses', async () => {
+  it('returns null for a lock that is not in use', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     expect(await holdfast.inspect(key)).toBeNull();
@@ -22,7 +22,7 @@ function inspecting(backend: Backend): void {
     expect(await holdfast.inspect(key)).toBeNull();
   });
 
-  it('shows who holds, with label, host and process', async () => {
+  it('shows the holders, with label, host and process', async () => {
     const one = await backend.make({ label: 'from the instance' });
     const other = await backend.make();
     const key = freshKey();
@@ -59,7 +59,7 @@ function inspecting(backend: Backend): void {
 }
 
 function inspectingQueues(backend: Backend): void {
-  it('shows who waits, in order', async () => {
+  it('shows the waiters, in order', async () => {
     const [one, other] = [await backend.make(), await backend.make({ label: 'other' })];
     const key = freshKey();
     await using _lease = await one.mutex(key).acquire();
@@ -76,7 +76,7 @@ function inspectingQueues(backend: Backend): void {
     expect(second).toBeGreaterThanOrEqual(0);
   });
 
-  it('shows the first hundred of many waiters, and how many there are', async () => {
+  it('shows the first hundred of many waiters, and their number', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     await using _lease = await holdfast.mutex(key).acquire();
@@ -99,7 +99,7 @@ function inspectingQueues(backend: Backend): void {
 }
 
 function forcing(backend: Backend): void {
-  it('ends the lease, wakes the next waiter, and says how many it ended', async () => {
+  it('ends the lease, wakes the next waiter, and returns how many leases it ended', async () => {
     const [victim, waiter, admin] = [
       await backend.make(),
       await backend.make(),
@@ -116,12 +116,12 @@ function forcing(backend: Backend): void {
     expect((await admin.inspect(key))?.holders[0]?.id).toBe(next.id);
   });
 
-  it('says 0 where nobody holds', async () => {
+  it('returns 0 if there is no holder', async () => {
     const holdfast = await backend.make();
     expect(await holdfast.forceRelease(freshKey())).toBe(0);
   });
 
-  it('of one acquisition leaves others alone', async () => {
+  it('of one acquisition leaves the others', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire();
@@ -132,8 +132,8 @@ function forcing(backend: Backend): void {
     await failure(holdfast.forceRelease(key, { id: '' }), 'HOLDFAST_BAD_OPTION');
   });
 
-  it('aborts the signal at once in a process that has a wake channel', async () => {
-    // it would look after the queue in 15 s: what is granted at once is granted by push
+  it('aborts the signal at once in a process with a wake channel', async () => {
+    // the waiter polls after 15 s, so an immediate grant arrived by push
     const calm = { claimWindow: 60_000, retention: 600_000 };
     const [victim, admin] = [await backend.make(calm), await backend.make()];
     const [opener, key] = [freshKey(), freshKey()];
@@ -142,7 +142,7 @@ function forcing(backend: Backend): void {
     await queued(admin, opener, 1);
     await first.release();
     await (await second).release();
-    // its next renewal would be 20 s away
+    // its next renewal would be in 20 s
     const lease = await victim.mutex(key).acquire({ ttl: 60_000 });
     const reason = aborted(lease.signal);
     expect(await admin.forceRelease(key)).toBe(1);
@@ -151,7 +151,7 @@ function forcing(backend: Backend): void {
     expect(lease.held).toBe(false);
   });
 
-  it('aborts the signal at the next renewal in a process that has none', async () => {
+  it('aborts the signal at the next renewal in a process without a wake channel', async () => {
     const [victim, admin] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await victim.mutex(key).acquire({ ttl: 300 });

@@ -1,4 +1,4 @@
-/** Fences: each greater than all before it, whatever happened in between. */
+/** Fences: each is greater than all earlier ones. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { keysOf } from '../../src/store/redis/keys.js';
@@ -26,7 +26,7 @@ export function leaseFences(backend: Backend): void {
     const fences = await grants(instances, freshKey(), 200);
     expect(growing(fences)).toBe(true);
     expect(fences.every((fence) => Number.isSafeInteger(fence))).toBe(true);
-    // as any regression would be seen
+    // a regression would be detected
     expect(growing([...fences, fences[0] as number])).toBe(false);
     expect(growing([...fences, fences.at(-1) as number])).toBe(false);
   });
@@ -45,7 +45,7 @@ export function leaseFences(backend: Backend): void {
     expect(growing(fences)).toBe(true);
   });
 
-  it('grow when the reserved ones of local hand-off were used', async () => {
+  it('grow when a local hand-off used reserved fences', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const fences: number[] = [];
@@ -79,7 +79,7 @@ function fencesOverLosses(backend: Backend): void {
     expect(growing([...before, ...after])).toBe(true);
   });
 
-  it('grow over the deletion of the key, however many hand-offs a lease allows', async () => {
+  it('grow over the deletion of the key, for any number of allowed hand-offs', async () => {
     const one = await backend.make({ localHandOffs: 1000 });
     const key = freshKey();
     const before = await grants([one], key, 500);
@@ -88,7 +88,7 @@ function fencesOverLosses(backend: Backend): void {
     expect(growing([...before, ...after])).toBe(true);
   });
 
-  it('grow over a restart that forgets everything', async () => {
+  it('grow over a restart that loses all data', async () => {
     const instances = [await backend.make(), await backend.make()];
     const key = freshKey();
     const before = await grants(instances, key, 20);

@@ -1,11 +1,11 @@
-/** A lease that is not renewed has its whole ttl, also if its acquisition had to wait. */
+/** A lease without renewal lasts its whole ttl, also if its acquisition waited. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued } from './helpers.js';
 
 const FIXED = { ttl: 60_000, renew: false } as const;
-/** Far above the claim window, far below the ttl. */
+/** Far longer than the claim window, far shorter than the ttl. */
 const MOST_OF_IT = 30_000;
 
 interface Remaining {
@@ -25,7 +25,7 @@ const ACQUIRES: readonly (readonly [string, Acquire])[] = [
   ['allOf', (holdfast, key) => holdfast.allOf([key, `${key}'`]).acquire(FIXED)],
 ];
 
-/** Takes all of what a kind of lock has. */
+/** Acquires the whole capacity of one kind of lock. */
 function takeAll(holdfast: Holdfast, kind: string, key: string): Promise<Remaining> {
   if (kind.endsWith(' lock')) return holdfast.rwLock(key).write.acquire();
   if (kind === 'semaphore') return holdfast.semaphore(key, { permits: 2 }).acquire(2);
@@ -33,7 +33,7 @@ function takeAll(holdfast: Holdfast, kind: string, key: string): Promise<Remaini
 }
 
 export function fixedLeases(backend: Backend): void {
-  it.each(ACQUIRES)('granted to a waiter runs for its whole ttl: %s', async (kind, acquire) => {
+  it.each(ACQUIRES)('granted to a waiter lasts its whole ttl: %s', async (kind, acquire) => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const first = await takeAll(one, kind, key);
@@ -45,7 +45,7 @@ export function fixedLeases(backend: Backend): void {
     expect((await one.inspect(key))?.holders[0]?.remaining).toBeGreaterThan(MOST_OF_IT);
   });
 
-  it('granted on return from a condition runs for its whole ttl', async () => {
+  it('granted on return from a condition lasts its whole ttl', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const mutex = one.mutex(key, FIXED);

@@ -1,10 +1,10 @@
-/** What the successor of a lease gets that is handed on inside its process. */
+/** The lease that a successor gets by a hand-off inside its process. */
 import { expect, it } from 'vitest';
 import type { AcquireOptions, Holdfast, Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued } from './helpers.js';
 
-/** One lease, and a waiter of the same process that is its successor. */
+/** One lease, and its successor: a waiter of the same process. */
 async function succession(
   holdfast: Holdfast,
   first: AcquireOptions,
@@ -20,21 +20,21 @@ async function succession(
   return { key, successorRecord: await waiting };
 }
 
-/** What the store says is left of the only lease. */
+/** The remaining time of the only lease, as the store reports it. */
 async function left(holdfast: Holdfast, key: string): Promise<number> {
   const info = await holdfast.inspect(key);
   return info?.holders[0]?.remaining as number;
 }
 
 export function leaseHandOff(backend: Backend): void {
-  it('the successor has its own ttl, and not the rest of a longer one', async () => {
+  it('the successor has its own ttl, not the rest of a longer one', async () => {
     const holdfast = await backend.make();
     const { key, successorRecord } = await succession(holdfast, { ttl: 30_000 }, { ttl: 500 });
     expect(await left(holdfast, key)).toBeLessThanOrEqual(500);
     expect(successorRecord.remaining()).toBeLessThanOrEqual(500);
   });
 
-  it('the successor has its own ttl when the lease was made to last for longer', async () => {
+  it('the successor has its own ttl also if the lease was extended', async () => {
     const holdfast = await backend.make({ ttl: 9000 });
     const long = (lease: Lease): Promise<number> => lease.ensure(3_600_000);
     const { key, successorRecord } = await succession(holdfast, {}, {}, long);
@@ -47,7 +47,7 @@ export function leaseHandOff(backend: Backend): void {
     const holdfast = await backend.make();
     const terms = { ttl: 60_000, renew: false };
     const { successorRecord } = await succession(holdfast, { ttl: 60_000 }, terms);
-    // a lease is believed for 1 % and 2 ms less; the rest is what this test may take
+    // a lease counts as held for 1 % and 2 ms less than its ttl; the rest is slack for this test
     expect(successorRecord.remaining()).toBeGreaterThan(40_000);
   });
 }

@@ -1,34 +1,35 @@
-/** What a stall of the event loop does to requests and leases: an answer that arrived counts. */
+/** The effect of an event-loop stall on requests and leases: a reply that has arrived counts. */
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued, turn } from './helpers.js';
 
-/** Works without giving way. */
+/** Blocks the event loop. */
 function stall(ms: number): void {
   const end = performance.now() + ms;
   while (performance.now() < end);
 }
 
 /**
- * The request that was made after the last answer has been written, and nothing was read since: the
- * next thing that runs after a stall is the timers, and then sockets are read.
+ * The request after the last reply has been written, and its reply has not been read. After a stall
+ * the event loop runs timers first and then reads sockets.
  */
 async function written(): Promise<void> {
-  // the request is given to the client in a microtask; some clients write in an immediate
+  // the request goes to the client in a microtask; some clients write in an immediate
   for (let n = 0; n < 20; n++) await Promise.resolve();
   await turn();
 }
 
-/** A claim window that is shorter than the stall, in a lease that is longer. */
+/** A claim window that is shorter than the stall, and a lease that is longer. */
 const CLAIMED = { claimWindow: 200, ttl: 20_000 };
 const STALL_MS = 400;
 
 export function stalls(backend: Backend): void {
-  it('longer than requestTimeout leaves an answer that has arrived an answer', async () => {
+  it('longer than requestTimeout does not discard a reply that has arrived', async () => {
     const holdfast = await backend.make({ requestTimeout: 150 });
-    // the server is to know the scripts: what it does not know is sent again, which takes a round
+    // first the server must know the scripts: otherwise the request is sent again, which takes a
+    // round trip
     await using ready = await holdfast.mutex(freshKey()).acquire();
     await ready.extend(60_000);
     const trying = holdfast.mutex(freshKey()).tryAcquire();
@@ -42,7 +43,7 @@ export function stalls(backend: Backend): void {
     expect(await extending).toBeGreaterThan(50_000);
   });
 
-  it('right after a grant by push does not cost the lease', async () => {
+  it('right after a grant by push does not lose the lease', async () => {
     const [one, other] = [await backend.make(), await backend.make(CLAIMED)];
     const key = freshKey();
     const first = await one.mutex(key).acquire();
@@ -60,7 +61,7 @@ export function stalls(backend: Backend): void {
     expect(await lease.release()).toBe('freed');
   });
 
-  it('of the whole work under a pushed lease is no loss', async () => {
+  it('during the whole work under a pushed lease does not lose it', async () => {
     const [one, other] = [await backend.make(), await backend.make(CLAIMED)];
     const key = freshKey();
     const first = await one.mutex(key).acquire();
@@ -70,7 +71,7 @@ export function stalls(backend: Backend): void {
     await running;
   });
 
-  it('longer than the lease ends it, whatever was asked for', async () => {
+  it('longer than the lease ends it, for any requested time', async () => {
     const [one, other] = [await backend.make(), await backend.make({ ttl: 150 })];
     const key = freshKey();
     const first = await one.mutex(key).acquire();

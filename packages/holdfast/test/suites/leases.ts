@@ -20,7 +20,7 @@ export function leaseSuite(backend: Backend): void {
   describe('hand-off inside a process', () => leaseHandOff(backend));
 }
 
-/** Waits until the store says that a lease has run for so long. */
+/** Waits until the store reports that a lease has lasted for `ms`. */
 async function heldFor(holdfast: Holdfast, key: string, ms: number): Promise<void> {
   await until(async () => {
     const holder = (await holdfast.inspect(key))?.holders[0];
@@ -49,7 +49,7 @@ function renewal(backend: Backend): void {
     expect(leases.filter(({ held }) => held)).toHaveLength(120);
   });
 
-  it('stops at the release: nothing revives the lease', async () => {
+  it('stops at the release: no renewal revives the lease', async () => {
     const holdfast = await backend.make({ ttl: 60 });
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire();
@@ -62,7 +62,7 @@ function renewal(backend: Backend): void {
     expect(await holdfast.inspect(key)).toBeNull();
   });
 
-  it('with renew: false is off, and the signal aborts before another is granted', async () => {
+  it('with renew: false does not happen, and the signal aborts before the next grant', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire({ ttl: 150, renew: false });
@@ -90,14 +90,14 @@ function renewal(backend: Backend): void {
     const next = later(other.mutex(key).acquire({ wait: 30_000 }));
     const reason = await aborted(lease.signal);
     expect(reason.message).toContain('maxHold');
-    // longer than the ttl: it was renewed, or the wait would have been shorter
+    // longer than the ttl: without renewal the wait would have been shorter
     expect(performance.now() - start).toBeGreaterThan(250);
     expect((await next).held).toBe(true);
   });
 }
 
 function extension(backend: Backend): void {
-  it('gives at least what was asked for, and never shortens', async () => {
+  it('lasts at least as long as requested, and never shortens the lease', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire({ ttl: 5000, renew: false });
@@ -107,7 +107,7 @@ function extension(backend: Backend): void {
     expect(lease.held).toBe(true);
   });
 
-  it('by ensure asks the store only if it must', async () => {
+  it('by ensure sends a request only if it is necessary', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire({ ttl: 5000, renew: false });
@@ -136,7 +136,7 @@ function extension(backend: Backend): void {
     expect(lease.held).toBe(false);
   });
 
-  it('finds out that the store has forgotten the lease', async () => {
+  it('detects that the store has lost the lease', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -148,7 +148,7 @@ function extension(backend: Backend): void {
 }
 
 function warning(backend: Backend): void {
-  it('comes once, before the lease ends', async () => {
+  it('happens once, before the lease ends', async () => {
     const holdfast = await backend.make();
     const warned: number[] = [];
     let heldThen = false;
@@ -166,7 +166,7 @@ function warning(backend: Backend): void {
     expect(warned[0]).toBeLessThanOrEqual(250);
   });
 
-  it('leaves time to extend, and then comes again', async () => {
+  it('leaves time to extend, and then happens again', async () => {
     const holdfast = await backend.make();
     let times = 0;
     const lease = await holdfast.mutex(freshKey()).acquire({
@@ -180,7 +180,7 @@ function warning(backend: Backend): void {
     expect(times).toBe(3);
   });
 
-  it('does not come for a lease that was released', async () => {
+  it('does not happen for a lease that was released', async () => {
     const holdfast = await backend.make();
     let warned = false;
     const onExpiring = (): void => {
@@ -205,12 +205,12 @@ function ending(backend: Backend): void {
     expect(() => lease.assertHeld()).toThrow('was released');
   });
 
-  it('of which nobody knew shows in `signal` at once when it is looked at', async () => {
+  it('that was not yet noticed shows in `signal` as soon as it is read', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire({ ttl: 30, renew: false });
     const end = performance.now() + 40;
-    // the event loop stands still, as under long synchronous work: no timer can tell
+    // the event loop is blocked, as under long synchronous work: no timer can fire
     while (performance.now() < end);
     expect(lease.held).toBe(false);
     expect(lease.signal.aborted).toBe(true);

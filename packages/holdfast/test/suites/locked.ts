@@ -7,7 +7,7 @@ import { aborted, failure, freshKey, later, turn } from './helpers.js';
 
 type Inside = (lease: Lease | undefined) => Promise<unknown>;
 
-/** The class of `test/decorators/orders.ts`, as its compiled forms are seen here. */
+/** The class of `test/decorators/orders.ts`, as the tests see its compiled forms. */
 interface Orders {
   pay(id: string, amount: number, inside: Inside): Promise<string>;
   ship(order: { id: string }, inside: Inside): Promise<unknown>;
@@ -23,7 +23,7 @@ export interface OrdersClass {
   touch(id: string, holdfast?: Holdfast): number;
 }
 
-/** A compiled fixture. `npm run build` makes them. */
+/** A compiled fixture. `npm run build` creates them. */
 export async function compiled(kind: string, file: string): Promise<Record<string, unknown>> {
   const url = new URL(`../../../../.cache/decorators/${kind}/${file}.js`, import.meta.url);
   return (await import(/* @vite-ignore */ url.href)) as Record<string, unknown>;
@@ -55,7 +55,7 @@ function methods(backend: Backend, orders: () => OrdersClass): void {
     expect(await holdfast.inspect(`order:${id}`)).toBeNull();
   });
 
-  it('releases when the method throws, and rejects with what it threw', async () => {
+  it('releases when the method throws, and rejects with the thrown error', async () => {
     const holdfast = await backend.make();
     const id = freshKey();
     const own = new Error('own');
@@ -64,7 +64,7 @@ function methods(backend: Backend, orders: () => OrdersClass): void {
     expect(await holdfast.inspect(`order:${id}`)).toBeNull();
   });
 
-  it('lets one of many in at a time, of any instance and any method of the key', async () => {
+  it('runs one call at a time, of any instance and any method with the key', async () => {
     const made = await Promise.all(Array.from({ length: 3 }, () => backend.make()));
     const id = freshKey();
     let [inside, most] = [0, 0];
@@ -82,7 +82,7 @@ function methods(backend: Backend, orders: () => OrdersClass): void {
     expect(most).toBe(1);
   });
 
-  it('waits for no longer than the options say, and works on static methods', async () => {
+  it('waits no longer than its options allow, and works on static methods', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const id = freshKey();
     const lease = await other.mutex(`order:${id}`).acquire();
@@ -99,7 +99,7 @@ function methods(backend: Backend, orders: () => OrdersClass): void {
     expect(await orders().close(seen)).toBe('Orders');
   });
 
-  it('rejects with HOLDFAST_LOST if the lease did not last', async () => {
+  it('rejects with HOLDFAST_LOST if the lease was lost during the call', async () => {
     const holdfast = await backend.make();
     const id = freshKey();
     const running = new (orders())(holdfast).tooLong(id, (lease) =>
@@ -110,7 +110,7 @@ function methods(backend: Backend, orders: () => OrdersClass): void {
 }
 
 function entering(backend: Backend, orders: () => OrdersClass): void {
-  it('lets one locked method call another of the key, if both are reentrant', async () => {
+  it('lets one locked method call another with the same key, if both are reentrant', async () => {
     const holdfast = await backend.make();
     const id = freshKey();
     const one = new (orders())(holdfast);
@@ -124,7 +124,7 @@ function entering(backend: Backend, orders: () => OrdersClass): void {
     expect(await holdfast.inspect(`order:${id}`)).toBeNull();
   });
 
-  it('shows what is called whether it runs under the lock', async () => {
+  it('tells called functions whether they run under the lock', async () => {
     const [holdfast, other] = [await backend.make(), await backend.make()];
     const id = freshKey();
     const touch = (of?: Holdfast): number => orders().touch(id, of);
@@ -138,7 +138,7 @@ function entering(backend: Backend, orders: () => OrdersClass): void {
     expect(() => touch()).toThrow(expect.objectContaining({ code: 'HOLDFAST_NOT_HELD' }));
   });
 
-  it('shows what goes on after the method that it does so no more', async () => {
+  it('tells work that continues after the method that it no longer holds the lock', async () => {
     const holdfast = await backend.make();
     const id = freshKey();
     let detached: unknown;

@@ -1,10 +1,10 @@
-/** One at a time: among tasks, among instances, and handed over directly. */
+/** One holder at a time: among tasks, among instances, and with direct hand-off. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued, Watch } from './helpers.js';
 
-/** Many tasks of several instances, each some times in the critical section. */
+/** Many tasks of several instances; each enters the critical section several times. */
 export async function crowd(
   instances: readonly Holdfast[],
   key: string,
@@ -20,14 +20,14 @@ export async function crowd(
 }
 
 export function mutexExclusion(backend: Backend): void {
-  it('lets one of many tasks of an instance in at a time, with growing fences', async () => {
+  it('admits one of many tasks of an instance at a time, with growing fences', async () => {
     const watch = new Watch();
     await crowd([await backend.make()], freshKey(), { tasks: 16, times: 4, watch });
     expect(watch).toMatchObject({ most: 1, ascending: true });
     expect(watch.fences).toHaveLength(64);
   });
 
-  it('lets one of many tasks of many instances in at a time, with growing fences', async () => {
+  it('admits one of many tasks of many instances at a time, with growing fences', async () => {
     const watch = new Watch();
     const instances = await Promise.all(Array.from({ length: 4 }, () => backend.make()));
     await crowd(instances, freshKey(), { tasks: 6, times: 4, watch });
@@ -35,7 +35,7 @@ export function mutexExclusion(backend: Backend): void {
     expect(watch.fences).toHaveLength(96);
   });
 
-  it('would be seen to let two in: the watch notices those who do not ask', async () => {
+  it('control: the watch detects tasks that enter without the lock', async () => {
     const holdfast = await backend.make();
     const watch = new Watch();
     const key = freshKey();
@@ -44,13 +44,13 @@ export function mutexExclusion(backend: Backend): void {
     await stranger;
     await watch.visit(1);
     expect(watch.ascending).toBe(false);
-    // the stranger may have left before the lock was granted: two strangers cannot miss each other
+    // one intruder may have left before the lock was granted, so the test uses two that overlap
     await Promise.all([watch.visit(2), watch.visit(3)]);
     expect(watch.most).toBeGreaterThan(1);
   });
 
-  it('hands over to a waiter in another instance by push, long before it would look', async () => {
-    // nobody looks after the queue, and no lease ends, within a minute
+  it('hands over to a waiter in another instance by push, long before its next poll', async () => {
+    // no waiter polls and no lease expires within a minute
     const patient = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
     const [one, other] = [await backend.make(patient), await backend.make(patient)];
     const key = freshKey();

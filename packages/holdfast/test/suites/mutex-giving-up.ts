@@ -1,4 +1,4 @@
-/** Waits that end without the lock: limits, signals, and grants that come too late. */
+/** Waits that end without the lock: wait limits, signals, and grants that arrive too late. */
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued, unused } from './helpers.js';
@@ -9,7 +9,7 @@ export function mutexGivingUp(backend: Backend): void {
 }
 
 function limits(backend: Backend): void {
-  it('rejects an acquisition without time to wait', async () => {
+  it('rejects an acquisition with a wait limit of 0', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     await using _lease = await holdfast.mutex(key).acquire();
@@ -18,7 +18,7 @@ function limits(backend: Backend): void {
     expect(error.message).toContain(key);
   });
 
-  it('rejects at the end of the wait, not before, and leaves the queue', async () => {
+  it('rejects at the wait limit, not before, and leaves the queue', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     await using _lease = await one.mutex(key).acquire();
@@ -29,7 +29,7 @@ function limits(backend: Backend): void {
     await queued(one, key, 0);
   });
 
-  it('with a signal that has aborted asks nobody', async () => {
+  it('sends no request if its signal has aborted', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const reason = new Error('changed my mind');
@@ -40,7 +40,7 @@ function limits(backend: Backend): void {
     expect(await holdfast.inspect(key)).toBeNull();
   });
 
-  it('on a signal gives up the place in the queue, and those behind move up', async () => {
+  it('on a signal leaves the queue, and the waiters behind it move up', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -57,7 +57,7 @@ function limits(backend: Backend): void {
     expect((await second).held).toBe(true);
   });
 
-  it('has no effect on what is held already', async () => {
+  it('has no effect on a lease that is held already', async () => {
     const holdfast = await backend.make();
     const controller = new AbortController();
     const lease = await holdfast.mutex(freshKey()).acquire({ signal: controller.signal });
@@ -69,7 +69,7 @@ function limits(backend: Backend): void {
 }
 
 function races(backend: Backend): void {
-  it('before the store has answered leaves nothing behind', async () => {
+  it('before the store has answered leaves no lease and no waiter', async () => {
     const holdfast = await backend.make({ ttl: 60_000 });
     const key = freshKey();
     for (let trial = 0; trial < 10; trial++) {
@@ -83,8 +83,8 @@ function races(backend: Backend): void {
     }
   });
 
-  it('gives back a grant that was on its way', async () => {
-    // no lease ends by itself within the test
+  it('releases a grant that was in transit', async () => {
+    // no lease expires within the test
     const calm = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
     const [one, other] = [await backend.make(calm), await backend.make(calm)];
     const key = freshKey();
@@ -93,7 +93,7 @@ function races(backend: Backend): void {
       const controller = new AbortController();
       const waiting = later(other.mutex(key).acquire({ signal: controller.signal }));
       await queued(one, key, 1);
-      // the release goes out first: in some trials the store grants what is given up by then
+      // the release is sent first, so in some trials the store grants the abandoned acquisition
       const releasing = lease.release();
       for (let turns = trial % 5; turns > 0; turns--) await Promise.resolve();
       controller.abort();
@@ -104,7 +104,7 @@ function races(backend: Backend): void {
     }
   });
 
-  it('of one of many does not stop the others', async () => {
+  it('of one acquisition does not affect the others', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();

@@ -1,10 +1,10 @@
-/** Who is served when: strictly in turn, or overtaken within a bound. */
+/** The order of grants: strict arrival order, or bounded overtaking. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued } from './helpers.js';
 
-// nobody loses a turn to a slow machine: windows are far longer than a test
+// claim windows are far longer than a test, so a slow machine does not cost a waiter its turn
 const CALM = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 interface Arrival {
@@ -14,8 +14,8 @@ interface Arrival {
 }
 
 /**
- * Lets everybody join the queue in a known order behind a holder, then releases, and gives the
- * names in the order of the grants.
+ * Adds waiters in a known order behind a holder, then releases. Returns their names in the order of
+ * the grants.
  */
 async function served(
   key: string,
@@ -37,12 +37,12 @@ async function served(
   return order;
 }
 
-/** How many were served before a name. */
+/** The number of grants before that of a name. */
 function before(order: readonly string[], name: string): number {
   return order.indexOf(name);
 }
 
-/** So many instances that lose no turn to a slow machine. */
+/** `count` instances. Their waiters keep their turn also on a slow machine. */
 function crew(backend: Backend, count: number, localHandOffs = 8): Promise<Holdfast[]> {
   const all = Array.from({ length: count }, () => backend.make({ ...CALM, localHandOffs }));
   return Promise.all(all);
@@ -54,10 +54,10 @@ export function mutexOrder(backend: Backend): void {
 }
 
 function fair(backend: Backend): void {
-  it('is that of arrival, across instances, if all are fair', async () => {
+  it('is that of arrival, across instances, if all waiters are fair', async () => {
     const instances = await crew(backend, 3);
     const arrivals = Array.from({ length: 12 }, (_, at): Arrival => {
-      // each instance has neighbours of its own in the queue, and others between them
+      // the waiters of each instance are partly adjacent in the queue, and partly separated
       const holdfast = instances[[0, 0, 1, 2, 0, 1][at % 6] as number] as Holdfast;
       return { name: `${at}`, holdfast, fair: true };
     });
@@ -66,9 +66,9 @@ function fair(backend: Backend): void {
     expect(order).toEqual(arrivals.map(({ name }) => name));
   });
 
-  it('lets nobody overtake a fair waiter with leases granted after it came', async () => {
+  it('lets no lease granted after a fair waiter arrived overtake it', async () => {
     const [one, other] = (await crew(backend, 2)) as [Holdfast, Holdfast];
-    // the holder comes first, so it is asked to be fair: later ones find a fair waiter in the queue
+    // the holder comes first, so it is fair too: later waiters find a fair waiter in the queue
     const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
     const arrivals = [
       { name: 'own before', holdfast: one, fair: false },
@@ -79,7 +79,7 @@ function fair(backend: Backend): void {
     expect(order.slice(0, 2)).toEqual(['own before', 'fair']);
   });
 
-  it('lets a lease granted before a fair waiter came be passed on, within the bound', async () => {
+  it('hands on a lease granted before a fair waiter arrived, within the bound', async () => {
     const [one, other] = (await crew(backend, 2, 2)) as [Holdfast, Holdfast];
     const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
     const arrivals = [
@@ -99,15 +99,15 @@ function bounded(backend: Backend): void {
       { name: 'foreign', holdfast: other, fair: false },
       ...local.map((name) => ({ name, holdfast: one, fair: false })),
     ];
-    // the holder's own grant is the only one before that of the foreign waiter
+    // only the holder's own grant comes before that of the other instance's waiter
     const order = await served(freshKey(), { holdfast: one, fair: false }, arrivals);
     expect(before(order, 'foreign')).toBeLessThanOrEqual(bound);
-    // and it does pass the lease on: the order is not just that of arrival
+    // and the lease is handed on locally: the order is not only that of arrival
     if (bound > 0) expect(before(order, 'foreign')).toBeGreaterThan(0);
     expect(new Set(order).size).toBe(13);
   });
 
-  it('would be seen to break the bound: a greater one lets more overtake', async () => {
+  it('control: with a greater bound, more waiters overtake', async () => {
     const [one, other] = (await crew(backend, 2, 1000)) as [Holdfast, Holdfast];
     const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
     const arrivals = [
@@ -119,13 +119,13 @@ function bounded(backend: Backend): void {
     expect(order).not.toEqual(arrivals.map(({ name }) => name));
   });
 
-  it('gives nothing to who only tries while others wait', async () => {
+  it('refuses tryAcquire while others wait', async () => {
     const [one, other] = (await crew(backend, 2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     const waiting = other.mutex(key).acquire();
     await queued(one, key, 1);
-    // sent one after the other on one connection: the lock goes to the queue, not to who tries
+    // sent one after the other on one connection: the lock goes to the queue, not to tryAcquire
     const [, tried] = await Promise.all([lease.release(), one.mutex(key).tryAcquire()]);
     expect(tried).toBeNull();
     expect((await waiting).held).toBe(true);

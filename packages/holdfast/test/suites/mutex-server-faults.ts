@@ -1,4 +1,4 @@
-/** A server that forgets: its scripts, or everything. Only where there is a server. */
+/** A server that loses its scripts or all its data. Only on backends with a server. */
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
@@ -6,7 +6,7 @@ import { aborted, freshKey, queued, Watch } from './helpers.js';
 import { crowd } from './mutex-exclusion.js';
 
 export function mutexServerFaults(backend: Backend): void {
-  it('goes on after SCRIPT FLUSH, between any two steps', async () => {
+  it('works after SCRIPT FLUSH between any two steps', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const flush = (): Promise<unknown> => backend.admin.command('SCRIPT', 'FLUSH');
@@ -49,7 +49,7 @@ export function mutexServerFaults(backend: Backend): void {
     expect(await instances[0]?.inspect(key)).toBeNull();
   });
 
-  it('serves those who wait across a restart that forgets everything', async () => {
+  it('serves waiters across a restart that loses all data', async () => {
     const quick = { ttl: 1000, claimWindow: 200 };
     const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make(quick)));
     const [holder, ...others] = instances as [(typeof instances)[0], ...typeof instances];
@@ -67,7 +67,7 @@ export function mutexServerFaults(backend: Backend): void {
     await Promise.all(waiting);
     expect(fences[0]).toBeGreaterThan(lease.fence);
     expect(fences[1]).toBeGreaterThan(fences[0] as number);
-    // the old holder hears of it at its next renewal, or at its own deadline
+    // the old holder learns of it at its next renewal, or at its own deadline
     expect(await lost).toMatchObject({ code: 'HOLDFAST_LOST' });
     await until(async () => (await holder.inspect(key)) === null);
   });

@@ -14,7 +14,7 @@ export function mutexSuite(backend: Backend): void {
   describe('run', () => running(backend));
   describe('exclusion', () => mutexExclusion(backend));
   describe('order', () => mutexOrder(backend));
-  describe('giving up', () => mutexGivingUp(backend));
+  describe('cancellation', () => mutexGivingUp(backend));
   if (backend.store === 'redis') describe('server faults', () => mutexServerFaults(backend));
 }
 
@@ -32,7 +32,7 @@ function taking(backend: Backend): void {
     lease.assertHeld();
   });
 
-  it('refuses who only tries while another holds', async () => {
+  it('refuses tryAcquire while another holds it', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     await using _lease = await one.mutex(key).acquire();
@@ -41,7 +41,7 @@ function taking(backend: Backend): void {
     expect((await one.inspect(key))?.waiterCount).toBe(0);
   });
 
-  it('grants who tries for a while, if it becomes free meanwhile', async () => {
+  it('grants an acquisition with a wait limit if the lock becomes free in time', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -59,7 +59,7 @@ function taking(backend: Backend): void {
     expect(new Set(leases.map(({ id }) => id)).size).toBe(50);
   });
 
-  it('refuses what it does not understand, and sends nothing', async () => {
+  it('refuses invalid keys and options, and sends no request', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     const wrong = { wait: -1 };
@@ -73,7 +73,7 @@ function taking(backend: Backend): void {
     expect(await holdfast.inspect(mutex.key)).toBeNull();
   });
 
-  it('refuses who comes to a queue that is full', async () => {
+  it('refuses an acquisition when the queue is full', async () => {
     const holdfast = await backend.make({ maxQueue: 1 });
     const key = freshKey();
     await using _lease = await holdfast.mutex(key).acquire();
@@ -87,7 +87,7 @@ function taking(backend: Backend): void {
 }
 
 function releasing(backend: Backend): void {
-  it('frees the lock, and says so however often it is asked', async () => {
+  it('frees the lock, and returns the same result each time', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
@@ -127,7 +127,7 @@ function releasing(backend: Backend): void {
     expect(await holdfast.inspect(mutex.key)).toBeNull();
   });
 
-  it('after the lease expired says "lost", and does not touch the next holder', async () => {
+  it('after the lease expired returns "lost", and does not affect the next holder', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const old = await one.mutex(key).acquire({ ttl: 60, renew: false });
@@ -135,7 +135,7 @@ function releasing(backend: Backend): void {
     expect(old.held).toBe(false);
     expect(await old.release()).toBe('lost');
     expect(await old.release()).toBe('lost');
-    // a third request is answered after whatever the release has sent
+    // a third request is answered after every request that the release has sent
     expect((await one.inspect(key))?.holders.map(({ id }) => id)).toEqual([next.id]);
     expect(await next.extend(20_000)).toBeGreaterThan(0);
     expect(await next.release()).toBe('freed');
@@ -143,7 +143,7 @@ function releasing(backend: Backend): void {
 }
 
 function running(backend: Backend): void {
-  it('resolves to the result of the work, and holds meanwhile only', async () => {
+  it('resolves to the result of the work, and holds the lock only meanwhile', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     const result = await mutex.run(async (lease) => {
@@ -177,7 +177,7 @@ function running(backend: Backend): void {
     await unused(holdfast, mutex.key);
   });
 
-  it('rejects with HOLDFAST_LOST if the lease was ended without our hearing of it', async () => {
+  it('rejects with HOLDFAST_LOST if the lease ended before the process learned of it', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const work = (): Promise<number> => other.forceRelease(mutex.key);
@@ -185,7 +185,7 @@ function running(backend: Backend): void {
     expect(error.key).toBe(mutex.key);
   });
 
-  it('prefers the error of the work to the loss of the lease', async () => {
+  it('rejects with the error of the work rather than with the loss of the lease', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey(), { ttl: 60, renew: false });
     const work = async (lease: Lease): Promise<void> => {
@@ -195,7 +195,7 @@ function running(backend: Backend): void {
     await expect(mutex.run(work)).rejects.toThrow('own');
   });
 
-  it('does no work without the lock', async () => {
+  it('does not start the work without the lock', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey());
     await using _lease = await mutex.acquire();

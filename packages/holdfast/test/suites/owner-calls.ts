@@ -16,7 +16,7 @@ export function ownerCallsSuite(backend: Backend): void {
 }
 
 function locking(backend: Backend): void {
-  it('lets in the owner as often as he likes, and nobody else', async () => {
+  it('admits the owner any number of times, and no other owner', async () => {
     const { calls } = await backend.make();
     const key = freshKey();
     const fence = await calls.lock(key, 'me', LONG);
@@ -26,7 +26,7 @@ function locking(backend: Backend): void {
     expect([await calls.holds(key, 'me'), await calls.holds(key, 'you')]).toEqual([2, 0]);
   });
 
-  it('frees it with as many unlocks as there were locks', async () => {
+  it('frees the lock after as many unlocks as locks', async () => {
     const { calls } = await backend.make();
     const key = freshKey();
     const fence = await calls.lock(key, 'me', LONG);
@@ -38,7 +38,7 @@ function locking(backend: Backend): void {
     expect(await calls.tryLock(key, 'you', LONG)).toBeGreaterThan(fence);
   });
 
-  it('does not let a stranger unlock', async () => {
+  it('refuses an unlock by another owner', async () => {
     const { calls } = await backend.make();
     const key = freshKey();
     expect(await calls.unlock(key, 'me')).toBe(false);
@@ -64,17 +64,17 @@ function locking(backend: Backend): void {
 }
 
 function limits(backend: Backend): void {
-  it('ends at its expiry, and an unlock after it touches nobody', async () => {
+  it('ends at its expiry, and a later unlock has no effect on other owners', async () => {
     const { calls } = await backend.make();
     const key = freshKey();
     const fence = await calls.lock(key, 'me', 50);
-    // it is not renewed, so that this waits for no longer
+    // the lock is not renewed, so the wait ends at its expiry
     expect(await calls.lock(key, 'you', LONG)).toBeGreaterThan(fence);
     expect(await calls.unlock(key, 'me')).toBe(false);
     expect(await calls.holds(key, 'you')).toBe(1);
   });
 
-  it('refuses what it does not understand, and sends nothing', async () => {
+  it('refuses invalid keys and options, and sends no request', async () => {
     const holdfast = await backend.make();
     const { calls } = holdfast;
     const key = freshKey();
@@ -95,7 +95,7 @@ function limits(backend: Backend): void {
 }
 
 function waiting(backend: Backend): void {
-  it('is served in turn, and has the whole expiry then', async () => {
+  it('is served in turn, and then lasts for the whole expiry', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const fence = await one.calls.lock(key, 'me', LONG);
@@ -103,11 +103,11 @@ function waiting(backend: Backend): void {
     await queued(one, key, 1);
     await one.calls.unlock(key, 'me');
     expect(await locking).toBeGreaterThan(fence);
-    // more than the claim window that a lease of a waiter begins with
+    // longer than the claim window that a waiter's lease begins with
     expect((await one.inspect(key))?.holders[0]?.remaining).toBeGreaterThan(LONG / 2);
   });
 
-  it('ends at its limit and with the signal, and leaves nothing behind', async () => {
+  it('ends at its limit and with the signal, and leaves no lease and no waiter', async () => {
     const holdfast = await backend.make();
     const { calls } = holdfast;
     const key = freshKey();
@@ -126,7 +126,7 @@ function waiting(backend: Backend): void {
 }
 
 function renewing(backend: Backend): void {
-  it('makes it last, and never shorter', async () => {
+  it('extends the lock, and never shortens it', async () => {
     const holdfast = await backend.make();
     const { calls } = holdfast;
     const key = freshKey();
@@ -140,7 +140,7 @@ function renewing(backend: Backend): void {
     expect(await calls.holds(key, 'me')).toBe(1);
   });
 
-  it('is refused to a stranger, and revives nothing', async () => {
+  it('is refused to another owner, and revives no lock', async () => {
     const holdfast = await backend.make();
     const { calls } = holdfast;
     const key = freshKey();
@@ -154,7 +154,7 @@ function renewing(backend: Backend): void {
 }
 
 function anywhere(backend: Backend): void {
-  it('unlocks and renews what another locked, also after that one has closed', async () => {
+  it('unlocks and renews the lock of another instance, also of a closed one', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     await one.calls.lock(key, 'me', 30_000);
@@ -167,7 +167,7 @@ function anywhere(backend: Backend): void {
     expect(await other.inspect(key)).toBeNull();
   });
 
-  it('gives back what it renews by itself when it closes', async () => {
+  it('releases the locks that it renews when it closes', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     await one.calls.lock(key, 'me', LONG, { renew: true });
@@ -191,7 +191,7 @@ function manyAtOnce(backend: Backend): void {
     expect(await calls.unlock(key, 'me')).toBe(false);
   });
 
-  it('keeps others out, who lock by turns', async () => {
+  it('exclude each other when owners lock in turn', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     let inside = 0;

@@ -1,4 +1,4 @@
-/** Entering again: by owner, and by asynchronous context. On any backend. */
+/** Reentrancy: by owner, and by asynchronous context. On any backend. */
 import { until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
@@ -44,7 +44,7 @@ function owners(backend: Backend): void {
     expect((await one.mutex(key).tryAcquire())?.held).toBe(true);
   });
 
-  it('keeps others out, of another name and of none', async () => {
+  it('excludes other owners and acquisitions without an owner', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const lease = await holdfast.mutex(key, { owner: 'one' }).acquire();
@@ -72,7 +72,7 @@ function ownersAmongOthers(backend: Backend): void {
     expect(ends).toEqual(['kept', 'freed']);
   });
 
-  it('enters while strangers wait, and they are served when it has left', async () => {
+  it('enters while others wait, and they are served after its last release', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const owner = 'insider';
@@ -86,7 +86,7 @@ function ownersAmongOthers(backend: Backend): void {
     expect((await stranger).fence).toBeGreaterThan(first.fence);
   });
 
-  it('has its lock kept by the renewals of any hold that is left', async () => {
+  it('keeps its lock as long as any remaining hold is renewed', async () => {
     const holdfast = await backend.make({ ttl: 300 });
     const key = freshKey();
     const owner = 'long';
@@ -99,7 +99,7 @@ function ownersAmongOthers(backend: Backend): void {
     expect(await second.release()).toBe('freed');
   });
 
-  it('whose lease was forced away loses every hold', async () => {
+  it('loses every hold when its lease is ended by force', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const owner = 'victim';
@@ -114,7 +114,7 @@ function ownersAmongOthers(backend: Backend): void {
 }
 
 function reentrantRuns(backend: Backend): void {
-  it('enters again without asking, and releases when the outermost ends', async () => {
+  it('enters again without a request, and releases when the outermost run ends', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey(), { reentrant: true });
     const depth = await mutex.run(async (outer) => {
@@ -130,7 +130,7 @@ function reentrantRuns(backend: Backend): void {
     expect(await holdfast.inspect(mutex.key)).toBeNull();
   });
 
-  it('is entered by all that it starts at the same time', async () => {
+  it('admits all tasks that it starts at the same time', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const mutex = holdfast.mutex(key, { reentrant: true });
@@ -146,7 +146,7 @@ function reentrantRuns(backend: Backend): void {
     });
   });
 
-  it('of another object for the same key is inside too, of another key is not', async () => {
+  it('includes runs of another object with the same key, and no other key', async () => {
     const holdfast = await backend.make();
     const [key, other] = [freshKey(), freshKey()];
     const options = { reentrant: true };
@@ -161,7 +161,7 @@ function reentrantRuns(backend: Backend): void {
 }
 
 function strangers(backend: Backend): void {
-  it('does not count work that goes on after it has ended', async () => {
+  it('does not include work that continues after it has ended', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey(), { reentrant: true });
     let goOn = (): void => undefined;
@@ -182,7 +182,7 @@ function strangers(backend: Backend): void {
     expect(own.fence).toBeGreaterThan(between.fence);
   });
 
-  it('does not let in who was not started by it, nor who is not reentrant', async () => {
+  it('excludes tasks that it did not start, and calls that are not reentrant', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const mutex = holdfast.mutex(key, { reentrant: true });
@@ -198,7 +198,7 @@ function strangers(backend: Backend): void {
     await lease.release();
   });
 
-  it('is not entered through another instance', async () => {
+  it('does not admit a run through another instance', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const options = { reentrant: true };

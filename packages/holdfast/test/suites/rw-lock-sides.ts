@@ -1,4 +1,4 @@
-/** A lease of a read-write lock that changes sides. */
+/** A lease of a read-write lock that is upgraded or downgraded. */
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued } from './helpers.js';
@@ -12,7 +12,7 @@ export function rwLockSides(backend: Backend): void {
 }
 
 function downgrading(backend: Backend): void {
-  it('a writer that becomes a reader lets those in who wait to read', async () => {
+  it('a writer that downgrades admits the waiting readers', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const writer = await one.rwLock(key).write.acquire();
@@ -30,7 +30,7 @@ function downgrading(backend: Backend): void {
     expect((await writing).mode).toBe('write');
   });
 
-  it('is released by the end of the work, whichever side it is on', async () => {
+  it('the end of the work releases the lease, in either mode', async () => {
     const holdfast = await backend.make(CALM);
     const lock = holdfast.rwLock(freshKey());
     await lock.write.run(async (lease) => {
@@ -43,7 +43,7 @@ function downgrading(backend: Backend): void {
     expect(await holdfast.inspect(lock.key)).toBeNull();
   });
 
-  it('nothing that was released or lost changes sides', async () => {
+  it('a released or lost lease cannot be upgraded or downgraded', async () => {
     const holdfast = await backend.make(CALM);
     const lock = holdfast.rwLock(freshKey());
     const lease = await lock.write.acquire();
@@ -59,7 +59,7 @@ function downgrading(backend: Backend): void {
 }
 
 function upgrading(backend: Backend): void {
-  it('the only reader becomes a writer, with a fence of its own', async () => {
+  it('the only reader upgrades to a writer, with a new fence', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const lease = await one.rwLock(key).read.acquire();
@@ -75,7 +75,7 @@ function upgrading(backend: Backend): void {
     expect([await lease.release(), await reader?.release()]).toEqual(['freed', 'freed']);
   });
 
-  it('one of several readers does not, and stays a reader', async () => {
+  it('one of several readers cannot upgrade, and stays a reader', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const lease = await one.rwLock(key).read.acquire();
@@ -89,7 +89,7 @@ function upgrading(backend: Backend): void {
     await lease.release();
   });
 
-  it('goes before the writers that wait for it', async () => {
+  it('an upgrade goes before waiting writers', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const lease = await one.rwLock(key).read.acquire();
@@ -102,7 +102,7 @@ function upgrading(backend: Backend): void {
 }
 
 function owning(backend: Backend): void {
-  it('an owner that reads and asks to write is refused, and told why', async () => {
+  it('an owner that reads is refused the write lock, and the error says why', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const owner = 'me';
@@ -114,14 +114,14 @@ function owning(backend: Backend): void {
     expect(await one.inspect(key)).toMatchObject({ used: 1, waiterCount: 0 });
   });
 
-  it('an owner that waits to read and to write is refused once it reads', async () => {
+  it('an owner that waits for both locks is refused the write lock once it reads', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const lock = other.rwLock(key, { owner: 'me' });
     const writer = await one.rwLock(key).write.acquire();
     const reading = later(lock.read.acquire());
     await queued(one, key, 1);
-    // it looks after its place once in its ttl
+    // a waiter polls once in its ttl
     const writing = later(lock.write.acquire({ ttl: 200 }));
     const next = later(one.rwLock(key).read.acquire());
     await queued(one, key, 3);

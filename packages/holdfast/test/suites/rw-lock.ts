@@ -6,7 +6,7 @@ import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued, turn, unused } from './helpers.js';
 import { rwLockSides } from './rw-lock-sides.js';
 
-// nobody loses a turn to a slow machine: windows are far longer than a test
+// claim windows are far longer than a test, so a slow machine does not cost a waiter its turn
 export const CALM = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 export function rwLockSuite(backend: Backend): void {
@@ -21,7 +21,10 @@ export function rwLockSuite(backend: Backend): void {
   describe('changing sides', () => rwLockSides(backend));
 }
 
-/** Who is inside, by weight: sees a writer that is not alone, and more than there are. */
+/**
+ * The weight of all current holders: detects a writer that is not alone, and a total above the
+ * capacity.
+ */
 export class Inside {
   weight = 0;
   most = 0;
@@ -37,7 +40,7 @@ export class Inside {
 }
 
 function sharing(backend: Backend): void {
-  it('lets readers in together, each with a lease of its own', async () => {
+  it('admits readers together, each with its own lease', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     await using first = await one.rwLock(key).read.acquire();
@@ -53,7 +56,7 @@ function sharing(backend: Backend): void {
     expect(await other.rwLock(key).write.tryAcquire()).toBeNull();
   });
 
-  it('lets a writer be alone', async () => {
+  it('admits a writer alone', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const lease = await one.rwLock(key).write.acquire();
@@ -65,7 +68,7 @@ function sharing(backend: Backend): void {
     expect(await one.inspect(key)).toBeNull();
   });
 
-  it('never lets anybody in with a writer', async () => {
+  it('admits no other holder together with a writer', async () => {
     const key = freshKey();
     const inside = new Inside();
     const task = async (holdfast: Holdfast, at: number): Promise<void> => {
@@ -83,18 +86,18 @@ function sharing(backend: Backend): void {
     expect(await instances[0]?.inspect(key)).toBeNull();
   });
 
-  it('would be seen to let somebody in with a writer', async () => {
+  it('control: another holder together with a writer is detected', async () => {
     const holdfast = await backend.make();
     const inside = new Inside();
     const visit = (): Promise<void> => inside.visit(1000);
-    // one of the two does not ask
+    // one of the two enters without the lock
     await Promise.all([holdfast.rwLock(freshKey()).write.run(visit), inside.visit(1), visit()]);
     expect(inside.most).toBeGreaterThan(1000);
   });
 }
 
 function ending(backend: Backend): void {
-  it('lets no reader live on the renewals of others', async () => {
+  it("does not prolong a reader's lease by the renewals of other readers", async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const silent = await one.rwLock(key).read.acquire({ ttl: 80, renew: false });
@@ -112,7 +115,7 @@ function ending(backend: Backend): void {
     await writer.release();
   });
 
-  it('takes over from a reader that does not come back', async () => {
+  it('goes to the next waiter when a reader does not release', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     await one.rwLock(key).read.acquire({ ttl: 60, renew: false });
@@ -120,7 +123,7 @@ function ending(backend: Backend): void {
     expect(await writer.release()).toBe('freed');
   });
 
-  it('is not another kind of lock of the same key', async () => {
+  it('refuses another kind of lock for the same key', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     await using _lease = await one.mutex(key).acquire();
@@ -131,7 +134,7 @@ function ending(backend: Backend): void {
     expect(info).toMatchObject({ capacity: 1, waiterCount: 0 });
   });
 
-  it('refuses what it does not understand, and sends nothing', async () => {
+  it('refuses invalid keys and options, and sends no request', async () => {
     const holdfast = await backend.make();
     const lock = holdfast.rwLock(freshKey());
     const wrong = { wait: -1 };
@@ -158,7 +161,7 @@ function order(backend: Backend): void {
       const steps: string[] = [];
       await first.release();
       for (let served = 0; served < wanted.length; ) {
-        // the store says who was let in by the last release; then all of those go
+        // the store shows the holders after the last release; then all of them release
         const info = await (all[0] as Holdfast).inspect(key);
         const inside = info?.holders.map(({ id }) => id) ?? [];
         served += inside.length;
@@ -201,7 +204,7 @@ function streaming(backend: Backend): void {
     const waits = async (): Promise<boolean> =>
       own > 0 || ((await watch.inspect(key))?.waiters.some(({ weight }) => weight > 1) ?? false);
     await until(waits, { what: 'the writer waits' });
-    // whoever asks from here on asks after the writer did
+    // every acquisition from here on arrives after the writer
     writes = true;
     await written;
     while (late.length < 8) await turn();
@@ -211,7 +214,7 @@ function streaming(backend: Backend): void {
     await unused(watch, key);
   });
 
-  it('gives nothing to a reader who only tries while a writer waits', async () => {
+  it("refuses a reader's tryAcquire while a writer waits", async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const reader = await one.rwLock(key).read.acquire();

@@ -1,4 +1,4 @@
-/** One run at a time, and none too soon after another. */
+/** One run at a time, with a minimum interval between runs. */
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Ran, ScheduledRun, Skipped } from '../../src/index.js';
@@ -15,7 +15,7 @@ export function scheduleRuns(backend: Backend): void {
 }
 
 function skipping(backend: Backend): void {
-  it('is done by one, and the others hear by whom', async () => {
+  it('is done by one instance, and the others learn which one', async () => {
     const [one, other] = [await backend.make({ label: 'one' }), await backend.make()];
     const key = freshKey();
     const options = { atLeast: 0 };
@@ -33,7 +33,7 @@ function skipping(backend: Backend): void {
     expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ value: 2 });
   });
 
-  it('waits for another one, if it is told to', async () => {
+  it('waits for another run, if the options say so', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const options = { atLeast: 0 };
@@ -63,7 +63,7 @@ function skipping(backend: Backend): void {
 }
 
 function keeping(backend: Backend): void {
-  it('that ends early keeps others away', async () => {
+  it('that ends early excludes others', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const options = { atLeast: LONG };
@@ -72,20 +72,20 @@ function keeping(backend: Backend): void {
     expect(await one.schedule(key, options).runOnce(() => 3)).toMatchObject({ why: 'busy' });
   });
 
-  it('that ends early keeps them away until its least time is over, and no longer', async () => {
+  it('that ends early excludes others until its minimum time is over, and no longer', async () => {
     const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
     const key = freshKey();
     const options = { atLeast: 100 };
     const first = await one.schedule(key, options).runOnce(() => 1);
-    // neither a ttl nor a look at the queue is awaited
+    // the next run waits neither for a ttl nor for a poll
     const next = await other.schedule(key, options).runOnce(() => 2, { wait: LONG });
     expect(next).toMatchObject({ ran: true, value: 2 });
-    // fences are times of the store, in microseconds
+    // fences are store times in microseconds
     const apart = (next as Ran<number>).fence - (first as Ran<number>).fence;
     expect(apart).toBeGreaterThanOrEqual(100_000);
   });
 
-  it('keeps them away though its instance was closed', async () => {
+  it('excludes others also when its instance was closed', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const options = { atLeast: LONG, ttl: 100 };
@@ -95,12 +95,12 @@ function keeping(backend: Backend): void {
     expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ why: 'busy' });
     const info = await other.inspect(key);
     expect(info?.holders[0]?.id).toBe(start?.holders[0]?.id);
-    // it ends by itself, when it should
+    // the lease expires at the end of the minimum time
     const { remaining, heldFor } = info?.holders[0] ?? { remaining: 0, heldFor: 0 };
     expect(remaining + heldFor).toBeGreaterThanOrEqual(LONG);
   });
 
-  it('keeps them away though its instance was closed in the middle of it', async () => {
+  it('excludes others also when its instance was closed during the run', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const options = { atLeast: LONG };
@@ -118,25 +118,28 @@ function keeping(backend: Backend): void {
 }
 
 function failing(backend: Backend): void {
-  it.each(['keep', 'release'] as const)('whose work fails: %s', async (onFailure) => {
-    const [one, other] = [await backend.make(), await backend.make()];
-    const key = freshKey();
-    const options = { atLeast: LONG, onFailure };
-    const own = new Error('own');
-    const work = (): never => {
-      throw own;
-    };
-    const slot = 'slot';
-    const error = await one
-      .schedule(key, options)
-      .runOnce(work, { slot })
-      .catch((reason: unknown) => reason);
-    expect(error).toBe(own);
-    const next = await other.schedule(key, options).runOnce(() => 1, { slot });
-    const unslotted = await other.schedule(`${key} 2`, options).runOnce(() => 1);
-    expect(next.ran).toBe(onFailure === 'release');
-    expect(unslotted.ran).toBe(true);
-  });
+  it.each(['keep', 'release'] as const)(
+    'with `onFailure: %s` and failed work',
+    async (onFailure) => {
+      const [one, other] = [await backend.make(), await backend.make()];
+      const key = freshKey();
+      const options = { atLeast: LONG, onFailure };
+      const own = new Error('own');
+      const work = (): never => {
+        throw own;
+      };
+      const slot = 'slot';
+      const error = await one
+        .schedule(key, options)
+        .runOnce(work, { slot })
+        .catch((reason: unknown) => reason);
+      expect(error).toBe(own);
+      const next = await other.schedule(key, options).runOnce(() => 1, { slot });
+      const unslotted = await other.schedule(`${key} 2`, options).runOnce(() => 1);
+      expect(next.ran).toBe(onFailure === 'release');
+      expect(unslotted.ran).toBe(true);
+    },
+  );
 
   it('that lost its lock rejects with HOLDFAST_LOST', async () => {
     const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
@@ -149,7 +152,7 @@ function failing(backend: Backend): void {
     await failure(running, 'HOLDFAST_LOST');
   });
 
-  it('that held for as long as it may has lost its lock', async () => {
+  it('that reaches its maximum time loses its lock', async () => {
     const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
     const key = freshKey();
     const hangs = later(

@@ -1,4 +1,4 @@
-/** A slot has one run, however many machines fire, and however far apart. */
+/** A slot has one run, for any number of machines and at any distance in time. */
 import { expect, it } from 'vitest';
 import type { Holdfast, Ran } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
@@ -6,7 +6,9 @@ import { freshKey, turn } from './helpers.js';
 
 const LONG = 60_000;
 
-/** Fires the same slots on all instances, some at once and some late; runs by slot. */
+/**
+ * Fires the same slots on all instances, some at once and some late. Returns the runs of each slot.
+ */
 async function fire(
   instances: readonly Holdfast[],
   key: string,
@@ -33,13 +35,13 @@ export function scheduleSlots(backend: Backend): void {
     expect(await fire(instances, freshKey(), slots, { named: true })).toEqual([1, 1, 1, 1]);
   });
 
-  it('would have many without its name: the count notices', async () => {
+  it("control: without the slot's name there are many runs", async () => {
     const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make()));
     const runs = await fire(instances, freshKey(), ['1'], { named: false });
     expect(runs[0]).toBeGreaterThan(1);
   });
 
-  it('is taken long after its run, also when everything has been closed', async () => {
+  it('stays taken long after its run, also when every instance has closed', async () => {
     const [one, other] = [await backend.make({ label: 'one' }), await backend.make()];
     const key = freshKey();
     const options = { atLeast: 0 };
@@ -55,16 +57,16 @@ export function scheduleSlots(backend: Backend): void {
 
   ambiguousNames(backend);
 
-  it('is forgotten after its time', async () => {
+  it('is forgotten after its retention', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const schedule = one.schedule(freshKey(), { atLeast: 0, remember: 50 });
     await schedule.runOnce(() => 1, { slot: 'a' });
-    // its marker is a lease that nobody renews: who waits for it is granted it when it has ended
+    // its marker is a lease without renewal: a waiter is granted it when it has expired
     await other.mutex(`${schedule.key}#a#1`).run(() => undefined);
     expect(await schedule.runOnce(() => 2, { slot: 'a' })).toMatchObject({ ran: true });
   });
 
-  it('that finds the lock taken is not taken', async () => {
+  it('is not taken by a run that finds the lock held', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const options = { atLeast: 0 };
@@ -82,7 +84,7 @@ export function scheduleSlots(backend: Backend): void {
 }
 
 function ambiguousNames(backend: Backend): void {
-  it('is not the slot of another schedule whose key and slot read the same together', async () => {
+  it('differs from a slot of another schedule with the same joined text', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const pairs = [

@@ -18,7 +18,7 @@ export function semaphoreSuite(backend: Backend): void {
 }
 
 function permitting(backend: Backend): void {
-  it('are taken some at a time, and never more than there are', async () => {
+  it('are taken in parts, and never more than the capacity', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const [here, there] = [one, other].map((each) => each.semaphore(key, { permits: 5 }));
@@ -34,7 +34,7 @@ function permitting(backend: Backend): void {
     expect(await one.inspect(key)).toBeNull();
   });
 
-  it('are not exceeded by many who want different numbers', async () => {
+  it('are not exceeded by many tasks with different counts', async () => {
     const key = freshKey();
     const inside = new Inside();
     const task = async (holdfast: Holdfast, at: number): Promise<void> => {
@@ -51,7 +51,7 @@ function permitting(backend: Backend): void {
     await unused(instances[0], key);
   });
 
-  it('would be seen to be exceeded', async () => {
+  it('control: an excess is detected', async () => {
     const holdfast = await backend.make();
     const inside = new Inside();
     const semaphore = holdfast.semaphore(freshKey(), { permits: 5 });
@@ -60,7 +60,7 @@ function permitting(backend: Backend): void {
     expect(inside.most).toBeGreaterThan(5);
   });
 
-  it('come back from a holder that does not', async () => {
+  it("return when a holder's lease expires", async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     await one.semaphore(key, { permits: 3, renew: false, ttl: 60 }).acquire(2);
@@ -70,7 +70,7 @@ function permitting(backend: Backend): void {
 }
 
 function checking(backend: Backend): void {
-  it('are not joined by an owner that wants more of them', async () => {
+  it('are refused to an owner that holds fewer and would wait for itself', async () => {
     const holdfast = await backend.make(CALM);
     const semaphore = holdfast.semaphore(freshKey(), { permits: 5, owner: 'me' });
     await using _two = await semaphore.acquire(2);
@@ -89,13 +89,13 @@ function checking(backend: Backend): void {
     ['permits', undefined],
     ['ttl', { permits: 1, ttl: 1 }],
     ['permit', { permits: 1, permit: 1 }],
-  ])('are not what they cannot be: %s %j', async (option, options) => {
+  ])('are refused if invalid: %s %j', async (option, options) => {
     const holdfast = await backend.make();
     const make = async (): Promise<unknown> => holdfast.semaphore('key', options as never);
     expect((await failure(make(), 'HOLDFAST_BAD_OPTION')).option).toBe(option);
   });
 
-  it('are asked for in whole, and no more than there are', async () => {
+  it('must be a whole number, and no more than the capacity', async () => {
     const holdfast = await backend.make();
     const semaphore = holdfast.semaphore(freshKey(), { permits: 3 });
     for (const count of [0, 4, 1.5, Number.NaN, '1']) {
@@ -116,19 +116,19 @@ function ordering(backend: Backend): void {
     [5, false],
     [5, true],
     [1, false],
-  ])('of %i permits is that of arrival (fair: %s): nobody is overtaken', async (permits, fair) => {
+  ])('of %i permits is that of arrival (fair: %s)', async (permits, fair) => {
     const all = await Promise.all([1, 2].map(() => backend.make(CALM)));
     const key = freshKey();
     const first = await (all[0] as Holdfast).semaphore(key, { permits }).acquire();
     const counts = [permits, 1, Math.min(3, permits), 1, permits, 1];
     const waiting: Promise<number>[] = [];
     for (const [at, count] of counts.entries()) {
-      // neighbours in the queue are of one instance, which could pass a lease on among them
+      // adjacent waiters are of one instance, which could hand a lease on among them
       const semaphore = (all[at < 3 ? 0 : 1] as Holdfast).semaphore(key, { permits, fair });
       waiting.push(semaphore.run(({ fence }) => fence, { count }));
       await queued(all[0] as Holdfast, key, at + 1);
     }
-    // four are free, if there are five: still nobody passes the large request at the head
+    // four of five permits are free, but no acquisition overtakes the large request at the head
     expect(await (all[1] as Holdfast).semaphore(key, { permits }).tryAcquire()).toBeNull();
     await first.release();
     const fences = await Promise.all(waiting);
@@ -157,7 +157,7 @@ function ordering(backend: Backend): void {
 }
 
 function agreeing(backend: Backend): void {
-  it('is agreed while they are in use, and said to who has another', async () => {
+  it('is fixed while permits are in use, and another number is refused', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const lease = await one.semaphore(key, { permits: 3 }).acquire();
@@ -171,7 +171,7 @@ function agreeing(backend: Backend): void {
     await (await other.semaphore(key, { permits: 5 }).acquire(5)).release();
   });
 
-  it('grows in use, and lets in who waits', async () => {
+  it('grows in use, and admits waiters', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const semaphore = one.semaphore(key, { permits: 1 });
@@ -188,7 +188,7 @@ function agreeing(backend: Backend): void {
 }
 
 function shrinking(backend: Backend): void {
-  it('shrinks in use: nobody loses permits, and nobody gets any until it fits', async () => {
+  it('shrinks in use: holders keep their permits, and new grants wait', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const semaphore = one.semaphore(key, { permits: 4 });
@@ -208,7 +208,7 @@ function shrinking(backend: Backend): void {
     expect((await waiting).held).toBe(true);
   });
 
-  it('stays small when a waiter that wants more is let go', async () => {
+  it('stays small after a waiter that needs more is rejected', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     const semaphore = one.semaphore(key, { permits: 4 });
@@ -223,7 +223,7 @@ function shrinking(backend: Backend): void {
     expect(await one.inspect(key)).toMatchObject({ capacity: 2, used: 2 });
   });
 
-  it('is not changed by who believes in another one', async () => {
+  it('is not changed by a caller that expects another number', async () => {
     const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
     const key = freshKey();
     await using _lease = await one.semaphore(key, { permits: 3 }).acquire();
@@ -234,7 +234,7 @@ function shrinking(backend: Backend): void {
     expect((await one.inspect(key))?.capacity).toBe(3);
   });
 
-  it('of a semaphore that nobody uses is what the next one says', async () => {
+  it('of an unused semaphore is set by the next caller', async () => {
     const holdfast = await backend.make();
     const semaphore = holdfast.semaphore(freshKey(), { permits: 3 });
     await semaphore.setPermits(5);
