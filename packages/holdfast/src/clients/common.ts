@@ -1,6 +1,6 @@
-/** What the adapters share. */
+/** Functions that both adapters use. */
 
-/** Calls `send`; what it throws at once becomes a rejection. */
+/** Calls `send` and turns a synchronous exception into a rejection. */
 export function attempt<T>(send: () => Promise<T>): Promise<T> {
   try {
     return send();

@@ -1,19 +1,21 @@
-/** Which client is this: told by what it has, since no client is imported. */
+/** Detects the client library from the shape of the object, because no client is imported. */
 import { type IoredisLike, ioredisPort } from './ioredis.js';
 import { type NodeRedisLike, nodeRedisPort } from './node-redis.js';
 import type { ClientPort } from './port.js';
 
 const ACCEPTED =
-  'Accepted are a client of ioredis 5 or 6 (`new Redis(…)`, with Sentinel too) ' +
-  'and one of node-redis, that is `redis` 5 or 6 (`createClient(…)`)';
+  'Pass a client of ioredis 5 or 6 (`new Redis(…)`, also with Sentinel) ' +
+  'or of node-redis, the package `redis` 5 or 6 (`createClient(…)`)';
 
-const ONE_NODE = 'Locks live on one node: pass a client that is connected to it';
+const ONE_NODE = 'All locks are on one node: pass a client that is connected to that node';
 
-const DUPLICATE = 'Pass another, for example its duplicate()';
+const DUPLICATE = 'Pass another client, for example its duplicate()';
 
 type Shape = Readonly<Record<string, unknown>>;
 
-/** The port on a client. Throws a TypeError that says what it got if that cannot be used. */
+/**
+ * Returns the port for a client. Throws a TypeError that describes the object if it cannot be used.
+ */
 export function portFor(client: unknown): ClientPort {
   const refused = refusal(client);
   if (refused !== undefined) throw new TypeError(`This client cannot be used: ${refused}`);
@@ -22,10 +24,10 @@ export function portFor(client: unknown): ClientPort {
   return nodeRedisPort(shape as unknown as NodeRedisLike);
 }
 
-/** Why not, in words; undefined if it can be used. */
+/** The reason why a client cannot be used; `undefined` if it can. */
 function refusal(client: unknown): string | undefined {
   if (typeof client === 'function') {
-    return `it is the function or class ${client.name || '(no name)'}, no client. ${ACCEPTED}.`;
+    return `it is the function or class ${client.name || '(no name)'}, not a client. ${ACCEPTED}.`;
   }
   if (typeof client !== 'object' || client === null) return `it is ${show(client)}. ${ACCEPTED}.`;
   const shape = client as Shape;
@@ -33,7 +35,7 @@ function refusal(client: unknown): string | undefined {
   return kind(shape) ?? (isIoredis(shape) ? ioredisMode(shape) : nodeRedisMode(shape));
 }
 
-/** What looks like a client, or belongs to one, and is none that could be used. */
+/** The reason for objects that resemble a client or belong to one. */
 function kind(shape: Shape): string | undefined {
   if (shape['isCluster'] === true) return `it is a Cluster of ioredis. ${ONE_NODE}.`;
   if (has(shape, 'nodeClient') && has(shape, 'getSlotRandomNode')) {
@@ -41,18 +43,18 @@ function kind(shape: Shape): string | undefined {
   }
   if (has(shape, 'getSentinelNode')) {
     return (
-      'it is a Sentinel client of node-redis (createSentinel), which does not tell when a ' +
+      'it is a Sentinel client of node-redis (createSentinel), which does not report when a ' +
       'subscription is lost and restored. Pass an ioredis client with the option `sentinels`.'
     );
   }
   if (has(shape, 'execute') && 'totalClients' in shape) {
     return (
-      'it is a pool of node-redis (createClientPool), which spreads commands over connections ' +
-      'without an order. Pass one client (createClient).'
+      'it is a pool of node-redis (createClientPool), which sends commands over several ' +
+      'connections in no fixed order. Pass one client (createClient).'
     );
   }
   if (shape['isPipeline'] === true || (has(shape, 'exec') && has(shape, 'addCommand'))) {
-    return 'it is a pipeline or transaction. Pass the client that it came from.';
+    return 'it is a pipeline or transaction. Pass the client that created it.';
   }
   if (has(shape, 'executeIsolated') || has(shape, 'internal_send_command')) {
     return `it is a client of node-redis before version 5. ${ACCEPTED}.`;
@@ -70,28 +72,28 @@ function isIoredis(shape: Shape): boolean {
 }
 
 function isNodeRedis(shape: Shape): boolean {
-  // `withCommandOptions` came with version 5
+  // version 5 introduced `withCommandOptions`
   const methods = ['sendCommand', 'duplicate', 'connect', 'withCommandOptions'];
   return methods.every((name) => has(shape, name));
 }
 
 function ioredisMode(shape: Shape): string | undefined {
-  // under RESP3 a client that has subscribed still takes commands, and its mode is `normal`
+  // under RESP3 a subscribed client still accepts commands, and its mode is `normal`
   const mode = shape['mode'];
   if (mode !== 'subscriber' && mode !== 'monitor') return undefined;
-  return `it is an ioredis client in ${mode} mode, which takes no commands. ${DUPLICATE}.`;
+  return `it is an ioredis client in ${mode} mode, which accepts no commands. ${DUPLICATE}.`;
 }
 
 function nodeRedisMode(shape: Shape): string | undefined {
   if (shape['isPubSubActive'] !== true || !speaksResp2(shape)) return undefined;
-  return `it is a node-redis client in subscriber mode, which takes no commands. ${DUPLICATE}.`;
+  return `it is a node-redis client in subscriber mode, which accepts no commands. ${DUPLICATE}.`;
 }
 
 function speaksResp2(shape: Shape): boolean {
   const options = shape['options'];
   const version = isObject(options) ? (options as Shape)['RESP'] : undefined;
   if (version !== undefined) return version === 2;
-  // the default became 3 with node-redis 6, which also gives every client a time limit for commands
+  // node-redis 6 made RESP 3 the default, and gives every client a time limit for commands
   const commandOptions = shape['_commandOptions'];
   return !(isObject(commandOptions) && 'timeout' in (commandOptions as object));
 }
@@ -104,7 +106,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-/** A value, short and without what might be secret in it. */
+/** Describes a value briefly, without data that may be secret. */
 function show(value: unknown): string {
   if (typeof value === 'string') return 'a string (a URL?)';
   if (typeof value !== 'object' || value === null) return String(value);

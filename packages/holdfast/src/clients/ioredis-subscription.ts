@@ -1,8 +1,8 @@
-/** One channel on a connection of its own: ioredis. */
+/** Subscribes to one channel on a separate connection: ioredis. */
 import { isErrorReply } from './errors.js';
 import type { Subscription, SubscriptionListener } from './port.js';
 
-/** What is read of the client's options. */
+/** The client options that the adapter reads. */
 export interface IoredisSettings {
   readonly keyPrefix?: unknown;
   readonly enableAutoPipelining?: unknown;
@@ -31,7 +31,10 @@ interface Connection {
 
 type Delay = (attempt: number) => number | null;
 
-/** Opens the connection and subscribes. Rejects with the first failure, and leaves nothing then. */
+/**
+ * Opens the connection and subscribes. Rejects with the first failure and then leaves no
+ * connection.
+ */
 export async function subscribe(
   client: Origin,
   channel: string,
@@ -39,7 +42,7 @@ export async function subscribe(
 ): Promise<Subscription> {
   let state: 'opening' | 'live' | 'lost' | 'closed' = 'opening';
   let refusals = 0;
-  // no second attempt before the first confirmation: who waits for that hears of the failure
+  // no second attempt before the first confirmation: the caller receives the failure
   const persistent = (strategy: unknown): Delay => {
     return (attempt) =>
       state === 'opening' || state === 'closed' ? null : delay(strategy, attempt + refusals);
@@ -61,7 +64,8 @@ export async function subscribe(
     if (state === 'lost') void resubscribe();
   });
 
-  // the promise of a connection that broke never settles, so what follows is about the present one
+  // the promise of a broken connection never settles, so this code runs only for the current
+  // connection
   const resubscribe = async (): Promise<void> => {
     try {
       await connection.subscribe(channel);
@@ -83,7 +87,7 @@ export async function subscribe(
   } catch (error) {
     state = 'closed';
     connection.disconnect();
-    // `Connection is closed.` says less than what the socket or the server said
+    // the error of the socket or the server says more than `Connection is closed.`
     throw isErrorReply(error) ? error : (failure ?? error);
   }
   state = 'live';
@@ -97,32 +101,33 @@ export async function subscribe(
 
 function overrides(options: IoredisSettings, persistent: (strategy: unknown) => Delay): object {
   const { connectionName, retryStrategy, sentinelRetryStrategy } = options;
-  // It costs a round trip, and a server that is loading takes SUBSCRIBE. With Sentinel it also
-  // checks that the server is the master, to whose subscribers alone grants are pushed.
+  // The check costs a round trip, and a server that is loading accepts SUBSCRIBE. With Sentinel the
+  // check also confirms that the server is the master. Grants are pushed only to subscribers of the
+  // master.
   const readyCheck = options.sentinels ? options.enableReadyCheck : false;
   return {
     enableReadyCheck: readyCheck,
     connectionName: typeof connectionName === 'string' ? `${connectionName}:holdfast` : 'holdfast',
     retryStrategy: persistent(retryStrategy),
     sentinelRetryStrategy: persistent(sentinelRetryStrategy),
-    // scripts publish without it, whatever a version does with names of channels
+    // scripts publish without a prefix; versions differ in whether they prefix channel names
     keyPrefix: '',
     lazyConnect: true,
-    // its promise is dropped, and ioredis has no event for it: `ready` comes before
+    // ioredis drops the promise and has no event for it: `ready` comes before the confirmation
     autoResubscribe: false,
-    // a command belongs to the connection that it was meant for, or a break would lead to two
+    // a command must not move to another connection, or a break would lead to two subscriptions
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     commandTimeout: undefined,
     reconnectOnError: null,
     himportFieldsets: undefined,
-    // nothing is left to be written when we disconnect
+    // no data remains to be written at disconnect
     disconnectTimeout: 0,
   };
 }
 
-/** The wait that the user's strategy wants; if it would give up, a wait all the same. */
+/** The delay of the user's strategy; a default delay if the strategy stops. */
 function delay(strategy: unknown, attempt: number): number {
   const wish: unknown = typeof strategy === 'function' ? strategy(attempt) : undefined;
   return typeof wish === 'number' ? wish : Math.min(50 * 2 ** attempt, 2000);
@@ -130,7 +135,7 @@ function delay(strategy: unknown, attempt: number): number {
 
 function close(connection: Connection): Promise<void> {
   return new Promise((resolve) => {
-    // in any other state there is no socket whose end could be waited for
+    // in any other state there is no socket that could end
     if (connection.status === 'ready' || connection.status === 'connect') {
       connection.once('end', resolve);
     } else {

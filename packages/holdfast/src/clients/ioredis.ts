@@ -1,10 +1,10 @@
-/** The port on ioredis 5 and 6, and on what is built like it (iovalkey). */
+/** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
 import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
-/** What is used of an ioredis client. Its classes have it. */
+/** The parts of an ioredis client that the adapter uses. */
 export interface IoredisLike {
   readonly options: IoredisSettings;
   evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
@@ -19,17 +19,17 @@ export interface IoredisLike {
   duplicate(override?: object): unknown;
 }
 
-/** What a socket can do to collect several writes into one. */
+/** The socket methods that collect several writes into one. */
 interface Corkable {
   cork(): void;
   uncork(): void;
 }
 
 /**
- * The port on one ioredis client, which stays the caller's.
+ * The port for one ioredis client. The client belongs to the caller.
  *
- * Commands go through the methods by name and not through `call`: only those apply `keyPrefix` in
- * all versions (ioredis 5.0 and iovalkey know that `evalsha` has keys, but not that `EVALSHA` has).
+ * Commands use the named methods and not `call`: only the methods apply `keyPrefix` in all versions
+ * (ioredis 5.0 and iovalkey know the keys of `evalsha`, but not those of `EVALSHA`).
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
   return {
@@ -54,7 +54,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
 
     subscribe: (channel, listener) => subscribe(client, channel, listener),
 
-    // what was not answered when a connection ended is sent again over the next one
+    // commands without a reply when a connection ends are sent again over the next one
     connection: () => (client as { stream?: unknown }).stream,
 
     isReply: isErrorReply,
@@ -62,10 +62,10 @@ export function ioredisPort(client: IoredisLike): ClientPort {
 }
 
 /**
- * Several calls in one write, each with a promise of its own.
+ * Sends several calls in one write, with one promise each.
  *
- * A pipeline would do that too, but costs about twice as much, and its calls settle together.
- * Without a socket, calls wait in the client; that writes them as it likes.
+ * A pipeline would cost about twice as much, and its calls settle together. Without a socket the
+ * calls wait in the client, which writes them later in its own way.
  */
 function inOneWrite<T>(
   client: object,

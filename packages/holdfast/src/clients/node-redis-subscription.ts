@@ -1,7 +1,7 @@
-/** One channel on a connection of its own: node-redis. */
+/** Subscribes to one channel on a separate connection: node-redis. */
 import type { Subscription, SubscriptionListener } from './port.js';
 
-/** What is read of the client's options. */
+/** The client options that the adapter reads. */
 export interface NodeRedisSettings {
   readonly keyPrefix?: unknown;
   readonly name?: unknown;
@@ -29,9 +29,10 @@ interface Connection {
 type Delay = (attempt: number, cause: unknown) => number | false;
 
 /**
- * Opens the connection and subscribes. Rejects with the first failure, and leaves nothing then.
+ * Opens the connection and subscribes. Rejects with the first failure and then leaves no
+ * connection.
  *
- * node-redis subscribes again by itself when it connects again; `ready` means that it is confirmed.
+ * node-redis itself subscribes again when it reconnects; `ready` means that this is confirmed.
  */
 export async function subscribe(
   client: Origin,
@@ -45,7 +46,7 @@ export async function subscribe(
       state === 'opening' || state === 'closed' ? false : delay(strategy, attempt, cause);
   };
   const connection = client.duplicate(overrides(client.options ?? {}, persistent)) as Connection;
-  // each failed attempt emits an error; without a listener it would end the process
+  // each failed attempt emits an error, which would end the process without a listener
   connection.on('error', () => {
     connecting = false;
   });
@@ -66,7 +67,7 @@ export async function subscribe(
   });
 
   try {
-    // the client writes the subscription with its handshake: one round trip for both
+    // the client sends the subscription with its handshake: one round trip for both
     const connected = connection.connect();
     const subscribed = connection.subscribe(channel, (payload) => {
       if (state !== 'closed') listener.message(payload);
@@ -81,8 +82,9 @@ export async function subscribe(
   return {
     async close() {
       state = 'closed';
-      // a client that is destroyed while its socket connects forgets the socket, which stays open:
-      // then `connect` destroys it, or it fails, after which there is no further attempt
+      // If the client is destroyed while its socket connects, it forgets the socket, which stays
+      // open. In that case the `connect` event destroys the client, or the attempt fails and is the
+      // last one.
       if (!connecting) destroy(connection);
     },
   };
@@ -92,11 +94,11 @@ function overrides(options: NodeRedisSettings, persistent: (strategy: unknown) =
   const socket = (options.socket ?? {}) as SocketSettings;
   return {
     socket: { ...socket, reconnectStrategy: persistent(socket.reconnectStrategy) },
-    // under RESP2 a name takes the right to CLIENT, which a user without a name may lack
+    // under RESP2 a name needs the right to call CLIENT, which a user without a name may lack
     name: typeof options.name === 'string' ? `${options.name}:holdfast` : undefined,
     pingInterval: pingInterval(options.pingInterval, socket.socketTimeout),
     commandOptions: { timeout: undefined },
-    // a command belongs to the connection that it was meant for
+    // a command must not move to another connection
     disableOfflineQueue: true,
     maintNotifications: 'disabled',
     clientSideCache: undefined,
@@ -104,17 +106,17 @@ function overrides(options: NodeRedisSettings, persistent: (strategy: unknown) =
   };
 }
 
-/** `socketTimeout` ends a connection on which nothing is heard: a quiet channel needs pings. */
+/** `socketTimeout` ends a connection without traffic, so a quiet channel needs pings. */
 function pingInterval(interval: unknown, socketTimeout: unknown): unknown {
   if (typeof socketTimeout !== 'number' || socketTimeout <= 0) return interval;
   const often = Math.ceil(socketTimeout / 2);
   return typeof interval === 'number' && interval > 0 ? Math.min(interval, often) : often;
 }
 
-/** The wait that the strategy wants; if there is none, or it gives up, a wait all the same. */
+/** The delay of the user's strategy; a default delay if there is none, or if it stops. */
 function delay(strategy: unknown, attempt: number, cause: unknown): number {
   const wish: unknown = typeof strategy === 'function' ? strategy(attempt, cause) : strategy;
-  // random, as that of node-redis: after a server's restart not everybody should come at once
+  // random, as in node-redis: after a server restart, clients should not reconnect all at once
   const own = (): number => Math.min(50 * 2 ** attempt, 2000) + Math.floor(Math.random() * 200);
   return typeof wish === 'number' ? wish : own();
 }
@@ -123,6 +125,6 @@ function destroy(connection: Connection): void {
   try {
     connection.destroy();
   } catch {
-    // node-redis 5 throws if it is closed already
+    // node-redis 5 throws if the client is closed already
   }
 }

@@ -1,10 +1,10 @@
-/** The port on node-redis: the package `redis` or `@redis/client`, 5 and 6. */
+/** The port for node-redis: the package `redis` or `@redis/client`, versions 5 and 6. */
 import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
-/** What is used of a client that `createClient` gave. */
+/** The parts of a `createClient` client that the adapter uses. */
 export interface NodeRedisLike {
   readonly options?: NodeRedisSettings | undefined;
   sendCommand(args: readonly string[], options?: object): Promise<unknown>;
@@ -12,11 +12,11 @@ export interface NodeRedisLike {
 }
 
 /**
- * The options of each command; they win over those that the client has for all commands.
+ * The options of each command. They override the client's options for all commands.
  *
- * Its time limit costs more than the command itself, and covers only what is not yet written. A
- * type mapping could turn numbers into strings and strings into bytes. With `asap` a batch would be
- * written in reverse.
+ * The client's time limit costs more than the command itself and covers only commands that are not
+ * yet written. A type mapping could turn numbers into strings and strings into bytes. With `asap` a
+ * batch would be written in reverse order.
  */
 const OPTIONS: object = Object.freeze({
   timeout: undefined,
@@ -26,10 +26,11 @@ const OPTIONS: object = Object.freeze({
 });
 
 /**
- * The port on one client of node-redis, which stays the caller's.
+ * The port for one node-redis client. The client belongs to the caller.
  *
- * Commands go through `sendCommand`, which knows no keys: a `keyPrefix` (of node-redis 6) is put
- * before them here. What is sent in one turn of the event loop, node-redis writes at once.
+ * Commands use `sendCommand`, which does not know which arguments are keys, so the adapter adds a
+ * `keyPrefix` (of node-redis 6) itself. node-redis writes all commands of one turn of the event
+ * loop together.
  */
 export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   const keyPrefix = prefixOf(client.options?.keyPrefix);
@@ -65,7 +66,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
 
     subscribe: (channel, listener) => subscribe(client, channel, listener),
 
-    // what was under way when a connection ended is rejected, never sent again
+    // commands without a reply when a connection ends are rejected, never sent again
     connection: () => undefined,
 
     isReply: isErrorReply,

@@ -1,87 +1,78 @@
 /**
- * What Holdfast asks of a Redis client: seven operations, structural types, no import of a client.
+ * The operations that Holdfast needs from a Redis client: seven of them, with structural types, so
+ * no client is imported.
  *
- * An adapter translates and nothing more. It sets no deadline (the store has its own), retries
- * nothing, and never closes the user's client: it closes only the connections that it opened
- * itself.
+ * An adapter only translates. It sets no deadline (the store has its own), retries nothing, and
+ * never closes the user's client. It closes only the connections that it opened itself.
  */
 export interface ClientPort {
-  /** Which client this is, for messages: `ioredis` or `node-redis`. */
+  /** The name of the client library, for messages: `ioredis` or `node-redis`. */
   readonly name: string;
 
-  /**
-   * What the client itself puts before each key that it sends (`keyPrefix` of ioredis), or an empty
-   * string.
-   */
+  /** The prefix that the client itself adds to each key (`keyPrefix`), or an empty string. */
   readonly keyPrefix: string;
 
-  /**
-   * True if the client writes at the end of a turn of its event loop, not when it is called.
-   */
+  /** True if the client writes at the end of a turn of the event loop, not during the call. */
   readonly writesLater: boolean;
 
   /**
-   * Sends one EVALSHA for each call, in order, over one connection, in one write where the client
-   * can do that. Answers one promise for each call; each settles by itself. It never throws
+   * Sends one EVALSHA for each call, in order, over one connection, and in one write if the client
+   * can do that. Returns one promise for each call; each settles independently. It never throws
    * synchronously.
    */
   evalsha(calls: readonly ScriptCall[]): Promise<unknown>[];
 
-  /** Sends EVAL with the whole text: what is left to do after NOSCRIPT. */
+  /** Sends EVAL with the complete text: the fallback after NOSCRIPT. */
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
 
   /**
-   * One page of SCAN. `match` is sent as it stands, and the names come back whole (with any
-   * client's prefix on them).
+   * Reads one page of SCAN. `match` is sent unchanged, and the names are complete, with the
+   * client's prefix.
    */
   scan(cursor: string, match: string, count: number): Promise<ScanPage>;
 
   /**
-   * Subscribes to a channel, on a connection of its own that is opened now with the settings of the
-   * user's client (address, TLS, user name, password). Resolves when the subscription is confirmed
-   * for the first time; after that the connection restores itself, and `listener` hears of it.
+   * Subscribes to a channel, on a new connection with the settings of the user's client (address,
+   * TLS, user name, password). Resolves when the subscription is first confirmed. After that the
+   * connection reconnects by itself and reports each change to `listener`.
    */
   subscribe(channel: string, listener: SubscriptionListener): Promise<Subscription>;
 
   /**
-   * The connection that commands go out over at the moment, to be compared with another moment's:
-   * if it is another one, the client may have sent again by itself what was under way. Always the
-   * same where a client never does.
+   * The current connection, for comparison with a later one. If it has changed, the client itself
+   * may have sent pending commands again. A constant value if the client never does that.
    */
   connection(): unknown;
 
   /**
-   * True if the server answered with an error (so the request came through), false if the way to it
+   * True if the server replied with an error (so the request arrived), false if the connection
    * failed.
    */
   isReply(error: unknown): boolean;
 }
 
-/** One call of a script that the server should know already. */
+/** A call of a script that the server probably knows. */
 export interface ScriptCall {
   /** SHA-1 of the script's text, in hexadecimal. */
   readonly sha: string;
-  /** Names of keys, without the client's own prefix. */
+  /** Key names without the client's prefix. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }
 
-/** One page of SCAN. The last page's cursor is `0`. */
+/** One page of SCAN. The cursor of the last page is `0`. */
 export interface ScanPage {
   readonly cursor: string;
   readonly keys: readonly string[];
 }
 
-/** Who hears what a subscription hears. No method may throw. */
+/** Receives the events of a subscription. No method may throw. */
 export interface SubscriptionListener {
-  /** A message came. */
+  /** A message has arrived. */
   message(payload: string): void;
-  /**
-   * The subscription is confirmed again after its connection was lost. Messages in between are
-   * gone.
-   */
+  /** The subscription is confirmed again after a lost connection. Messages in between are lost. */
   up(): void;
-  /** The connection is lost; nothing is heard until `up`. */
+  /** The connection is lost; no message arrives until `up`. */
   down(): void;
 }
 

@@ -48,9 +48,7 @@ export interface Holder {
   /** The owner's holds, in the order in which they joined; empty without an owner. */
   readonly holds: Map<string, Hold>;
   expires: Micros;
-  /**
-   * The condition that signalled this acquisition, or `''`. Cleared when the holder ends the lease.
-   */
+  /** The condition of its signal, or `''`. Cleared when the holder itself ends the lease. */
   signalled: string;
   /** The holder's last signal and its reply. */
   sent: { readonly seq: number; readonly woken: number; readonly left: number };
@@ -70,7 +68,7 @@ export interface Waiter {
   readonly handOffs: number;
   readonly meta: string;
   readonly ticket: number;
-  /** The condition that signalled this acquisition, or `''`. */
+  /** The condition of its signal, or `''`. */
   readonly signalled: string;
   channel: string;
   /** See `Acquire.token`. */
@@ -188,7 +186,7 @@ export class Resource {
     return holder;
   }
 
-  /** Adds a hold to the live lease of its owner. */
+  /** Adds a hold to the owner's live lease. */
   join(holder: Holder, wanted: Joining, now: Micros, lease: number, signalled = ''): Holder {
     const { id, weight, channel } = wanted;
     holder.signalled ||= signalled;

@@ -1,22 +1,23 @@
 /**
- * One deadline for many: the request that started first ends first, so a queue and one timer do.
+ * Deadlines of many requests with one timer. All have the same limit, so the request that started
+ * first ends first, and a queue is enough.
  *
- * A deadline is judged after the sockets were read once more: after a stall of the event loop the
- * answer may lie there already.
+ * Before a request expires, the sockets are read once more: after a stall of the event loop the
+ * reply may be there already.
  *
- * A timer for each request would cost more than the rest of it. This one does not keep the process
- * alive: the connection that a request waits for does.
+ * A timer for each request would cost more than the rest of the request. The timer does not keep
+ * the process alive: the connection of the request does.
  */
 import { afterIo, type Clock, type Timer } from '../clock.js';
 
-/** Something that ends at its deadline, unless it is over before. */
+/** An operation that ends at its deadline, unless it has ended before. */
 export interface Timed {
   readonly deadline: number;
   readonly over: boolean;
   expire(): void;
 }
 
-/** Places at the front of the queue that may be empty before it is moved up. */
+/** Empty places at the front of the queue before the queue is compacted. */
 const SLACK = 1024;
 
 export class Deadlines {
@@ -30,13 +31,13 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Watches something whose deadline is not before that of what was added earlier. */
+  /** Adds an operation. Its deadline must not be before that of an earlier one. */
   add(timed: Timed): void {
     this.#queue.push(timed);
     this.#arm();
   }
 
-  /** Forgets what is over at the front: called whenever something ends. */
+  /** Removes ended operations at the front. Called when an operation ends. */
   tidy(): void {
     while (this.#queue[this.#first]?.over === true) this.#next();
     if (this.#first < SLACK) return;
@@ -44,7 +45,7 @@ export class Deadlines {
     this.#first = 0;
   }
 
-  /** Keeps no timer from now on while there is nothing to watch. */
+  /** From now on no timer remains when the queue is empty. */
   stop(): void {
     this.#stopped = true;
     if (this.#queue[this.#first] === undefined) this.#timer?.cancel();
@@ -69,7 +70,7 @@ export class Deadlines {
     this.#timer = this.#clock.after(head.deadline - this.#clock.now(), due, true);
   }
 
-  /** Ends all whose deadline was before `now` and which no answer has ended since. */
+  /** Expires all operations with a deadline before `now` that have not ended since. */
   #expire(now: number): void {
     this.#timer = undefined;
     for (;;) {

@@ -1,10 +1,10 @@
 /**
- * Redis' glob patterns, to the letter: `*`, `?`, `[abc]`, `[^a]`, `[a-z]`, a backslash before a
- * literal character, and Redis' reading of malformed patterns. As in Redis, bytes of UTF-8 are
+ * Glob patterns exactly as in Redis: `*`, `?`, `[abc]`, `[^a]`, `[a-z]`, a backslash before a
+ * literal character, and the same reading of malformed patterns. As in Redis, bytes of UTF-8 are
  * compared.
  *
- * A pattern is parsed once, in linear time. Matching keeps one point to return to, the last `*`, so
- * it takes at most as many steps as pattern and text are long, multiplied.
+ * A pattern is parsed once, in linear time. Matching goes back only to the last `*`, so it takes at
+ * most (pattern length) × (text length) steps.
  */
 
 /** One element of a pattern: any number of bytes, or one byte of a set (256 flags). */
@@ -33,9 +33,8 @@ export class Glob {
 }
 
 /**
- * Compares from left to right. After a mismatch it goes back to the last `*` only, and lets that
- * take one byte more: what an earlier `*` could do instead, the last one can do as well.
- * @param step called once for each comparison
+ * Compares from left to right. After a mismatch it goes back only to the last `*`, which then takes
+ * one more byte: an earlier `*` could not match more than the last one.
  */
 export function match(elements: readonly Element[], text: Uint8Array, step: () => void): boolean {
   let e = 0;

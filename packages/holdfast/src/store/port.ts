@@ -1,18 +1,18 @@
 /**
- * The store port: something the engine runs in. Memory, one Redis deployment, later a quorum of
+ * The store port: a place in which the engine runs. Memory, one Redis deployment, later a quorum of
  * them.
  *
- * A store executes commands and delivers pushes; it neither waits, nor renews, nor retries. What
- * one turn of the event loop collected comes as one batch.
+ * A store executes commands and delivers pushes. It does not wait, renew or retry. The commands of
+ * one turn of the event loop come as one batch.
  */
 import { cleanCause } from '../clean-cause.js';
 import type { Command, Push, Reply } from '../engine/commands.js';
 import { printable } from '../text.js';
 
-/** Somebody in this process who is told of pushes. No method may throw. */
+/** Receives the pushes in this process. No method may throw. */
 export interface WakeListener {
   push(push: Push): void;
-  /** Pushes arrive (again). Some may have been lost before. */
+  /** Pushes arrive from now on. Earlier ones may have been lost. */
   up(): void;
   /** Pushes do not arrive until `up`. */
   down(): void;
@@ -20,39 +20,42 @@ export interface WakeListener {
 
 /** A channel on which pushes arrive. */
 export interface WakeChannel {
-  /** What a command names to be pushed to. */
+  /** The name that commands carry to receive pushes. */
   readonly name: string;
   close(): Promise<void>;
 }
 
 export interface Store {
-  /** Where the store is, for messages: `memory`, `ioredis`, `node-redis`. */
+  /** The kind of store, for messages: `memory`, `ioredis`, `node-redis`. */
   readonly label: string;
 
-  /** True if commands are written in a later turn of the event loop than `execute` is called in. */
+  /** True if commands are written in a later turn of the event loop than the call of `execute`. */
   readonly writesLater?: boolean;
 
   /**
-   * Executes commands in order. One promise for each; each settles by itself, or never: the caller
-   * has the deadline. Rejects with a `StoreFailure`.
+   * Executes commands in order and returns one promise for each. Each settles independently, or
+   * never: the caller sets the deadline. Rejects with a `StoreFailure`.
    */
   execute(batch: readonly Command[]): Promise<Reply>[];
 
-  /** Opens the one channel on which this process is woken. Resolves when pushes arrive. */
+  /** Opens the wake channel of this process. Resolves when pushes arrive. */
   listen(name: string, listener: WakeListener): Promise<WakeChannel>;
 
   /**
-   * Keys of known resources that match a glob pattern. A key may come twice, or come when it is
-   * gone.
+   * Keys of known resources that match a glob pattern. A key may be listed twice, or after the
+   * resource is gone.
    */
   keys(pattern: string): AsyncIterable<string>;
 }
 
-/** Why a store could not answer. Its cause is a copy, without what a client keeps there. */
+/**
+ * The reason why a store could not reply. Its cause is a copy without the data that clients attach
+ * to errors.
+ */
 export class StoreFailure extends Error {
   /**
-   * True if the store answered, and the answer was an error. False: it could not be asked, or did
-   * not answer.
+   * True if the store replied with an error. False if the command could not be sent, or no reply
+   * came.
    */
   readonly answered: boolean;
   constructor(message: string, answered: boolean, cause: unknown) {

@@ -1,27 +1,26 @@
 /**
- * Requests to a store: collected for one turn of the event loop, and each with a deadline of our
- * own.
+ * Requests to a store: collected for one turn of the event loop, each with a deadline of its own.
  *
- * A client's own deadline is no use: one may never settle, another does not cover what is already
- * written. A request that passed its deadline may still be carried out, and its answer may still
- * come: whoever sent it is told (`late`).
+ * The deadlines of clients are not enough: with one client a request may never settle, with another
+ * the deadline does not cover requests that are already written. After its deadline a request may
+ * still be executed, and its reply may still come: the sender receives it through `late`.
  */
 import { afterIo, afterTurn, type Clock, type Timer } from '../clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/commands.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { type Store, StoreFailure } from './port.js';
 
-/** Most commands that are given to a store at once. */
+/** The maximum number of commands in one batch. */
 const BATCH_MAX = 500;
 
-/** One command on its way. */
+/** A command without a reply so far. */
 class Request implements Timed {
   readonly command: Command;
-  /** Ms that it may take. */
+  /** The time limit in ms. */
   readonly limit: number;
   readonly deadline: number;
   over = false;
-  /** Set if its deadline is not the usual one. */
+  /** Set if the request has its own time limit. */
   timer: Timer | undefined;
   readonly #resolve: (reply: Reply) => void;
   readonly #reject: (failure: StoreFailure) => void;
@@ -67,11 +66,11 @@ class Request implements Timed {
 export class Requests {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** Ms that a request may take. */
+  /** The time limit of a request in ms. */
   readonly timeout: number;
   readonly #deadlines: Deadlines;
   #collected: Request[] = [];
-  /** Commands given to the store, for whoever counts. */
+  /** The number of commands given to the store, for statistics. */
   sent = 0;
 
   constructor(store: Store, clock: Clock, timeout: number) {
@@ -82,10 +81,9 @@ export class Requests {
   }
 
   /**
-   * Sends a command. Rejects with a `StoreFailure`: the store's own, or one that says that the
-   * deadline passed.
-   * @param late hears of an answer that came after the deadline
-   * @param timeout a shorter deadline than the usual one
+   * Sends a command. Rejects with a `StoreFailure`: the store's own, or one for a passed deadline.
+   * @param late receives a reply that came after the deadline
+   * @param timeout a shorter limit than the usual one, in ms
    */
   send<C extends Command>(
     command: C,
@@ -101,27 +99,28 @@ export class Requests {
       if (timeout === undefined) this.#deadlines.add(request);
       else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
       this.#collected.push(request);
-      // a promise's job is a microtask too, and cheaper to make than one of queueMicrotask
+      // a promise job is a microtask too, and is cheaper than queueMicrotask
       if (this.#collected.length === 1) void Promise.resolve().then(() => this.#flush());
     });
   }
 
   /**
-   * Resolves when the requests up to now have been written, so that they go out although the code
-   * that runs next holds the event loop up. `undefined` if they are written before that code runs.
+   * Resolves when all requests so far have been written, so that they leave the process even if the
+   * code that runs next blocks the event loop. `undefined` if they are written before that code
+   * runs.
    */
   written(): Promise<void> | undefined {
     if (this.#store.writesLater !== true) return undefined;
-    // behind the job that gives them to the store
+    // after the job that gives them to the store
     return Promise.resolve().then(() => new Promise((resolve) => afterTurn(resolve)));
   }
 
-  /** Leaves no timer behind once the last request has ended. */
+  /** From now on no timer remains after the last request. */
   close(): void {
     this.#deadlines.stop();
   }
 
-  /** The answer may lie in the socket. */
+  /** The reply may be in the socket already. */
   #expireAfterIo(request: Request): void {
     afterIo(this.#clock, () => {
       if (!request.over) request.expire();

@@ -1,12 +1,12 @@
 /**
- * The one channel on which this process is woken.
+ * The wake channel: the channel on which this process receives pushes.
  *
  *     closed --the first waiter, warmUp--> opening --confirmed--> up <--> down
  *        ^------------------- no waiter for `linger` and no warmUp ------/
  *
- * While it is not up, requests name no channel: their grants are found by polling, so that a broken
- * subscription cannot starve anybody. Each time it comes up, every waiter asks again, because
- * pushes may have been lost before.
+ * While the channel is not up, requests name no channel and their grants are found by polling, so a
+ * broken subscription starves no waiter. Each time it comes up, every waiter repeats its request,
+ * because pushes may have been lost.
  */
 import type { Clock, Timer } from '../clock.js';
 import type { Push } from '../engine/commands.js';
@@ -17,7 +17,7 @@ const RETRY_MS_MAX = 5000;
 
 export interface WakeEvents {
   push(push: Push): void;
-  /** Pushes arrive from now on; some may have been lost. */
+  /** Pushes arrive from now on. Earlier ones may have been lost. */
   up(): void;
 }
 
@@ -50,30 +50,30 @@ export class Wake {
     this.#events = [options.events];
   }
 
-  /** What a request names to be pushed to: empty while nothing would arrive. */
+  /** The channel that requests name, or `''` while the channel is not up. */
   get channel(): string {
     return this.#up && this.#channel !== undefined ? this.#channel.name : '';
   }
 
-  /** One more who hears of everything. */
+  /** Adds a receiver of all events. */
   also(events: WakeEvents): void {
     this.#events.push(events);
   }
 
-  /** Requests that name the channel are under way: one more, or one fewer (-1). */
+  /** Counts the pending requests that name the channel: 1 when one starts, -1 when it ends. */
   named(more: 1 | -1): void {
     this.#naming += more;
   }
 
-  /** One more waits. */
+  /** Counts one more waiter. */
   enter(): void {
     this.#waiters += 1;
     if (this.#channel !== undefined || this.#opening !== undefined) return;
-    // after a failure the next try has its own time
+    // after a failure the next attempt already has a timer
     if (this.#failures === 0) this.#open();
   }
 
-  /** One fewer waits. */
+  /** Counts one waiter fewer. */
   leave(): void {
     this.#waiters -= 1;
     if (this.#waiters > 0 || this.#closed) return;
@@ -82,8 +82,8 @@ export class Wake {
   }
 
   /**
-   * Opens the channel and keeps it open until `close`. Resolves when the attempt has ended, with or
-   * without success; further attempts follow one that failed.
+   * Opens the channel and keeps it open until `close`. Resolves when the first attempt has
+   * succeeded or failed; further attempts follow a failure.
    */
   async warmUp(): Promise<void> {
     if (!this.#kept) this.enter();
@@ -91,7 +91,7 @@ export class Wake {
     await this.#opening;
   }
 
-  /** Why the last attempt to open the channel failed. */
+  /** The error of the last attempt to open the channel. */
   get failure(): unknown {
     return this.#failure;
   }
@@ -120,7 +120,7 @@ export class Wake {
           this.#failure = undefined;
           if (this.#closed) return this.#shut();
           this.#set(true);
-          // all who waited may have gone meanwhile
+          // all waiters may have ended in the meantime
           if (this.#waiters === 0) this.#closeLater();
           return undefined;
         },
@@ -152,7 +152,10 @@ export class Wake {
     this.#timer = this.#clock.after(this.#linger, () => this.#lingered(), true);
   }
 
-  /** Whoever is being put into the queue with this channel would be taken for dead without it. */
+  /**
+   * Keeps the channel open for requests that name it: without a subscriber, their waiters would
+   * count as dead.
+   */
   #lingered(): void {
     if (this.#naming === 0) void this.#shut();
     else this.#timer = this.#clock.after(RETRY_MS_MIN, () => this.#lingered(), true);

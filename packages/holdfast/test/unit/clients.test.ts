@@ -71,7 +71,7 @@ function on(): object {
 
 describe('refused', () => {
   it.each<[string, unknown, RegExp]>([
-    ['nothing', undefined, /it is undefined\. Accepted are/],
+    ['nothing', undefined, /it is undefined\. Pass a client/],
     ['null', null, /it is null\./],
     ['a number', 6379, /it is 6379\./],
     ['a URL', 'redis://:secret@localhost', /it is a string \(a URL\?\)\./],
@@ -79,9 +79,9 @@ describe('refused', () => {
     ['an array', [], /it is an array\./],
     ['something else', new Map(), /it is an object of class Map\./],
     ['an object without a class', Object.create(null), /it is a plain object\./],
-    ['a class', Redis6, /it is the function or class Redis, no client\./],
+    ['a class', Redis6, /it is the function or class Redis, not a client\./],
     ['a promise', Promise.resolve(createClient6()), /it is a promise\. Await it first\./],
-    ['a cluster of ioredis', new Cluster5(node, lazy), /Cluster of ioredis\. Locks live on one/],
+    ['a cluster of ioredis', new Cluster5(node, lazy), /Cluster of ioredis\. All locks are on one/],
     ['a cluster of ioredis 6', new Redis6.Cluster(node, lazy), /Cluster of ioredis/],
     ['a cluster of redis 5', createCluster5({ rootNodes }), /cluster of node-redis/],
     ['a cluster of redis 6', createCluster6({ rootNodes }), /cluster of node-redis/],

@@ -1,9 +1,8 @@
 /**
- * The embedded store: the engine itself, in this process. No server, no network.
+ * The embedded store: the engine in this process, without a server or a network.
  *
- * Several `Holdfast` instances that are given the same store share its locks; nothing outside the
- * process does. Answers and pushes come in a later turn of the microtask queue, never inside the
- * call that caused them.
+ * `Holdfast` instances with the same memory store share its locks; other processes do not. Replies
+ * and pushes come in a later microtask, never inside the call that caused them.
  */
 import { type Clock, systemClock } from '../../clock.js';
 import { Engine } from '../../engine/engine.js';
@@ -11,7 +10,7 @@ import type { Command, Reply } from '../../engine/commands.js';
 import { Glob } from '../glob.js';
 import type { Store, WakeChannel, WakeListener } from '../port.js';
 
-/** How many commands pass between two looks for what can be forgotten. */
+/** The number of commands between two sweeps. */
 const SWEEP_EVERY = 1024;
 
 export class MemoryStore implements Store {
@@ -19,9 +18,9 @@ export class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #listeners = new Map<string, WakeListener>();
   readonly #engine = new Engine((channel) => (this.#listeners.has(channel) ? 1 : 0));
-  /** Makes it the time of day, once: the fences of a program that starts again go on growing. */
+  /** Turns the monotonic clock into wall-clock time, so fences keep growing after a restart. */
   readonly #epoch: number;
-  /** Stores of their own, by prefix. */
+  /** Separate stores by prefix. */
   readonly #spaces = new Map<string, MemoryStore>();
   #commands = 0;
 
@@ -30,14 +29,14 @@ export class MemoryStore implements Store {
     this.#epoch = Math.floor((clock.wall() - clock.now()) * 1000);
   }
 
-  /** A store of its own for a prefix: nothing in it is seen from another. */
+  /** A separate store for a prefix. Stores of different prefixes share nothing. */
   space(prefix: string): MemoryStore {
     const space = this.#spaces.get(prefix) ?? new MemoryStore(this.#clock);
     this.#spaces.set(prefix, space);
     return space;
   }
 
-  /** Keys that are remembered. */
+  /** The number of stored keys. */
   get size(): number {
     this.#engine.sweep(this.#now());
     return this.#engine.size;

@@ -1,8 +1,8 @@
 /**
- * Commands as arguments of scripts, and what the scripts answer as replies.
+ * Encodes commands as arguments of scripts, and decodes the results of scripts.
  *
- * The order of the arguments is the one that each script's header gives. Numbers come back as
- * integers, or as text where a client was told so; both are read.
+ * The order of the arguments is the one in each script's header. Clients return numbers as integers
+ * or, if configured so, as text; both are accepted.
  */
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
@@ -82,7 +82,7 @@ function encodeAcquire(command: T.Acquire): string[] {
   ];
 }
 
-/** What a script answered, as the reply to its command. Throws if it is not one. */
+/** Decodes the result of a script. Throws if it is not a reply to the command. */
 export function answerTo(command: T.Command, raw: unknown): T.Reply {
   if (isGateCommand(command)) return gateReply(raw);
   if (!Array.isArray(raw)) return usual(command, Number(raw));
@@ -90,7 +90,9 @@ export function answerTo(command: T.Command, raw: unknown): T.Reply {
   return belonging(command.op, reply);
 }
 
-/** The one number that a script answers in its ordinary case: the time, and a grant's fence. */
+/**
+ * Decodes the number that a script returns in the common case: the time, which is also the fence.
+ */
 function usual(command: T.LockCommand, now: number): T.Reply {
   if (now > 0) {
     if (command.op === 'release') return { status: 'freed', now, holds: 0 };
@@ -99,10 +101,10 @@ function usual(command: T.LockCommand, now: number): T.Reply {
       return { status: 'granted', now, fence: now, left: command.ttl * 1000, handOffs, holds: 1 };
     }
   }
-  throw new TypeError(`Holdfast: a list was expected of the script ${command.op}`);
+  throw new TypeError(`Holdfast: the script ${command.op} did not return a list`);
 }
 
-/** A place in the queue and a lease are answered with whether a signal brought them. */
+/** Replies to `park` also say whether a signal moved the waiter. */
 function parkReply(list: readonly unknown[]): T.ParkReply {
   const status = textOf(list[0]);
   const now = Number(list[1]);
@@ -170,7 +172,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'inspected':
       return inspected(now, list);
     default:
-      throw new TypeError(`Holdfast: the script ${op} answered ${JSON.stringify(list)}`);
+      throw new TypeError(`Holdfast: unknown result of the script ${op}: ${JSON.stringify(list)}`);
   }
 }
 
@@ -252,8 +254,8 @@ function parkedView(raw: unknown): T.ParkedView {
 }
 
 /**
- * What was published on a wake channel; `undefined` if it is malformed. It may come from anyone who
- * may publish: what it says is believed only with the receiver's token.
+ * Decodes a message on the wake channel; `undefined` if it is malformed. Any client with the right
+ * to publish may have sent it, so a grant counts only with the receiver's token.
  */
 export function decodePush(payload: string): T.Push | undefined {
   if (/^[ob] /.test(payload)) return decodeGatePush(payload);
@@ -270,7 +272,9 @@ export function decodePush(payload: string): T.Push | undefined {
   return { kind: 'grant', id, fence, now, left, handOffs, holds, token };
 }
 
-/** A number as a script writes it; `undefined` if it is not one, or too large to be exact. */
+/**
+ * Parses a number in a script's format; `undefined` if it is malformed or too large to be exact.
+ */
 export function wholeOf(text: string): number | undefined {
   const number = Number(text);
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) ? number : undefined;
@@ -278,7 +282,7 @@ export function wholeOf(text: string): number | undefined {
 
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw new TypeError(`Holdfast: a list was expected of a script, not ${typeof value}`);
+  throw new TypeError(`Holdfast: a script returned ${typeof value} instead of a list`);
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,4 @@
-/** Commands on gates, their replies and their pushes, as they travel. See `codec.ts`. */
+/** Encodes commands on gates, and decodes their replies and pushes. See `codec.ts`. */
 import type * as T from '../../engine/commands.js';
 
 const REASONS: readonly (T.BreakReason | '')[] = ['', 'expired', 'withdrawn', 'reset'];
@@ -17,7 +17,7 @@ export function encodeGate(command: T.GateCommand): string[] {
   }
 }
 
-/** What a script answered. Throws if it is no reply. */
+/** Decodes the result of a script. Throws if it is not a reply. */
 export function gateReply(raw: unknown): T.GateReply {
   if (Array.isArray(raw)) {
     const [status, now, ...rest] = raw as unknown[];
@@ -27,7 +27,7 @@ export function gateReply(raw: unknown): T.GateReply {
     }
     if (String(status) === 'gate') return gateStatus(Number(now), rest);
   }
-  throw new TypeError(`Holdfast: the script of a gate answered ${JSON.stringify(raw)}`);
+  throw new TypeError(`Holdfast: unknown result of a gate script: ${JSON.stringify(raw)}`);
 }
 
 function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
@@ -47,9 +47,8 @@ function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
 }
 
 /**
- * What was published about a gate: `o` (open) or `b` (broken), the generation, the one that is
- * current now, why it broke, the token, and the key, which may have spaces in it. `undefined` if it
- * is malformed.
+ * Decodes a push about a gate: `o` (open) or `b` (broken), the generation, the current generation,
+ * the reason, the token, and the key, which may contain spaces. `undefined` if it is malformed.
  */
 export function decodeGatePush(payload: string): T.GatePush | undefined {
   const found = /^([ob]) (\d{1,16}) (\d{1,16}) (\w*) (\S*) (.+)$/su.exec(payload);

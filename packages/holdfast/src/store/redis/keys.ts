@@ -1,26 +1,23 @@
 /**
  * Names of keys.
  *
- * The three keys of a resource carry its name as a hash tag, so that a cluster keeps them in one
- * slot. The main record's name ends with the tag, and only its name does, so a listing finds it by
- * pattern.
+ * The three keys of a resource carry its name as a hash tag, so a cluster stores them in one slot.
+ * Only the name of the main record ends with the tag, so a listing finds main records by pattern.
  */
 
-/** The three keys of a resource, in the order that each script's header names them. */
+/** The three keys of a resource, in the order of the scripts' headers. */
 export function keysOf(prefix: string, key: string): [string, string, string] {
   const main = `${prefix}{${escapeTag(key)}}`;
   return [main, `${main}:q`, `${main}:x`];
 }
 
-/** The four keys of a gate, in the order that each script's header names them. */
+/** The four keys of a gate, in the order of the scripts' headers. */
 export function gateKeysOf(prefix: string, key: string): [string, string, string, string] {
   const main = `${prefix}{${escapeTag(key)}}`;
   return [`${main}:g`, `${main}:ga`, `${main}:gp`, `${main}:gx`];
 }
 
-/**
- * The key that a main record belongs to, or `undefined` if the name is not one of a main record.
- */
+/** The resource of a main record, or `undefined` for the name of any other key. */
 export function keyOf(prefix: string, name: string): string | undefined {
   const start = `${prefix}{`;
   if (!name.startsWith(start) || !name.endsWith('}')) return undefined;
@@ -29,14 +26,14 @@ export function keyOf(prefix: string, name: string): string | undefined {
 }
 
 /**
- * A pattern for SCAN that finds the main records whose keys match a glob pattern, and maybe some
- * more. A key that begins with `}` or a backslash is escaped in names, so a first element that may
- * stand for one of these becomes `*`. Takes time in proportion to the pattern's length.
+ * A pattern for SCAN that finds all main records with keys that match a glob pattern, and possibly
+ * some more. A key that begins with `}` or a backslash is escaped in names, so a first element that
+ * may match one of these becomes `*`. The time is linear in the length of the pattern.
  */
 export function scanPattern(prefix: string, pattern: string): string {
   let end: number | undefined = 0;
   while (end !== undefined && end < pattern.length) end = endOfElement(pattern, end);
-  // an open bracket or a backslash at the end would swallow our closing brace
+  // an open bracket or a backslash at the end would consume the closing brace
   const inner = end === undefined ? '*' : widened(pattern);
   return `${escapeGlob(prefix)}{${inner}}`;
 }
@@ -47,7 +44,7 @@ function widened(pattern: string): string {
   return wide ? `*${pattern.slice(endOfElement(pattern, 0))}` : pattern;
 }
 
-/** Where the element that begins at `from` ends; `undefined` if it is not closed. */
+/** The end of the element that begins at `from`; `undefined` if it is not closed. */
 function endOfElement(pattern: string, from: number): number | undefined {
   if (pattern[from] === '\\') return from + 1 < pattern.length ? from + 2 : undefined;
   if (pattern[from] !== '[') return from + 1;
@@ -59,12 +56,12 @@ function endOfElement(pattern: string, from: number): number | undefined {
   return at < pattern.length ? at + 1 : undefined;
 }
 
-/** The channel on which a process is woken. */
+/** The name of a process's wake channel. */
 export function channelOf(prefix: string, name: string): string {
   return `${prefix}wake:${name}`;
 }
 
-/** A tag that begins with a closing brace would be empty, and an empty tag is none. */
+/** A tag that begins with a closing brace would be empty, and Redis ignores an empty tag. */
 function escapeTag(key: string): string {
   return key.startsWith('}') || key.startsWith('\\') ? `\\${key}` : key;
 }

@@ -1,10 +1,10 @@
 /**
  * The store on one Redis or Valkey deployment.
  *
- * A command is one EVALSHA, a batch goes out together. A server that does not know a script (a
- * restart, SCRIPT FLUSH, a fail-over) is given its text with EVAL, which is safe because every
- * command is idempotent by id. Pushes come over one channel, on a connection of its own that is
- * opened when somebody first waits.
+ * Each command is one EVALSHA; a batch is sent together. If the server does not know a script
+ * (after a restart, SCRIPT FLUSH or a fail-over), the store sends its text with EVAL. That is safe
+ * because every command is idempotent by id. Pushes use one channel on a connection of its own,
+ * which opens with the first waiter.
  */
 import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
@@ -49,7 +49,7 @@ export class RedisStore implements Store {
     });
   }
 
-  /** What the server answered. Inside a transaction of the user it answers only at its end. */
+  /** Decodes the result. Inside a transaction of the user, the server replies only at its end. */
   #read(command: Command, raw: unknown): Reply {
     if (raw !== 'QUEUED') return answerTo(command, raw);
     const message =
@@ -59,17 +59,18 @@ export class RedisStore implements Store {
   }
 
   /**
-   * A release that the client sent again by itself finds nothing to release: then whether there was
-   * something is not known. The same goes for an arrival whose generation is long past.
+   * If the client itself sent a release twice, the second one finds nothing, and the result of the
+   * first is unknown. The same holds for an arrival at a generation that the gate no longer
+   * remembers.
    */
   #once(reply: Reply, { op }: Command, connection: unknown): Reply {
     const nothing = op === 'release' && reply.status === 'absent';
     const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
     if ((!nothing && !late) || connection === this.#client.connection()) return reply;
-    throw this.#failure(new Error('the connection was replaced before the answer came'));
+    throw this.#failure(new Error('the connection was replaced before the reply arrived'));
   }
 
-  /** Sends the script's text to a server that does not know it. */
+  /** Sends the text of the script if the server does not know it. */
   async #again(command: Command, { keys, args }: ScriptCall, error: unknown): Promise<Reply> {
     if (!isNoScript(error)) throw this.#failure(error);
     try {

@@ -1,6 +1,6 @@
 /**
- * A Lua script as the server gets it. Its text is put together from shared parts when it is first
- * used, so that the package carries each part once.
+ * A Lua script as the server receives it. Its text is composed from shared parts on first use, so
+ * the package contains each part once.
  */
 import { createHash } from 'node:crypto';
 
@@ -13,13 +13,13 @@ export class Script {
     this.#parts = parts;
   }
 
-  /** The whole text. */
+  /** The complete text. */
   get source(): string {
     this.#source ??= this.#parts.join('');
     return this.#source;
   }
 
-  /** SHA-1 of `source`: the name that the server gives to the script. */
+  /** SHA-1 of `source`: the server's name for the script. */
   get sha(): string {
     this.#sha ??= createHash('sha1').update(this.source).digest('hex');
     return this.#sha;
