@@ -3,7 +3,7 @@ import { portFor } from './clients/detect.js';
 import { Core } from './core.js';
 import { badOption, HoldfastError } from './errors.js';
 import * as inspection from './inspection.js';
-import type { LockInfo } from './inspection.js';
+import type { ListOptions, LockInfo } from './inspection.js';
 import { checkKey, checkObject, duration } from './checks.js';
 import { type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
 import { PREFIX } from './prefix.js';
@@ -140,17 +140,25 @@ export class Holdfast implements AsyncDisposable {
     return new Barrier(this.#core, checkKey(key), options);
   }
 
-  /** Who holds a lock and who waits for it; `null` if nobody does. Changes nothing. */
+  /**
+   * The holders and the waiters of a lock; `null` if it has none. Changes nothing. Rejects with
+   * `HOLDFAST_REFUSED` if another program wrote the key's record, or it was damaged.
+   */
   async inspect(key: string): Promise<LockInfo | null> {
     return inspection.inspect(this.#core, checkKey(key));
   }
 
   /**
    * The locks in use whose keys match a glob pattern (`*`, `?`, `[a-z]`; a backslash escapes).
-   * Walks through all keys of the server in steps, without blocking it; not a snapshot.
+   * Walks through all keys of the server in steps, without blocking it; not a snapshot. Keys that
+   * another program wrote are skipped, see {@link ListOptions.onUnreadable}.
    */
-  list(pattern = '*'): AsyncGenerator<LockInfo> {
-    return inspection.list(this.#core, checkKey(pattern, 'pattern'));
+  list(pattern = '*', options: ListOptions = {}): AsyncGenerator<LockInfo> {
+    const { onUnreadable } = options;
+    if (onUnreadable !== undefined && typeof onUnreadable !== 'function') {
+      throw badOption('onUnreadable', 'a function', onUnreadable);
+    }
+    return inspection.list(this.#core, checkKey(pattern, 'pattern'), options);
   }
 
   /**

@@ -1,7 +1,14 @@
 export type { Clock, Timer } from './clock.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
 export { type EmbeddedStore, Holdfast, memory, type RedisClient } from './holdfast.js';
-export type { HolderInfo, LockInfo, ParkedInfo, Participant, WaiterInfo } from './inspection.js';
+export type {
+  HolderInfo,
+  ListOptions,
+  LockInfo,
+  ParkedInfo,
+  Participant,
+  WaiterInfo,
+} from './inspection.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { LeaseState } from './lease/lease-state.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';

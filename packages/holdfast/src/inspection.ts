@@ -10,7 +10,7 @@ import type {
   WaiterView,
 } from './engine/commands.js';
 import { HoldfastError, type HoldfastErrorCode } from './errors.js';
-import { StoreFailure } from './store/port.js';
+import { StoreFailure, UnreadableRecord } from './store/port.js';
 import * as failures from './acquire/failures.js';
 import { quote } from './text.js';
 
@@ -84,6 +84,16 @@ export interface LockInfo {
   readonly parkedCount: number;
 }
 
+/** What `list` may be told. */
+export interface ListOptions {
+  /**
+   * Called for each key under the prefix whose record cannot be read: another program wrote it, or
+   * it was damaged. The error's `key` names it, its code is `HOLDFAST_REFUSED`, and its `cause` is
+   * the answer of the server. Without it such keys are skipped.
+   */
+  readonly onUnreadable?: ((error: HoldfastError) => void) | undefined;
+}
+
 const SHOWN_MAX = 100;
 const LIST_BATCH = 100;
 
@@ -103,7 +113,11 @@ export async function inspect(
  * All locks in use whose keys match a glob pattern. Not a snapshot: each is shown as it is when its
  * turn comes.
  */
-export async function* list(core: Core, pattern: string): AsyncGenerator<LockInfo> {
+export async function* list(
+  core: Core,
+  pattern: string,
+  { onUnreadable }: ListOptions,
+): AsyncGenerator<LockInfo> {
   const seen = new Set<string>();
   let batch: string[] = [];
   for await (const key of keysOf(core, pattern)) {
@@ -111,10 +125,10 @@ export async function* list(core: Core, pattern: string): AsyncGenerator<LockInf
     seen.add(key);
     batch.push(key);
     if (batch.length < LIST_BATCH) continue;
-    yield* inspectAll(core, batch);
+    yield* inspectAll(core, batch, onUnreadable);
     batch = [];
   }
-  yield* inspectAll(core, batch);
+  yield* inspectAll(core, batch, onUnreadable);
 }
 
 async function* keysOf({ store }: Core, pattern: string): AsyncGenerator<string> {
@@ -141,10 +155,22 @@ export async function forceRelease(core: Core, key: string, id: string): Promise
   return total;
 }
 
-async function* inspectAll(core: Core, keys: readonly string[]): AsyncGenerator<LockInfo> {
-  for (const found of await Promise.all(keys.map((key) => inspect(core, key)))) {
-    if (found !== null) yield found;
-  }
+async function* inspectAll(
+  core: Core,
+  keys: readonly string[],
+  onUnreadable: ListOptions['onUnreadable'],
+): AsyncGenerator<LockInfo> {
+  const look = async (key: string): Promise<LockInfo | null> => {
+    try {
+      return info(key, await core.requests.send({ op: 'inspect', key, limit: SHOWN_MAX }));
+    } catch (error) {
+      const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
+      if (!(error instanceof UnreadableRecord)) throw ours;
+      onUnreadable?.(ours as HoldfastError);
+      return null;
+    }
+  };
+  for (const found of await Promise.all(keys.map(look))) if (found !== null) yield found;
 }
 
 /** Asks the store; what it could not answer is an error of ours. */
@@ -162,6 +188,7 @@ export async function ask<C extends Command>(
 
 function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): unknown {
   if (!(error instanceof StoreFailure)) return error;
+  if (error instanceof UnreadableRecord) return failures.unreadable(key, error);
   if (error.answered) return failures.refusedByServer(key, error);
   const message = `Holdfast: the store did not answer for ${quote(key)}: ${error.message}`;
   return new HoldfastError(unanswered, message, { key, cause: error });
@@ -204,11 +231,15 @@ function parkedInfo(view: ParkedView, now: number): ParkedInfo {
  * What a party said of itself is shown if it can be read, and left out if not: it decides nothing.
  */
 function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
-  let said: { label?: string; host?: string; pid?: number } = {};
+  let said: unknown;
   try {
-    said = JSON.parse(meta) as typeof said;
+    said = JSON.parse(meta);
   } catch {
     // written by something else than this library
   }
-  return { id, owner: owner || undefined, label: said.label, host: said.host, pid: said.pid };
+  const { label, host, pid } = (said ?? {}) as Record<string, unknown>;
+  const text = (value: unknown): string | undefined =>
+    typeof value === 'string' ? value : undefined;
+  const number = typeof pid === 'number' ? pid : undefined;
+  return { id, owner: owner || undefined, label: text(label), host: text(host), pid: number };
 }

@@ -80,6 +80,13 @@ export function refusedByServer(key: string, cause: StoreFailure): HoldfastError
   return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });
 }
 
+export function unreadable(key: string, cause: StoreFailure): HoldfastError {
+  const message =
+    `Holdfast: the record of ${quote(key)} cannot be read (${cause.message}); ` +
+    'another program wrote it, or it was damaged: delete the key if nothing uses it';
+  return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });
+}
+
 export function unreachable(key: string, cause: unknown): HoldfastError {
   const why = cause instanceof Error ? `: ${cause.message}` : '';
   const message = `Holdfast: the store did not answer for ${quote(key)}${why}`;

@@ -64,3 +64,11 @@ export class StoreFailure extends Error {
     this.answered = answered;
   }
 }
+
+/** The store's record of a key was damaged, or something else than this library wrote it. */
+export class UnreadableRecord extends StoreFailure {
+  constructor(message: string, cause: unknown) {
+    super(message, true, cause);
+    this.name = 'UnreadableRecord';
+  }
+}

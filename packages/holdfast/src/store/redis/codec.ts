@@ -203,14 +203,14 @@ function inspected(now: number, list: readonly unknown[]): T.InspectReply {
   return {
     status: 'inspected',
     now,
-    capacity: Number(list[2]),
-    used: Number(list[3]),
-    fence: Number(list[4]),
-    holderCount: Number(list[5]),
-    waiterCount: Number(list[6]),
+    capacity: finite(list[2]),
+    used: finite(list[3]),
+    fence: finite(list[4]),
+    holderCount: finite(list[5]),
+    waiterCount: finite(list[6]),
     holders: listOf(list[7]).map(holderView),
     waiters: listOf(list[8]).map(waiterView),
-    parkedCount: Number(list[9]),
+    parkedCount: finite(list[9]),
     parked: listOf(list[10]).map(parkedView),
   };
 }
@@ -220,11 +220,11 @@ function holderView(raw: unknown): T.HolderView {
   return {
     id: textOf(id),
     owner: textOf(owner),
-    weight: Number(weight),
-    fence: Number(fence),
-    left: Number(left),
-    holds: Number(holds),
-    since: Number(since),
+    weight: finite(weight),
+    fence: finite(fence),
+    left: finite(left),
+    holds: finite(holds),
+    since: finite(since),
     meta: textOf(meta),
     ids: listOf(ids).map(textOf),
   };
@@ -235,9 +235,9 @@ function waiterView(raw: unknown): T.WaiterView {
   return {
     id: textOf(id),
     owner: textOf(owner),
-    weight: Number(weight),
-    ticket: Number(ticket),
-    fair: Number(fair) === 1,
+    weight: finite(weight),
+    ticket: finite(ticket),
+    fair: finite(fair) === 1,
     meta: textOf(meta),
   };
 }
@@ -248,9 +248,16 @@ function parkedView(raw: unknown): T.ParkedView {
     id: textOf(id),
     owner: textOf(owner),
     condition: textOf(condition),
-    since: Number(since),
+    since: finite(since),
     meta: textOf(meta),
   };
+}
+
+/** A number of a record. One that another program wrote may have anything in its place. */
+function finite(value: unknown): number {
+  const number = Number(value);
+  if (value !== null && Number.isFinite(number)) return number;
+  throw new TypeError(`Holdfast: a number was expected of a script, not ${String(value)}`);
 }
 
 /**

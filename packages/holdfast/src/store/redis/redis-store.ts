@@ -10,12 +10,20 @@ import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type { Command, Reply } from '../../engine/commands.js';
 import { Glob } from '../glob.js';
-import { type Store, StoreFailure, type WakeChannel, type WakeListener } from '../port.js';
+import {
+  type Store,
+  StoreFailure,
+  UnreadableRecord,
+  type WakeChannel,
+  type WakeListener,
+} from '../port.js';
 import { answerTo, decodePush, encode } from './codec.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';
 
 const SCAN_COUNT = 500;
+/** Answers of a script that found another type of key, or text that it did not write. */
+const UNREADABLE = /^WRONGTYPE\b|^(?:ERR )?user_script:\d/;
 
 export class RedisStore implements Store {
   readonly label: string;
@@ -51,7 +59,7 @@ export class RedisStore implements Store {
 
   /** Decodes the result. Inside a transaction of the user, the server replies only at its end. */
   #read(command: Command, raw: unknown): Reply {
-    if (raw !== 'QUEUED') return answerTo(command, raw);
+    if (raw !== 'QUEUED') return readable(command, raw);
     const message =
       'the client is inside MULTI, so the command waits for its EXEC; ' +
       'give Holdfast a client that nothing else uses for transactions or blocking commands';
@@ -73,11 +81,13 @@ export class RedisStore implements Store {
   /** Sends the text of the script if the server does not know it. */
   async #again(command: Command, { keys, args }: ScriptCall, error: unknown): Promise<Reply> {
     if (!isNoScript(error)) throw this.#failure(error);
-    try {
-      return answerTo(command, await this.#client.eval(scripts[command.op].source, keys, args));
-    } catch (second) {
-      throw this.#failure(second);
-    }
+    const { source } = scripts[command.op];
+    return this.#client.eval(source, keys, args).then(
+      (raw) => readable(command, raw),
+      (second: unknown) => {
+        throw this.#failure(second);
+      },
+    );
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
@@ -117,7 +127,18 @@ export class RedisStore implements Store {
 
   #failure(error: unknown): StoreFailure {
     const message = error instanceof Error ? error.message : String(error);
-    return new StoreFailure(message, this.#client.isReply(error), error);
+    const answered = this.#client.isReply(error);
+    if (answered && UNREADABLE.test(message)) return new UnreadableRecord(message, error);
+    return new StoreFailure(message, answered, error);
+  }
+}
+
+/** What a script answered. A record that another program wrote makes any answer possible. */
+function readable(command: Command, raw: unknown): Reply {
+  try {
+    return answerTo(command, raw);
+  } catch (error) {
+    throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
   }
 }
 

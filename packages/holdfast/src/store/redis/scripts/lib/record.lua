@@ -33,6 +33,9 @@ if known then
     h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
     h.signalled,
     h.seq, h.woken, h.left = cmsgpack.unpack(seen)
+  if type(leases) ~= 'number' or type(waiting) ~= 'number' then
+    error('the field s is not a record of this version')
+  end
   sole = h.id and h
   if h.signalled == '' then h.signalled = nil end
   many = capacity ~= 1 or (used > 0 and not sole)
