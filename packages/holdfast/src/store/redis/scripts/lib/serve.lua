@@ -100,9 +100,10 @@ local function announce(w, own, lease)
   else
     h_fence, hand_offs = terms(w)
   end
-  local message = string.format(
-    'g %s %.0f %.0f %.0f %.0f %.0f %s', w.id, h_fence, now, left, hand_offs, holds, w.token)
-  return push(w.channel, message)
+  -- not '%s', which ends a text at a NUL
+  local numbers = string.format(
+    ' %.0f %.0f %.0f %.0f %.0f ', h_fence, now, left, hand_offs, holds)
+  return push(w.channel, 'g ' .. w.id .. numbers .. w.token)
 end
 
 -- True if an acquisition of that weight may join the live lease of its owner.
