@@ -1,12 +1,12 @@
 /**
- * A server that loses one of the keys of a lock or a gate, with holders, waiters and parked waiters:
- * afterwards each is served or told, the number of requests stays bounded, and the key comes to
+ * A server loses one of the keys of a lock or a gate that has holders, waiters and parked waiters.
+ * Afterwards each is served or told, the number of requests stays bounded, and the key comes to
  * rest. See `loss.differential.test.ts` for the state that the scripts keep.
  */
 import { until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Holdfast, type Lease } from '../../src/index.js';
+import type { Holdfast, Lease } from '../../src/index.js';
 import { type Backend, NEWEST_BACKENDS, onBackends } from '../support/backends.js';
 import { waiting } from '../suites/gates-help.js';
 import { freshKey, later, queued, unused } from '../suites/helpers.js';

@@ -1,7 +1,7 @@
 /**
- * Keys, owners and names of conditions with characters that a text may stumble over: each primitive
- * is handed over by push, which polling could not do within a test (`PUSHED`). HOLDFAST_SEED repeats
- * a run.
+ * Keys, owners and names of conditions with characters that a text may stumble over: each
+ * primitive is handed over by push, which polling could not do within a test (`PUSHED`).
+ * HOLDFAST_SEED repeats a run.
  */
 import fc from 'fast-check';
 import { until } from 'holdfast-testkit';
@@ -91,7 +91,8 @@ function oddKeys(backend: Backend): void {
     // otherwise a first grant may come with the reply of the request that names the channel
     await Promise.all([one.warmUp(), other.warmUp()]);
     const texts = [...ODD, ...drawn].map((text) => `${text}${freshKey()}${text}`);
-    await Promise.all(texts.map((text) => STEPS[what]?.(one, other, text)));
+    const step = STEPS[what] as (typeof STEPS)[string];
+    await Promise.all(texts.map((text) => step(one, other, text)));
   });
 }
 

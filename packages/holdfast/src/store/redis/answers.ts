@@ -3,6 +3,7 @@
  * command. Such an answer is an error: the command counts as unanswered and is repeated.
  */
 import type { LockCommand, Replies, Reply } from '../../engine/commands.js';
+import { StoreFailure } from '../port.js';
 
 type Statuses = { readonly [Op in LockCommand['op']]: readonly Replies[Op]['status'][] };
 
@@ -19,8 +20,9 @@ const STATUSES: Statuses = {
   capacity: ['changed', 'mismatch', 'absent'],
 };
 
-/** Returns the reply, or throws a `TypeError` if it does not belong to the command. */
+/** Returns the reply, or throws a `StoreFailure` if it does not belong to the command. */
 export function belonging(op: LockCommand['op'], reply: Reply): Reply {
   if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
-  throw new TypeError(`Holdfast: the answer "${reply.status}" does not belong to ${op}`);
+  const message = `the answer "${reply.status}" does not belong to ${op}`;
+  throw new StoreFailure(message, false, undefined);
 }

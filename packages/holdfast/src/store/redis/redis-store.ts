@@ -138,6 +138,7 @@ function readable(command: Command, raw: unknown): Reply {
   try {
     return answerTo(command, raw);
   } catch (error) {
+    if (error instanceof StoreFailure) throw error;
     throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
   }
 }
