@@ -1,10 +1,10 @@
 /**
- * Methods that run under the lock of a key: a decorator, for standard decorators and for the older
- * ones of `experimentalDecorators`. A thin face on `Mutex.run`.
+ * Methods that run under the lock of a key: a decorator that calls `Mutex.run`. It works as a
+ * standard decorator and with `experimentalDecorators`.
  *
- * A standard decorator gets the method and a context object, an older one the prototype, the name
- * and the property's descriptor; which it is, shows when it is applied. The lease of a running
- * method is found by whatever it calls, see `surrounding.ts`.
+ * A standard decorator receives the method and a context object; a legacy decorator receives the
+ * prototype, the name and the property's descriptor. The arguments tell which one it is. Code that
+ * a locked method calls can find the method's lease, see `lock-context.ts`.
  */
 import { badOption, HoldfastError } from '../errors.js';
 import { over } from '../given.js';
@@ -16,16 +16,16 @@ import type { MutexOptions } from './mutex.js';
 import { innermost, under } from './lock-context.js';
 import { quote } from '../text.js';
 
-/** What a locked method may say: of its lock, and of its waiting. */
+/** Options of a locked method: those of its lock, and those of each acquisition. */
 export interface LockedOptions extends MutexOptions, AcquireOptions {}
 
-/** A method that can be locked: one that returns a promise. */
+/** A method that can be locked: it returns a promise. */
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 
-/** Where a key comes from: a template, or a function of the method's arguments. */
+/** How the key is computed: a template, or a function of the method's arguments. */
 export type LockedKey = string | ((...args: never[]) => string);
 
-/** Nothing is asked of a method whose arguments the key can be made of, and too much of others. */
+/** Accepts a method if the key function accepts its arguments; otherwise it does not compile. */
 export type KeyMatchesMethod<M extends AsyncMethod, K extends LockedKey> = K extends string
   ? unknown
   : K extends (...args: Parameters<M>) => string
@@ -33,8 +33,8 @@ export type KeyMatchesMethod<M extends AsyncMethod, K extends LockedKey> = K ext
     : { readonly 'the key cannot be made of the arguments of this method': never };
 
 /**
- * What `locked` makes: decorates a method of `Self`, or of anything (`never`), in either kind of
- * decorators.
+ * The result of `locked`: decorates a method of `Self`, or of any class (`never`), as a standard or
+ * a legacy decorator.
  */
 export interface LockedDecorator<Self, K extends LockedKey> {
   <M extends AsyncMethod>(
@@ -51,19 +51,20 @@ export interface LockedDecorator<Self, K extends LockedKey> {
 type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
- * Makes a method run under the lock of a key: it takes the lock, runs, and releases, also when it
- * throws; the lease is renewed for as long as it runs. It rejects with what it throws itself, and
- * as `Mutex.run` does. Its `this`, its arguments, its name and what it resolves to are kept.
+ * Makes a method run under the lock of a key. A call acquires the lock, runs the method, and
+ * releases the lock, also if the method throws. The lease is renewed while the method runs. The
+ * call rejects with the method's own error, and as `Mutex.run` does. The method keeps its `this`,
+ * its arguments, its name and its result.
  *
- * Only for methods that return a promise: the types refuse others, and generators are refused when
- * they are decorated. Works with standard decorators and with `experimentalDecorators`, on methods
- * and static methods.
+ * Only for methods that return a promise: other methods do not compile, and decorating a generator
+ * throws `HOLDFAST_BAD_OPTION`. Works with standard decorators and with `experimentalDecorators`,
+ * on methods and static methods.
  *
- * @param holdfast an instance, or a function that finds it: `(self: Orders) => self.holdfast`
+ * @param holdfast an instance, or a function that returns it: `(self: Orders) => self.holdfast`
  * @param key a template, in which `{0}` is the first argument and `{0.id}` a property of it; or a
  * function of the method's arguments
- * @param options as everywhere, `wait` and `reentrant` among them. With `reentrant: true` a locked
- * method may call another one of the same key.
+ * @param options the options of a mutex and of an acquisition. With `reentrant: true` a locked
+ * method may call another locked method of the same key.
  */
 export function locked<K extends LockedKey, Self = never>(
   holdfast: Holdfast | ((self: Self) => Holdfast),
@@ -87,10 +88,10 @@ export function locked<K extends LockedKey, Self = never>(
 }
 
 /**
- * The lease that the running code runs under: of the innermost locked method or reentrant run, or
- * of the innermost for a key; `undefined` if there is none. It may be over, if the code was started
- * by a method that has ended: ask `held`.
- * @param holdfast looks at locks of this instance only; the same key in two stores is two locks
+ * The lease of the innermost locked method or reentrant run around the running code; with `key`, of
+ * the innermost one of that key; `undefined` if there is none. The lease may be over if the method
+ * that started this code has ended: check `held`.
+ * @param holdfast considers only locks of this instance; the same key in two stores means two locks
  */
 export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefined {
   const core = holdfast?.mutex(key ?? 'any').acquirer.core;
@@ -98,22 +99,22 @@ export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefin
 }
 
 /**
- * Throws unless the running code runs under the lock of a key, in a locked method or a reentrant
- * run, and the lock is held: `HOLDFAST_NOT_HELD`, or `HOLDFAST_LOST` if its lease is over. Returns
- * the lease.
- * @param holdfast looks at locks of this instance only
+ * Returns the lease of a key if the running code runs in a locked method or a reentrant run of that
+ * key, and the lock is held. Otherwise throws `HOLDFAST_NOT_HELD`, or `HOLDFAST_LOST` if the lease
+ * is over.
+ * @param holdfast considers only locks of this instance
  */
 export function assertLocked(key: string, holdfast?: Holdfast): Lease {
   const lease = currentLease(key, holdfast);
   if (lease === undefined) {
-    const message = `Holdfast: this code must run under the lock of ${quote(key)}, and does not`;
+    const message = `Holdfast: this code must run under the lock of ${quote(key)}, but does not`;
     throw new HoldfastError('HOLDFAST_NOT_HELD', message, { key });
   }
   lease.assertHeld();
   return lease;
 }
 
-/** What one use of `locked` says. */
+/** The checked arguments of one use of `locked`. */
 class Plan {
   readonly #find: (self: unknown) => Holdfast;
   readonly #key: (self: unknown, args: unknown[]) => string;
@@ -135,7 +136,7 @@ class Plan {
     this.#reentrant = lock.reentrant === true;
     this.#key = keyOf(key);
     this.#find = typeof holdfast === 'function' ? holdfast : () => holdfast;
-    // what is known already is checked where the class is written
+    // if the instance is known, its options are checked when the class is defined
     if (typeof holdfast !== 'function') checkHoldfast(holdfast).mutex('any', lock);
   }
 
@@ -176,14 +177,14 @@ function checkHoldfast(holdfast: unknown): Holdfast {
   throw badOption('holdfast', 'a Holdfast, or a function that returns one', holdfast);
 }
 
-/** The part of the metadata reflection that frameworks install. */
+/** The metadata functions of `reflect-metadata`, which frameworks install. */
 interface Reflection {
   getOwnMetadataKeys?(target: object): unknown[];
   getOwnMetadata?(key: unknown, target: object): unknown;
   defineMetadata?(key: unknown, value: unknown, target: object): void;
 }
 
-/** Keeps the name, the number of arguments, and what other decorators noted on the method. */
+/** Copies the name, the number of arguments, and the metadata that other decorators added. */
 function alike(wrapped: Method, method: Method): Method {
   for (const name of Reflect.ownKeys(method)) {
     const property = Object.getOwnPropertyDescriptor(method, name);

@@ -1,19 +1,19 @@
 /**
- * Taking several locks, all or none, without deadlock.
+ * Acquires several locks, all or none, without deadlock.
  *
- *     asking for all --all granted--> held
- *          \--one refused--> waiting for it --granted--> asking for those behind it --> …
- *     any --timeout, abort, failure, loss--> given back, and rejected
+ *     trying all --all granted--> held
+ *          \--one refused--> waiting for it --granted--> trying those after it --> …
+ *     any --timeout, abort, failure, loss--> released, and rejected
  *
- * Asking does not queue, and goes out in one turn of the event loop: one round trip. Of what is
- * granted only the part before the first refusal is kept; the rest goes back at once, because who
- * waits may hold only what comes before it in the order. Waiting is for one lock at a time, in the
- * store's queue. All gatherings wait in one global order, so the locks that a circle of them waited
- * for would grow around that circle: there is none (hold-and-wait without circular wait; Havender,
- * 1968). The queue is first in, first out, so nobody starves either (I4).
+ * A try does not queue. All tries are sent in one turn of the event loop, so they take one round
+ * trip. Only the locks before the first refusal are kept; the others are released at once, because
+ * a waiter may hold only locks that come before the awaited lock in the order. It waits for one
+ * lock at a time, in the store's queue. All acquisitions of several locks wait in one global order,
+ * so a circular wait is impossible (hold-and-wait without circular wait; Havender, 1968). The queue
+ * is first in, first out, so no waiter starves (I4).
  *
- * Invariant: whatever ends a gathering without its result, each lease that it was granted is
- * released (I6); a request that was not answered is withdrawn by the waiting room.
+ * Invariant: if it ends without a result, each granted lease is released (I6). The core withdraws
+ * requests without a reply.
  */
 import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
@@ -24,12 +24,12 @@ import * as failures from '../acquire/failures.js';
 import { type Acquirer, quietly } from './acquirer.js';
 import { quote } from '../text.js';
 
-/** After a refusal this many are asked for at once, and twice as many each time all are granted. */
+/** Locks to try together after a refusal. The number doubles each time all of them are granted. */
 const PROBE_MIN = 16;
 
-/** What bounds a gathering as a whole. */
+/** Limits of the whole acquisition. */
 export interface MultiAcquireLimits {
-  /** Ms for all of it; 0 to ask once and not wait. */
+  /** Longest time to wait for all locks, in ms; with 0 it tries once and does not wait. */
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -46,16 +46,16 @@ export class MultiAcquire {
   readonly #options: AcquireOptions;
   readonly #bounds: MultiAcquireLimits;
   readonly #leases: Lease[] = [];
-  /** When the wait ends. */
+  /** End of the wait, on the local clock. */
   #until = 0;
   #asked = false;
-  /** Why the store did not answer, when it was asked last. */
+  /** Why the store did not reply to the last tries. */
   #trouble: Error | undefined;
   readonly #lost = new AbortController();
-  /** Ends whatever is being asked for; its reason is the error to reject with. */
+  /** Cancels the pending requests; its reason is the error to reject with. */
   readonly #end = new AbortController();
 
-  /** @param faces in the global order, without duplicates */
+  /** @param acquirers in the global order, without duplicates */
   constructor(
     clock: Clock,
     acquirers: readonly Acquirer<Lease>[],
@@ -68,7 +68,7 @@ export class MultiAcquire {
     this.#bounds = bounds;
   }
 
-  /** Resolves to `null` if there is no time to wait and not all are free. */
+  /** Resolves to `null` if `wait` is 0 and not all locks are free. */
   async take(): Promise<MultiAcquired | null> {
     this.#until = this.#clock.now() + this.#bounds.wait;
     const unbound = this.#bind();
@@ -100,7 +100,7 @@ export class MultiAcquire {
     return true;
   }
 
-  /** Waits in the queue of one lock, for what is left of the whole wait. */
+  /** Waits in the queue of one lock, for the remaining wait time. */
   async #waitFor(next: Acquirer<Lease>): Promise<Lease> {
     const wait = this.#until - this.#clock.now();
     if (wait <= 0) throw this.#trouble ?? this.#timedOut();
@@ -111,7 +111,7 @@ export class MultiAcquire {
     }
   }
 
-  /** Asks for the next ones in one turn, and keeps those before the first that is not granted. */
+  /** Tries the next locks in one turn, and keeps those before the first that is not granted. */
   async #ask(count: number): Promise<boolean> {
     const from = this.#leases.length;
     const asked = this.#acquirers.slice(from, from + count);
@@ -132,20 +132,20 @@ export class MultiAcquire {
       if (inOrder) this.#keep(lease);
       else void quietly(lease.release());
     }
-    // now and not later, so that all goes back in one turn
+    // released here, so that all releases are sent in one turn
     if (failure !== undefined || (!inOrder && this.#bounds.wait === 0)) this.#release();
     if (failure !== undefined) throw failure;
     this.#check();
     return inOrder;
   }
 
-  /** The first question is awaited whatever the limit (a wait of 0 would); others end at it. */
+  /** The first tries are awaited without a limit, as with a wait of 0; later tries end at it. */
   async #inTime<T>(asking: Promise<T>): Promise<T> {
     const limited = this.#asked && Number.isFinite(this.#until) && this.#bounds.wait > 0;
     this.#asked = true;
     const late = (): void => this.#end.abort(this.#timedOut());
-    const left = this.#until - this.#clock.now();
-    const timer = limited ? this.#clock.after(left, late) : undefined;
+    const remaining = this.#until - this.#clock.now();
+    const timer = limited ? this.#clock.after(remaining, late) : undefined;
     try {
       return await asking;
     } finally {
@@ -153,7 +153,7 @@ export class MultiAcquire {
     }
   }
 
-  /** Whoever has time to wait waits for a store that is silent, too. */
+  /** True if the store may still become reachable within the wait time. */
   #mayWait(error: unknown): boolean {
     return this.#bounds.wait > 0 && isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
   }
@@ -169,9 +169,9 @@ export class MultiAcquire {
     else signal.addEventListener('abort', lose, { once: true });
   }
 
-  /** Throws if the gathering was ended, or a lease that it has is over. */
+  /** Throws if the acquisition was cancelled, or a lease that it holds is over. */
   #check(): void {
-    // looking at a signal notices a deadline that passed while the event loop stood still
+    // reading `signal` notices a deadline that passed while the event loop was blocked
     for (const lease of this.#leases) if (lease.signal.aborted) break;
     this.#end.signal.throwIfAborted();
   }
@@ -180,7 +180,7 @@ export class MultiAcquire {
     for (const lease of this.#leases) void quietly(lease.release());
   }
 
-  /** Ends the gathering with the caller's signal; returns what undoes that. */
+  /** Cancels when the caller's signal aborts; returns a function that removes the listener. */
   #bind(): () => void {
     const { signal } = this.#bounds;
     const abort = (): void => this.#end.abort(failures.aborted(this.#next, signal?.reason));
@@ -188,7 +188,7 @@ export class MultiAcquire {
     return signal === undefined ? () => undefined : onAbort(signal, abort);
   }
 
-  /** The key that is waited for. */
+  /** The key of the lock that is awaited now. */
   get #next(): string {
     const { length } = this.#leases;
     return (this.#acquirers[Math.min(length, this.#acquirers.length - 1)] as Acquirer<Lease>).key;
@@ -199,7 +199,7 @@ export class MultiAcquire {
     const key = this.#next;
     const message =
       `Holdfast: ${length} keys were not granted within ${this.#bounds.wait} ms; ` +
-      `${quote(key)} was waited for, with ${this.#leases.length} of them held`;
+      `it waited for ${quote(key)} with ${this.#leases.length} of them held`;
     return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
   }
 }

@@ -1,10 +1,10 @@
-/** What the holder of several locks holds: their leases, looked after as one. */
+/** The leases of several locks, handled as one lease. */
 import { type HoldfastError, isHoldfastError } from '../errors.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { duration } from '../checks.js';
 import type { MultiAcquired } from './multi-acquire.js';
 
-/** What a release found for one of several keys; `uncertain` if the store did not answer for it. */
+/** The outcome of a release for one key; `uncertain` if the store did not reply for this key. */
 export type KeyOutcome = ReleaseOutcome | 'uncertain';
 
 const LONGEST_MS = 86_400_000;
@@ -12,16 +12,16 @@ const LONGEST_MS = 86_400_000;
 /**
  * The locks of several keys, granted together.
  *
- * Each key has a lease of its own, with its own fence; they are renewed with all others of the
- * process. The locks are released together. When one is lost, `signal` aborts and `held` is false;
- * the others stay held until `release`, for the work to stop in peace.
+ * Each key has a lease of its own with its own fence; the watchdog renews it like every other
+ * lease. The locks are released together. When one lease is lost, `signal` aborts and `held` is
+ * false; the others stay held until `release`, so that the work can stop safely.
  */
 export class MultiLease implements AsyncDisposable {
-  /** What is locked: each key once, in the order in which locks are waited for. */
+  /** The locked keys: each key once, in the order in which `acquire` waits for them. */
   readonly keys: readonly string[];
   /**
-   * The fence of each key: a number greater than that of every earlier lease of that key. Of two
-   * keys' fences neither says anything about the other.
+   * The fence of each key: a number greater than that of every earlier lease of that key. Fences of
+   * different keys cannot be compared.
    */
   readonly fences: ReadonlyMap<string, number>;
   readonly #leases: readonly Lease[];
@@ -38,42 +38,42 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Aborts when any of the leases is lost, with the `HOLDFAST_LOST` error of the first, whose `key`
-   * names it. It does not abort on release.
+   * Aborts when any of the leases is lost. The reason is the `HOLDFAST_LOST` error of the first
+   * lost lease; its `key` names the lock. It does not abort on release.
    */
   get signal(): AbortSignal {
-    // each notices a deadline of its own that passed while the event loop stood still
+    // reading `signal` notices a deadline that passed while the event loop was blocked
     for (const lease of this.#leases) if (lease.signal.aborted) break;
     return this.#lost;
   }
 
-  /** True while all the locks are surely held. */
+  /** True while all the locks are certainly held. */
   get held(): boolean {
     return this.#leases.every(({ held }) => held);
   }
 
-  /** Resolves to `held` once that is certain of each, see {@link Lease.verify}. */
+  /** Resolves to `held` once it is certain for each lease, see {@link Lease.verify}. */
   async verify(): Promise<boolean> {
     const verified = await Promise.all(this.#leases.map((lease) => lease.verify()));
     return verified.every(Boolean) && this.held;
   }
 
-  /** Milliseconds for which all are surely held without another renewal. 0 if one is not. */
+  /** Ms for which all are certainly held without another renewal. 0 if one is not held. */
   remaining(): number {
     let least = Number.POSITIVE_INFINITY;
     for (const lease of this.#leases) least = Math.min(least, lease.remaining());
     return least;
   }
 
-  /** Throws as `Lease.assertHeld` does, of the first key that is not held, unless `held`. */
+  /** Throws the error of `Lease.assertHeld` for the first lock that is not held. */
   assertHeld(): void {
     for (const lease of this.#leases) lease.assertHeld();
   }
 
   /**
-   * Makes sure that all are held for at least `ms` from now, and asks the store for those that it
-   * must, in one round trip. Resolves to `remaining()`; rejects as `Lease.ensure` does, with the
-   * error of a lease that was lost before all others.
+   * Makes sure that all locks are held for at least `ms` from now. It extends the leases that are
+   * too short, in one round trip. Resolves to `remaining()`. Rejects as `Lease.ensure` does; the
+   * error of a lost lease takes precedence over other errors.
    */
   async ensure(ms: number): Promise<number> {
     duration('ms', ms, 0, 0, LONGEST_MS);
@@ -81,41 +81,40 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Extends all to at least `ms` from now, in one round trip. Resolves and rejects as `ensure`
-   * does; those that were extended when another could not be stay so.
+   * Extends all leases to at least `ms` from now, in one round trip. Resolves and rejects as
+   * `ensure` does. If one extension fails, the other leases stay extended.
    */
   async extend(ms: number): Promise<number> {
     duration('ms', ms, 0, 1, LONGEST_MS);
     return this.#each((lease) => lease.extend(ms));
   }
 
-  /**
-   * What the release found for each key; empty before it is answered.
-   */
+  /** The outcome of the release for each key; empty until the release has ended. */
   get outcomes(): ReadonlyMap<string, KeyOutcome> {
     return this.#outcomes;
   }
 
   /**
-   * Gives all back, in one round trip. Resolves to `lost` if one of them was lost before, to `kept`
-   * if the owner keeps one of them, to `freed` otherwise; `outcomes` tells them apart.
+   * Releases all locks, in one round trip. Resolves to `lost` if one of them was lost before, to
+   * `kept` if the owner has other holds of one of them, otherwise to `freed`. `outcomes` has the
+   * outcome of each key.
    *
-   * Repeating it answers the same, and no repetition touches a newer lease. Rejects with
-   * `HOLDFAST_UNCERTAIN` if the store does not answer for one of them; that one is tried further in
-   * the background until its lease has ended by itself, and the others are released.
+   * Repeated calls return the same result, and never affect a newer lease. Rejects with
+   * `HOLDFAST_UNCERTAIN` if the store does not reply for one of them; that release is retried in
+   * the background until its lease has expired, and the others are released.
    */
   release(): Promise<ReleaseOutcome> {
     this.#released ??= this.#release();
     return this.#released;
   }
 
-  /** Releases at the end of an `await using` block. Locks that were lost are no error here. */
+  /** Releases at the end of an `await using` block. A lost lock does not cause an error here. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
   }
 
   /**
-   * Why it is not held: of the lease that was lost first, if one was.
+   * Why it is not held: the error of the lease that was lost first, if one was lost.
    * @internal
    */
   get loss(): HoldfastError {
@@ -143,7 +142,7 @@ export class MultiLease implements AsyncDisposable {
     const answers = await Promise.allSettled(this.#leases.map(what));
     const failed = answers.filter((answer) => answer.status === 'rejected');
     const reasons = failed.map(({ reason }) => reason as Error);
-    // a loss is final, and must not hide behind another's doubt
+    // a loss is final, so it takes precedence over the uncertain result of another lease
     const worst = reasons.find((reason) => isHoldfastError(reason, 'HOLDFAST_LOST')) ?? reasons[0];
     if (worst !== undefined) throw worst;
     return this.remaining();

@@ -1,6 +1,4 @@
-/**
- * The mutex: one holder at a time. A thin face: a capacity of 1, of which everybody takes 1.
- */
+/** The mutex: one holder at a time. Its capacity is 1, and each acquisition takes 1 permit. */
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
 import { checkObject, flag } from '../checks.js';
@@ -10,24 +8,25 @@ import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
 import { innermost, under } from './lock-context.js';
 
-/** What a mutex may be made with. */
+/** Options of a mutex. */
 export interface MutexOptions extends LockOptions {
   /**
-   * Let `run` enter again inside `run` of the same asynchronous context, without asking the store.
-   * Each `run` is a hold of its own: the lock is released when the last of them ends. That is the
-   * outermost one, unless work was started in it that it did not wait for. Default `false`.
+   * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to
+   * the store. Each `run` is a hold of its own: the lock is released when the last of them ends.
+   * That is the outermost one, unless its work started other work without awaiting it. Default
+   * `false`.
    */
   readonly reentrant?: boolean;
 }
 
 /**
- * A lock that one holder has at a time, across processes and machines.
+ * A lock with at most one holder at a time, across processes and machines.
  *
- * Making one costs nothing and asks nobody: the lock exists in the store while it is held or waited
- * for.
+ * Creating this object sends no request: the lock exists in the store only while it is held or has
+ * waiters.
  */
 export class Mutex {
-  /** What is locked. */
+  /** The key of the lock. */
   readonly key: string;
   readonly #acquirer: Acquirer<Lease>;
   readonly #reentrant: boolean;
@@ -42,14 +41,14 @@ export class Mutex {
   }
 
   /**
-   * Takes the lock; waits for as long as it takes, or for `wait` ms.
+   * Acquires the lock; waits without a limit, or for `wait` ms.
    *
-   * Fairness: waiters are served in the order of their arrival at the store; strictly with `fair:
-   * true`, otherwise a process may pass a lease on among its own waiters up to `localHandOffs`
-   * times in between.
+   * Fairness: waiters are served in the order of their arrival at the store. With `fair: true` this
+   * order is strict; otherwise a process may hand off a lease to its own waiters up to
+   * `localHandOffs` times before the next waiter of the store's queue.
    *
-   * Cancellation: a `signal` that aborts, or a wait that ends, gives up the place in the queue; a
-   * grant that was on its way is given back. Nothing is held when it rejects.
+   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
+   * arrives afterwards is released. Nothing is held after a rejection.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED`,
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
@@ -59,35 +58,35 @@ export class Mutex {
   }
 
   /**
-   * Takes the lock if it is free, or becomes free within `wait` ms (0 unless given); resolves to
-   * `null` if not.
+   * Acquires the lock if it is free, or becomes free within `wait` ms (default 0); otherwise
+   * resolves to `null`.
    *
-   * It never overtakes: with others in the queue, the lock is not free for a newcomer. Rejects as
-   * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * It never overtakes a waiter: while the queue is not empty, the lock does not count as free.
+   * Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
     return this.#acquirer.tryAcquire(1, options);
   }
 
   /**
-   * Takes the lock, does the work, and releases: also when the work throws.
+   * Acquires the lock, does the work, and releases the lock, also if the work throws.
    *
-   * Resolves to the work's result; rejects with the work's own error, with what `acquire` rejects
-   * with, or, if the lease was lost before the work had ended, with `HOLDFAST_LOST`: the work was
-   * done, but not alone for sure. Work that can stop should watch `lease.signal`. A release that
-   * the store does not answer is no error here: the lock ends by itself, and the release is tried
-   * further.
+   * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
+   * or with `HOLDFAST_LOST` if the lease was lost before the work ended: the work was done, but
+   * another holder may have worked at the same time. Work that can stop should watch
+   * `lease.signal`. If the store does not reply to the release, that is not an error: the release
+   * is retried in the background until the lease expires.
    *
-   * With `reentrant: true`, a `run` inside another one joins its lease, and waits for the lease's
-   * verification if it is in doubt. It rejects with `HOLDFAST_LOST` if the lease was lost, or
-   * released by hand, before its work had ended.
+   * With `reentrant: true`, a `run` inside another `run` joins its lease; if the lease is in doubt,
+   * it first waits until the doubt is resolved. It rejects with `HOLDFAST_LOST` if the lease is
+   * lost, or released by `lease.release()`, before its work ends.
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     if (!this.#reentrant) return this.#acquirer.run(1, work, options);
     const { core, key } = this.#acquirer;
     const outer = innermost({ core, key, reentrant: true });
-    // a lease in doubt is not held for sure, and would be waited for if the store were asked for it
+    // acquiring while the outer lease is in doubt would wait for that lease itself
     while (outer?.state === 'doubted') await outer.verify();
     if (outer?.held) return enter(outer, () => work(outer));
     const lease = await this.#acquirer.acquire(1, options);
@@ -95,7 +94,7 @@ export class Mutex {
   }
 
   /**
-   * A condition of this mutex: a place at which holders wait until another holder signals.
+   * A condition of this mutex: a holder waits at it until another holder signals.
    * @param name 1 to 200 characters; the same name is the same condition, in every process
    */
   condition(name: string): Condition {
@@ -103,7 +102,7 @@ export class Mutex {
   }
 
   /**
-   * What `allOf` asks through.
+   * Used by `allOf`.
    * @internal
    */
   get acquirer(): Acquirer<Lease> {

@@ -1,17 +1,17 @@
 /**
- * Locks by calls that name key and owner, without a lease object: all that is known of them is in
- * the store, so any process that knows the owner may go on.
+ * Locks that calls address by key and owner, without a lease object. Their whole state is in the
+ * store, so any process that knows the owner's name can continue.
  *
  *     free --lock--> one hold --lock--> two holds --unlock--> one hold --unlock--> free
  *     any number of holds --expiry, force--> free
  *
- * A hold is an acquisition with an id of its own, as everywhere; the store joins those of one owner
- * in one lease (`Acquire.owner`). Who unlocks looks which acquisitions hold the owner's lease, and
- * gives back one of them by its id. So a repeated or late unlock ends the hold that it chose or
- * nothing, never a stranger's nor a newer one (I3, I8). Two that choose the same hold at the same
- * time find that out, since one of them ended nothing, and that one chooses again.
+ * Each hold is an acquisition with an id of its own; the store joins the holds of one owner in one
+ * lease (`Acquire.owner`). `unlock` reads the ids of the owner's holds and releases one of them by
+ * its id. So a repeated or late unlock ends the chosen hold or nothing; it never ends a hold of
+ * another owner or a newer hold (I3, I8). If two calls choose the same hold, only one of them ends
+ * it, and the other chooses again.
  *
- * This process keeps nothing of what it locked, unless it was asked to renew it.
+ * This process keeps no state of a lock unless it was asked to renew it.
  */
 import type { Core } from '../core.js';
 import type { HolderView } from '../engine/commands.js';
@@ -23,34 +23,34 @@ import { type AcquireOptions, resolveTerms } from '../options.js';
 import * as failures from '../acquire/failures.js';
 import { quote } from '../text.js';
 
-/** Holds that are looked at to choose one of; an owner may have more. */
+/** Number of holds to read for choosing one; an owner may have more. */
 const SHOWN = 20;
-/** How often another hold is chosen when the one that was chosen is gone. */
+/** How many times to choose again when the chosen hold has gone. */
 const TRIES = 20;
 const EXPIRY_MS_MIN = 10;
 const EXPIRY_MS_MAX = 86_400_000;
 
-/** What a lock of an owner may say. */
+/** Options of an owner's lock. */
 export interface OwnerLockOptions
   extends Pick<AcquireOptions, 'fair' | 'label' | 'signal' | 'wait'> {
   /**
-   * Renew the lock for as long as this process lives and it is locked. It is given back then when
-   * this `Holdfast` closes. Default `false`.
+   * Renews the lock while it is locked and this process runs. Such a lock is released when this
+   * `Holdfast` closes. Default `false`.
    */
   readonly renew?: boolean;
 }
 
 /**
- * `lock`, `unlock` and `renew` with key, owner and expiry, for those who port from Java.
+ * `lock`, `unlock` and `renew` with key, owner and expiry, for programs that are ported from Java.
  *
- * The lock of a key is its mutex: leases of `holdfast.mutex(key)` exclude, and are excluded. An
- * owner is a name, of a thread, a job or a request, that nobody else uses; who knows it is the
- * owner, in whatever process. Prefer leases where you can: a lease cannot be unlocked by mistake,
- * is renewed, and tells when it is lost.
+ * The lock of a key is its mutex, so it and a lease of `holdfast.mutex(key)` exclude each other. An
+ * owner is a unique name, for example of a thread, a job or a request. Every process that uses the
+ * name acts as the owner. Prefer leases where possible: a lease cannot be unlocked by mistake, is
+ * renewed, and reports its loss.
  */
 export class OwnerLocks {
   readonly #core: Core;
-  /** The last call of each key and owner that ends a hold: they go one after another here. */
+  /** The last `unlock` of each key and owner; this process runs them one after another. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   /** @internal */
@@ -59,15 +59,15 @@ export class OwnerLocks {
   }
 
   /**
-   * Locks for an owner, or adds a hold to the lock that the owner has; waits for as long as it
-   * takes, or for `wait` ms. Resolves to the fence, which is the same for all holds of one lock.
+   * Locks for an owner, or adds a hold to the lock that the owner has. Waits without a limit, or
+   * for `wait` ms. Resolves to the fence, which is the same for all holds of one lock.
    *
-   * The lock ends `expiryMs` after it was granted, and a further hold makes it last for at least
-   * `expiryMs` from then, in the time of the store. Nothing tells when it has ended. It stays in
-   * the store when this process ends or its `Holdfast` closes.
+   * The lock ends `expiryMs` after it was granted; a further hold extends it to at least `expiryMs`
+   * from then, by the store's clock. The end is not reported. The lock stays in the store until then,
+   * also if this process ends or its `Holdfast` closes; with `renew: true`, closing releases it.
    *
-   * Fairness, cancellation and errors are those of `Mutex.acquire`. A request that the network
-   * delivers once more after the unlock may lock again, until `expiryMs` have passed.
+   * Fairness, cancellation and errors are those of `Mutex.acquire`. A late duplicate of the request
+   * that arrives after the unlock may lock again, for at most `expiryMs`.
    * @param expiryMs 10 to 86,400,000; anything else rejects with `HOLDFAST_BAD_OPTION`
    */
   async lock(
@@ -82,8 +82,8 @@ export class OwnerLocks {
   }
 
   /**
-   * Locks as `lock` does if it is free, the owner's already, or becomes so within `wait` ms (0
-   * unless given). Resolves to the fence, or to `null`.
+   * Locks as `lock` does if the lock is free or already the owner's, or becomes free within `wait`
+   * ms (default 0). Resolves to the fence, or to `null`.
    */
   async tryLock(
     key: string,
@@ -100,11 +100,12 @@ export class OwnerLocks {
   }
 
   /**
-   * Ends one hold of the owner; with the last of them the lock is free, or the next waiter's.
-   * Resolves to `false`, and does nothing, if the lock is not the owner's (any more).
+   * Ends one hold of the owner. After the last hold the lock is free or goes to the next waiter.
+   * Resolves to `false`, and changes nothing, if the owner does not hold the lock (any more).
    *
-   * Rejects with `HOLDFAST_UNREACHABLE` if nothing was ended, and with `HOLDFAST_UNCERTAIN` if the
-   * store did not say; it is tried further then, so ask `holds` before you unlock again.
+   * Rejects with `HOLDFAST_UNREACHABLE` if no hold was ended, and with `HOLDFAST_UNCERTAIN` if the
+   * store did not reply. In the latter case the unlock is retried in the background, so check
+   * `holds` before you unlock again.
    */
   unlock(key: string, owner: string): Promise<boolean> {
     return this.#inTurn(key, owner, async () => {
@@ -119,12 +120,12 @@ export class OwnerLocks {
   }
 
   /**
-   * Makes the owner's lock last for at least `expiryMs` from now; never shortens it. Resolves to
-   * `false`, and does nothing, if the lock is not the owner's (any more): a stranger's renewal is
-   * refused, and nothing that has ended is revived.
+   * Extends the owner's lock to at least `expiryMs` from now; never shortens it. Resolves to
+   * `false`, and changes nothing, if the owner does not hold the lock (any more): it never renews
+   * the lock of another owner, and never revives a lock that has ended.
    *
-   * Rejects with `HOLDFAST_UNREACHABLE` if the store could not be asked, and with
-   * `HOLDFAST_UNCERTAIN` if it did not answer; repeating it does no harm.
+   * Rejects with `HOLDFAST_UNREACHABLE` if the request was not sent, and with `HOLDFAST_UNCERTAIN`
+   * if the store did not reply; it is safe to repeat.
    */
   async renew(key: string, owner: string, expiryMs: number): Promise<boolean> {
     checkExpiry(expiryMs);
@@ -140,7 +141,7 @@ export class OwnerLocks {
     throw this.#crowded(key);
   }
 
-  /** How many holds the owner has; 0 if the lock is not the owner's. */
+  /** The number of the owner's holds; 0 if the owner does not hold the lock. */
   async holds(key: string, owner: string): Promise<number> {
     return (await this.#leaseOf(key, owner))?.holds ?? 0;
   }
@@ -169,7 +170,7 @@ export class OwnerLocks {
     return holders.find((holder) => holder.owner === owner);
   }
 
-  /** One of this process's own, if it has one: others are less likely to choose that. */
+  /** Prefers a hold of this process, because other processes are less likely to choose it. */
   #choose(ids: readonly string[]): string {
     const own = ids.filter((id) => id.startsWith(`${this.#core.id}.`));
     return (own.at(-1) ?? ids.at(-1)) as string;
@@ -187,8 +188,8 @@ export class OwnerLocks {
   }
 
   #crowded(key: string): HoldfastError {
-    const what = `the holds of ${quote(key)} changed ${TRIES} times`;
-    const message = `Holdfast: ${what} while one was chosen`;
+    const what = `the holds of ${quote(key)} changed during each of ${TRIES} attempts`;
+    const message = `Holdfast: ${what} to choose one; try again`;
     return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
   }
 }

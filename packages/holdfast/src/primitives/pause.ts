@@ -1,7 +1,7 @@
-/** Waiting for some time, or until something else comes first. */
+/** A wait that can be ended early. */
 import type { Clock } from '../clock.js';
 
-/** Resolves after `ms`; earlier when `wake` is called. There is one pause at most at a time. */
+/** `for` resolves after `ms`, or earlier when `wake` is called. Only one pause runs at a time. */
 export class Pause {
   readonly #clock: Clock;
   #end: () => void = () => undefined;
@@ -20,7 +20,7 @@ export class Pause {
     });
   }
 
-  /** Ends the pause, if there is one. */
+  /** Ends the current pause, if there is one. */
   wake(): void {
     this.#end();
   }

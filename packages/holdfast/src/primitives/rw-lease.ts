@@ -1,12 +1,12 @@
 /**
- * A lease of a read-write lock, and how it changes sides.
+ * A lease of a read-write lock, and how it changes between read and write.
  *
  *     write --downgrade--> read --tryUpgrade--> write, with a new fence
  *
- * What this process believes is never more than what the store has: it takes itself for a reader
- * from before it asks to be one, and for a writer after the store has said so (I7). A change that
- * was not answered is repeated before the next one is asked for, so that its late duplicate finds
- * another fence and changes nothing (I3).
+ * `mode` never allows more than the store does: it becomes `read` before the request to downgrade
+ * is sent, and `write` only after the store has replied (I7). A change without a reply is repeated
+ * before the next change is sent, so that a late duplicate finds another fence and changes nothing
+ * (I3).
  */
 import type { Core } from '../core.js';
 import { HoldfastError, isHoldfastError } from '../errors.js';
@@ -19,17 +19,17 @@ import { quote } from '../text.js';
 export const READER = 1;
 export const WRITER: number = 2 ** 30;
 
-/** Which side of a read-write lock a lease is on. */
+/** The side of a read-write lock that a lease holds. */
 export type RwMode = 'read' | 'write';
 
-/** A granted read or write lock. It is one lease whichever side it is on, and is released once. */
+/** A granted read or write lock. It stays one lease when its side changes, and is released once. */
 export class RwLease extends Lease {
   readonly #record: LeaseRecord;
   readonly #core: Core;
   #mode: RwMode;
-  /** The side that was asked for without an answer. */
+  /** The requested side, while there is no reply. */
   #unanswered: RwMode | undefined;
-  /** Changes happen one after another. */
+  /** Changes are made one after another. */
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal */
@@ -40,19 +40,19 @@ export class RwLease extends Lease {
     this.#mode = record.weight === WRITER ? 'write' : 'read';
   }
 
-  /** What the lease allows while it is held: to read with others, or to write alone. */
+  /** The side that is held: `read` is shared with other readers, `write` is exclusive. */
   get mode(): RwMode {
     return this.#mode;
   }
 
   /**
-   * Makes a writer a reader, and lets in at once who waits to read with it; of a reader it changes
-   * nothing. The fence stays.
+   * Changes a write lock to a read lock, and grants the readers at the head of the queue at once.
+   * It has no effect on a read lock. The fence stays the same.
    *
    * Rejects with `HOLDFAST_REFUSED` if the owner holds the lock more than once (the other holds
-   * rely on it), with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` without
-   * an answer: call it again then, or release. `mode` is `read` from the call on, unless it was
-   * refused.
+   * still need the write lock), with `HOLDFAST_LOST` if the lease has ended, and with
+   * `HOLDFAST_UNCERTAIN` if the store does not reply: then call it again, or release. `mode` is
+   * `read` from the call on, unless the change is refused.
    */
   downgrade(): Promise<void> {
     return this.#inTurn(async () => {
@@ -64,21 +64,21 @@ export class RwLease extends Lease {
       this.#mode = 'read';
       if (await this.#change('read')) return;
       this.#mode = before;
-      const why = 'is held more than once by its owner: not downgraded';
-      const message = `Holdfast: ${quote(this.key)} ${why}`;
+      const why = 'its owner holds it more than once; release the other holds first';
+      const message = `Holdfast: ${quote(this.key)} was not downgraded: ${why}`;
       throw new HoldfastError('HOLDFAST_REFUSED', message, { key: this.key });
     });
   }
 
   /**
-   * Makes a reader a writer if it is the only reader; resolves to `false`, and it stays a reader,
-   * if it is not. It does not wait: two readers that waited for each other would do so for ever.
-   * It goes before writers that wait, as they would have waited for this reader anyway. Of a writer
-   * it changes nothing.
+   * Changes a read lock to a write lock if it is the only reader; otherwise resolves to `false` and
+   * the lease stays a read lock. It does not wait, because two readers that wait for each other
+   * would deadlock. It overtakes waiting writers, which must wait for this reader in any case. It
+   * has no effect on a write lock.
    *
-   * The lease then has a new `fence`. Rejects with `HOLDFAST_LOST` if the lease has ended, and with
-   * `HOLDFAST_UNCERTAIN` without an answer: it is a reader for us, and may block others like a
-   * writer; call it again, downgrade, or release.
+   * After the change the lease has a new `fence`. Rejects with `HOLDFAST_LOST` if the lease has
+   * ended, and with `HOLDFAST_UNCERTAIN` if the store does not reply: `mode` stays `read`, but the
+   * lease may block others like a writer. Then call it again, downgrade, or release.
    */
   tryUpgrade(): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -97,13 +97,13 @@ export class RwLease extends Lease {
     return result;
   }
 
-  /** Rejects unless the lease is held; waits for that to be certain. */
+  /** Rejects unless the lease is held; waits until that is certain. */
   async #certainlyHeld(): Promise<void> {
     await this.verify();
     this.assertHeld();
   }
 
-  /** Asks the store; false if it refuses. */
+  /** Sends the change to the store; false if the store refuses it. */
   async #change(to: RwMode): Promise<boolean> {
     const { key, id, fence } = this.#record;
     const { retention } = this.#core.settings;
@@ -118,7 +118,7 @@ export class RwLease extends Lease {
       await this.#certainlyHeld();
       return reply.status === 'resized';
     } catch (error) {
-      // the server refused to carry it out, so nothing was changed
+      // the server refused to run the command, so it changed nothing
       if (isHoldfastError(error, 'HOLDFAST_REFUSED')) this.#unanswered = undefined;
       throw error;
     }

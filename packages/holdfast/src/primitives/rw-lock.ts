@@ -1,10 +1,9 @@
 /**
- * The read-write lock: readers share, a writer is alone. A thin face: of very many permits a reader
- * takes one and a writer takes all.
+ * The read-write lock: readers share the lock, a writer excludes all others. A reader takes one
+ * permit and a writer takes all of them.
  *
- * First come, first served: a writer at the head of the queue is waited for, so readers that come
- * later stay behind it, and readers that stand together enter together. Every reader has a lease of
- * its own.
+ * The queue is first in, first out: later readers wait behind a queued writer, and adjacent readers
+ * are granted together. Every reader has a lease of its own.
  */
 import type { Core } from '../core.js';
 import type { AcquireOptions, LockOptions } from '../options.js';
@@ -14,8 +13,8 @@ import { READER, RwLease, WRITER } from './rw-lease.js';
 /**
  * One side of a read-write lock.
  *
- * Fairness: requests of both sides are served strictly in the order of their arrival at the store;
- * nobody is overtaken, with `fair: true` or without.
+ * Fairness: requests of both sides are served strictly in the order of their arrival at the store,
+ * with `fair: true` or without it.
  */
 export class RwSide {
   readonly #acquirer: Acquirer<RwLease>;
@@ -27,20 +26,20 @@ export class RwSide {
     this.#weight = weight;
   }
 
-  /** What is locked. */
+  /** The key of the lock. */
   get key(): string {
     return this.#acquirer.key;
   }
 
   /**
-   * Takes this side of the lock; waits for as long as it takes, or for `wait` ms.
+   * Acquires this side of the lock; waits without a limit, or for `wait` ms.
    *
-   * Cancellation: a `signal` that aborts, or a wait that ends, gives up the place in the queue; a
-   * grant that was on its way is given back. Nothing is held when it rejects.
+   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
+   * arrives afterwards is released. Nothing is held after a rejection.
    *
-   * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (among others if the
-   * `owner` holds the read side and asks for the write side: it would wait for itself),
-   * `HOLDFAST_MISMATCH` (the key is another kind of lock), `HOLDFAST_UNREACHABLE`,
+   * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (for example if the
+   * `owner` holds the read side and requests the write side: it would wait for itself),
+   * `HOLDFAST_MISMATCH` (the key is in use as another kind of lock), `HOLDFAST_UNREACHABLE`,
    * `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    */
   acquire(options?: AcquireOptions): Promise<RwLease> {
@@ -48,21 +47,21 @@ export class RwSide {
   }
 
   /**
-   * Takes this side of the lock if it is free for it, or becomes so within `wait` ms (0 unless
-   * given); resolves to `null` if not.
+   * Acquires this side of the lock if it is available, or becomes available within `wait` ms
+   * (default 0); otherwise resolves to `null`.
    *
-   * It never overtakes: with others in the queue, the lock is not free for a newcomer, and for a
-   * reader neither. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * It never overtakes a waiter: while the queue is not empty, neither side is available, not even
+   * for a reader. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<RwLease | null> {
     return this.#acquirer.tryAcquire(this.#weight, options);
   }
 
   /**
-   * Takes this side of the lock, does the work, and releases: also when the work throws. What the
-   * work did to the lease's side (`downgrade`, `tryUpgrade`) does not matter for that.
+   * Acquires this side of the lock, does the work, and releases the lock, also if the work throws
+   * or changes the side (`downgrade`, `tryUpgrade`).
    *
-   * Resolves and rejects as `run` of a mutex does.
+   * Resolves and rejects as `Mutex.run` does.
    */
   run<T>(work: (lease: RwLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     return this.#acquirer.run(this.#weight, work, options);
@@ -70,17 +69,17 @@ export class RwSide {
 }
 
 /**
- * A lock that many read or one writes, across processes and machines.
+ * A lock with many readers or one writer, across processes and machines.
  *
- * Making one costs nothing and asks nobody: the lock exists in the store while it is held or waited
- * for. A crashed reader is in a writer's way until its own lease ends, and no longer.
+ * Creating this object sends no request: the lock exists in the store only while it is held or has
+ * waiters. A crashed reader blocks a writer only until the reader's own lease ends.
  */
 export class RwLock {
-  /** What is locked. */
+  /** The key of the lock. */
   readonly key: string;
-  /** For those who may share. */
+  /** The read side: shared with other readers. */
   readonly read: RwSide;
-  /** For those who must be alone. */
+  /** The write side: exclusive. */
   readonly write: RwSide;
 
   /** @internal */

@@ -1,15 +1,16 @@
 /**
- * Scheduled work, once for the cluster: every machine's scheduler fires, one machine works.
+ * Scheduled work, once for the cluster: the scheduler of every machine fires, one machine does the
+ * work.
  *
  *     runOnce --slot taken, or lock not free--> skipped
  *        \--lock--> slot? --taken--> (lock released) skipped
- *                     \--marked--> kept for atLeast --> work --> ended, or left until atLeast
+ *                     \--marked--> kept for atLeast --> work --> ended, or kept until atLeast
  *
- * Two resources. The lock of the key keeps runs apart, and from the moment at which the work may
- * begin the store keeps it for `atLeast`. The marker of a slot is a resource of its own, a lease of
- * `remember` that nobody renews or releases: at most one run of a slot is granted it (I1), and it
- * goes away by itself (I9). Both stand in the store before the work begins, so that a crash at any
- * moment leaves a run that counts, never a second one.
+ * It uses two resources. The lock of the key prevents simultaneous runs; before the work begins,
+ * the store extends it to `atLeast`. The marker of a slot is a resource of its own: a lease of
+ * `remember` ms that is not renewed and not released. At most one run of a slot is granted the
+ * marker (I1), and the marker expires (I9). Both are in the store before the work begins, so a run
+ * counts even if its process crashes, and there is no second run.
  */
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
@@ -20,45 +21,46 @@ import type { LockOptions } from '../options.js';
 import { checkWork, Acquirer, quietly } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
 
-/** What a schedule is made with. */
+/** Options of a schedule. */
 export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
   /**
-   * Ms for which the lock is kept after it was taken, even if the work ends earlier, fails, or its
-   * process dies: longer than the clocks of the machines differ, shorter than the interval. 0 to
-   * 86,400,000.
+   * Ms for which the lock is kept at least after it was acquired, even if the work ends earlier or
+   * fails, or its process dies. It must be longer than the difference between the clocks of the
+   * machines, and shorter than the interval of the schedule. 0 to 86,400,000.
    */
   readonly atLeast: number;
   /**
-   * Ms for which the lock is held at most, whatever the work does; its signal aborts then. 10 to
-   * 86,400,000, and not below `atLeast`; default 3,600,000.
+   * Ms for which the lock is held at most, even if the work still runs. Then the run's signal
+   * aborts. 10 to 86,400,000, and not below `atLeast`; default 3,600,000.
    */
   readonly atMost?: number;
   /**
-   * Ms for which a slot is remembered after it was taken: no machine may fire later than that after
-   * another. 10 to 86,400,000; default 3,600,000.
+   * Ms for which a slot is remembered after it was taken. A machine that fires later than this runs
+   * the slot again. 10 to 86,400,000; default 3,600,000.
    */
   readonly remember?: number;
   /**
-   * What becomes of a run whose work fails. `keep`: it counts as a run, `atLeast` and the slot are
-   * kept. `release`: it does not count, and the next to fire runs. Default `keep`.
+   * Whether a run counts if its work fails. `keep`: it counts; the lock is kept for `atLeast` and
+   * the slot stays taken. `release`: it does not count, and the next machine that fires runs.
+   * Default `keep`.
    */
   readonly onFailure?: 'keep' | 'release';
 }
 
-/** What one firing may say. */
+/** Options of one `runOnce`. */
 export interface RunOnceOptions {
   /**
-   * The name of the tick that fired, the same on all machines, as `2026-11-21T02:00Z`: at most one
-   * run of it in `remember` ms. Key and slot together have at most 1,018 bytes.
+   * The name of the scheduled time, equal on all machines, for example `2026-11-21T02:00Z`. A slot
+   * runs at most once in `remember` ms. Key and slot together have at most 1,018 bytes.
    */
   readonly slot?: string;
-  /** Longest time to wait for the lock. Default 0: skip. */
+  /** Longest time to wait for the lock, in ms. Default 0: skip the run if the lock is not free. */
   readonly wait?: number;
-  /** Gives the waiting up. Has no effect on work that has begun. */
+  /** Stops the wait for the lock. It has no effect on work that has begun. */
   readonly signal?: AbortSignal;
 }
 
-/** The work was done here. */
+/** The result of a call that did the work. */
 export interface Ran<T> {
   readonly ran: true;
   /** What the work resolved to. */
@@ -67,29 +69,29 @@ export interface Ran<T> {
   readonly fence: number;
 }
 
-/** The work was not done here. */
+/** The result of a call that skipped the work. */
 export interface Skipped {
   readonly ran: false;
   /**
-   * `busy`: another run holds the lock, or ended less than `atLeast` ms after it had begun.
-   * `slot-taken`: this slot has had its run.
+   * `busy`: another run holds the lock, or less than `atLeast` ms have passed since it began.
+   * `slot-taken`: this slot has already had its run.
    */
   readonly why: 'busy' | 'slot-taken';
-  /** Whose run that is, if it can still be seen. */
+  /** The holder of the other run, if the store still has it. */
   readonly holder: HolderInfo | null;
 }
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
-/** Of a key and a slot together: a marker's key is longer by two `#` and four digits. */
+/** Limit of key and slot together: the marker's key adds two `#` and up to four digits. */
 const SLOT_BYTES_MAX = 1018;
 const SCHEDULE = new Set<string>(['ttl', 'label', 'atLeast', 'atMost', 'remember', 'onFailure']);
 const RUN = new Set<string>(['slot', 'wait', 'signal']);
 
-/** One run of scheduled work, as the work sees it. */
+/** One run of scheduled work; the work receives it as its argument. */
 export class ScheduledRun {
   readonly #lease: KeptLease;
-  /** The tick, if it has a name. */
+  /** The slot of `RunOnceOptions`, if it was given. */
   readonly slot: string | undefined;
 
   /** @internal */
@@ -103,35 +105,35 @@ export class ScheduledRun {
     return this.#lease.key;
   }
 
-  /** A number greater than that of every earlier run of the key. A safe integer. */
+  /** A number that is greater than that of every earlier run of the key. A safe integer. */
   get fence(): number {
     return this.#lease.fence;
   }
 
-  /** Aborts when the lock is lost, and when it was held for `atMost`. */
+  /** Aborts when the lock is lost, and when it has been held for `atMost` ms. */
   get signal(): AbortSignal {
     return this.#lease.signal;
   }
 
-  /** True while the lock is surely held: asked of the clock, see {@link Lease.held}. */
+  /** True while the lock is certainly held, by the local clock; see {@link Lease.held}. */
   get held(): boolean {
     return this.#lease.held;
   }
 
-  /** Resolves to `held` once that is certain, see {@link Lease.verify}. */
+  /** Resolves to `held` once it is certain, see {@link Lease.verify}. */
   verify(): Promise<boolean> {
     return this.#lease.verify();
   }
 
-  /** Milliseconds for which the lock is surely held without another renewal. 0 if it is not. */
+  /** Ms for which the lock is certainly held without another renewal. 0 if it is not held. */
   remaining(): number {
     return this.#lease.remaining();
   }
 }
 
-/** Work that many machines are told to do at the same time, and that one of them should do. */
+/** Scheduled work that many machines start at the same time, and one of them does. */
 export class Schedule {
-  /** What is run once. */
+  /** The key of the schedule. */
   readonly key: string;
   readonly #core: Core;
   readonly #options: ScheduleOptions;
@@ -141,7 +143,7 @@ export class Schedule {
   constructor(core: Core, key: string, options: ScheduleOptions) {
     known('options', options, SCHEDULE);
     const atLeast = duration('atLeast', options.atLeast, Number.NaN, 0, DAY);
-    if (Number.isNaN(atLeast)) throw badOption('atLeast', 'given, in milliseconds', undefined);
+    if (Number.isNaN(atLeast)) throw badOption('atLeast', 'a number of milliseconds', undefined);
     const atMost = duration('atMost', options.atMost, HOUR, 10, DAY);
     if (atMost < atLeast) throw badOption('atMost', 'atLeast or more', atMost);
     duration('remember', options.remember, HOUR, 10, DAY);
@@ -156,19 +158,19 @@ export class Schedule {
   }
 
   /**
-   * Does the work, unless another machine does, or did so less than `atLeast` ms ago, or, with a
-   * `slot`, unless this slot has had its run. Resolves to what came of it: being skipped is no
-   * error.
+   * Does the work and resolves to `Ran`. Resolves to `Skipped` if another machine does the work, if
+   * another run began less than `atLeast` ms ago, or if the `slot` has already had its run.
    *
-   * The lock is renewed while the work runs, for `atMost` ms. It ends `atLeast` ms after it was
-   * taken or when the work ends, whichever is later; should the process end before, the store ends
-   * it by itself, by its own clock, at most one ttl late. After a crash it ends one ttl after the
+   * The lock is renewed while the work runs, for at most `atMost` ms. It ends when the work ends,
+   * but not before `atLeast` ms after it was acquired. If the process exits before that, the store
+   * ends the lock by its own clock, at most one ttl late. After a crash it ends one ttl after the
    * last renewal, and not before `atLeast`.
    *
    * Rejects with the work's own error; with `HOLDFAST_LOST` if the lock was lost before the work
-   * had ended (the work was done, but not alone for sure); with `HOLDFAST_UNCERTAIN` if the store
-   * fell silent before the work began; and as `Mutex.acquire` does, without `HOLDFAST_TIMEOUT`. In
-   * the latter two cases the work was not begun.
+   * ended (the work was done, but another run may have been active at the same time); with
+   * `HOLDFAST_UNCERTAIN` if the store stopped replying before the work began; and as
+   * `Mutex.acquire` does, without `HOLDFAST_TIMEOUT`. In the latter two cases the work was not
+   * started.
    */
   async runOnce<T>(
     work: (run: ScheduledRun) => T | Promise<T>,
@@ -196,8 +198,9 @@ export class Schedule {
   }
 
   /**
-   * Makes the run one that counts. Resolves to the marker of the slot, to `undefined` without a
-   * slot, and to `null` if the slot is taken. Nothing is held when it rejects.
+   * Marks the slot and extends the lock to `atLeast`. Resolves to the marker of the slot, to
+   * `undefined` without a slot, and to `null` if the slot is taken. Nothing is held after a
+   * rejection.
    */
   async #prepare(
     lease: KeptLease,
@@ -214,7 +217,7 @@ export class Schedule {
     }
   }
 
-  /** Marks a slot as taken; `null` if it is. */
+  /** Marks a slot as taken; `null` if it is already taken. */
   async #mark(key: string): Promise<KeptLease | null> {
     const ttl = this.#options.remember ?? HOUR;
     const options = { ...shared(this.#options), ttl, renew: false };
@@ -229,7 +232,7 @@ export class Schedule {
   ): Promise<Ran<T>> {
     const { fence } = lease;
     const forgiving = this.#options.onFailure === 'release';
-    // nothing here is to give it back, a close in the middle of the work neither
+    // this process must not release the marker, not even in a `close` during the work
     if (!forgiving) marker?.leave();
     let value: T;
     try {
@@ -251,7 +254,7 @@ export class Schedule {
   }
 }
 
-/** Gives back what there is, at the same time. */
+/** Releases the given leases concurrently. */
 async function undo(leases: readonly (KeptLease | null | undefined)[]): Promise<void> {
   await Promise.all(leases.map(async (one) => quietly(Promise.resolve(one?.release()))));
 }
@@ -260,14 +263,14 @@ function keptLease(record: LeaseRecord, core: Core): KeptLease {
   return new KeptLease(record, core);
 }
 
-/** What the lock and the marker have in common: neither is passed on without the store. */
+/** Options of both the lock and the marker. `fair`: the store grants each acquisition itself. */
 function shared({ ttl, label }: ScheduleOptions): LockOptions {
   return { fair: true, ...(ttl !== undefined && { ttl }), ...(label !== undefined && { label }) };
 }
 
 /**
- * The key of a slot's marker. The length at the end says where the slot begins, so that no two
- * pairs of key and slot share a marker, whatever characters are in them.
+ * The key of a slot's marker. The length at the end tells where the slot begins, so two different
+ * pairs of key and slot never share a marker.
  */
 function slotKey(key: string, slot: unknown): string {
   if (typeof slot !== 'string' || slot === '') throw badOption('slot', 'a non-empty string', slot);
@@ -275,7 +278,7 @@ function slotKey(key: string, slot: unknown): string {
   if (!fits || /\p{Surrogate}/u.test(slot)) {
     throw badOption(
       'slot',
-      `well-formed, and of ${SLOT_BYTES_MAX} bytes at most with the key`,
+      `well-formed text of at most ${SLOT_BYTES_MAX} bytes together with the key`,
       slot,
     );
   }

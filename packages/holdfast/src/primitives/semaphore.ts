@@ -1,9 +1,9 @@
 /**
- * The semaphore: n permits, taken some at a time. A thin face on the engine, which is one.
+ * The semaphore: an acquisition takes one or more of n permits.
  *
- * Each acquisition is a lease, so a crash gives its permits back. Strict order of arrival: a large
- * request at the head of the queue is waited for. The capacity is agreed by all who use the key at
- * the same time; the store keeps it.
+ * Each acquisition is a lease, so the permits of a crashed process are released at its expiry. The
+ * order of arrival is strict: later requests wait behind a large request at the head of the queue.
+ * All concurrent users of a key must give the same capacity; the store keeps it.
  */
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
@@ -16,23 +16,23 @@ import { checkWork, Acquirer, plainLease } from './acquirer.js';
 
 const PERMITS_MAX = 1_000_000;
 
-/** What a semaphore is made with. */
+/** Options of a semaphore. */
 export interface SemaphoreOptions extends LockOptions {
-  /** How many permits there are: the same for all who use the key. 1 to 1,000,000. */
+  /** The total number of permits: the same for all users of the key. 1 to 1,000,000. */
   readonly permits: number;
 }
 
 /**
- * So many permits, shared by processes and machines.
+ * A fixed number of permits, shared by processes and machines.
  *
- * Making one costs nothing and asks nobody: the semaphore exists in the store while permits are
- * held or waited for, and it is then that its number of permits is agreed.
+ * Creating this object sends no request: the semaphore, with its number of permits, exists in the
+ * store only while permits are held or it has waiters.
  *
- * Fairness: requests are served strictly in the order of their arrival at the store, whatever they
- * ask for; nobody is overtaken, with `fair: true` or without.
+ * Fairness: requests are served strictly in the order of their arrival at the store, for any number
+ * of permits, with `fair: true` or without it.
  */
 export class Semaphore {
-  /** What is shared. */
+  /** The key of the semaphore. */
   readonly key: string;
   readonly #core: Core;
   readonly #options: LockOptions;
@@ -47,35 +47,35 @@ export class Semaphore {
     this.#core = core;
     this.#options = lockOptions;
     this.#permits = checkPermits(permits);
-    this.#acquirer = this.#newFace();
+    this.#acquirer = this.#newAcquirer();
   }
 
-  /** How many permits there are, as this object has it. */
+  /** The total number of permits, as this object requests it. */
   get permits(): number {
     return this.#permits;
   }
 
   /**
-   * Takes permits, all of them or none; waits for as long as it takes, or for `wait` ms.
+   * Acquires `count` permits, all or none; waits without a limit, or for `wait` ms.
    *
-   * Cancellation: a `signal` that aborts, or a wait that ends, gives up the place in the queue; a
-   * grant that was on its way is given back. Nothing is held when it rejects.
+   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
+   * arrives afterwards is released. Nothing is held after a rejection.
    *
    * Rejects with `HOLDFAST_MISMATCH` if the key is in use with another number of permits (the
-   * message names it); with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (among
-   * others if the `owner` holds fewer permits already: it would wait for itself),
+   * message names it); with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (for example
+   * if the `owner` already holds fewer permits: it would wait for itself),
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
-   * @param count how many; 1 to `permits`, default 1
+   * @param count number of permits; 1 to `permits`, default 1
    */
   async acquire(count?: number, options?: AcquireOptions): Promise<Lease> {
     return this.#acquirer.acquire(this.#count(count), options);
   }
 
   /**
-   * Takes permits if they are free, or become free within `wait` ms (0 unless given); resolves to
-   * `null` if not.
+   * Acquires permits if they are free, or become free within `wait` ms (default 0); otherwise
+   * resolves to `null`.
    *
-   * It never overtakes: with others in the queue, nothing is free for a newcomer. Rejects as
+   * It never overtakes a waiter: while the queue is not empty, no permit counts as free. Rejects as
    * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   async tryAcquire(count?: number, options?: AcquireOptions): Promise<Lease | null> {
@@ -83,9 +83,9 @@ export class Semaphore {
   }
 
   /**
-   * Takes permits, does the work, and releases: also when the work throws. Resolves and rejects as
-   * `run` of a mutex does.
-   * @param options among the usual ones `count`: how many permits, default 1
+   * Acquires permits, does the work, and releases them, also if the work throws. Resolves and
+   * rejects as `Mutex.run` does.
+   * @param options those of an acquisition, and `count`: the number of permits, default 1
    */
   async run<T>(
     work: (lease: Lease) => T | Promise<T>,
@@ -98,16 +98,17 @@ export class Semaphore {
   }
 
   /**
-   * Changes how many permits there are, for all who use the key, while they use it. With more of
-   * them, who waits is let in. With fewer, nobody loses what he holds; nothing is granted until it
-   * fits, and who waits for more than there are now is rejected with `HOLDFAST_MISMATCH`.
+   * Changes the total number of permits for all users of the key, while it is in use. If the number
+   * grows, waiters are granted the new permits. If it shrinks, holders keep their permits, and no
+   * request is granted until enough permits are free; waiters that request more than the new total
+   * are rejected with `HOLDFAST_MISMATCH`.
    *
-   * This object asks with the new number from then on; others that were made with the old one are
-   * told by `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the next new request
-   * sets the number anew.
+   * Afterwards this object requests with the new number. Other objects that still have the old
+   * number are rejected with `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the
+   * next new request sets the number.
    *
-   * Rejects with `HOLDFAST_MISMATCH` if the number agreed is not the one of this object, and with
-   * `HOLDFAST_UNCERTAIN` without an answer; repeating it is harmless.
+   * Rejects with `HOLDFAST_MISMATCH` if the number in the store is not the number of this object,
+   * and with `HOLDFAST_UNCERTAIN` if the store does not reply; it is safe to repeat.
    */
   async setPermits(permits: number): Promise<void> {
     const [from, capacity] = [this.#permits, checkPermits(permits)];
@@ -119,14 +120,14 @@ export class Semaphore {
       throw failures.mismatch({ key, capacity: from, option: 'permits' }, reply.capacity);
     }
     this.#permits = capacity;
-    this.#acquirer = this.#newFace();
+    this.#acquirer = this.#newAcquirer();
   }
 
   #count(count: number | undefined): number {
     return whole('count', count, 1, 1, this.#permits);
   }
 
-  #newFace(): Acquirer<Lease> {
+  #newAcquirer(): Acquirer<Lease> {
     const subject = { key: this.key, capacity: this.#permits, option: 'permits', strict: true };
     return new Acquirer(this.#core, subject, this.#options, plainLease);
   }

@@ -1,9 +1,9 @@
 /**
- * Sending a signal: until the store has answered, or the lease is over.
+ * Sends a signal of a condition, and retries until the store replies or the lease is over.
  *
- * Each signal of a lease has a number, and the store takes none that is not above the last one, so
- * that a repeated signal wakes nobody twice (I3). That asks for one thing here: a signal is sent
- * only when the one before is answered, or an older one that comes late would be ignored, and lost.
+ * Each signal of a lease has a number, and the store accepts only numbers above the last one, so a
+ * repeated signal has no second effect (I3). Therefore a signal is sent only after the previous one
+ * has a reply; otherwise the store would ignore a delayed older signal, and it would be lost.
  */
 import type { Core } from '../core.js';
 import type { SignalReply } from '../engine/commands.js';
@@ -17,7 +17,7 @@ import { quote } from '../text.js';
 const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 200;
 
-/** Wakes so many who wait at a condition, or all (0). Resolves to how many were woken. */
+/** Wakes `count` waiters of a condition, or all (0). Resolves to the number that were woken. */
 export function sendSignal(
   core: Core,
   record: LeaseRecord,
@@ -28,7 +28,7 @@ export function sendSignal(
     await record.settled;
     let woken = 0;
     for (;;) {
-      // one command wakes or drops a bounded number
+      // one command wakes or drops only a limited number of waiters
       const most = count === 0 ? 0 : count - woken;
       const reply = await send(core, record, condition, most);
       woken += reply.woken;
@@ -73,6 +73,7 @@ async function send(
     await new Pause(clock).for(Math.min(again, RETRY_MS_MAX));
   }
   if (cause === undefined) throw record.lossError();
-  const message = `Holdfast: no answer to a signal at a condition of ${quote(key)}`;
+  const what = `a signal at a condition of ${quote(key)}`;
+  const message = `Holdfast: the store did not reply to ${what} before the lease ended`;
   throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
 }

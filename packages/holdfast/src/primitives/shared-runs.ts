@@ -1,19 +1,19 @@
 /**
- * Runs that share one lease: the run that acquired it, and those that entered again inside.
+ * Runs that share one lease: the run that acquired it, and the runs that entered again inside it.
  *
  *     opened (1 run) --entered--> (+1) --a run ends--> (-1) ... --the last one ends--> released
  *
- * Work that a run starts and does not wait for may outlive it, with a run of its own inside. So
- * each run is a hold: the lock is released when the last one ends, whichever that is. No run waits
- * for another, because they may wait for each other.
+ * Work that a run starts and does not await may continue after the run, and may enter again. So
+ * each run is a hold: the lock is released when the last run ends. No run waits for another run,
+ * because that could deadlock.
  *
- * Invariant: a run that entered again resolves only if the lock was held until its end, as far as
- * this process knows.
+ * Invariant: a run that entered again resolves only if, by the knowledge of this process, the lock
+ * was held until the run ended.
  */
 import type { Lease } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
 
-/** Runs that have not ended, by the lease that they share. */
+/** The number of active runs of each shared lease. */
 const runs = new WeakMap<Lease, number>();
 
 /** Does the work of the run that acquired the lease. */
@@ -39,13 +39,13 @@ async function share<T>(lease: Lease, work: () => T | Promise<T>, inner: boolean
   return result;
 }
 
-/** Ends a run; false if the lock was not held until then. */
+/** Ends a run; false if the lock was lost or released before. */
 async function end(lease: Lease, inner: boolean): Promise<boolean> {
-  const left = (runs.get(lease) ?? 1) - 1;
-  runs.set(lease, left);
-  // released by hand: what the other runs did after that was not done alone
+  const remaining = (runs.get(lease) ?? 1) - 1;
+  runs.set(lease, remaining);
+  // the user released the lease: work after that was not protected
   if (inner && lease.state === 'released') return false;
-  if (left === 0) return (await quietly(lease.release())) !== 'lost';
+  if (remaining === 0) return (await quietly(lease.release())) !== 'lost';
   await lease.verify();
   return lease.state !== 'lost';
 }

@@ -1,11 +1,11 @@
 /**
- * Single flight: of many who want the same result, in all processes, one computes it.
+ * Single flight: if many callers in all processes want the same result, one of them computes it.
  *
  *     fresh? --yes--> done
- *        \--no--> board --led--> done          (in this process; the value is shared here)
- *                   \----ended--> fresh? ...   (elsewhere: the value is where `fresh` looks)
+ *        \--no--> join --led--> done          (in this process; its callers share the value)
+ *                   \---ended--> fresh? ...   (in another process; `fresh` finds the value)
  *
- * Callers of one process share one flight; only flights ask the store.
+ * Callers of one process share one flight; only flights send requests to the store.
  */
 import { onAbort } from '../abort.js';
 import type { Timer } from '../clock.js';
@@ -18,26 +18,26 @@ import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { Flight, type FlightOutcome, type Caller, SEATS } from './flight.js';
 
-/** What a single flight may be made with: see the same names in `LockOptions`. */
+/** Options of a single flight: see the same names in `LockOptions`. */
 export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>;
 
-/** What one call may say. */
+/** Options of one call. */
 export interface FlightOptions {
-  /** Longest time to wait for what somebody else computes. Default: no limit. */
+  /** Longest time to wait for another caller's computation, in ms. Default: no limit. */
   readonly wait?: number;
-  /** Gives the waiting up. Does not stop a computation: it has a signal of its own. */
+  /** Stops the wait. It does not stop a computation, which has the signal of its lease. */
   readonly signal?: AbortSignal;
 }
 
-/** How to find a result, and how to make it. */
+/** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
-  /** Looks where results are kept; `undefined` if there is none, or none that is fresh. */
+  /** Reads the stored result; `undefined` if there is no fresh one. */
   readonly fresh: () => T | undefined | Promise<T | undefined>;
-  /** Makes the result, and puts it where `fresh` looks. */
+  /** Computes the result, and stores it where `fresh` reads it. */
   readonly compute: (lease: Lease) => T | Promise<T>;
 }
 
-/** What came of `do`. */
+/** The result of `do`; `led` is true if this caller computed. */
 export type FlightResult<T> = { readonly led: true; readonly value: T } | { readonly led: false };
 
 const OPTIONS = new Set<string>(['ttl', 'maxHold', 'label']);
@@ -47,9 +47,9 @@ const WORK = new Set<string>(['fresh', 'compute']);
 /** The flights of each instance that can still be joined, by key. */
 const flights = new WeakMap<Core, Map<string, Flight>>();
 
-/** Keeps many from computing the same thing at the same time, as when a cache entry expires. */
+/** Prevents simultaneous computations of one result, for example when a cache entry expires. */
 export class SingleFlight {
-  /** What is computed once. */
+  /** The key of the result. */
   readonly key: string;
   readonly #core: Core;
   readonly #lead: Acquirer<Lease>;
@@ -63,7 +63,7 @@ export class SingleFlight {
     this.#core = core;
     const subject = { key, capacity: SEATS };
     this.#lead = new Acquirer(core, subject, { ...options, renew: true }, plainLease);
-    // a seat is given back at once: one that is not, of a process that died, ends soon
+    // a seat is released at once; the seat of a process that died expires after a claim window
     const { claimWindow } = core.settings;
     const { label } = options;
     const seat = { ttl: claimWindow, renew: false, ...(label !== undefined && { label }) };
@@ -73,21 +73,21 @@ export class SingleFlight {
   }
 
   /**
-   * Resolves to what is fresh; if nothing is, one caller of all processes computes it, and the
-   * others wait for that, and look again.
+   * Resolves to the result of `fresh`. If there is none, one caller of all processes computes it;
+   * the others wait for the end of the computation and call `fresh` again.
    *
-   * Callers of the same process share the computed value, or the error with which it failed.
-   * Elsewhere, when a computation failed or its process died, one caller computes, after having
-   * looked again; then the next, if that brought nothing either: never two at once, in the order of
-   * their arrival at the store.
+   * Callers of the same process share the computed value, or the error of the computation. If a
+   * computation failed or its process died, the waiting processes try one after another, in the
+   * order of their arrival at the store: each calls `fresh` again, and computes if there is no
+   * result.
    *
-   * `compute` gets a lease: its `signal` aborts if the lock is lost, and another may compute then;
-   * its `fence` lets the place where results are kept refuse the older one. The value is returned
-   * all the same.
+   * `compute` receives a lease. Its `signal` aborts if the lock is lost; another process may
+   * compute then. Its `fence` lets the storage of the results reject an older result. The computed
+   * value is returned even if the lock was lost.
    *
-   * Cancellation: who gives up leaves the others on board; a computation that has begun goes on,
-   * and its own caller waits for it whatever `wait` and `signal` say. Rejects with the error of
-   * `fresh` or `compute`, and as `Mutex.acquire` does.
+   * Cancellation: a caller that stops waiting does not affect the other callers. A computation that
+   * has begun continues, and its own caller waits for it regardless of `wait` and `signal`. Rejects
+   * with the error of `fresh` or `compute`, and as `Mutex.acquire` does.
    */
   async run<T>(work: FlightWork<T>, options: FlightOptions = {}): Promise<T> {
     known('work', work, WORK);
@@ -103,16 +103,16 @@ export class SingleFlight {
       const found = await fresh();
       if (found !== undefined) return found;
       const { outcome } = await this.#board(attempt, again, limits);
-      // the callers of one process want the same thing, or they would not share a key
+      // callers of one process that share a key expect a value of the same type
       if (outcome.kind === 'led') return outcome.value as T;
       if (outcome.kind === 'failed') throw outcome.error;
     }
   }
 
   /**
-   * Computes, unless somebody does already, here or elsewhere; then it waits for that to end, in
-   * whatever way. What became of it is for the caller to find out. Rejects with the error of
-   * `compute`, and as `Mutex.acquire` does; cancellation as with `run`.
+   * Computes, unless another caller of any process already computes; then it waits until that
+   * computation ends, with or without success, and resolves to `{ led: false }`. Rejects with the
+   * error of `compute`, and as `Mutex.acquire` does. Cancellation is that of `run`.
    */
   async do<T>(
     compute: (lease: Lease) => T | Promise<T>,
@@ -125,7 +125,7 @@ export class SingleFlight {
     return { led: true, value: outcome.value as T };
   }
 
-  /** On the flight of this process, which is started if there is none. */
+  /** Joins the flight of this process; starts one if there is none. */
   #board(work: Caller['work'], again: boolean, limits: Limits): Promise<FlightResultOf> {
     const { key } = this;
     const { until, wait, signal } = limits;
@@ -147,7 +147,7 @@ export class SingleFlight {
         leave(timedOut ? failures.timedOut(key, wait) : failures.unreachable(key, trouble));
       };
       const late = (): void => {
-        // the first answer is awaited: a wait gets no less than one who does not wait
+        // the first reply is awaited in any case, as with a wait of 0
         overdue = flight.silent;
         if (!overdue) end();
       };
@@ -196,7 +196,7 @@ export class SingleFlight {
 }
 
 interface Limits {
-  /** When the waiting ends, on our clock. */
+  /** End of the wait, on the local clock. */
   readonly until: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
@@ -204,6 +204,6 @@ interface Limits {
 
 interface FlightResultOf {
   readonly outcome: FlightOutcome;
-  /** Whether it was this caller's work that was done. */
+  /** True if the flight ran the work of this caller. */
   readonly own: boolean;
 }

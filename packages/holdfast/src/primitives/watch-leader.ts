@@ -1,9 +1,9 @@
 /**
- * Observing who leads: by looking again and again, since the store pushes to those who wait, and an
- * observer who waited would be elected.
+ * Observes the current leader by polling. The store pushes only to waiters, and a waiting observer
+ * would be elected.
  *
- *     look --changed--> yield --\
- *       \---same, or no answer---+--> pause (`every`, or until told) --> look
+ *     poll --changed--> yield --\
+ *       \---same, or no reply----+--> pause (`every`, or until notified) --> poll
  */
 import { onAbort } from '../abort.js';
 import type { Core } from '../core.js';
@@ -12,10 +12,10 @@ import type { Leader } from './election.js';
 import { Pause } from './pause.js';
 
 export interface Watching {
-  /** Ms between two looks. */
+  /** Ms between two polls. */
   readonly every: number;
   readonly signal: AbortSignal | undefined;
-  /** Those who are told when something has happened here. */
+  /** Callbacks to call when a term of this object begins or ends. */
   readonly observers: Set<() => void>;
 }
 
