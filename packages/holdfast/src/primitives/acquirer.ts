@@ -40,7 +40,7 @@ export class Acquirer<L extends Lease> {
   readonly #options: LockOptions;
   readonly #make: (record: LeaseRecord, core: Core) => L;
   /** The resolved options of calls that pass no options, by wait time. */
-  readonly #usual = new Map<number, ResolvedAcquireOptions>();
+  readonly #defaults = new Map<number, ResolvedAcquireOptions>();
 
   /** Throws `HOLDFAST_BAD_OPTION` if an option is wrong. */
   constructor(
@@ -108,10 +108,10 @@ export class Acquirer<L extends Lease> {
       const terms = resolveTerms(this.core.settings, this.#options, options, wait);
       return this.#subject.strict ? { ...terms, fair: true } : terms;
     }
-    let terms = this.#usual.get(wait);
+    let terms = this.#defaults.get(wait);
     if (terms === undefined) {
       terms = this.terms({}, wait);
-      this.#usual.set(wait, terms);
+      this.#defaults.set(wait, terms);
     }
     return terms;
   }

@@ -73,8 +73,8 @@ export class Barrier {
    * for so long that the store no longer remembers whether it counted this party.
    */
   async await(options: WaitOptions = {}): Promise<BarrierResult> {
-    const wish = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options, 1) };
-    const { generation, rank, current } = await this.#core.gates.enter(this.#subject, wish);
+    const request = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options, 1) };
+    const { generation, rank, current } = await this.#core.gates.enter(this.#subject, request);
     this.#generation = current;
     return { generation, index: this.parties - 1 - rank };
   }

@@ -182,9 +182,9 @@ export class Election {
     return holder === undefined ? null : leaderOf(holder);
   }
 
-  async #campaign(options: AcquireOptions, clings: boolean): Promise<Leadership> {
+  async #campaign(options: AcquireOptions, resignsItself: boolean): Promise<Leadership> {
     const lease = await this.#acquirer.acquire(1, options);
-    return new Leadership(this.#core, lease, clings, () => {
+    return new Leadership(this.#core, lease, resignsItself, () => {
       for (const tell of this.#observers) tell();
     });
   }
@@ -211,7 +211,7 @@ async function serve(
 ): Promise<void> {
   try {
     do await work(leadership);
-    while (await leadership.misled());
+    while (await leadership.wasInDoubt());
   } catch (error) {
     if (!endOf(leadership.signal, error)) throw error;
   } finally {

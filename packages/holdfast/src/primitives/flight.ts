@@ -24,14 +24,14 @@ export interface Caller {
   /** Computes the result, if this caller is chosen. */
   readonly work: (lease: Lease) => unknown;
   /** Another caller computes, or is about to. May be called again. */
-  waits(): void;
+  onWaiting(): void;
   /** The store replied that the flight must wait, or a request failed without a reply. */
-  told(): void;
+  onReply(): void;
   /** The flight runs this caller's own work, so the caller does not wait any more. */
-  flies(): void;
+  stopWaiting(): void;
   onOutcome(outcome: FlightOutcome): void;
   /** The flight failed before any work ran, for this reason. */
-  failed(error: unknown): void;
+  onFailure(error: unknown): void;
 }
 
 /** How a flight ended, as far as this process knows. */
@@ -57,24 +57,24 @@ export class Flight {
   #open = true;
   #waiting: boolean;
   #computing = false;
-  #heard = false;
+  #replied = false;
   #trouble: unknown;
 
   /** @param again true after a flight without a fresh result: this flight requests all seats */
   constructor(locks: FlightLocks, again: boolean) {
     this.#locks = locks;
     this.#waiting = again;
-    void this.#fly(again);
+    void this.#run(again);
   }
 
   join(caller: Caller): void {
     this.#callers.add(caller);
-    if (this.#waiting) caller.waits();
+    if (this.#waiting) caller.onWaiting();
   }
 
   /** True until the store has replied or a request has failed. */
   get silent(): boolean {
-    return !this.#heard && this.#trouble === undefined;
+    return !this.#replied && this.#trouble === undefined;
   }
 
   /** The failure of the last request to the store, if it failed. */
@@ -90,15 +90,15 @@ export class Flight {
     this.#giveUp.abort();
   }
 
-  async #fly(again: boolean): Promise<void> {
+  async #run(again: boolean): Promise<void> {
     try {
       const lease = await this.#lead(again);
       const outcome = lease === null ? ({ kind: 'ended' } as const) : await this.#compute(lease);
       this.#close();
-      for (const one of this.#callers) one.onOutcome(outcome);
+      for (const caller of this.#callers) caller.onOutcome(outcome);
     } catch (error) {
       this.#close();
-      for (const one of this.#callers) one.failed(error);
+      for (const caller of this.#callers) caller.onFailure(error);
     }
   }
 
@@ -106,11 +106,11 @@ export class Flight {
   async #lead(again: boolean): Promise<Lease | null> {
     const { lead, wait } = this.#locks;
     const { signal } = this.#giveUp;
-    const told = (trouble: unknown): void => this.#told(trouble);
+    const told = (trouble: unknown): void => this.#onReply(trouble);
     if (again) return lead.acquire(SEATS, { signal }, told);
     const lease = await lead.tryAcquire(SEATS, { signal });
     if (lease !== null) return lease;
-    this.#told(undefined);
+    this.#onReply(undefined);
     this.#wait();
     const seat = await wait.acquire(1, { signal }, told);
     void quietly(seat.release());
@@ -124,7 +124,7 @@ export class Flight {
       return { kind: 'ended' };
     }
     this.#computing = true;
-    by.flies();
+    by.stopWaiting();
     this.#wait(by);
     try {
       return { kind: 'led', by, value: await by.work(lease) };
@@ -136,15 +136,15 @@ export class Flight {
     }
   }
 
-  #told(trouble: unknown): void {
+  #onReply(trouble: unknown): void {
     this.#trouble = trouble;
-    this.#heard ||= trouble === undefined;
-    for (const one of this.#callers) one.told();
+    this.#replied ||= trouble === undefined;
+    for (const caller of this.#callers) caller.onReply();
   }
 
   #wait(except?: Caller): void {
     this.#waiting = true;
-    for (const one of this.#callers) if (one !== except) one.waits();
+    for (const caller of this.#callers) if (caller !== except) caller.onWaiting();
   }
 
   #close(): void {

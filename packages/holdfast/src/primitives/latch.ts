@@ -68,11 +68,11 @@ export class Latch {
    */
   async countDown(by = 1): Promise<number> {
     whole('by', by, 1, 1, COUNT_MAX);
-    const wish = { by, waits: false, wait: Number.POSITIVE_INFINITY, signal: undefined };
+    const request = { by, waits: false, wait: Number.POSITIVE_INFINITY, signal: undefined };
     const generation = this.#generation;
-    const passage = await this.#core.gates.enter(this.#subject, { ...wish, generation });
-    this.#generation = passage.current;
-    return passage.rank < 0 ? 0 : passage.rank;
+    const result = await this.#core.gates.enter(this.#subject, { ...request, generation });
+    this.#generation = result.current;
+    return result.rank < 0 ? 0 : result.rank;
   }
 
   /**
@@ -86,9 +86,9 @@ export class Latch {
    * count for `ttl` ms, if the latch was reset, or if the store forgot it; and as `countDown` does.
    */
   async await(options: WaitOptions = {}): Promise<void> {
-    const wish = { by: 0, waits: true, generation: 0, ...checkAwait(options, 0) };
-    const passage = await this.#core.gates.enter(this.#subject, wish);
-    this.#generation = passage.current;
+    const request = { by: 0, waits: true, generation: 0, ...checkAwait(options, 0) };
+    const result = await this.#core.gates.enter(this.#subject, request);
+    this.#generation = result.current;
   }
 
   /**

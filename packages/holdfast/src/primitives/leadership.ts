@@ -32,9 +32,9 @@ export class Leadership implements AsyncDisposable {
 
   /**
    * @internal
-   * @param clings true if the caller resigns by itself when the `Holdfast` starts to close
+   * @param resignsItself true if the caller resigns by itself when the `Holdfast` starts to close
    */
-  constructor(core: Core, lease: Lease, clings: boolean, changed: () => void) {
+  constructor(core: Core, lease: Lease, resignsItself: boolean, changed: () => void) {
     this.#lease = lease;
     this.#changed = changed;
     // the caller of a lost term may never call `resign`
@@ -45,7 +45,7 @@ export class Leadership implements AsyncDisposable {
     lease.signal.addEventListener('abort', lost, { once: true });
     const uncover = core.onClose(() => {
       this.stepDown(closing(lease.key));
-      if (!clings) void quietly(this.resign());
+      if (!resignsItself) void quietly(this.resign());
     });
     this.#unhook = () => {
       uncover();
@@ -134,10 +134,10 @@ export class Leadership implements AsyncDisposable {
    * the lease is not in doubt.
    * @internal
    */
-  async misled(): Promise<boolean> {
-    const misled = this.#showedDoubt && (await this.verify());
+  async wasInDoubt(): Promise<boolean> {
+    const wasInDoubt = this.#showedDoubt && (await this.verify());
     this.#showedDoubt = false;
-    return misled;
+    return wasInDoubt;
   }
 
   /**

@@ -9,7 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
 
-interface Surrounding {
+interface ContextEntry {
   /** The same key in two stores means two locks. */
   readonly core: Core;
   readonly lease: Lease;
@@ -18,32 +18,34 @@ interface Surrounding {
 }
 
 /** The properties of a lease to find; an omitted property matches every lease. */
-interface Sought {
+interface LeaseQuery {
   readonly core?: Core | undefined;
   readonly key?: string | undefined;
   readonly reentrant?: true;
 }
 
 /** Outermost lease first. */
-const storage = new AsyncLocalStorage<readonly Surrounding[]>();
+const storage = new AsyncLocalStorage<readonly ContextEntry[]>();
 
 /** Does work under a lease; the work, and all code that it starts, can find the lease. */
 export function under<T>(core: Core, lease: Lease, reentrant: boolean, work: () => T): T {
   // without this filter, ended leases would accumulate in endless chains of work
-  const outer = (storage.getStore() ?? []).filter((one) => one.lease !== lease && lives(one.lease));
+  const outer = (storage.getStore() ?? []).filter(
+    (one) => one.lease !== lease && isAlive(one.lease),
+  );
   return storage.run([...outer, { core, lease, reentrant }], work);
 }
 
 /** True if a lease is held, may be held, or is parked. */
-function lives({ state }: Lease): boolean {
+function isAlive({ state }: Lease): boolean {
   return state === 'held' || state === 'doubted' || state === 'parked';
 }
 
 /** The innermost lease around the running code that matches. */
-export function innermost({ core, key, reentrant }: Sought): Lease | undefined {
+export function innermost({ core, key, reentrant }: LeaseQuery): Lease | undefined {
   const all = storage.getStore() ?? [];
   for (let at = all.length - 1; at >= 0; at--) {
-    const one = all[at] as Surrounding;
+    const one = all[at] as ContextEntry;
     const here = core === undefined || one.core === core;
     const named = key === undefined || one.lease.key === key;
     if (here && named && (reentrant === undefined || one.reentrant)) return one.lease;

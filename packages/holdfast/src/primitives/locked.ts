@@ -150,7 +150,7 @@ class Plan {
     const wrapped = function (this: unknown, ...args: unknown[]): Promise<unknown> {
       return run(this, args);
     };
-    return alike(wrapped, method as Method);
+    return copyMetadata(wrapped, method as Method);
   }
 
   async #run(self: unknown, args: unknown[], work: () => unknown): Promise<unknown> {
@@ -185,7 +185,7 @@ interface Reflection {
 }
 
 /** Copies the name, the number of arguments, and the metadata that other decorators added. */
-function alike(wrapped: Method, method: Method): Method {
+function copyMetadata(wrapped: Method, method: Method): Method {
   for (const name of Reflect.ownKeys(method)) {
     const property = Object.getOwnPropertyDescriptor(method, name);
     if (name !== 'prototype' && property) Object.defineProperty(wrapped, name, property);

@@ -63,8 +63,9 @@ export class OwnerLocks {
    * for `wait` ms. Resolves to the fence, which is the same for all holds of one lock.
    *
    * The lock ends `expiryMs` after it was granted; a further hold extends it to at least `expiryMs`
-   * from then, by the store's clock. The end is not reported. The lock stays in the store until then,
-   * also if this process ends or its `Holdfast` closes; with `renew: true`, closing releases it.
+   * from then, by the store's clock. The end is not reported. The lock stays in the store until
+   * then, also if this process ends or its `Holdfast` closes; with `renew: true`, closing releases
+   * it.
    *
    * Fairness, cancellation and errors are those of `Mutex.acquire`. A late duplicate of the request
    * that arrives after the unlock may lock again, for at most `expiryMs`.

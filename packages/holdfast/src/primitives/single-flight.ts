@@ -102,7 +102,7 @@ export class SingleFlight {
     for (let again = false; ; again = true) {
       const found = await fresh();
       if (found !== undefined) return found;
-      const { outcome } = await this.#board(attempt, again, limits);
+      const { outcome } = await this.#join(attempt, again, limits);
       // callers of one process that share a key expect a value of the same type
       if (outcome.kind === 'led') return outcome.value as T;
       if (outcome.kind === 'failed') throw outcome.error;
@@ -119,14 +119,14 @@ export class SingleFlight {
     options: FlightOptions = {},
   ): Promise<FlightResult<T>> {
     checkWork(compute);
-    const { outcome, own } = await this.#board(compute, false, this.#limits(options));
+    const { outcome, own } = await this.#join(compute, false, this.#limits(options));
     if (!own || outcome.kind === 'ended') return { led: false };
     if (outcome.kind === 'failed') throw outcome.error;
     return { led: true, value: outcome.value as T };
   }
 
   /** Joins the flight of this process; starts one if there is none. */
-  #board(work: Caller['work'], again: boolean, limits: Limits): Promise<FlightResultOf> {
+  #join(work: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
     const { key } = this;
     const { until, wait, signal } = limits;
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
@@ -135,7 +135,7 @@ export class SingleFlight {
     return new Promise((resolve, reject) => {
       let timer: Timer | undefined;
       const leave = (error: Error): void => {
-        caller.flies();
+        caller.stopWaiting();
         flight.leave(caller);
         reject(error);
       };
@@ -153,23 +153,23 @@ export class SingleFlight {
       };
       const caller: Caller = {
         work,
-        told: () => {
+        onReply: () => {
           if (overdue) end();
         },
-        waits: () => {
+        onWaiting: () => {
           if (overdue) end();
           else if (wait !== Infinity) timer ??= clock.after(until - clock.now(), late);
         },
-        flies: () => {
+        stopWaiting: () => {
           timer?.cancel();
           unbind?.();
         },
         onOutcome: (outcome) => {
-          caller.flies();
+          caller.stopWaiting();
           resolve({ outcome, own: outcome.kind !== 'ended' && outcome.by === caller });
         },
-        failed: (error) => {
-          caller.flies();
+        onFailure: (error) => {
+          caller.stopWaiting();
           reject(error instanceof Error ? error : new Error(String(error)));
         },
       };
@@ -202,7 +202,7 @@ interface Limits {
   readonly signal: AbortSignal | undefined;
 }
 
-interface FlightResultOf {
+interface CallerOutcome {
   readonly outcome: FlightOutcome;
   /** True if the flight ran the work of this caller. */
   readonly own: boolean;

@@ -21,36 +21,36 @@ export interface Watching {
 
 export async function* watchLeader(
   core: Core,
-  look: () => Promise<Leader | null>,
+  poll: () => Promise<Leader | null>,
   { every, signal, observers }: Watching,
 ): AsyncGenerator<Leader | null, void, undefined> {
   const { clock, settings } = core;
-  const rest = new Pause(clock);
+  const pause = new Pause(clock);
   let stopped = signal?.aborted ?? false;
-  let told = false;
-  const tell = (): void => {
-    told = true;
-    rest.wake();
+  let notified = false;
+  const notify = (): void => {
+    notified = true;
+    pause.wake();
   };
   const stop = (): void => {
     stopped = true;
-    rest.wake();
+    pause.wake();
   };
   const unbind = signal && onAbort(signal, stop);
   const unhook = core.onClose(stop);
-  observers.add(tell);
+  observers.add(notify);
   let seen: number | undefined;
-  let heardAt = clock.now();
+  let repliedAt = clock.now();
   try {
     while (!stopped) {
-      const lookedAt = clock.now();
-      told = false;
+      const polledAt = clock.now();
+      notified = false;
       let leader: Leader | null | undefined;
       try {
-        leader = await look();
-        heardAt = clock.now();
+        leader = await poll();
+        repliedAt = clock.now();
       } catch (error) {
-        const silent = clock.now() - heardAt;
+        const silent = clock.now() - repliedAt;
         const mayPass = isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
         if (!mayPass || silent >= settings.unreachableAfter) throw error;
       }
@@ -59,10 +59,10 @@ export async function* watchLeader(
         seen = term;
         yield leader;
       }
-      if (!stopped && !told) await rest.for(every - (clock.now() - lookedAt));
+      if (!stopped && !notified) await pause.for(every - (clock.now() - polledAt));
     }
   } finally {
-    observers.delete(tell);
+    observers.delete(notify);
     unbind?.();
     unhook();
   }
