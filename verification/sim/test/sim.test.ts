@@ -64,7 +64,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     to: '0',
     and: {
       file: 'acquire/pushes.js',
-      from: 'acquisition.isStale(sleep, now, claimWindow)',
+      from: 'acquisition.isStale(suspend, now, claimWindow)',
       to: 'false',
     },
     shown: 'drift-while-waiting.json',

@@ -29,11 +29,11 @@ export const LEASE: readonly Mutant[] = [
     edits: [
       inquiries(
         'const sent = this.#suspend.moment();\n            const length',
-        'let sent = this.#sleep.moment();\n            const length',
+        'let sent = this.#suspend.moment();\n            const length',
       ),
       inquiries(
         "if (reply.status === 'absent' ||",
-        "sent = this.#sleep.moment();\n            if (reply.status === 'absent' ||",
+        "sent = this.#suspend.moment();\n            if (reply.status === 'absent' ||",
       ),
     ],
   },

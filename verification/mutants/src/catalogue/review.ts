@@ -114,7 +114,7 @@ export const REVIEW: readonly Mutant[] = [
     edits: [
       sender(
         'if (acquisition.channel !== this.#wake.channel)',
-        "if (waiter.wanted.terms.owner !== '' || waiter.channel !== this.#wake.channel)",
+        "if (acquisition.request.terms.owner !== '' || acquisition.channel !== this.#wake.channel)",
       ),
     ],
   },
