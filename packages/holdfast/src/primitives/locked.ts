@@ -79,9 +79,9 @@ export function locked<K extends LockedKey, Self = never>(
   ): unknown => {
     if (typeof context === 'object') {
       if (context.kind === 'method') return plan.wrap(target);
-      throw badOption('locked', 'on a method', context.kind);
+      throw badOption('locked', 'used on a method', context.kind);
     }
-    if (descriptor === undefined) throw badOption('locked', 'on a method', String(context));
+    if (descriptor === undefined) throw badOption('locked', 'used on a method', String(context));
     return { ...descriptor, value: plan.wrap(descriptor.value) };
   };
   return decorator as LockedDecorator<Self, K>;
@@ -143,7 +143,7 @@ class Plan {
   wrap(method: unknown): Method {
     const kind = Object.prototype.toString.call(method);
     if (typeof method !== 'function' || /GeneratorFunction/.test(kind)) {
-      throw badOption('locked', 'on a method that returns a promise', method);
+      throw badOption('locked', 'used on a method that returns a promise', method);
     }
     const run = (self: unknown, args: unknown[]): Promise<unknown> =>
       this.#run(self, args, () => Reflect.apply(method as Method, self, args));

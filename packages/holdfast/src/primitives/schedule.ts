@@ -8,9 +8,10 @@
  *
  * It uses two resources. The lock of the key prevents simultaneous runs; before the work begins,
  * the store extends it to `atLeast`. The marker of a slot is a resource of its own: a lease of
- * `remember` ms that is not renewed and not released. At most one run of a slot is granted the
- * marker (I1), and the marker expires (I9). Both are in the store before the work begins, so a run
- * counts even if its process crashes, and there is no second run.
+ * `remember` ms that is not renewed, and released only after a failure with `onFailure: 'release'`.
+ * At most one run of a slot is granted the marker (I1), and the marker expires (I9). Both are in
+ * the store before the work begins, so a run counts even if its process crashes, and there is no
+ * second run.
  */
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
@@ -145,10 +146,10 @@ export class Schedule {
     const atLeast = duration('atLeast', options.atLeast, Number.NaN, 0, DAY);
     if (Number.isNaN(atLeast)) throw badOption('atLeast', 'a number of milliseconds', undefined);
     const atMost = duration('atMost', options.atMost, HOUR, 10, DAY);
-    if (atMost < atLeast) throw badOption('atMost', 'atLeast or more', atMost);
+    if (atMost < atLeast) throw badOption('atMost', `at least ${atLeast} (atLeast)`, atMost);
     duration('remember', options.remember, HOUR, 10, DAY);
     if (![undefined, 'keep', 'release'].includes(options.onFailure)) {
-      throw badOption('onFailure', 'keep or release', options.onFailure);
+      throw badOption('onFailure', '"keep" or "release"', options.onFailure);
     }
     this.key = key;
     this.#core = core;
