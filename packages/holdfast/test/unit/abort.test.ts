@@ -1,4 +1,4 @@
-/** One listener on an abort signal, however many acquisitions wait with it. */
+/** Acquisitions that share an abort signal share one listener. */
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { onAbort } from '../../src/abort.js';
@@ -6,7 +6,7 @@ import { Holdfast, memory } from '../../src/index.js';
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length;
 
-it('a signal that 100 acquisitions share has one listener, and none afterwards', async () => {
+it('a signal that 100 acquisitions share has one listener, and none after they end', async () => {
   await using holdfast = new Holdfast(memory());
   const shutdown = new AbortController();
   const { signal } = shutdown;
@@ -27,7 +27,7 @@ it('a signal that 100 acquisitions share has one listener, and none afterwards',
   await held.release();
 });
 
-it('calls back in order, once, and not for what was taken back', () => {
+it('runs the callbacks in order, once, and skips removed ones', () => {
   const controller = new AbortController();
   const calls: string[] = [];
   const { signal } = controller;
@@ -44,7 +44,7 @@ it('calls back in order, once, and not for what was taken back', () => {
   expect(listeners(signal)).toBe(0);
 });
 
-it('leaves no listener when the last call is taken back', () => {
+it('removes the listener with the last callback', () => {
   const { signal } = new AbortController();
   const [one, other] = [onAbort(signal, () => undefined), onAbort(signal, () => undefined)];
   one();

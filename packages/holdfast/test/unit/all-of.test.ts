@@ -1,6 +1,6 @@
 /**
- * Several locks taken together, command by command: how many round trips they cost, what becomes of
- * lost answers, and that the order is what keeps them from deadlock.
+ * Several locks acquired together, at the level of commands: the number of round trips, lost
+ * replies, and the fixed order that prevents deadlock.
  */
 import { describe, expect, it } from 'vitest';
 import { Core } from '../../src/core.js';
@@ -23,7 +23,7 @@ function setUp(): { clock: VirtualClock; store: WatchedStore; holdfast: Holdfast
   return { clock, store, holdfast: new Holdfast(store, { clock }) };
 }
 
-/** Commands since the last look, as one word for each batch: `acquire×5`. */
+/** Commands since the last call, as one word for each batch: `acquire×5`. */
 function batches(store: WatchedStore): string[] {
   const seen = store.batches.splice(0);
   return seen.map((batch) => {
@@ -33,7 +33,7 @@ function batches(store: WatchedStore): string[] {
 }
 
 describe('round trips', () => {
-  it('are one to take, one to extend, and one to give back, if nobody else is there', async () => {
+  it('take one to acquire, one to extend and one to release, if all locks are free', async () => {
     const { store, holdfast } = setUp();
     const lease = await holdfast.allOf([...KEYS, ...KEYS].reverse()).acquire();
     expect(batches(store)).toEqual(['acquire×5']);
@@ -45,7 +45,7 @@ describe('round trips', () => {
     expect(batches(store)).toEqual(['release×5']);
   });
 
-  it('go out in one turn for two thousand, as many at once as a batch holds', async () => {
+  it('send two thousand keys in one turn, in batches of the maximum size', async () => {
     const { store, holdfast } = setUp();
     const keys = Array.from({ length: 2000 }, (_, index) => `key ${index}`);
     let turns = 0;
@@ -61,7 +61,7 @@ describe('round trips', () => {
     expect(batches(store)).toEqual(Array.from({ length: 4 }, () => 'release×500'));
   });
 
-  it('to try in vain are one to ask, and one to give back', async () => {
+  it('take one to try and one to release, if a key is held', async () => {
     const { store, holdfast } = setUp();
     const single = await holdfast.mutex('c').acquire();
     batches(store);
@@ -71,14 +71,14 @@ describe('round trips', () => {
     await single.release();
   });
 
-  it('are two more for each one that is waited for: its queue, and those behind it', async () => {
+  it('take two more for each awaited key: join its queue, release the keys after it', async () => {
     const { store, holdfast } = setUp();
     const single = await holdfast.mutex('c').acquire();
     await settle();
     batches(store);
     const taking = holdfast.allOf(KEYS).acquire();
     await settle();
-    // the two behind it go back as it joins the queue; the second time it names the wake channel
+    // The two later keys are released as it joins the queue. The second time it names the channel.
     expect(batches(store)).toEqual(['acquire×5', 'release×2', 'acquire×1', 'acquire×1']);
     await single.release();
     const lease = await taking;
@@ -87,7 +87,7 @@ describe('round trips', () => {
   });
 });
 
-it('has one wait limit for all the waiting, not one for each', async () => {
+it('has one wait limit for all keys together', async () => {
   const { clock, holdfast } = setUp();
   const [first] = await Promise.all(['a', 'b'].map((key) => holdfast.mutex(key).acquire()));
   const waiting = later(holdfast.allOf(['a', 'b']).acquire({ wait: 1000 }));
@@ -103,8 +103,8 @@ it('has one wait limit for all the waiting, not one for each', async () => {
   expect((await holdfast.inspect('b'))?.waiterCount).toBe(0);
 });
 
-describe('answers that are lost', () => {
-  it('of a try leave nothing behind: what was granted is withdrawn', async () => {
+describe('lost replies', () => {
+  it('to a try leave no lease: the grants are withdrawn', async () => {
     const { clock, store, holdfast } = setUp();
     store.fate = (command: Command) =>
       command.op === 'acquire' && command.key === 'c' ? 'answer lost' : 'answered';
@@ -116,7 +116,7 @@ describe('answers that are lost', () => {
     for (const key of KEYS) expect(await holdfast.inspect(key)).toBeNull();
   });
 
-  it('are waited for by whoever waits', async () => {
+  it('to an acquisition that waits are requested again', async () => {
     const { clock, store, holdfast } = setUp();
     store.fate = ({ op, key }) => (op === 'acquire' && key === 'b' ? 'answer lost' : 'answered');
     const taking = holdfast.allOf(KEYS).acquire();
@@ -128,7 +128,7 @@ describe('answers that are lost', () => {
     expect([...lease.fences.keys()]).toEqual(KEYS);
   });
 
-  it('of what is given back are asked for again, until nothing is left', async () => {
+  it('to a release are requested again until no lease remains', async () => {
     const { clock, store, holdfast } = setUp();
     const single = await holdfast.mutex('e').acquire();
     store.ail('release', 'lost');
@@ -141,7 +141,7 @@ describe('answers that are lost', () => {
     await single.release();
   });
 
-  it('of a release are said of the key alone that had none', async () => {
+  it('to a release are reported only for the key without a reply', async () => {
     const { clock, store, holdfast } = setUp();
     const lease = await holdfast.allOf(['a', 'b', 'c']).acquire();
     store.fate = ({ op, key }) => (op === 'release' && key === 'b' ? 'lost' : 'answered');
@@ -152,7 +152,7 @@ describe('answers that are lost', () => {
     expect(await holdfast.inspect('a')).toBeNull();
   });
 
-  it('end a lease at its deadline, and with it the whole', async () => {
+  it('end a lease at its deadline, and with it the whole MultiLease', async () => {
     const { clock, store, holdfast } = setUp();
     const lease = await holdfast.allOf(['a', 'b', 'c']).acquire();
     store.fate = ({ op, key }) => (op === 'renew' && key === 'b' ? 'lost' : 'answered');
@@ -161,15 +161,15 @@ describe('answers that are lost', () => {
     await clock.advance(1000);
     expect(lease.signal.reason).toMatchObject({ code: 'HOLDFAST_LOST', key: 'b' });
     expect(lease.remaining()).toBe(0);
-    // the others are held until they are given back
+    // The other leases are held until their release.
     expect((await holdfast.inspect('a'))?.holders).toHaveLength(1);
     expect(await lease.release()).toBe('lost');
     expect(Object.fromEntries(lease.outcomes)).toEqual({ a: 'freed', b: 'lost', c: 'freed' });
   });
 });
 
-describe('the order', () => {
-  /** Two that want both `a` and `z`, and each another one first that is held at the beginning. */
+describe('the order of keys', () => {
+  /** Two callers that want both `a` and `z`, and each a third key that is held at first. */
   async function crossing(sorted: boolean): Promise<string[] | undefined> {
     const { clock, store } = setUp();
     const settings = resolveSettings({ clock });
@@ -200,11 +200,11 @@ describe('the order', () => {
     return found;
   }
 
-  it('keeps two from waiting for one another', async () => {
+  it('prevents a deadlock', async () => {
     expect(await crossing(true)).toBeUndefined();
   });
 
-  it('is what does it: without it they wait for one another, and that is seen', async () => {
+  it('is the reason: without it the two callers deadlock, and the test detects it', async () => {
     expect(new Set(await crossing(false))).toEqual(new Set(['one', 'other']));
   });
 });

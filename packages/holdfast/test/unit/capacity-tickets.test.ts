@@ -1,6 +1,6 @@
 /**
- * The capacity of a resource, and waiters that lost their place: they ask again with their ticket
- * and with the capacity that was agreed when they came.
+ * The capacity of a resource, and waiters that lost their place. They ask again with their ticket
+ * and with the capacity that was agreed on when they first asked.
  */
 import { beforeEach, expect, it } from 'vitest';
 import { World } from '../support/world.js';
@@ -15,7 +15,7 @@ beforeEach(() => {
   ticket = world.ask('b', four).ticket as number;
 });
 
-it('a waiter that wants more than there is now is refused, also when nothing is held', () => {
+it('refuses a waiter that wants more than the present capacity, also when the key is idle', () => {
   world.setCapacity(4, 2);
   world.release('a');
   expect(world.waiting()).toEqual([]);
@@ -23,14 +23,14 @@ it('a waiter that wants more than there is now is refused, also when nothing is 
   expect(world.show().capacity).toBe(2);
 });
 
-it('a newcomer sets it anew when nothing is held', () => {
+it('lets a newcomer change the capacity of an idle key', () => {
   world.setCapacity(4, 2);
   world.release('a');
   expect(world.ask('c', { capacity: 5 }).status).toBe('granted');
   expect(world.show().capacity).toBe(5);
 });
 
-it('a waiter of a mutex does not turn a semaphore into a mutex', () => {
+it('does not turn a semaphore into a mutex for a returning waiter', () => {
   world = new World();
   world.grant('a');
   world.dead.add('to b');
@@ -42,21 +42,21 @@ it('a waiter of a mutex does not turn a semaphore into a mutex', () => {
   expect(world.show().capacity).toBe(2);
 });
 
-it('a waiter whose process was away is served if the capacity is what it was', () => {
+it('serves a returning waiter if the capacity is unchanged', () => {
   world.dead.add('to b');
   world.release('a');
   expect(world.waiting()).toEqual([]);
   expect(world.ask('b', { ...four, ticket }).status).toBe('granted');
 });
 
-it('a waiter whose process was away is served if the capacity is what it was again', () => {
+it('serves a returning waiter if the capacity was restored', () => {
   world.setCapacity(4, 2);
   world.release('a');
   world.setCapacity(2, 4);
   expect(world.ask('b', { ...four, ticket }).status).toBe('granted');
 });
 
-it('a waiter brings its own to a store that has lost everything', () => {
+it('takes the capacity of a returning waiter if the store lost its state', () => {
   world.setCapacity(4, 2);
   world.lose();
   expect(world.ask('b', { ...four, ticket }).status).toBe('granted');

@@ -1,4 +1,4 @@
-/** What `portFor` takes for a client, and what its error says of everything else. */
+/** The clients that `portFor` accepts, and its errors for all other values. */
 import { Redis as Redis6 } from 'ioredis';
 import { Cluster as Cluster5, Redis as Redis5 } from 'ioredis-5';
 import {
@@ -24,7 +24,7 @@ const node = [{ host: '127.0.0.1', port: 1 }];
 const sentinels = { name: 'mymaster', sentinelRootNodes: node };
 const rootNodes = [{ url: 'redis://127.0.0.1:1' }];
 
-/** A client as its classes make it, in a state that would take a server. */
+/** A client as its classes create it, in a given state, without a server. */
 function inState<T extends object>(client: T, state: object): T {
   return Object.create(client, Object.getOwnPropertyDescriptors(state)) as T;
 }
@@ -35,7 +35,7 @@ describe('accepted', () => {
     ['ioredis 6', new Redis6(lazy), 'ioredis', ''],
     ['ioredis 6 with a prefix', new Redis6({ ...lazy, keyPrefix: 'p:' }), 'ioredis', 'p:'],
     [
-      'ioredis 6 with a prefix of bytes',
+      'ioredis 6 with a binary prefix',
       new Redis6({ ...lazy, keyPrefix: Buffer.from('ä:') as unknown as string }),
       'ioredis',
       'ä:',
@@ -113,7 +113,7 @@ function methods(): object {
   return { sendCommand: method, duplicate: method, connect: method };
 }
 
-describe('an error is a reply', () => {
+describe('recognises an error as a reply', () => {
   class ErrorReply extends Error {}
   class SimpleError extends ErrorReply {}
   class a extends Error {}
@@ -124,15 +124,15 @@ describe('an error is a reply', () => {
     [true, new SimpleError('NOSCRIPT No matching script.')],
     [true, new ErrorReply('something in lower case')],
     [true, named('ReplyError', 'ERR wrong', { command: { name: 'evalsha', args: [] } })],
-    // by a bundler that shortens names
+    // A bundler shortened the class names.
     [true, new a('NOSCRIPT No matching script.')],
     [true, named('b', 'READONLY You can’t write', { command: { name: 'evalsha' } })],
-    // answers to the client's own handshake
+    // Replies to the client's own handshake.
     [false, named('ReplyError', 'ERR wrong', { command: { name: 'auth', args: [] } })],
     [false, named('ReplyError', 'LOADING', { command: { name: 'info', args: [] } })],
     [false, new SimpleError('WRONGPASS invalid username-password pair')],
     [false, new SimpleError('NOPROTO unsupported protocol version')],
-    // failures of the clients and of the system
+    // Failures of the clients and of the operating system.
     [false, new Error('Command timed out')],
     [false, new Error('Connection is closed.')],
     [false, named('MaxRetriesPerRequestError', 'Reached the max retries per request limit')],
@@ -151,14 +151,14 @@ describe('an error is a reply', () => {
   });
 });
 
-describe('the connection of a subscription to node-redis', () => {
+describe('the subscriber connection of node-redis', () => {
   const listener = { message: () => undefined, up: () => undefined, down: () => undefined };
 
   it.each([
     [{}, undefined],
     [{ pingInterval: 70 }, 70],
     [{ socket: { socketTimeout: 0 } }, undefined],
-    // an idle connection would be taken for a dead one
+    // An idle connection would be considered dead.
     [{ socket: { socketTimeout: 1001 } }, 501],
     [{ socket: { socketTimeout: 1000 }, pingInterval: 0 }, 500],
     [{ socket: { socketTimeout: 1000 }, pingInterval: 700 }, 500],
@@ -175,7 +175,7 @@ describe('the connection of a subscription to node-redis', () => {
   });
 });
 
-describe('a client that throws at once', () => {
+describe('a client that throws synchronously', () => {
   const call = { sha: 'x', keys: ['k'], args: [] };
   const broken = (): never => {
     throw new RangeError('Invalid string length');
@@ -192,7 +192,7 @@ describe('a client that throws at once', () => {
   });
 });
 
-describe('a batch on ioredis is one write', () => {
+describe('sends a batch on ioredis in one write', () => {
   const call = { sha: 'x', keys: [], args: [] };
 
   function logging(send: () => Promise<unknown>): [string[], ReturnType<typeof portFor>] {
@@ -205,7 +205,7 @@ describe('a batch on ioredis is one write', () => {
     return [log, portFor(inState(new Redis6(lazy), { stream, evalsha }))];
   }
 
-  it('and a single call needs nothing', async () => {
+  it('does nothing for a single call', async () => {
     const [log, port] = logging(() => Promise.resolve('reply'));
     expect(await Promise.all(port.evalsha([call, call]))).toEqual(['reply', 'reply']);
     expect(log).toEqual(['cork', 'evalsha', 'evalsha', 'uncork']);

@@ -1,4 +1,4 @@
-/** What waits for `close` goes away with what it was for, also if the user does not end it. */
+/** `close` keeps no reference to an object that ended, even if the user does not end it. */
 import { beforeEach, expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 import { later } from '../suites/helpers.js';
@@ -16,7 +16,7 @@ beforeEach(() => {
   holdfast = new Holdfast(store, { clock, ttl: 1000 });
 });
 
-it('a term that was lost and never resigned leaves nothing', async () => {
+it('a lost term that was never resigned leaves no entry', async () => {
   for (let term = 0; term < 50; term++) {
     const campaigning = holdfast.election('k').campaign();
     await clock.advance(10);
@@ -31,7 +31,7 @@ it('a term that was lost and never resigned leaves nothing', async () => {
   }
 });
 
-it('a term that expired while the store was silent leaves nothing', async () => {
+it('a term that expired while the store was silent leaves no entry', async () => {
   const campaigning = holdfast.election('k').campaign();
   await clock.advance(10);
   await campaigning;
@@ -40,7 +40,7 @@ it('a term that expired while the store was silent leaves nothing', async () => 
   expect(closers()).toBe(0);
 });
 
-it('a term that is resigned leaves nothing', async () => {
+it('a resigned term leaves no entry', async () => {
   const campaigning = holdfast.election('k').campaign();
   await clock.advance(10);
   const resigning = (await campaigning).resign();
@@ -49,11 +49,11 @@ it('a term that is resigned leaves nothing', async () => {
   expect(closers()).toBe(0);
 });
 
-it('a term that is lost before the work of `lead` ends leaves nothing of its own', async () => {
+it('a term that is lost before the work of `lead` ends leaves no entry of its own', async () => {
   const stop = new AbortController();
   const leading = later(holdfast.election('k').lead(() => undefined, { signal: stop.signal }));
   await clock.advance(2000);
-  // that of `lead` itself, and of the present term
+  // The entries of `lead` itself and of the current term.
   expect(closers()).toBeLessThanOrEqual(2);
   stop.abort();
   await clock.advance(100);
@@ -61,7 +61,7 @@ it('a term that is lost before the work of `lead` ends leaves nothing of its own
   expect(closers()).toBe(0);
 });
 
-it('a lease that is kept after its run leaves nothing once it has ended', async () => {
+it('a lease kept after its run leaves no entry after its end', async () => {
   const running = holdfast.schedule('k', { atLeast: 2000 }).runOnce(() => 1);
   await clock.advance(10);
   await running;

@@ -1,6 +1,6 @@
 /**
- * Conditions in virtual time: answers that are lost, processes that freeze, and that waiting costs
- * nothing. Each promise about signals has a planted fault that breaks it.
+ * Conditions in virtual time: lost replies, frozen processes, and the cost of waiting. Each
+ * guarantee about signals has a planted fault that breaks it.
  */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Holder, Resource } from '../../src/engine/resource.js';
@@ -24,7 +24,7 @@ beforeEach(() => {
   others = new Holdfast(store.inner, { ...options, clock }).mutex('k');
 });
 
-/** One command of a kind has another fate, the first of its kind. */
+/** Gives the first command of a kind another fate. */
 function once(op: Op, fate: 'answer lost' | 'lost'): void {
   let left = 1;
   store.fate = (command) => (command.op === op && left-- > 0 ? fate : 'answered');
@@ -53,7 +53,7 @@ async function sleep(of: Mutex, wait?: number): Promise<Sleeping> {
   return sleeping;
 }
 
-/** Holds, signals, releases; resolves to how many were woken. */
+/** Acquires, signals, releases; resolves to the number of woken waiters. */
 async function signal(of: Mutex): Promise<number> {
   const woken = await of.run((lease) => of.condition('c').signal(lease));
   await settle();
@@ -68,7 +68,7 @@ async function parkedNow(): Promise<number> {
 }
 
 describe('waiting', () => {
-  it('asks once in a claim window, also while nobody holds', async () => {
+  it('polls once in a claim window, also while the lock is free', async () => {
     await sleep(mutex);
     store.batches.length = 0;
     await clock.advance(20_000);
@@ -77,7 +77,7 @@ describe('waiting', () => {
     expect(await parkedNow()).toBe(1);
   });
 
-  it('is found out by asking, where pushes do not arrive', async () => {
+  it('finds a signal by polling, without pushes', async () => {
     store.pushes = false;
     const sleeping = await sleep(mutex);
     expect(await signal(others)).toBe(1);
@@ -96,8 +96,8 @@ describe('waiting', () => {
   });
 });
 
-describe('an answer that is lost', () => {
-  it('to giving the lock up: it is asked again, and waits once', async () => {
+describe('a lost reply', () => {
+  it('to park: the request is sent again, and the waiter is parked once', async () => {
     once('park', 'answer lost');
     const sleeping = await sleep(mutex);
     await clock.advance(2000);
@@ -107,7 +107,7 @@ describe('an answer that is lost', () => {
     expect(new Set(store.seen('park').map(({ as }) => as)).size).toBe(1);
   });
 
-  it('to giving the lock up, with a signal before it is asked again', async () => {
+  it('to park, with a signal before the request is sent again', async () => {
     once('park', 'answer lost');
     const sleeping = await sleep(mutex);
     expect(await signal(others)).toBe(1);
@@ -115,7 +115,7 @@ describe('an answer that is lost', () => {
     expect(sleeping.outcome).toBe(true);
   });
 
-  it('with the request: the lease is kept alive until it is asked again', async () => {
+  it('to park, lost with the request: the lease is renewed until the next attempt', async () => {
     store.ail('park', 'lost');
     const sleeping = await sleep(mutex);
     await clock.advance(4500);
@@ -127,7 +127,7 @@ describe('an answer that is lost', () => {
     expect(sleeping.outcome).toBe(true);
   });
 
-  it('for too long: nothing is held, and nothing waits', async () => {
+  it('to park, for too long: no lease and no waiter remain', async () => {
     store.ail('park', 'lost');
     const sleeping = await sleep(mutex);
     const { signal: lost } = sleeping.lease;
@@ -140,7 +140,7 @@ describe('an answer that is lost', () => {
     expect((await others.tryAcquire())?.held).toBe(true);
   });
 
-  it('to a signal: it is sent again, and wakes one', async () => {
+  it('to a signal: it is sent again, and wakes one waiter', async () => {
     const [first, second] = [await sleep(others), await sleep(others)];
     once('signal', 'answer lost');
     const signalling = signal(mutex);
@@ -150,7 +150,7 @@ describe('an answer that is lost', () => {
     expect([first.outcome, second.outcome]).toEqual([true, undefined]);
   });
 
-  it('to a signal, and another behind it: each wakes one', async () => {
+  it('to a signal, followed by another: each wakes one waiter', async () => {
     const all = [await sleep(others), await sleep(others), await sleep(others)];
     const lease = await mutex.acquire();
     once('signal', 'answer lost');
@@ -175,7 +175,7 @@ describe('an answer that is lost', () => {
     expect(lease.held).toBe(false);
   });
 
-  it('to the wish to come back: it is asked again', async () => {
+  it('to the request to return: it is sent again', async () => {
     const sleeping = await sleep(mutex, 500);
     once('park', 'answer lost');
     await clock.advance(2000);
@@ -185,7 +185,7 @@ describe('an answer that is lost', () => {
     expect(sleeping.lease.held).toBe(true);
   });
 
-  it('to the wish to come back, and a grant: in doubt it was woken', async () => {
+  it('to the request to return, then a grant: reports that it was woken', async () => {
     const sleeping = await sleep(mutex, 500);
     const between = await others.acquire();
     once('park', 'answer lost');
@@ -198,7 +198,7 @@ describe('an answer that is lost', () => {
     expect(sleeping.outcome).toBe(true);
   });
 
-  it('to a refusal by the server: the lease is kept', async () => {
+  it('an error from the server in reply to park: the lease is kept', async () => {
     store.ail('park', 'refused');
     const sleeping = await sleep(mutex);
     expect(sleeping.outcome).toBe('HOLDFAST_REFUSED');
@@ -209,7 +209,7 @@ describe('an answer that is lost', () => {
   });
 });
 
-/** The first who was parked is woken, and its process stands still from then on. */
+/** Wakes the first parked waiter, whose process freezes from then on. */
 async function wokenAndFrozen(): Promise<Sleeping> {
   await sleep(mutex);
   const second = await sleep(others);
@@ -219,7 +219,7 @@ async function wokenAndFrozen(): Promise<Sleeping> {
   return second;
 }
 
-/** Another waits for the lock when it is given up: it signals. How many does it wake? */
+/** A second owner waits for the lock and signals. Returns how many waiters it wakes. */
 async function signalAtOnce(): Promise<number> {
   const lease = await mutex.acquire();
   const signalling = signal(others);
@@ -228,7 +228,7 @@ async function signalAtOnce(): Promise<number> {
   return signalling;
 }
 
-/** Gives up the lease first, and is parked when everybody has had a turn. */
+/** A broken variant: releases the lease first, and parks after all others had a turn. */
 class TwoSteps extends MemoryStore {
   override execute(batch: readonly Command[]): Promise<Reply>[] {
     return batch.map((command) => {
@@ -251,11 +251,11 @@ class TwoSteps extends MemoryStore {
 }
 
 describe('no signal is lost', () => {
-  it('with a process that stands still after it was woken', async () => {
+  it("if the woken waiter's process freezes", async () => {
     expect((await wokenAndFrozen()).outcome).toBe(true);
   });
 
-  it('which would be seen', async () => {
+  it('and the test detects a lost signal of a frozen process', async () => {
     const remove = Reflect.get(Resource.prototype, 'remove');
     vi.spyOn(Resource.prototype, 'remove').mockImplementation(function (
       this: Resource,
@@ -267,11 +267,11 @@ describe('no signal is lost', () => {
     expect((await wokenAndFrozen()).outcome).toBeUndefined();
   });
 
-  it('between giving the lock up and waiting', async () => {
+  it('between the release and the start of the wait', async () => {
     expect(await signalAtOnce()).toBe(1);
   });
 
-  it('which would be seen, too', async () => {
+  it('and the test detects a signal lost in between', async () => {
     const inTwoSteps = new TwoSteps(clock);
     mutex = new Holdfast(inTwoSteps, { ...options, clock }).mutex('k');
     others = new Holdfast(inTwoSteps, { ...options, clock }).mutex('k');

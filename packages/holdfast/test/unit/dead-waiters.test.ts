@@ -1,6 +1,6 @@
 /**
- * What dead and frozen waiters cost the queue, where no subscriber count tells that they are dead:
- * without pushes, and with connections that are half open. In virtual time.
+ * The cost of dead and frozen waiters in the queue when no subscriber count shows that they are
+ * dead: without pushes, and with half-open connections. In virtual time.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease } from '../../src/index.js';
@@ -23,7 +23,7 @@ interface Waiting {
   lease: Lease | undefined;
 }
 
-/** So many processes, each with so many waiters. Returns what cuts them off. */
+/** Several processes, each with several waiters. Returns a function that cuts them off. */
 async function die(
   processes: number,
   each: number,
@@ -62,7 +62,7 @@ async function alive(pushes: boolean): Promise<Waiting> {
 }
 
 describe.each([true, false])('with pushes: %s', (pushes) => {
-  it('twelve processes that are long dead cost nothing', async () => {
+  it('twelve processes that died long ago cause no delay', async () => {
     const kill = await die(12, 1, pushes);
     const waiting = await alive(pushes);
     kill();
@@ -72,7 +72,7 @@ describe.each([true, false])('with pushes: %s', (pushes) => {
     expect(waiting.lease?.held).toBe(true);
   });
 
-  it('twelve waiters of one process that has just died cost one claim window', async () => {
+  it('twelve waiters of one process that just died cause a delay of one claim window', async () => {
     const kill = await die(1, 12, pushes);
     const waiting = await alive(pushes);
     kill();
@@ -81,7 +81,7 @@ describe.each([true, false])('with pushes: %s', (pushes) => {
     expect(waiting.lease?.held).toBe(true);
   });
 
-  it('the patience is that of the polls, not of a lease without renewal', async () => {
+  it('the patience depends on the poll interval, not on the ttl without renewal', async () => {
     const kill = await die(12, 1, pushes, { renew: false, ttl: 25_000 });
     const waiting = await alive(pushes);
     kill();
@@ -91,7 +91,7 @@ describe.each([true, false])('with pushes: %s', (pushes) => {
     expect(waiting.lease?.held).toBe(true);
   });
 
-  it('processes that live keep their places, however long they wait', async () => {
+  it('live processes keep their places, however long they wait', async () => {
     const first = await alive(pushes);
     const second = await alive(pushes);
     await clock.advance(60_000);
@@ -104,7 +104,7 @@ describe.each([true, false])('with pushes: %s', (pushes) => {
     expect(second.lease?.held).toBe(true);
   });
 
-  it('a process that was taken for dead gets its place back', async () => {
+  it('a process that was considered dead by mistake gets its place back', async () => {
     const way = new WatchedStore(clock, store.inner);
     way.pushes = pushes;
     const frozen: Waiting = { lease: undefined };

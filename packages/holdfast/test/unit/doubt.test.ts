@@ -1,4 +1,4 @@
-/** A lease in doubt: neither held nor lost, until the store has answered. */
+/** A lease in doubt: neither held nor lost until the store answers. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { assertLocked, Holdfast, type Leadership, type Lease, locked } from '../../src/index.js';
 import { VirtualClock } from '../support/virtual-clock.js';
@@ -14,7 +14,7 @@ beforeEach(() => {
   holdfast = new Holdfast(store, { clock, ttl: 9000, requestTimeout: 1000 });
 });
 
-/** The wall clock is set forward, as it also is after a pause of the machine. */
+/** Sets the wall clock forward, as it also is after the machine was suspended. */
 const step = (): void => clock.sleep(60_000);
 
 async function forceInStore(): Promise<void> {
@@ -23,7 +23,7 @@ async function forceInStore(): Promise<void> {
   );
 }
 
-/** What a promise comes to while the clock goes on. */
+/** The result of a promise while the clock advances. */
 async function after<T>(ms: number, promise: Promise<T>): Promise<T | Error | 'pending'> {
   let result: T | Error | 'pending' = 'pending';
   promise.then(
@@ -38,8 +38,8 @@ async function after<T>(ms: number, promise: Promise<T>): Promise<T | Error | 'p
   return result;
 }
 
-describe('a step of the wall clock', () => {
-  it('costs one question to the store, and the lease goes on', async () => {
+describe('a jump of the wall clock', () => {
+  it('costs one request to the store, and the lease continues', async () => {
     const lease = await holdfast.mutex('k').acquire();
     const { signal } = lease;
     step();
@@ -51,7 +51,7 @@ describe('a step of the wall clock', () => {
     expect(lease.held).toBe(true);
   });
 
-  it('makes assertHeld uncertain, and never lost, while the lease lives', async () => {
+  it('makes assertHeld report an uncertain lease, never a lost one, while it lives', async () => {
     const lease = await holdfast.mutex('k').acquire();
     step();
     expect(() => lease.assertHeld()).toThrow(
@@ -61,7 +61,7 @@ describe('a step of the wall clock', () => {
     lease.assertHeld();
   });
 
-  it('lets nothing be believed if the lease ended meanwhile', async () => {
+  it('does not confirm a lease that ended meanwhile', async () => {
     const lease = await holdfast.mutex('k').acquire();
     await forceInStore();
     step();
@@ -71,7 +71,7 @@ describe('a step of the wall clock', () => {
     expect(() => lease.assertHeld()).toThrow(expect.objectContaining({ code: 'HOLDFAST_LOST' }));
   });
 
-  it('is over for a lease that is released while it is in doubt', async () => {
+  it('no longer matters for a lease that is released while in doubt', async () => {
     const lease = await holdfast.mutex('k').acquire();
     step();
     store.ail('poll', 'lost');
@@ -81,7 +81,7 @@ describe('a step of the wall clock', () => {
     expect(lease.state).toBe('released');
   });
 
-  it('lets changes of a read-write lease wait', async () => {
+  it('delays changes of a read-write lease', async () => {
     const lease = await holdfast.rwLock('k').write.acquire();
     step();
     expect(await after(0, lease.downgrade())).toBe(undefined);
@@ -89,7 +89,7 @@ describe('a step of the wall clock', () => {
     expect(await after(0, lease.tryUpgrade())).toBe(true);
   });
 
-  it('lets signals and waiting at a condition wait', async () => {
+  it('delays signals and waits at a condition', async () => {
     const mutex = holdfast.mutex('k');
     const lease = await mutex.acquire();
     step();
@@ -101,7 +101,7 @@ describe('a step of the wall clock', () => {
 });
 
 describe('re-entry in doubt', () => {
-  it('waits for the verification, and not behind its own lease', async () => {
+  it('waits for the verification, and not for its own lease', async () => {
     const mutex = holdfast.mutex('k', { reentrant: true });
     const run = mutex.run(async (outer) => {
       step();
@@ -111,7 +111,7 @@ describe('re-entry in doubt', () => {
     expect(store.seen('acquire')).toHaveLength(1);
   });
 
-  it('takes the lock anew if the lease is lost', async () => {
+  it('acquires the lock anew if the lease is lost', async () => {
     const mutex = holdfast.mutex('k', { reentrant: true });
     const fences: number[] = [];
     const run = mutex.run(async (outer) => {
@@ -124,7 +124,7 @@ describe('re-entry in doubt', () => {
     expect(fences[1]).toBeGreaterThan(fences[0] as number);
   });
 
-  it('works for locked methods, which find their lease uncertain meanwhile', async () => {
+  it('works for locked methods, although their lease is uncertain meanwhile', async () => {
     const seen: unknown[] = [];
     class Orders {
       async outer(): Promise<void> {
@@ -152,7 +152,7 @@ describe('re-entry in doubt', () => {
 });
 
 describe('a term in doubt', () => {
-  it('is verified, and is the same term then', async () => {
+  it('is verified, and remains the same term', async () => {
     const leadership = await holdfast.election('k').campaign();
     step();
     expect([leadership.leads, leadership.signal.aborted]).toEqual([false, false]);
@@ -162,7 +162,7 @@ describe('a term in doubt', () => {
     expect(await leadership.verify()).toBe(false);
   });
 
-  it('is not resigned by work that ends on it: the work goes on in the same term', async () => {
+  it('is not resigned by work that ends in doubt, which continues in the same term', async () => {
     const stop = new AbortController();
     const terms: [term: number, steps: number][] = [];
     const work = async (leadership: Leadership): Promise<void> => {
@@ -183,7 +183,7 @@ describe('a term in doubt', () => {
   });
 });
 
-describe('a verification that fails', () => {
+describe('a failed verification', () => {
   const lives = async (lease: Lease): Promise<void> => {
     step();
     expect(lease.held).toBe(false);
@@ -214,7 +214,7 @@ describe('a verification that fails', () => {
     },
   );
 
-  it('ends at the deadline: the lease is lost then', async () => {
+  it('ends at the deadline: the lease is lost', async () => {
     const lease = await holdfast.mutex('k').acquire({ renew: false });
     store.ail('poll', 'failed');
     step();

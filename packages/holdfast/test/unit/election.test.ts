@@ -1,4 +1,4 @@
-/** Elections on a clock that goes when it is told to: how late, how often, and what if not. */
+/** Elections with a virtual clock: delays, request rates and failures. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command, Reply } from '../../src/engine/commands.js';
 import { Holdfast, type HoldfastOptions, type Leader, type Leadership } from '../../src/index.js';
@@ -23,7 +23,7 @@ afterEach(() => {
   store.heal();
 });
 
-describe('bad input is refused at the call', () => {
+describe('refuses bad input at the call', () => {
   const election = (): ReturnType<Holdfast['election']> => holdfast.election('k');
   const calls: [name: string, call: () => unknown, option: string][] = [
     ['a key', () => holdfast.election(''), 'key'],
@@ -48,7 +48,7 @@ describe('bad input is refused at the call', () => {
 });
 
 describe('a term', () => {
-  it('is over here before it ends in the store, though the event loop stood still', async () => {
+  it('ends locally before it ends in the store, even if the event loop was blocked', async () => {
     const leadership = await holdfast.election('k').campaign();
     clock.stall(9000);
     expect(leadership.leads).toBe(false);
@@ -56,7 +56,7 @@ describe('a term', () => {
     expect(leadership.signal.reason).toMatchObject({ code: 'HOLDFAST_LOST' });
   });
 
-  it('lasts for as long as it is renewed, and leaves nothing behind', async () => {
+  it('lasts while it is renewed, and leaves no timer or lease', async () => {
     const leadership = await holdfast.election('k').campaign();
     await clock.advance(100_000);
     expect(leadership.leads).toBe(true);
@@ -68,7 +68,7 @@ describe('a term', () => {
 });
 
 describe('lead', () => {
-  it('tries again while the store is silent, and says so', async () => {
+  it('retries while the store is silent, and reports it', async () => {
     store.ail('acquire', 'failed');
     const stop = new AbortController();
     const failures: unknown[] = [];
@@ -88,14 +88,14 @@ describe('lead', () => {
     expect(led).toBe(1);
   });
 
-  it('rejects with what the server refuses for good', async () => {
+  it('rejects with a permanent error of the server', async () => {
     store.ail('acquire', 'refused');
     const leads = later(holdfast.election('k').lead(() => undefined));
     await clock.advance(100);
     await failure(leads, 'HOLDFAST_REFUSED');
   });
 
-  it('lets time pass between two terms of work that ends at once', async () => {
+  it('pauses between two terms of work that ends at once', async () => {
     const stop = new AbortController();
     const at: number[] = [];
     const work = (): void => void at.push(clock.now());
@@ -108,7 +108,7 @@ describe('lead', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('does no work in a term that came when it was stopped', async () => {
+  it('does no work in a term that begins after it was stopped', async () => {
     const stop = new AbortController();
     let ran = false;
     const work = (): void => {
@@ -126,7 +126,7 @@ describe('lead', () => {
 });
 
 describe('an observer', () => {
-  /** Looks of an observer, with the times at which it saw something. */
+  /** The events of an observer, each with its time. */
   function watch(every: number): { seen: [at: number, leader: Leader | null][]; end: unknown } {
     const watched: ReturnType<typeof watch> = { seen: [], end: undefined };
     (async () => {
@@ -139,7 +139,7 @@ describe('an observer', () => {
     return watched;
   }
 
-  it('is late by its interval at most, and asks once in it', async () => {
+  it('is late by at most its interval, and sends one request in it', async () => {
     const { seen } = watch(200);
     await clock.advance(250);
     const leadership = await holdfast.election('k').campaign();
@@ -155,7 +155,7 @@ describe('an observer', () => {
     expect(store.seen('inspect').every(({ limit }) => limit === 1)).toBe(true);
   });
 
-  it('sees a leader who crashed go within a ttl and its interval', async () => {
+  it('sees within a ttl and its interval that a leader crashed', async () => {
     const { seen } = watch(100);
     await holdfast.election('k').campaign();
     await clock.advance(100);
@@ -164,7 +164,7 @@ describe('an observer', () => {
     expect(seen.map(([, leader]) => leader !== null)).toEqual([false, true, false]);
   });
 
-  it('puts up with silence, and takes it for no change', async () => {
+  it('tolerates a silent store, and does not report it as a change', async () => {
     await holdfast.election('k').campaign();
     const watched = watch(1000);
     await settle();
@@ -176,7 +176,7 @@ describe('an observer', () => {
     expect(watched.end).toBeUndefined();
   });
 
-  it('throws when the silence has lasted', async () => {
+  it('throws when the store stays silent', async () => {
     const watched = watch(1000);
     await settle();
     store.ail('inspect', 'failed');
@@ -185,8 +185,8 @@ describe('an observer', () => {
   });
 });
 
-describe('handing over on close', () => {
-  /** A broken variant: whoever steps down tells nobody. */
+describe('a close that hands leadership over', () => {
+  /** A broken variant: a resigning leader does not release its lock. */
   class Silent extends WatchedStore {
     override execute(batch: readonly Command[]): Promise<Reply>[] {
       const told = batch.map(({ op }) => op !== 'release');
@@ -222,7 +222,7 @@ describe('handing over on close', () => {
     expect(await handOver()).toBe(0);
   });
 
-  it('of a leader who does not resign takes a ttl: this test would notice', async () => {
+  it('takes a ttl if the leader does not resign, and the test detects it', async () => {
     store = new Silent(clock);
     holdfast = open();
     expect(await handOver()).toBeGreaterThan(8000);

@@ -1,4 +1,4 @@
-/** The engine's own assertions: that they are on in the tests, and that each of them fires. */
+/** The engine's assertions are enabled in the tests, and each of them fires. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { unsound } from '../../src/engine/assertions.js';
 import { Engine } from '../../src/engine/engine.js';
@@ -22,11 +22,11 @@ beforeEach(() => {
   resource = engine.resource('k') as Resource;
 });
 
-it('says nothing of a sound resource', () => {
+it('accepts a correct resource', () => {
   expect(unsound(resource, NOW)).toBeUndefined();
 });
 
-describe('it notices', () => {
+describe('detects', () => {
   const holder = (id: string): NonNullable<ReturnType<Resource['holders']['get']>> =>
     resource.holders.get(id) as NonNullable<ReturnType<Resource['holders']['get']>>;
 
@@ -37,7 +37,7 @@ describe('it notices', () => {
       () => (holder('a').weight = 3),
     ],
     [
-      'more than fits',
+      'leases above the capacity',
       /4 permits are held of 3/,
       () => {
         holder('a').weight = 3;
@@ -46,27 +46,31 @@ describe('it notices', () => {
     ],
     ['a fence above the last one', /above the last fence/, () => (holder('a').fence += 10)],
     [
-      'a fence that was used before',
+      'a fence that was used twice',
       /not above all earlier fences/,
       () => (holder('o').fence = holder('a').fence),
     ],
     ['an expiry out of order', /expiry of a/, () => (holder('a').expires += 1)],
     [
-      'a lease without a place in the order',
+      'a lease without a place in the expiry order',
       /expiries differ/,
       () => resource.expiries.delete('a'),
     ],
     ['a waiter without a ticket', /tickets differ/, () => resource.queue.delete('w')],
-    ['a ticket of another time', /ticket of w/, () => resource.queue.set('w', 1)],
+    ["a ticket that differs from the queue's", /ticket of w/, () => resource.queue.set('w', 1)],
     ['a fair waiter that is not counted', /fairWaiting is 0/, () => (resource.fairWaiting = 0)],
-    ['a signal that is kept', /not delivered again/, () => resource.unconsumedSignals.push('c')],
-    ['a waiter that holds', /w holds and waits/, () => resource.holds.set('w', 'o')],
+    [
+      'a signal that is not redelivered',
+      /not delivered again/,
+      () => resource.unconsumedSignals.push('c'),
+    ],
+    ['a waiter that also holds the lock', /w holds and waits/, () => resource.holds.set('w', 'o')],
     [
       'an owner without a lease',
       /not recorded as the lease/,
       () => resource.owners.delete('owner'),
     ],
-    ['a hold that leads nowhere', /o2 is recorded for another/, () => resource.holds.delete('o2')],
+    ['a hold without its lease', /o2 is recorded for another/, () => resource.holds.delete('o2')],
     ['a lease without holds', /no hold/, () => holder('o').holds.clear()],
   ])('%s', (_, expected, damage) => {
     damage();
@@ -74,7 +78,7 @@ describe('it notices', () => {
   });
 });
 
-it('is on in the tests: a command on a damaged resource throws', () => {
+it('the assertions are enabled in tests: a command on a damaged resource throws', () => {
   resource.fairWaiting = 7;
   expect(() => ask('w')).toThrow(
     'engine assertion: "k": fairWaiting is 7, but 1 fair waiters are queued',

@@ -15,13 +15,13 @@ describe('an error', () => {
     expect('cause' in new HoldfastError('HOLDFAST_LOST', 'gone')).toBe(false);
   });
 
-  it('is known by its code', () => {
+  it('is recognised by its code', () => {
     expect(isHoldfastError(error)).toBe(true);
     expect(isHoldfastError(error, 'HOLDFAST_LOST')).toBe(true);
     expect(isHoldfastError(error, 'HOLDFAST_TIMEOUT')).toBe(false);
   });
 
-  it('is known when another installed copy made it', () => {
+  it('is recognised when another installed copy of the library created it', () => {
     class Copy extends Error {
       readonly code = 'HOLDFAST_LOST';
     }

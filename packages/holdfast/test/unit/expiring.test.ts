@@ -1,4 +1,4 @@
-/** When `onExpiring` is called: on danger only, and once for each. */
+/** `onExpiring` is called only when a lease is in danger, and once for each expiry. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Holdfast, type HoldfastOptions, type Lease, type LockOptions } from '../../src/index.js';
 import { drift } from '../../src/lease/lease-record.js';
@@ -21,7 +21,7 @@ afterEach(() => {
 const open = (options: HoldfastOptions = {}): Holdfast =>
   new Holdfast(store, { clock, ttl: 9000, ...options });
 
-/** A lease that came by push, after waiting. */
+/** A lease that was granted by a push after waiting. */
 async function pushed(options: LockOptions = {}): Promise<Lease> {
   const holder = await open().mutex('k').acquire();
   const waiting = open()
@@ -32,13 +32,13 @@ async function pushed(options: LockOptions = {}): Promise<Lease> {
   return waiting;
 }
 
-it('does not come for a lease that was just granted by push', async () => {
+it('is not called for a lease that was just granted by a push', async () => {
   const lease = await pushed();
   await clock.advance(60_000);
   expect([lease.held, onExpiring.mock.calls]).toEqual([true, []]);
 });
 
-it('comes for a pushed lease that could not be renewed', async () => {
+it('is called for a pushed lease that could not be renewed', async () => {
   store.ail('renew', 'failed');
   const lease = await pushed();
   const { signal } = lease;
@@ -47,7 +47,7 @@ it('comes for a pushed lease that could not be renewed', async () => {
   expect(onExpiring.mock.calls[0]?.[0]).toBeGreaterThan(0);
 });
 
-it('does not come 11 times a second where nearly all of the lease is named', async () => {
+it('is not called repeatedly if `expiringBefore` covers nearly the whole lease', async () => {
   const mutex = open().mutex('k', { ttl: 300, expiringBefore: 290, onExpiring });
   const lease = await mutex.acquire();
   await clock.advance(5000);
@@ -57,7 +57,7 @@ it('does not come 11 times a second where nearly all of the lease is named', asy
   expect([lease.held, onExpiring.mock.calls.length]).toEqual([false, 1]);
 });
 
-it('comes as soon as a renewal has failed within that time, once', async () => {
+it('is called once, as soon as a renewal has failed within that time', async () => {
   await open().mutex('k').acquire({ expiringBefore: 9000, onExpiring });
   store.ail('renew', 'failed');
   await clock.advance(2400);
@@ -68,13 +68,13 @@ it('comes as soon as a renewal has failed within that time, once', async () => {
   expect(onExpiring).toHaveBeenCalledTimes(1);
 });
 
-it('comes at its time before a lease without renewal ends, once for each end', async () => {
+it('is called at its time before a lease without renewal ends, once for each expiry', async () => {
   const lease = await open().mutex('k').acquire({ renew: false, expiringBefore: 5000, onExpiring });
   await clock.advance(9000 - drift(9000) - 5001);
   expect(onExpiring).not.toHaveBeenCalled();
   await clock.advance(1);
   expect(onExpiring.mock.calls).toEqual([[expect.closeTo(5000)]]);
-  // nothing is longer for this
+  // This extension changes nothing.
   await lease.extend(100);
   await clock.advance(1000);
   expect(onExpiring).toHaveBeenCalledTimes(1);
@@ -83,7 +83,7 @@ it('comes at its time before a lease without renewal ends, once for each end', a
   expect(onExpiring).toHaveBeenCalledTimes(2);
 });
 
-it('comes at its time before maxHold, once', async () => {
+it('is called once at its time before maxHold', async () => {
   const options = { ttl: 2000, maxHold: 5000, expiringBefore: 1500, onExpiring };
   await open().mutex('k').acquire(options);
   await clock.advance(3499);
@@ -92,7 +92,7 @@ it('comes at its time before maxHold, once', async () => {
   expect(onExpiring.mock.calls).toEqual([[expect.closeTo(1500)]]);
 });
 
-it('does not come after a stall if the renewal was answered meanwhile', async () => {
+it('is not called after a stall if the renewal was answered meanwhile', async () => {
   const lease = await open().mutex('k').acquire({ onExpiring });
   store.ail('renew', 3000);
   await clock.advance(3000);

@@ -1,4 +1,4 @@
-/** Single flight on a clock that goes when it is told to: what it asks of the store, and when. */
+/** Single flight with a virtual clock: its requests to the store, and their times. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type HoldfastOptions } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
@@ -25,7 +25,7 @@ afterEach(() => {
 const hangs = (): Promise<never> => new Promise(() => undefined);
 const nothing = (): undefined => undefined;
 
-describe('bad input is refused at the call', () => {
+describe('refuses bad input at the call', () => {
   const work = { fresh: nothing, compute: () => 1 };
   const run = (more: object, options = {}): unknown =>
     holdfast.singleFlight('k').run({ ...work, ...more }, options);
@@ -36,7 +36,7 @@ describe('bad input is refused at the call', () => {
     ['no work', () => holdfast.singleFlight('k').run(undefined as never), 'work'],
     ['fresh', () => run({ fresh: 1 }), 'fresh'],
     ['compute', () => run({ compute: undefined }), 'compute'],
-    ['a misspelt part', () => run({ frsh: nothing }), 'frsh'],
+    ['a misspelt function', () => run({ frsh: nothing }), 'frsh'],
     ['a wait', () => run({}, { wait: -1 }), 'wait'],
     ['a signal', () => run({}, { signal: 1 }), 'signal'],
     ['an option of the lock', () => run({}, { ttl: 100 }), 'ttl'],
@@ -51,8 +51,8 @@ describe('bad input is refused at the call', () => {
   });
 });
 
-describe('the callers of a process', () => {
-  it('ask the store once, for all of them', async () => {
+describe('the callers of one process', () => {
+  it('send one request to the store for all of them', async () => {
     let value: number | undefined;
     const work = {
       fresh: () => value,
@@ -70,7 +70,7 @@ describe('the callers of a process', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('wait in one place, and leave it together', async () => {
+  it('share one wait, and leave it together', async () => {
     void open().singleFlight('k').do(hangs);
     await settle();
     const all = Array.from({ length: 100 }, () =>
@@ -85,10 +85,10 @@ describe('the callers of a process', () => {
   });
 });
 
-/** Somebody who waits for the end of somebody else. */
+/** A caller that waits for the end of another instance's flight. */
 type Wait = (one: Holdfast) => Promise<unknown>;
 
-/** How many of a hundred hear of an end if none of them can hand anything over to the next. */
+/** The number of a hundred waiters that learn of an end although none hands off to the next. */
 async function reached(
   first: (end: Promise<void>) => Promise<unknown>,
   wait: Wait,
@@ -118,7 +118,7 @@ async function reached(
 }
 
 describe('the end of a flight', () => {
-  it('reaches a hundred instances at once, none of which hands over to the next', async () => {
+  it('reaches a hundred instances at once, although none hands off to the next', async () => {
     const first = (end: Promise<void>): Promise<unknown> =>
       open()
         .singleFlight('k')
@@ -127,7 +127,7 @@ describe('the end of a flight', () => {
     expect(await reached(first, wait)).toBe(100);
   });
 
-  it('would reach them one after another with a mutex: this test notices', async () => {
+  it('would reach them one after another with a mutex, and the test detects it', async () => {
     const first = (end: Promise<void>): Promise<unknown> =>
       open()
         .mutex('k')
@@ -136,7 +136,7 @@ describe('the end of a flight', () => {
     expect(await reached(first, wait)).toBeLessThanOrEqual(1);
   });
 
-  it('comes within a ttl, if it crashed', async () => {
+  it('is seen within a ttl if its process crashed', async () => {
     void open().singleFlight('k').do(hangs);
     await settle();
     store.ail('renew', 'lost');
@@ -153,7 +153,7 @@ describe('the end of a flight', () => {
     expect(ended).toEqual({ led: false });
   });
 
-  it('that was lost aborts the signal of who computes, who still has its value', async () => {
+  it('by loss aborts the signal of the computing caller, which still gets its value', async () => {
     store.ail('renew', 'lost');
     let signal: AbortSignal | undefined;
     const value = holdfast.singleFlight('k').run<string>({
@@ -171,8 +171,8 @@ describe('the end of a flight', () => {
   });
 });
 
-describe('a store that is silent', () => {
-  it('is told of to all who wait', async () => {
+describe('a silent store', () => {
+  it('is reported to all waiting callers', async () => {
     store.ail('acquire', 'failed');
     const all = [1, 2].map(() => later(holdfast.singleFlight('k').do(() => 1)));
     await clock.advance(3000);

@@ -1,6 +1,6 @@
 /**
- * A push that did not come from the store: anyone who may publish to a wake channel can send one.
- * What a process believes of it is bounded by what it asked for, or by the store's answer.
+ * A push from a sender other than the store: any client with permission to publish to a wake
+ * channel can send one. A process accepts only the terms that it asked for, or asks the store.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Push } from '../../src/engine/commands.js';
@@ -12,7 +12,7 @@ import { WatchedStore } from '../support/watched-store.js';
 const TTL = 30_000;
 const CLAIM = 1000;
 
-/** A store to whose wake channels a stranger may publish. */
+/** A store whose wake channels accept forged messages. */
 class OpenStore extends WatchedStore {
   readonly listeners: WakeListener[] = [];
 
@@ -33,7 +33,7 @@ let waited: Lease | undefined;
 let other: Holdfast;
 let giveUp: AbortController;
 
-/** The token that the waiter of `k` sent. */
+/** The token in the request of the waiter of `k`. */
 function tokenOfWaiter(): string {
   const tokens = store.seen('acquire').map((one) => one.token);
   return tokens.at(-1) as string;
@@ -44,7 +44,7 @@ async function idOfWaiter(): Promise<string> {
   return info?.waiters[0]?.id as string;
 }
 
-/** Commands that the store was given since. */
+/** Commands that the store received since then. */
 async function commandsDuring(work: () => void | Promise<void>): Promise<string[]> {
   const before = store.batches.length;
   await work();
@@ -83,7 +83,7 @@ beforeEach(async () => {
 });
 
 describe('a forged grant', () => {
-  it('without the token of the waiter is ignored, and costs no command', async () => {
+  it("without the waiter's token is ignored, and costs no command", async () => {
     const pushes = [await forge(), await forge({ token: 'x'.repeat(16) })];
     expect(tokenOfWaiter()).toMatch(/^[\w-]{16}$/);
     pushes.push(await forge({ token: `${tokenOfWaiter()} ` }));
@@ -99,7 +99,7 @@ describe('a forged grant', () => {
     expect([waited?.state, waited?.signal.aborted]).toEqual(['lost', true]);
   });
 
-  it('with the token lasts no longer than what was asked for', async () => {
+  it('with the token lasts no longer than the requested ttl', async () => {
     store.ail('renew', 'lost');
     store.publish(await forge({ token: tokenOfWaiter() }));
     await clock.advance(0);
@@ -108,17 +108,17 @@ describe('a forged grant', () => {
   });
 
   it.each([
-    ['a fence that no store gives', { fence: Number.MAX_SAFE_INTEGER }],
-    ['a fence that is no number', { fence: Number.NaN }],
+    ['a fence that no store grants', { fence: Number.MAX_SAFE_INTEGER }],
+    ['a fence that is not a number', { fence: Number.NaN }],
     ['a fence below the time of the grant', { fence: 5 }],
-    ['a time that is no number', { now: Number.NaN }],
-    ['a time far ahead of the last answer', { ahead: 3_600_000_000 }],
-    ['more passes than were asked for', { handOffs: 9 }],
+    ['a time that is not a number', { now: Number.NaN }],
+    ['a time far ahead of the last reply', { ahead: 3_600_000_000 }],
+    ['more hand-offs than requested', { handOffs: 9 }],
     ['several holds without an owner', { holds: 2 }],
     ['no holds', { holds: 0 }],
     ['an endless lease', { left: Number.POSITIVE_INFINITY }],
   ])(
-    'with the token, and %s, makes the waiter ask',
+    'with the token, and %s, makes the waiter ask the store',
     async (_, { ahead = 0, ...more }: object & { ahead?: number }) => {
       const push = await forge({ token: tokenOfWaiter(), ...more });
       if (ahead > 0 && push.kind === 'grant') {
@@ -129,7 +129,7 @@ describe('a forged grant', () => {
     },
   );
 
-  it('to an acquisition that was given up costs no command without its token', async () => {
+  it('for an abandoned acquisition costs no command without its token', async () => {
     const push = await forge();
     const genuine = await forge({ token: tokenOfWaiter() });
     giveUp.abort();
@@ -140,7 +140,7 @@ describe('a forged grant', () => {
 });
 
 describe('the token of a waiter', () => {
-  it('is its own, and a new one when it asks again', async () => {
+  it('is its own, and changes with each request', async () => {
     void other.mutex('k').acquire();
     await clock.advance(2 * CLAIM);
     for (const listener of store.listeners) listener.up();
@@ -151,13 +151,13 @@ describe('the token of a waiter', () => {
     expect(new Set(tokens.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('ends when a later request is answered: an old push cannot look fresh', async () => {
+  it('expires when a later request is answered, so an old push is not accepted', async () => {
     const old = await forge({ token: tokenOfWaiter(), left: CLAIM * 1000 });
     for (const listener of store.listeners) listener.up();
     await clock.advance(10);
     expect(await commandsDuring(() => store.publish(old))).toEqual([]);
     expect(waited).toBeUndefined();
-    // the store would answer the claim that it does not know the lease
+    // The store would answer to the claim that it does not know the lease.
     store.ail('renew', 'lost');
     store.publish(await forge({ token: tokenOfWaiter(), left: CLAIM * 1000 }));
     await clock.advance(0);
@@ -172,7 +172,7 @@ describe('the token of a waiter', () => {
     expect(store.seen('acquire')[0]?.token).toBe('');
   });
 
-  it('lets a real grant through at once', async () => {
+  it('accepts a real grant at once', async () => {
     void holder.release();
     await clock.advance(1);
     expect(waited?.held).toBe(true);
@@ -185,7 +185,7 @@ describe('a revocation', () => {
     await clock.advance(10);
   });
 
-  it('that is forged costs one question, however often it is sent, and no lease', async () => {
+  it('that is forged costs one request, however often it is sent, and ends no lease', async () => {
     store.ail('poll', 20);
     const id = waited?.id as string;
     const commands = await commandsDuring(async () => {
@@ -205,7 +205,7 @@ describe('a revocation', () => {
     expect(String(signal.reason)).toMatch(/force/);
   });
 
-  it('that comes while a forged one is being checked is checked again', async () => {
+  it('that arrives during the check of a forged one is checked again', async () => {
     store.ail('poll', 50);
     store.publish({ kind: 'revoke', id: waited?.id as string });
     await clock.advance(10);
@@ -214,7 +214,7 @@ describe('a revocation', () => {
     expect(waited?.held).toBe(false);
   });
 
-  it('is checked again when the store did not answer', async () => {
+  it('is checked again if the store did not answer', async () => {
     store.ail('poll', 'failed');
     void other.forceRelease('k');
     await clock.advance(100);
@@ -225,8 +225,8 @@ describe('a revocation', () => {
   });
 });
 
-describe('a forged message about a gate', () => {
-  it('opens nothing and breaks nothing', async () => {
+describe('a forged message for a gate', () => {
+  it('neither opens nor breaks it', async () => {
     let passed = false;
     const settle = (): void => {
       passed = true;

@@ -1,4 +1,4 @@
-/** Latches and barriers on a clock that goes when it is told to: bounds, lost answers, input. */
+/** Latches and barriers with a virtual clock: limits, lost replies and bad input. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type HoldfastOptions } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
@@ -17,7 +17,7 @@ beforeEach(() => {
   store = new WatchedStore(clock);
 });
 
-describe('bad input is refused at the call', () => {
+describe('refuses bad input at the call', () => {
   const latch = (): ReturnType<Holdfast['latch']> => open().latch('k', { count: 1 });
   const barrier = (): ReturnType<Holdfast['barrier']> => open().barrier('k', { parties: 1 });
   const calls: [name: string, call: () => unknown, option: string][] = [
@@ -27,13 +27,13 @@ describe('bad input is refused at the call', () => {
     ['a ttl', () => open().latch('k', { count: 1, ttl: 9 }), 'ttl'],
     ['a retention', () => open().latch('k', { count: 1, retention: 2999 }), 'retention'],
     ['an unknown option', () => open().latch('k', { count: 1, parties: 1 } as never), 'parties'],
-    ['how many are counted', () => latch().countDown(0), 'by'],
+    ['a count of 0', () => latch().countDown(0), 'by'],
     ['a wait', () => latch().await({ wait: -1 }), 'wait'],
     ['a signal', () => latch().await({ signal: 1 as never }), 'signal'],
     ['no parties', () => open().barrier('k', {} as never), 'parties'],
     ['parties', () => open().barrier('k', { parties: 1.5 }), 'parties'],
     ['a ttl of a barrier', () => open().barrier('k', { parties: 1, ttl: 1e9 }), 'ttl'],
-    ['no time to wait', () => barrier().await({ wait: 0 }), 'wait'],
+    ['a wait of 0', () => barrier().await({ wait: 0 }), 'wait'],
     ['an option of await', () => barrier().await({ index: 1 } as never), 'index'],
   ];
 
@@ -44,9 +44,9 @@ describe('bad input is refused at the call', () => {
   });
 });
 
-describe('a party that falls silent', () => {
-  it('breaks its generation for the others when its ttl is over, and for itself', async () => {
-    // what it asks gets lost from here on, as of a process that stands still
+describe('a participant that falls silent', () => {
+  it('breaks its generation after its ttl, for the others and for itself', async () => {
+    // Its requests are lost from here on, as if its process were frozen.
     const silent = open().barrier('k', { parties: 3, ttl: 3000 });
     const lively = open().barrier('k', { parties: 3, ttl: 9000 });
     const frozen = later(silent.await());
@@ -69,7 +69,7 @@ describe('a party that falls silent', () => {
     await failure(frozen, 'HOLDFAST_BROKEN');
   });
 
-  it('is nobody who only waits for long', async () => {
+  it('is not a participant that only waits for a long time', async () => {
     const barrier = open().barrier('k', { parties: 2, ttl: 3000 });
     const first = barrier.await();
     await clock.advance(100_000);
@@ -80,8 +80,8 @@ describe('a party that falls silent', () => {
   });
 });
 
-describe('an answer that is lost', () => {
-  it('counts once, also when the barrier has gone round meanwhile', async () => {
+describe('a lost reply', () => {
+  it('counts once, also if the barrier opened meanwhile', async () => {
     const [one, other] = [open(), open()].map((holdfast) => holdfast.barrier('k', { parties: 2 }));
     store.ail('arrive', 'answer lost');
     const first = one?.await();
@@ -93,7 +93,7 @@ describe('an answer that is lost', () => {
     expect(await other?.waiting()).toBe(0);
   });
 
-  it('is an error where it can no longer be known whether it counted', async () => {
+  it('is an error if the store no longer knows whether it counted', async () => {
     const latch = open().latch('k', { count: 5 });
     const other = open().latch('k', { count: 5 });
     store.ail('arrive', 'answer lost');
@@ -107,7 +107,7 @@ describe('an answer that is lost', () => {
     expect(await other.count()).toBe(5);
   });
 
-  it('for too long ends the call, and says that it may have counted', async () => {
+  it('for too long ends the call, and reports that it may have counted', async () => {
     const latch = open().latch('k', { count: 5 });
     await latch.countDown();
     store.ail('arrive', 'lost');
@@ -118,7 +118,7 @@ describe('an answer that is lost', () => {
   });
 });
 
-it('without any push it opens within a quarter of the claim window', async () => {
+it('a gate without pushes opens within a quarter of the claim window', async () => {
   store.pushes = false;
   const latch = open().latch('k', { count: 1 });
   let passed = false;

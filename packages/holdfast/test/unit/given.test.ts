@@ -1,4 +1,4 @@
-/** Options that are `undefined` or `null`, and numbers at the ends of what is allowed. */
+/** Options that are `undefined` or `null`, and numbers at the limits of their ranges. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Acquire } from '../../src/engine/commands.js';
 import { systemClock } from '../../src/clock.js';
@@ -20,7 +20,7 @@ beforeEach(() => {
   holdfast = new Holdfast(store, { clock });
 });
 
-/** A call that takes options, and the options that it knows. */
+/** A call that takes options, and the names of its options. */
 type Taking = [name: string, call: (options: never) => unknown, options: readonly string[]];
 
 const TAKING: readonly Taking[] = [
@@ -86,7 +86,7 @@ function lockedWork(options: never): () => Promise<unknown> {
   return value as () => Promise<unknown>;
 }
 
-/** Options that there must be: `undefined` is refused as well. */
+/** Required options: `undefined` is refused too. */
 const NEEDED = new Set(['permits', 'atLeast', 'count', 'parties']);
 
 describe.each(TAKING)('%s', (name, call, options) => {
@@ -96,7 +96,7 @@ describe.each(TAKING)('%s', (name, call, options) => {
     return calling;
   };
 
-  it('refuses null for its options', async () => {
+  it('refuses null as its options', async () => {
     const error = await failure(attempt(null), 'HOLDFAST_BAD_OPTION');
     expect(error.option).toBe('options');
   });
@@ -109,22 +109,22 @@ describe.each(TAKING)('%s', (name, call, options) => {
   });
 
   const free = options.filter((option) => !NEEDED.has(option) || name === 'semaphore.run');
-  it.each(free)('takes %s: undefined for not given', async (option) => {
+  it.each(free)('treats undefined for %s as not given', async (option) => {
     await attempt({ [option]: undefined });
   });
 });
 
-describe('undefined over what a lock was made with', () => {
+describe('an undefined option of an acquisition', () => {
   const asked = (): Acquire => store.seen('acquire').at(-1) as Acquire;
 
-  it('leaves the option of the lock', async () => {
+  it('keeps the option of the lock', async () => {
     const mutex = holdfast.mutex('k', { ttl: 5000, owner: 'me', fair: true });
     void mutex.acquire({ ttl: undefined, owner: undefined, fair: undefined } as object);
     await clock.advance(1);
     expect(asked()).toMatchObject({ ttl: 5000, owner: 'me', fair: true });
   });
 
-  it('leaves the option of `allOf`, and of its mutexes', async () => {
+  it('keeps the options of `allOf` and of its mutexes', async () => {
     const mutex = holdfast.mutex('k', { ttl: 4000 });
     void holdfast
       .allOf([mutex], { owner: 'me' })
@@ -133,7 +133,7 @@ describe('undefined over what a lock was made with', () => {
     expect(asked()).toMatchObject({ ttl: 4000, owner: 'me' });
   });
 
-  it('leaves the default of `calls.lock`, which renews nothing', async () => {
+  it('keeps the default of `calls.lock`, which is not to renew', async () => {
     await holdfast.calls.lock('k', 'me', 1000, { renew: undefined } as object);
     await clock.advance(5000);
     const looking = holdfast.inspect('k');
@@ -142,7 +142,7 @@ describe('undefined over what a lock was made with', () => {
   });
 });
 
-describe('a number that is needed', () => {
+describe('a required number', () => {
   it.each(['extend', 'ensure'] as const)('%s refuses undefined', async (method) => {
     const lease = await holdfast.mutex('k').acquire();
     const all = await holdfast.allOf(['j']).acquire();
@@ -178,7 +178,7 @@ describe('a wait of more than 2^31 ms', () => {
 });
 
 describe('memory()', () => {
-  it('keeps what has different prefixes apart, and what has the same together', async () => {
+  it('separates different prefixes, and shares the keys of the same prefix', async () => {
     const shared = memory();
     const [one, same, other] = ['a:', 'a:', 'b:'].map((prefix) => new Holdfast(shared, { prefix }));
     const lease = await one?.mutex('k').acquire();
@@ -194,8 +194,8 @@ describe('memory()', () => {
   });
 });
 
-describe('answers that take long', () => {
-  it.each(['extend', 'ensure'] as const)('%s counts from its answer', async (method) => {
+describe('slow replies', () => {
+  it.each(['extend', 'ensure'] as const)('%s counts from its reply', async (method) => {
     const lease = await holdfast.mutex('k').acquire({ ttl: 3000 });
     store.fate = () => 600;
     const extending = lease[method](5000);
@@ -204,7 +204,7 @@ describe('answers that take long', () => {
     expect(left).toBeGreaterThanOrEqual(5000);
   });
 
-  it('an extension says so if it could not', async () => {
+  it('an extension reports that it failed', async () => {
     const lease = await holdfast.mutex('k').acquire({ ttl: 60_000 });
     let delay = 50;
     store.fate = () => (delay *= 3);
@@ -217,7 +217,7 @@ describe('answers that take long', () => {
   });
 
   it.each([undefined, 5000])(
-    'a ttl that no answer survives is refused (wait: %s)',
+    'refuses a ttl that expires before any reply (wait: %s)',
     async (wait) => {
       store.fate = () => 40;
       const options = { ttl: 20, ...(wait !== undefined && { wait }) };

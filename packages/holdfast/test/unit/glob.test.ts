@@ -1,11 +1,11 @@
-/** Hostile patterns take no more steps than the lengths of the pattern and of the text allow. */
+/** Hostile patterns take a number of steps bounded by the lengths of the pattern and the text. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Holdfast, memory } from '../../src/index.js';
 import { Glob, match } from '../../src/store/glob.js';
 import { keysOf, scanPattern } from '../../src/store/redis/keys.js';
 
-/** Steps of matching one pattern. */
+/** The steps to match one pattern. */
 function steps(pattern: string, text: string): number {
   let count = 0;
   match(new Glob(pattern).elements, Buffer.from(text), () => {
@@ -26,7 +26,7 @@ const HOSTILE: readonly (readonly [name: string, pattern: (n: number) => string]
 ];
 
 describe('a hostile pattern', () => {
-  it.each(HOSTILE)('matches in a number of steps that is bounded: %s', (_, pattern) => {
+  it.each(HOSTILE)('matches in a bounded number of steps: %s', (_, pattern) => {
     for (const n of [50, 100, 200, 400]) {
       const text = `x${'a'.repeat(n)}`;
       const length = pattern(n).length;
@@ -40,9 +40,9 @@ describe('a hostile pattern', () => {
     expect(long).toBeLessThanOrEqual(2 * short + text.length);
   });
 
-  // A step of parsing is not counted, but must consume a character: this reads 400 times the
-  // pattern that used to take hours.
-  it.each(HOSTILE)('is turned into a pattern for SCAN without going back: %s', (_, pattern) => {
+  // Parsing steps are not counted, but each must consume a character: this reads 400 times the
+  // length of a pattern that once took hours.
+  it.each(HOSTILE)('is converted to a pattern for SCAN without backtracking: %s', (_, pattern) => {
     const scanned = scanPattern('p:', pattern(10_000));
     expect(scanned.length).toBeLessThanOrEqual(pattern(10_000).length + 4);
   });

@@ -1,4 +1,4 @@
-/** Which waiter a lease is handed on to inside its process, and for how long. In virtual time. */
+/** Which waiters of its process a lease is handed off to, and for how long. In virtual time. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { HolderView, InspectReply } from '../../src/engine/commands.js';
 import { type AcquireOptions, Holdfast, type Lease } from '../../src/index.js';
@@ -35,8 +35,8 @@ async function holder(): Promise<HolderView> {
 
 const passedTo = (): string[] => store.seen('release').map(({ to }) => to);
 
-describe('a lease is handed on inside the process', () => {
-  it('to a waiter that asks for the same', async () => {
+describe('a lease is handed off inside the process', () => {
+  it('to a waiter with the same terms', async () => {
     const { lease, waiting } = await pair({}, {});
     void lease.release();
     expect(passedTo()).toEqual([]);
@@ -44,7 +44,7 @@ describe('a lease is handed on inside the process', () => {
     expect(passedTo()).toEqual([successorRecord.id]);
   });
 
-  it('and lasts for its own ttl, however long the one before was to last', async () => {
+  it("and lasts for the waiter's own ttl, however long the previous lease was", async () => {
     const { lease, waiting } = await pair({}, {});
     await lease.ensure(3_600_000);
     void lease.release();
@@ -57,7 +57,7 @@ describe('a lease is handed on inside the process', () => {
     expect(successorRecord.remaining()).toBeLessThan(left / 1000);
   });
 
-  it('and lasts no longer when the store has forgotten the waiter', async () => {
+  it('and lasts no longer if the store has forgotten the waiter', async () => {
     const { lease, waiting } = await pair({}, {});
     await lease.ensure(3_600_000);
     const { id } = store.seen('acquire').at(-1) as { id: string };
@@ -73,13 +73,13 @@ describe('a lease is handed on inside the process', () => {
   });
 });
 
-describe('the store decides', () => {
+describe('a hand-off by the store', () => {
   it.each<[string, AcquireOptions, AcquireOptions]>([
     ['a shorter ttl', {}, { ttl: 500 }],
     ['a longer ttl', { ttl: 500 }, {}],
     ['no renewal', {}, { renew: false }],
     ['a shorter maxHold', {}, { maxHold: 500 }],
-  ])('when the waiter asks for %s', async (_, first, second) => {
+  ])('if the waiter asks for %s', async (_, first, second) => {
     const { lease, waiting } = await pair(first, second);
     void lease.release();
     const successorRecord = await waiting;
@@ -91,7 +91,7 @@ describe('the store decides', () => {
   });
 });
 
-it('the store cuts what it passes on to the ttl of the waiter', () => {
+it('the store cuts a handed-off lease to the ttl of the waiter', () => {
   const world = new World();
   world.grant('a', { handOffs: 8, ttl: 30_000 });
   world.ask('b', { ttl: 500 });
@@ -100,7 +100,7 @@ it('the store cuts what it passes on to the ttl of the waiter', () => {
   expect(world.show().holders[0]).toMatchObject({ id: 'b', left: 500_000 });
 });
 
-it('the store prolongs nothing that it passes on', () => {
+it('the store does not prolong a handed-off lease', () => {
   const world = new World();
   world.grant('a', { handOffs: 8, ttl: 500 });
   world.ask('b', { ttl: 30_000 });

@@ -1,4 +1,4 @@
-/** How many holds an owner may have. */
+/** The limit of holds of an owner. */
 import { describe, expect, it } from 'vitest';
 import { HOLD_LIMIT } from '../../src/engine/limits.js';
 import { Holdfast, type Lease, memory } from '../../src/index.js';
@@ -13,21 +13,21 @@ function full(): World {
   return world;
 }
 
-describe('an owner with as many holds as a lease may have', () => {
-  it('gets no further one, and each that it has can be repeated', () => {
+describe('an owner with the maximum number of holds', () => {
+  it('gets no further hold, and can repeat each existing one', () => {
     const world = full();
     expect(world.ask('more', { owner })).toMatchObject({ status: 'crowded', holds: HOLD_LIMIT });
     expect(world.ask('h0', { owner })).toMatchObject({ status: 'granted', holds: HOLD_LIMIT });
   });
 
-  it('gets one for each that it releases', () => {
+  it('gets one new hold for each release', () => {
     const world = full();
     expect(world.release('h7')).toMatchObject({ status: 'kept', holds: HOLD_LIMIT - 1 });
     expect(world.ask('more', { owner })).toMatchObject({ status: 'granted', holds: HOLD_LIMIT });
     expect(world.ask('again', { owner }).status).toBe('crowded');
   });
 
-  it('has its further acquisitions dropped from the queue, and others come after them', () => {
+  it('has its further acquisitions dropped from the queue, which does not block others', () => {
     const world = new World();
     world.grant('first');
     world.ask('h0', { owner });
@@ -41,7 +41,7 @@ describe('an owner with as many holds as a lease may have', () => {
   });
 });
 
-it('the refusal says how many holds there are, and what to do', async () => {
+it('the error names the number of holds, and the solution', async () => {
   const holdfast = new Holdfast(memory());
   const mutex = holdfast.mutex('k', { owner, renew: false });
   const leases: Promise<Lease>[] = [];

@@ -1,4 +1,4 @@
-/** Ids: never given twice, also by copies of a process. */
+/** Ids are unique, also in copies of a process. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,22 +13,22 @@ import { WatchedStore } from '../support/watched-store.js';
 
 const FORM = /^[\w.-]{18,60}$/;
 
-it('ids are unique, also between processes, and fit where a space ends them', () => {
+it('ids are unique, also between processes, and contain no space', () => {
   const sources = Array.from({ length: 50 }, () => new Ids());
   const ids = sources.flatMap((source) => Array.from({ length: 200 }, () => source.next()));
   expect(new Set(ids).size).toBe(10_000);
   expect(ids.every((id) => FORM.test(id))).toBe(true);
 });
 
-it('ids of one source tell whose they are', () => {
+it('ids of one source share its prefix', () => {
   const source = new Ids();
   const ids = [source.next(), source.next(1), source.next(1)];
   expect(ids.every((id) => id.startsWith(`${source.process}.`))).toBe(true);
 });
 
 describe('ids of copies', () => {
-  it('of a machine differ once its clocks have jumped', () => {
-    // what a clone has: the same random numbers, and the same ids so far
+  it('of a machine differ after a jump of its clocks', () => {
+    // The state of a clone: the same random numbers and the same previous ids.
     const clocks = [new VirtualClock(), new VirtualClock()];
     const randomSource = { id: () => 'the-same-for-both', fraction: () => 0.5, secret: () => 's' };
     const copies = clocks.map((clock) => new Ids(randomSource, clock));
@@ -40,7 +40,7 @@ describe('ids of copies', () => {
     expect(ids.every((id) => FORM.test(id))).toBe(true);
   });
 
-  it('begin anew with what is acquired after that', async () => {
+  it('change with the first acquisition after that', async () => {
     const clock = new VirtualClock();
     const holdfast = new Holdfast(new WatchedStore(clock), { clock });
     const before = await holdfast.mutex('a').acquire();
@@ -52,7 +52,7 @@ describe('ids of copies', () => {
     expect(await before.verify()).toBe(true);
   });
 
-  it('of a process that start from one snapshot differ, their secrets too', () => {
+  it('of a process that starts from one snapshot differ, and so do their secrets', () => {
     const folder = mkdtempSync(join(tmpdir(), 'holdfast-snapshot-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const require = createRequire(import.meta.url);
@@ -62,7 +62,7 @@ describe('ids of copies', () => {
     const node = (...args: string[]): string =>
       execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });
     node(tsc, entry, '--ignoreConfig', '--outDir', folder, ...options, '--noCheck');
-    // a snapshot is made of one script
+    // A snapshot is built from one script.
     const modules = ['clock', 'snapshot', 'random-source', 'ids'].map(
       (name) => `modules['./${name}.js'] = (exports, require) => {
         ${readFileSync(join(folder, `${name}.js`), 'utf8')}

@@ -1,4 +1,4 @@
-/** Methods that run under a lock: what is kept of them, what is refused, what surrounds what. */
+/** Methods that run under a lock: kept properties, refused uses, and the current lease. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   assertLocked,
@@ -21,7 +21,7 @@ function setUp(): { clock: VirtualClock; holdfast: Holdfast } {
   return { clock, holdfast: new Holdfast(new WatchedStore(clock), { clock }) };
 }
 
-/** Decorates a function as a method of either kind is. */
+/** Applies a decorator to a function, as standard or legacy. */
 function decorated(how: unknown, method: unknown, kind: 'standard' | 'legacy'): Anything {
   const decorate = how as Anything;
   if (kind === 'standard') return decorate(method, { kind: 'method', name: 'm' }) as Anything;
@@ -32,7 +32,7 @@ function decorated(how: unknown, method: unknown, kind: 'standard' | 'legacy'): 
 }
 
 describe.each(['standard', 'legacy'] as const)('a method with %s decorators', (kind) => {
-  it('keeps its name, its length, and what others noted on it', async () => {
+  it('keeps its name, its length and metadata of other libraries', async () => {
     const { holdfast } = setUp();
     const noted = Symbol('noted');
     const method = Object.assign(
@@ -61,7 +61,7 @@ describe.each(['standard', 'legacy'] as const)('a method with %s decorators', (k
     }
   });
 
-  it('is renewed for as long as it runs', async () => {
+  it('renews its lease while it runs', async () => {
     const { clock, holdfast } = setUp();
     let seen: Lease | undefined;
     const method = async (): Promise<string> => {
@@ -79,7 +79,7 @@ describe.each(['standard', 'legacy'] as const)('a method with %s decorators', (k
     expect(await holdfast.inspect('key')).toBeNull();
   });
 
-  it('is refused where it is no method that could be locked', () => {
+  it('is refused on a value that is not a method', () => {
     const { holdfast } = setUp();
     const refused = (method: unknown): void => {
       const all = (): Anything => decorated(locked(holdfast, 'key'), method, kind);
@@ -91,29 +91,29 @@ describe.each(['standard', 'legacy'] as const)('a method with %s decorators', (k
   });
 });
 
-describe('what is not understood', () => {
+describe('bad input', () => {
   const { holdfast } = setUp();
 
   it.each([
-    ['a key that is none', [holdfast, '']],
+    ['an empty key', [holdfast, '']],
     ['a key of another type', [holdfast, 7]],
     ['half a template', [holdfast, 'a:{0']],
-    ['a template without a number', [holdfast, '{id}']],
-    ['an option that there is not', [holdfast, 'key', { timeout: 5 }]],
-    ['options that are none', [holdfast, 'key', null]],
+    ['a template without a parameter number', [holdfast, '{id}']],
+    ['an unknown option', [holdfast, 'key', { timeout: 5 }]],
+    ['options that are null', [holdfast, 'key', null]],
     ['no Holdfast', [undefined, 'key']],
-  ] as const)('is refused where the class is written: %s', (_, args) => {
+  ] as const)('is refused in the class definition: %s', (_, args) => {
     const make = (): unknown => (locked as Anything)(...args);
     expect(make).toThrow(expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION' }));
   });
 
-  it.each(['getter', 'field', 'accessor', 'class'])('is refused: a decorated %s', (kind) => {
+  it.each(['getter', 'field', 'accessor', 'class'])('is refused on a decorated %s', (kind) => {
     const decorate = locked(holdfast, 'key') as Anything;
     expect(() => decorate(undefined, { kind })).toThrow('on a method');
     expect(() => decorate({}, 'name')).toThrow('on a method');
   });
 
-  it('rejects where it shows in a call only', async () => {
+  it('rejects the call if only the call shows it', async () => {
     const call = (find: unknown, key: unknown, options?: LockedOptions): Promise<unknown> => {
       const how = (locked as Anything)(find, key, options);
       return later(decorated(how, async () => 1, 'standard')() as Promise<unknown>);
@@ -153,13 +153,13 @@ describe('a template', () => {
     ['{0.id}', [null]],
     ['{1}', ['a']],
     ['{0}', [Symbol('s')]],
-  ])('%s of what is no text: %j', (template, args) => {
+  ])('%s for a value that is not text: %j', (template, args) => {
     const fill = (): string => keyTemplate(template)(args);
     expect(fill).toThrow(expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option: 'key' }));
   });
 });
 
-describe('what surrounds the running code', () => {
+describe('the current lease of running code', () => {
   const around = async (holdfast: Holdfast, key: string, work: Anything): Promise<unknown> =>
     decorated(locked(holdfast, key), async () => work(), 'standard')();
 
@@ -176,7 +176,7 @@ describe('what surrounds the running code', () => {
     );
   });
 
-  it('is a reentrant run as well, and a plain one is not', async () => {
+  it('is set by a reentrant run, but not by a plain run', async () => {
     const { holdfast } = setUp();
     await holdfast.mutex('key', { reentrant: true }).run((lease) => {
       expect(assertLocked('key')).toBe(lease);
@@ -186,7 +186,7 @@ describe('what surrounds the running code', () => {
     });
   });
 
-  it('is not what has ended, which would pile up', async () => {
+  it('excludes ended leases, which would accumulate', async () => {
     const { holdfast } = setUp();
     let next: Promise<unknown> | undefined;
     let goOn = (): void => undefined;
@@ -210,7 +210,7 @@ describe('a private method', () => {
     vault = new (Vault as new (holdfast: Holdfast) => typeof vault)(setUp().holdfast);
   });
 
-  it('can be locked too', async () => {
+  it('can be locked', async () => {
     expect(await vault.open()).toBe(true);
   });
 });

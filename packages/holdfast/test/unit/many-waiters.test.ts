@@ -1,4 +1,4 @@
-/** More waiters of one process and key than one command asks about, and what that costs. */
+/** More waiters of one process and key than one command polls, and their cost. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease } from '../../src/index.js';
 import { later } from '../suites/helpers.js';
@@ -18,7 +18,7 @@ beforeEach(() => {
   other = new Holdfast(store.inner, { ...options, clock });
 });
 
-/** So many of one process wait at a condition; counts those that came back. */
+/** Starts several condition waiters in one process; counts those that returned. */
 async function park(count: number): Promise<{ back: number }> {
   const result = { back: 0 };
   const mutex = one.mutex('k');
@@ -44,7 +44,7 @@ describe.each(CASES)(
   '%i acquisitions of one process, with pushes: %s',
   { timeout: 30_000 },
   (count, pushes) => {
-    it('that are parked are all remembered, and woken by a signal', async () => {
+    it('are all kept while parked, and a signal wakes them', async () => {
       store.pushes = pushes;
       const result = await park(count);
       await clock.advance(4 * options.retention);
@@ -53,13 +53,13 @@ describe.each(CASES)(
       await clock.advance(100);
       expect(await woken).toBe(count);
       await clock.advance(10_000);
-      // without pushes a grant is found by the next poll, a quarter of a claim window apart
+      // Without pushes, the next poll finds a grant. Polls are a quarter of a claim window apart.
       if (!pushes) return expect(result.back).toBeGreaterThanOrEqual(39);
       expect(result.back).toBe(count);
       expect(await other.inspect('k')).toBeNull();
     });
 
-    it('that are parked do not hide a waiter behind them', async () => {
+    it('do not hide a waiter behind them while parked', async () => {
       store.pushes = pushes;
       await park(count);
       const holding = other.mutex('k').acquire();
@@ -77,7 +77,7 @@ describe.each(CASES)(
       expect(lease?.held).toBe(true);
     });
 
-    it('that are queued are all served, though no push arrives', async () => {
+    it('are all served while queued, without any push', async () => {
       store.pushes = pushes;
       const holding = other.semaphore('s', { permits: count }).acquire(count);
       await clock.advance(10);
@@ -97,7 +97,7 @@ describe.each(CASES)(
   },
 );
 
-describe('what waiting costs', () => {
+describe('the cost of waiting', () => {
   it.each([
     [500, {}, 1],
     [500, { owner: 'o' }, 1],
@@ -119,7 +119,7 @@ describe('what waiting costs', () => {
     await settle();
   });
 
-  it('a queued id joins the lease that its owner got meanwhile, by the poll', async () => {
+  it('a poll lets a queued id join a lease that its owner got meanwhile', async () => {
     const holding = other.mutex('k').acquire();
     await clock.advance(10);
     const granted: string[] = [];

@@ -1,8 +1,8 @@
 /**
  * No combination of suite, store, client and server is missing.
  *
- * What is looked at is what vitest itself collects from the files, so a suite that is not called, a
- * backend that was left out, and a test that one backend lacks are all seen.
+ * The test reads what vitest itself collects from the files. It detects a suite that is not called,
+ * an omitted backend, and a test that is missing on one backend.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const suitesFolder = fileURLToPath(new URL('../suites/', import.meta.url));
 
-// written out: computed from the lists that the tests use, it would lack what they lack
+// Written out: a list computed from the tests would have the same gaps as the tests.
 const SUITES = [
   'all-of',
   'closing',
@@ -28,7 +28,7 @@ const SUITES = [
   'rw-lock',
   'semaphore',
 ];
-/** On the newest clients only. */
+/** Only on the newest clients. */
 const FEW = ['election', 'flights', 'gates', 'schedule'];
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
 const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
@@ -48,7 +48,7 @@ const EXPECTED: readonly string[] = [
   ...onServers(OTHER_PROTOCOL).map((backend) => `mutex / ${backend}`),
 ];
 
-/** Tests that need a server to harm or to connect to, by the beginnings of their names. */
+/** Tests that need a server, by the beginnings of their names. */
 const SERVER_ONLY = [
   'server faults > ',
   'fences > grow over SCRIPT FLUSH',
@@ -60,7 +60,7 @@ const SERVER_ONLY = [
   'a process > lets its work end',
 ];
 
-/** The names of all tests of suites, as vitest collects them. Other tests have no ` / `. */
+/** The names of all suite tests that vitest collects. Only these names contain ` / `. */
 function collect(): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-matrix-'));
   try {
@@ -83,7 +83,7 @@ function collect(): string[] {
   }
 }
 
-/** What is missing: combinations, and tests that one backend of a suite lacks. */
+/** Missing combinations, and tests that one backend of a suite lacks. */
 function gaps(names: readonly string[]): string[] {
   const tests = new Map<string, Set<string>>();
   for (const name of names) {
@@ -120,14 +120,14 @@ describe('the matrix', () => {
     );
   });
 
-  it('has every suite that there is', () => {
+  it('has every suite of the folder', () => {
     const found = readdirSync(suitesFolder).filter((file) =>
       /^export function \w+Suite\(/m.test(readFileSync(join(suitesFolder, file), 'utf8')),
     );
     expect(found.sort()).toEqual([...SUITES, ...FEW].map((suite) => `${suite}.ts`).sort());
   });
 
-  it('would not be complete without any one combination', () => {
+  it('is incomplete if a combination is missing', () => {
     for (const combination of EXPECTED) {
       const without = names.filter((name) => !name.startsWith(`${combination} > `));
       expect(without.length).toBeLessThan(names.length);
@@ -135,7 +135,7 @@ describe('the matrix', () => {
     }
   });
 
-  it('would not be complete without any one test of a backend', () => {
+  it('is incomplete if a test of a backend is missing', () => {
     for (const backend of ['memory', 'node-redis-6 on valkey']) {
       const own = names.filter((name) => name.startsWith(`mutex / ${backend} > `));
       expect(own.length).toBeGreaterThan(20);

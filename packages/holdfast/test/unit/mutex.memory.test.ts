@@ -1,4 +1,4 @@
-/** The behaviour of the mutex in memory: the suites that every server runs too, and more. */
+/** The mutex in memory, beyond the suites that run on every backend. */
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Command, Reply } from '../../src/engine/commands.js';
@@ -11,8 +11,8 @@ import { mutexSuite } from '../suites/mutex.js';
 onBackends('mutex', [MEMORY], mutexSuite);
 
 /**
- * Holds back the first release that passes a lease on, as a server does that has to be given the
- * script first, or a network that lost the request.
+ * Delays the first release with a hand-off, as if the server had to load the script first or the
+ * network had lost the request.
  */
 class Overtaking extends MemoryStore {
   held: (() => void) | undefined;
@@ -33,7 +33,7 @@ class Overtaking extends MemoryStore {
   }
 }
 
-it('a release that overtakes the one that passed the lease on leaves no ghost', async () => {
+it('a release that overtakes an earlier hand-off leaves no lease behind', async () => {
   const store = new Overtaking();
   await using holdfast = new Holdfast(store, { ttl: 60_000 });
   const first = await holdfast.mutex('key').acquire();
@@ -42,7 +42,7 @@ it('a release that overtakes the one that passed the lease on leaves no ghost', 
   const passing = first.release();
   const second = await waiting;
   const releasing = later(second.release());
-  // the store has taken the second for a waiter who leaves
+  // The store considered the second one a waiter that leaves.
   await queued(holdfast, 'key', 0);
   await until(() => store.held !== undefined);
   store.held?.();
@@ -52,7 +52,7 @@ it('a release that overtakes the one that passed the lease on leaves no ghost', 
   expect(second.signal.aborted).toBe(false);
 });
 
-it('a close that overtakes a release that passes the lease on leaves no ghost', async () => {
+it('a close that overtakes a hand-off leaves no lease behind', async () => {
   const store = new Overtaking();
   const holdfast = new Holdfast(store, { ttl: 60_000 });
   await using other = new Holdfast(store);

@@ -1,6 +1,6 @@
 /**
- * Acquisitions with random combinations of options, mixed within one process on one key: bad input
- * is refused before a command is sent, and good input keeps the promises of the options.
+ * Acquisitions with random combinations of options, mixed in one process on one key. Bad input is
+ * refused before a command is sent. Good input keeps the guarantees of the options.
  *
  * HOLDFAST_SEED repeats a run.
  */
@@ -16,11 +16,11 @@ const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2
 const RUNS = 150;
 const CLAIM_WINDOW = 1000;
 /**
- * Ms of a lease that are not believed: 1 % and 2 ms, and 1 % of the time since the waiter's last
- * answer, which is at most two claim windows ago.
+ * Ms by which the local deadline may be earlier: 1 % and 2 ms, and 1 % of the time since the
+ * waiter's last reply, which is at most two claim windows ago.
  */
 const drift = (ms: number): number => ms * 0.01 + 2 + 0.01 * 2 * CLAIM_WINDOW + 1;
-/** What an acquisition with good options may reject with. */
+/** The documented error codes of an acquisition with good options. */
 const DOCUMENTED = ['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED'];
 
 type Step =
@@ -159,7 +159,7 @@ class Run {
   }
 }
 
-/** A fault: what is granted to a waiter lasts for a claim window, though nothing renews it. */
+/** A fault: a grant to a waiter lasts for a claim window, and is not renewed. */
 class ShortGrants extends WatchedStore {
   override execute(batch: readonly Command[]): Promise<Reply>[] {
     const short = (one: Command): Command =>
@@ -168,7 +168,7 @@ class ShortGrants extends WatchedStore {
   }
 }
 
-/** A fault: a release is not carried out. */
+/** A fault: a release is not executed. */
 class Keeping extends WatchedStore {
   override execute(batch: readonly Command[]): Promise<Reply>[] {
     const kept = (one: Command): Command =>
@@ -178,7 +178,7 @@ class Keeping extends WatchedStore {
 }
 
 describe('combinations of options', () => {
-  it(`keep their promises (HOLDFAST_SEED=${SEED})`, { timeout: 60_000 }, async () => {
+  it(`keep their guarantees (HOLDFAST_SEED=${SEED})`, { timeout: 60_000 }, async () => {
     const property = fc.asyncProperty(steps, (all) =>
       new Run((clock) => new WatchedStore(clock)).play(all),
     );
@@ -188,7 +188,7 @@ describe('combinations of options', () => {
   it.each([
     ['a short grant', ShortGrants, /without renewal/u],
     ['a release that is lost', Keeping, /left:|release:|not empty|fence/u],
-  ] as const)('would be noticed: %s', { timeout: 60_000 }, async (_, Faulty, message) => {
+  ] as const)('the test detects: %s', { timeout: 60_000 }, async (_, Faulty, message) => {
     const property = fc.asyncProperty(steps, (all) =>
       new Run((clock) => new Faulty(clock)).play(all),
     );
@@ -198,9 +198,9 @@ describe('combinations of options', () => {
   });
 });
 
-describe('what primitives are made with', () => {
+describe('constructors of primitives', () => {
   it.each(Object.entries(MADE_WITH))(
-    '%s refuses what is bad, and sends nothing',
+    '%s refuses bad options, and sends no command',
     (kind, ranges) => {
       const clock = new VirtualClock();
       const store = new WatchedStore(clock);

@@ -1,4 +1,4 @@
-/** Bad options: refused with their name, before anything reaches the store. */
+/** Bad options are refused by name, before a command is sent. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import {
   type AcquireOptions,
@@ -15,7 +15,7 @@ type Row = readonly [option: string, ...values: unknown[]];
 
 const SURROGATE = 'a\ud800b';
 const NOT_NUMBERS = ['5', null, true, {}, [], 5n, Number.NaN, () => 5];
-/** Values that no duration from `min` to `max` may have. */
+/** Values outside a duration's range from `min` to `max`. */
 const durations = (min: number, max: number): unknown[] => [
   ...NOT_NUMBERS,
   ...[min - 0.001, max + 0.001, -1, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
@@ -91,7 +91,7 @@ const bad = (option: string): object => ({
   option,
 });
 
-/** Each value of each row by itself, named for whoever reads a failure. */
+/** Each value of each row as a separate case. */
 function each(rows: readonly Row[]): [string, string, unknown][] {
   return rows.flatMap(([option, ...values]) =>
     values.map((value): [string, string, unknown] => [option, shown(value), value]),
@@ -110,12 +110,12 @@ describe('Holdfast refuses', () => {
     expect(store.batches).toEqual([]);
   });
 
-  it.each([null, 5, 'options'])('%j for options', (options) => {
+  it.each([null, 5, 'options'])('%j as options', (options) => {
     const error = errorOf(() => new Holdfast(store, options as unknown as HoldfastOptions));
     expect(error).toMatchObject(bad('options'));
   });
 
-  it('a retention that is shorter than three claim windows', () => {
+  it('a retention shorter than three claim windows', () => {
     const error = errorOf(() => new Holdfast(store, { retention: 2999, claimWindow: 1000 }));
     expect(error).toMatchObject(bad('retention'));
     expect(() => new Holdfast(store, { retention: 3000, claimWindow: 1000 })).not.toThrow();
@@ -154,7 +154,7 @@ describe('mutex refuses', () => {
   });
 
   it.each(['k', ' ', '}', '{', '\\', '\0', 'é'.repeat(512), '😀', 'x'.repeat(1024)])(
-    'not the key %j',
+    'not the valid key %j',
     async (key) => {
       const lease = await holdfast.mutex(key).acquire();
       expect(lease.key).toBe(key);
@@ -178,12 +178,12 @@ describe.each(['acquire', 'tryAcquire', 'run'] as const)('%s refuses', (method) 
     ['maxHold', { renew: false, maxHold: 1000 }],
     ['expiringBefore', { ttl: 1000, expiringBefore: 1001 }],
     ['expiringBefore', { ttl: 5000, maxHold: 1000, expiringBefore: 1001 }],
-  ])('what contradicts: %s in %j', async (option, options) => {
+  ])('a contradiction: %s in %j', async (option, options) => {
     await expect(call(options)).rejects.toMatchObject(bad(option));
     expect(store.batches).toEqual([]);
   });
 
-  it.each([null, 5, 'x'])('%j for options', async (options) => {
+  it.each([null, 5, 'x'])('%j as options', async (options) => {
     const promise = call(options as unknown as AcquireOptions);
     await expect(promise).rejects.toMatchObject(bad('options'));
   });
@@ -215,8 +215,8 @@ describe('other calls refuse', () => {
   );
 });
 
-describe('options are taken', () => {
-  it('at their limits', () => {
+describe('options', () => {
+  it('are accepted at their limits', () => {
     const least = { ttl: 10, claimWindow: 20, requestTimeout: 1, unreachableAfter: 1, maxQueue: 1 };
     const none = { localHandOffs: 0, retention: 1000, linger: 0, grace: 0, label: '', prefix: '' };
     expect(() => new Holdfast(store, { ...least, ...none })).not.toThrow();
@@ -226,14 +226,14 @@ describe('options are taken', () => {
     ).not.toThrow();
   });
 
-  it('undefined is the default', async () => {
+  it('have their default if undefined', async () => {
     const none = { ttl: undefined, owner: undefined, wait: undefined, signal: undefined };
     const lease = await holdfast.mutex('k').acquire(none as unknown as AcquireOptions);
     expect(store.seen('acquire')).toMatchObject([{ ttl: 10_000, owner: '', queue: true }]);
     await lease.release();
   });
 
-  it('from the acquisition before the mutex before the Holdfast', async () => {
+  it('of an acquisition override those of the mutex, then those of the Holdfast', async () => {
     const own = new Holdfast(store, { ttl: 1000, label: 'a' });
     const mutex = own.mutex('k', { ttl: 2000 });
     await (await mutex.acquire()).release();
@@ -241,7 +241,7 @@ describe('options are taken', () => {
     expect(store.seen('acquire').map(({ ttl }) => ttl)).toEqual([2000, 3000]);
   });
 
-  it('as they were when they were given', async () => {
+  it('are read once, when they are passed', async () => {
     const options = { ttl: 2000 };
     const mutex = holdfast.mutex('k', options);
     options.ttl = -1;

@@ -1,4 +1,4 @@
-/** Calls with key and owner, command by command: what they cost, and where answers are lost. */
+/** Calls with a key and an owner, at the level of commands: their number, and lost replies. */
 import { describe, expect, it } from 'vitest';
 import type { Command, Reply } from '../../src/engine/commands.js';
 import { Holdfast } from '../../src/index.js';
@@ -44,7 +44,7 @@ describe('calls with an owner', () => {
     expect(ops(store)).toEqual(['inspect']);
   });
 
-  it('are renewed only if they ask for it, until they are unlocked', async () => {
+  it('renew only if asked to, until they unlock', async () => {
     const { clock, store, one, other } = setUp();
     await one.calls.lock(KEY, 'me', 1000, { renew: true });
     await one.calls.lock('plain', 'me', 1000);
@@ -57,19 +57,19 @@ describe('calls with an owner', () => {
     expect(ops(store)).toEqual([]);
   });
 
-  it('keep nothing of what they locked in this process', async () => {
+  it('keep no state of their locks in this process', async () => {
     const { clock, store, one, other } = setUp();
     for (let index = 0; index < 50; index++) await one.calls.lock(`${index}`, 'me', LONG);
     expect(clock.timers('strong')).toBe(0);
-    // nothing to wait for, nothing to give back
+    // No waits and no releases are pending.
     await one.close();
     expect(store.seen('release')).toEqual([]);
     expect(await other.calls.holds('7', 'me')).toBe(1);
   });
 });
 
-describe('answers that are lost', () => {
-  it('of a lock lead to one hold, not to two', async () => {
+describe('lost replies', () => {
+  it('to a lock lead to one hold, not to two', async () => {
     const { clock, store, one } = setUp();
     store.ail('acquire', 'answer lost');
     const locking = one.calls.lock(KEY, 'me', LONG);
@@ -80,7 +80,7 @@ describe('answers that are lost', () => {
     expect(await one.calls.holds(KEY, 'me')).toBe(1);
   });
 
-  it('and come late do not take back what was locked meanwhile', async () => {
+  it('that arrive late do not release a newer lock', async () => {
     const { clock, store, one } = setUp();
     store.ail('acquire', 3000);
     const locking = one.calls.lock(KEY, 'me', LONG);
@@ -93,7 +93,7 @@ describe('answers that are lost', () => {
     expect(store.seen('release')).toEqual([]);
   });
 
-  it('of an unlock lead to one hold less, not to two', async () => {
+  it('to an unlock release one hold, not two', async () => {
     const { clock, store, one } = setUp();
     for (let time = 0; time < 3; time++) await one.calls.lock(KEY, 'me', LONG);
     store.ail('release', 'answer lost');
@@ -105,7 +105,7 @@ describe('answers that are lost', () => {
     expect(await one.calls.holds(KEY, 'me')).toBe(2);
   });
 
-  it('of an unlock make it uncertain, and it is tried further', async () => {
+  it('to an unlock make it uncertain, and it is retried', async () => {
     const { clock, store, one } = setUp();
     await one.calls.lock(KEY, 'me', LONG);
     store.ail('release', 'lost');
@@ -118,7 +118,7 @@ describe('answers that are lost', () => {
     expect(await one.calls.holds(KEY, 'me')).toBe(0);
   });
 
-  it('of a lock that was given up are taken back', async () => {
+  it('to an abandoned lock call lead to its release', async () => {
     const { clock, store, one } = setUp();
     store.ail('acquire', 'answer lost');
     const trying = later(one.calls.tryLock(KEY, 'me', LONG));
@@ -129,8 +129,8 @@ describe('answers that are lost', () => {
   });
 });
 
-describe('two that unlock at the same time', () => {
-  it('end a hold each, though they choose the same', async () => {
+describe('two simultaneous unlocks', () => {
+  it('release one hold each, although both choose the same first', async () => {
     const { clock, store, one, other } = setUp();
     const third = new Holdfast(store, { clock });
     for (let time = 0; time < 3; time++) await third.calls.lock(KEY, 'me', LONG);
@@ -143,7 +143,7 @@ describe('two that unlock at the same time', () => {
   });
 });
 
-/** What a design would do whose ids are made of the owner, as those of many libraries are. */
+/** A broken variant whose ids are derived from the owner, as in many libraries. */
 class NamedAfterOwner extends WatchedStore {
   override execute(batch: readonly Command[]): Promise<Reply>[] {
     return super.execute(
@@ -152,7 +152,7 @@ class NamedAfterOwner extends WatchedStore {
   }
 }
 
-describe('an unlock that the network delivers once more, later', () => {
+describe('a late duplicate of an unlock', () => {
   async function delivered(Store: typeof WatchedStore): Promise<number> {
     const { store, one } = setUp(Store);
     await one.calls.lock(KEY, 'me', LONG);
@@ -163,11 +163,11 @@ describe('an unlock that the network delivers once more, later', () => {
     return one.calls.holds(KEY, 'me');
   }
 
-  it('does not end a newer lock of the same owner', async () => {
+  it('does not release a newer lock of the same owner', async () => {
     expect(await delivered(WatchedStore)).toBe(1);
   });
 
-  it('would be seen to, if ids were made of owners', async () => {
+  it('would release it if ids were derived from owners, and the test detects it', async () => {
     expect(await delivered(NamedAfterOwner)).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** The holds of an owner: how many there are, what they weigh, and what ends all of them. */
+/** The holds of an owner: their number, their weights, and the end of all of them. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease } from '../../src/index.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
@@ -16,8 +16,8 @@ beforeEach(() => {
 
 const make = (): Holdfast => new Holdfast(store, { clock, ttl: 9000, claimWindow: 1000 });
 
-describe('a lease tells how many holds its owner has', () => {
-  it('at any time, of those of this process', async () => {
+describe('a lease knows the number of holds of its owner', () => {
+  it('at any time, for the holds of this process', async () => {
     const mutex = make().mutex('k', { owner });
     const holds: number[][] = [];
     const outer = await mutex.acquire();
@@ -42,7 +42,7 @@ describe('a lease tells how many holds its owner has', () => {
     ]);
   });
 
-  it('and of those of other processes when it hears of the owner again', async () => {
+  it('and for those of other processes, as of the last reply about the owner', async () => {
     const [here, there] = [make().mutex('k', { owner }), make().mutex('k', { owner })];
     const lease = await here.acquire();
     await there.acquire();
@@ -53,7 +53,7 @@ describe('a lease tells how many holds its owner has', () => {
     expect(lease.holds).toBe(2);
   });
 
-  it('and counts one of a lease without owner, none when it is lost', async () => {
+  it('and it is one for a lease without owner, and none after a loss', async () => {
     const holdfast = make();
     const alone = await holdfast.mutex('alone').acquire();
     expect(alone.holds).toBe(1);
@@ -63,7 +63,7 @@ describe('a lease tells how many holds its owner has', () => {
     expect(lost.holds).toBe(0);
   });
 
-  it('and does not count those of the lease before', async () => {
+  it('and holds of the previous lease do not count', async () => {
     const holdfast = make();
     const first = await holdfast.mutex('k', { owner }).acquire();
     await store.inner.execute([{ op: 'forceRelease', key: 'k', id: '', retention: 60_000 }])[0];
@@ -73,7 +73,7 @@ describe('a lease tells how many holds its owner has', () => {
   });
 });
 
-describe('a forced release is told', () => {
+describe('a forced release is pushed', () => {
   /** Has a wake channel. */
   async function reachable(): Promise<Holdfast> {
     const holdfast = make();
@@ -85,7 +85,7 @@ describe('a forced release is told', () => {
     return holdfast;
   }
 
-  it('once to each process that the store knows, by one of its holds', () => {
+  it('once to each process that the store knows, naming one of its holds', () => {
     const world = new World();
     for (const id of ['a1', 'b1', 'a2', 'c1', 'b2']) {
       world.grant(id, { owner, channel: id.startsWith('c') ? '' : `to ${id[0]}` });
@@ -95,7 +95,7 @@ describe('a forced release is told', () => {
     expect(world.pushed()).toEqual(['revoke b1', 'revoke a2']);
   });
 
-  it('to all holds of all processes that can be reached', async () => {
+  it('to all holds of all processes with a channel', async () => {
     const all = [await reachable(), await reachable()];
     const leases: Lease[] = [];
     for (const holdfast of [...all, ...all]) {
@@ -108,7 +108,7 @@ describe('a forced release is told', () => {
     expect(stranger.held).toBe(true);
   });
 
-  it('also if the hold that is named is just being released', async () => {
+  it('also if the named hold is being released', async () => {
     const holdfast = await reachable();
     const [named, other] = [
       await holdfast.mutex('k', { owner }).acquire(),
@@ -126,7 +126,7 @@ describe('a forced release is told', () => {
   });
 });
 
-describe('a lease weighs what the heaviest of its holds does', () => {
+describe('a lease has the weight of its heaviest hold', () => {
   const five = { capacity: 5, owner };
 
   function weighty(): World {
@@ -137,7 +137,7 @@ describe('a lease weighs what the heaviest of its holds does', () => {
     return world;
   }
 
-  it('and leaves the rest to others', () => {
+  it('and leaves the other permits to others', () => {
     const world = weighty();
     world.ask('x', { capacity: 5, weight: 2 });
     world.ask('y', { capacity: 5, weight: 1 });
@@ -150,14 +150,14 @@ describe('a lease weighs what the heaviest of its holds does', () => {
     expect(world.show().used).toBe(3);
   });
 
-  it('a lighter one that leaves changes nothing', () => {
+  it('the release of a lighter hold does not change it', () => {
     const world = weighty();
     world.release('b');
     world.release('c');
     expect(world.show()).toMatchObject({ used: 5, holderCount: 1 });
   });
 
-  it('a hold may take as much as there is, and keeps it', () => {
+  it('a hold may take all free permits, and keeps them', () => {
     const world = weighty();
     const { fence } = world.grant('b', five);
     expect(world.resize('b', 5, fence)).toMatchObject({ status: 'resized', fence });
@@ -165,14 +165,14 @@ describe('a lease weighs what the heaviest of its holds does', () => {
     expect(world.show().used).toBe(5);
   });
 
-  it('a hold that asks for what it has is not refused, and changes nothing', () => {
+  it('a resize to the present weight is accepted, and has no effect', () => {
     const world = weighty();
     const { fence } = world.grant('b', five);
     expect(world.resize('b', 2, fence).status).toBe('resized');
     expect(world.show().used).toBe(5);
   });
 
-  it('of several holds, none takes more than that, nor gives some away', () => {
+  it('one of several holds cannot exceed it, nor give permits back', () => {
     const world = weighty();
     const { fence } = world.grant('b', five);
     world.release('a');
@@ -181,7 +181,7 @@ describe('a lease weighs what the heaviest of its holds does', () => {
     expect(world.show().used).toBe(3);
   });
 
-  it('a further hold may weigh as much, and no more', () => {
+  it('a further hold may have the same weight, but not more', () => {
     const world = weighty();
     world.release('a');
     expect(world.ask('d', { ...five, weight: 4 })).toMatchObject({ status: 'conflict', weight: 3 });

@@ -1,6 +1,6 @@
 /**
- * A lease that was passed on inside the process is given up at a condition, released or closed
- * before the store has answered that it was passed on; or beside a signal without an answer.
+ * A lease that was handed off inside the process is parked, released or closed before the store has
+ * answered the hand-off; or while a signal has no answer.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command } from '../../src/engine/commands.js';
@@ -15,10 +15,10 @@ let clock: VirtualClock;
 let store: WatchedStore;
 let holdfast: Holdfast;
 let mutex: Mutex;
-/** Rejections that no caller could have handled. */
+/** Unhandled rejections. */
 let unhandled: unknown[];
 const note = (reason: unknown): void => void unhandled.push(reason);
-/** The listeners of the test runner, which would end the run. */
+/** The listeners of the test runner, which would stop the run. */
 let others: NodeJS.UnhandledRejectionListener[];
 
 beforeEach(() => {
@@ -41,7 +41,7 @@ afterEach(async () => {
 
 const isPass = (command: Command): boolean => command.op === 'release' && command.to !== '';
 
-/** A lease whose hand-off reaches the store after so many ms, or never. */
+/** A lease whose hand-off reaches the store after the given ms, or never. */
 async function passedOn(fate: number | 'lost'): Promise<Lease> {
   const first = await mutex.acquire();
   const second = mutex.acquire();
@@ -60,8 +60,8 @@ async function unused(): Promise<void> {
   expect(await looking).toBeNull();
 }
 
-describe('at a condition, with a hand-off that the store has not answered', () => {
-  it('an abort takes nothing away: the lock is held when it rejects', async () => {
+describe('at a condition, while the hand-off is unanswered', () => {
+  it('an abort keeps the lock: it is held when the call rejects', async () => {
     const lease = await passedOn(300);
     const controller = new AbortController();
     const waiting = later(mutex.condition('c').await(lease, { signal: controller.signal }));
@@ -77,7 +77,7 @@ describe('at a condition, with a hand-off that the store has not answered', () =
     await unused();
   });
 
-  it('a wait that ends takes nothing away', async () => {
+  it('an ended wait keeps the lock', async () => {
     const lease = await passedOn(300);
     const waiting = later(mutex.condition('c').await(lease, { wait: 50 }));
     await clock.advance(200);
@@ -89,10 +89,10 @@ describe('at a condition, with a hand-off that the store has not answered', () =
     await unused();
   });
 
-  it('a wake channel that comes up does not send it early', async () => {
+  it('an opened wake channel does not send the hand-off early', async () => {
     const lease = await passedOn(300);
     void later(mutex.condition('c').await(lease));
-    // a waiter of another key opens the channel
+    // A waiter of another key opens the channel.
     const other = await new Holdfast(store.inner, { ...OPTIONS, clock }).mutex('j').acquire();
     void later(holdfast.mutex('j').acquire());
     await clock.advance(100);
@@ -104,7 +104,7 @@ describe('at a condition, with a hand-off that the store has not answered', () =
     await unused();
   });
 
-  it.each([['lost'], [300]] as const)('closing rejects it (hand-off: %s)', async (fate) => {
+  it.each([['lost'], [300]] as const)('closing rejects the wait (hand-off: %s)', async (fate) => {
     const lease = await passedOn(fate);
     const waiting = later(mutex.condition('c').await(lease));
     await settle();
@@ -120,7 +120,7 @@ describe('at a condition, with a hand-off that the store has not answered', () =
     expect(await looker.inspect('k')).toBeNull();
   });
 
-  it.each([['lost'], [300]] as const)('a release ends it (hand-off: %s)', async (fate) => {
+  it.each([['lost'], [300]] as const)('a release ends the wait (hand-off: %s)', async (fate) => {
     const lease = await passedOn(fate);
     const waiting = later(mutex.condition('c').await(lease));
     await settle();
@@ -134,8 +134,8 @@ describe('at a condition, with a hand-off that the store has not answered', () =
   });
 });
 
-describe('beside a signal that has no answer', () => {
-  it('a release ends the waiting at a condition, and frees the lock', async () => {
+describe('while a signal is unanswered', () => {
+  it('a release ends the wait at a condition, and frees the lock', async () => {
     const lease = await mutex.acquire();
     store.ail('signal', 'lost');
     const signalling = later(mutex.condition('c').signal(lease));
@@ -150,7 +150,7 @@ describe('beside a signal that has no answer', () => {
     await unused();
   });
 
-  it('closing ends both', async () => {
+  it('closing ends both calls', async () => {
     const lease = await mutex.acquire();
     store.ail('signal', 'lost');
     const signalling = later(mutex.condition('c').signal(lease));

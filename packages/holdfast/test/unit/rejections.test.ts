@@ -1,4 +1,4 @@
-/** When a lease ends before its work, the caller gets an error with a code, never `undefined`. */
+/** If a lease ends before its work, the caller gets an error with a code, never `undefined`. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
@@ -17,7 +17,7 @@ beforeEach(() => {
   holdfast = new Holdfast(store, { ...OPTIONS, clock });
 });
 
-/** A promise that is settled from outside. */
+/** A promise with its `resolve` function. */
 function gate(): { readonly opened: Promise<void>; open: () => void } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => {
@@ -26,7 +26,7 @@ function gate(): { readonly opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-describe('a hold that `calls.unlock` has ended', () => {
+describe('a hold that `calls.unlock` released', () => {
   const owner = 'me';
 
   it('makes `run` reject with HOLDFAST_LOST', async () => {
@@ -58,7 +58,7 @@ describe('a hold that `calls.unlock` has ended', () => {
 });
 
 describe('a run whose work releases its lease', () => {
-  it('resolves to what the work resolves to', async () => {
+  it('resolves to the result of the work', async () => {
     const work = async (lease: Lease): Promise<number> => {
       await lease.release();
       return 7;
@@ -76,7 +76,7 @@ describe.each([0, 1000])('a scheduled run that ends in doubt, kept for %i ms', (
     return { running, end: open };
   }
 
-  it('resolves if the store says that the lock was held', async () => {
+  it('resolves if the store confirms that the lock was held', async () => {
     const { running, end } = await doubted();
     store.fate = () => 20;
     clock.sleep(1500);
@@ -85,7 +85,7 @@ describe.each([0, 1000])('a scheduled run that ends in doubt, kept for %i ms', (
     expect(await running).toMatchObject({ ran: true });
   });
 
-  it('rejects with HOLDFAST_LOST if the store says that the lock was lost', async () => {
+  it('rejects with HOLDFAST_LOST if the store reports that the lock was lost', async () => {
     const { running, end } = await doubted();
     await holdfast.forceRelease('k');
     store.fate = () => 20;
@@ -95,7 +95,7 @@ describe.each([0, 1000])('a scheduled run that ends in doubt, kept for %i ms', (
     await failure(running, 'HOLDFAST_LOST');
   });
 
-  it('rejects with HOLDFAST_LOST if the store says nothing', async () => {
+  it('rejects with HOLDFAST_LOST if the store does not answer', async () => {
     const { running, end } = await doubted();
     store.fate = () => 'lost';
     clock.sleep(1500);
@@ -106,7 +106,7 @@ describe.each([0, 1000])('a scheduled run that ends in doubt, kept for %i ms', (
 });
 
 describe('a run that ends in doubt', () => {
-  it.each(['lost', 20] as const)('never rejects with nothing (answers: %s)', async (fate) => {
+  it.each(['lost', 20] as const)('never rejects with undefined (replies: %s)', async (fate) => {
     const { opened, open } = gate();
     const running = later(holdfast.mutex('k').run(() => opened));
     const all = later(holdfast.allOf(['a', 'b']).run(() => opened));

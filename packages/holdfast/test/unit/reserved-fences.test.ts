@@ -1,6 +1,6 @@
 /**
- * Fences that are reserved for passes: they go back when it is known that no pass used them, so
- * that fences do not run ahead of the clock; and they stay reserved when a pass may have used one.
+ * Fences that are reserved for hand-offs. They are freed if no hand-off can have used them, so that
+ * fences do not run ahead of the clock. They stay reserved if a hand-off may have used one.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Release } from '../../src/engine/commands.js';
@@ -12,7 +12,7 @@ import { World } from '../support/world.js';
 
 const handOffs = 1000;
 
-describe('in the store they', () => {
+describe('reserved fences in the store', () => {
   let world: World;
   beforeEach(() => {
     world = new World();
@@ -20,13 +20,13 @@ describe('in the store they', () => {
 
   const next = (): number => world.grant('next').fence;
 
-  it('go back when the holder releases and never passed the lease on', () => {
+  it('are freed when the holder releases and never handed the lease off', () => {
     const { fence } = world.grant('a', { handOffs });
     world.release('a', '', true);
     expect(next()).toBe(fence + 1);
   });
 
-  it('go back up to the last pass', () => {
+  it('are freed up to the last hand-off', () => {
     const { fence } = world.grant('a', { handOffs });
     world.ask('b');
     world.release('a', 'b');
@@ -34,19 +34,19 @@ describe('in the store they', () => {
     expect(next()).toBe(fence + 2);
   });
 
-  it('go back when the holder is parked', () => {
+  it('are freed when the holder is parked', () => {
     const { fence } = world.grant('a', { handOffs });
     world.park('a', 'b');
     expect(next()).toBe(fence + 1);
   });
 
-  it('stay when the caller does not know whether the lease was passed on', () => {
+  it('stay when the caller does not know whether the lease was handed off', () => {
     const { fence } = world.grant('a', { handOffs });
     world.release('a');
     expect(next()).toBe(fence + handOffs + 1);
   });
 
-  it('stay when the store refuses a pass: the successor may have used one', () => {
+  it('stay when the store refuses a hand-off: the successor may have used one', () => {
     const { fence } = world.grant('a', { handOffs });
     world.ask('b', { owner: 'me' });
     expect(world.release('a', 'b').status).toBe('freed');
@@ -54,20 +54,20 @@ describe('in the store they', () => {
     expect(next()).toBeGreaterThan(fence + handOffs);
   });
 
-  it('stay over a forced release', () => {
+  it('stay after a forced release', () => {
     const { fence } = world.grant('a', { handOffs });
     world.force();
     expect(next()).toBe(fence + handOffs + 1);
   });
 
-  it('stay over an expiry', () => {
+  it('stay after an expiry', () => {
     const ttl = 1;
     const { fence } = world.grant('a', { handOffs: 5000, ttl });
     world.now += ttl * 1000;
     expect(next()).toBe(fence + 5001);
   });
 
-  it('of a later lease stay, when the release comes once more', () => {
+  it('of a later lease stay when the release is repeated', () => {
     world.grant('a', { handOffs });
     world.release('a', '', true);
     const { fence } = world.grant('b', { handOffs });
@@ -98,7 +98,7 @@ describe('a process', () => {
     return [first, await second];
   }
 
-  it('uses as many fences as it has leases, when none waits', async () => {
+  it('uses one fence for each lease while there are no waiters', async () => {
     const fences: number[] = [];
     const mutex = holdfast.mutex('k');
     const lock = (): Promise<void> => mutex.run(({ fence }) => void fences.push(fence));
@@ -109,14 +109,14 @@ describe('a process', () => {
     expect(fences.at(-1)).toBeGreaterThan(Math.max(...fences.slice(0, -1)));
   });
 
-  it('says of a lease that it passed on that it did, and of its heir that it did not', async () => {
+  it("reports that a lease was handed off, and that its successor's was not", async () => {
     const [first, second] = await successive();
     await second.release();
     expect(released(first.id)).toMatchObject({ to: second.id, unpassed: false });
     expect(released(second.id)).toMatchObject({ to: '', unpassed: true });
   });
 
-  it('says so too of an acquisition that was given up', async () => {
+  it('reports it too for an abandoned acquisition', async () => {
     const holder = await holdfast.mutex('k').acquire();
     const giving = later(holdfast.mutex('k').acquire({ wait: 100 }));
     await clock.advance(101);
@@ -125,13 +125,13 @@ describe('a process', () => {
     expect(store.seen('release').map(({ unpassed }) => unpassed)).toEqual([true, true]);
   });
 
-  it('does not say so when the lease was passed on and the store did not answer', async () => {
+  it('does not report it when the lease was handed off and the store did not answer', async () => {
     const [first, second] = [await holdfast.mutex('k').acquire(), holdfast.mutex('k').acquire()];
     await settle();
     store.ail('release', 'lost');
     void later(first.release());
     const successorRecord = await second;
-    // the store never heard of the heir; what repeats the release may find the first lease
+    // The store does not know the successor; a repeated release may find the first lease.
     await clock.advance(20_000);
     expect(successorRecord.held).toBe(false);
     const repeated = store.seen('release').filter(({ id }) => id === first.id);
@@ -139,7 +139,7 @@ describe('a process', () => {
     expect(repeated.filter(({ unpassed }) => unpassed === true)).toEqual([]);
   });
 
-  it('passes no lease on that asked to be parked: a duplicate of that may be granted', async () => {
+  it('hands no lease off after a request to park: its duplicate may be granted', async () => {
     const mutex = holdfast.mutex('k');
     const parked = await mutex.acquire();
     void later(mutex.condition('c').await(parked));

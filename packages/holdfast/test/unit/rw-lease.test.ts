@@ -1,4 +1,4 @@
-/** A read-write lease that changes sides while answers are lost. */
+/** A read-write lease that is upgraded and downgraded while replies are lost. */
 import { describe, expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
@@ -11,9 +11,9 @@ function setUp(): { clock: VirtualClock; store: WatchedStore; holdfast: Holdfast
   return { clock, store, holdfast: new Holdfast(store, { clock, ttl: 60_000 }) };
 }
 
-describe('without an answer', () => {
+describe('without a reply', () => {
   it.each(['answer lost', 'lost'] as const)(
-    'an upgrade is not believed, and undone by a downgrade (%s)',
+    'an upgrade does not count, and a downgrade undoes it (%s)',
     async (fate) => {
       const { clock, store, holdfast } = setUp();
       const lease = await holdfast.rwLock('k').read.acquire();
@@ -30,7 +30,7 @@ describe('without an answer', () => {
     },
   );
 
-  it('an upgrade that is repeated finds out what it became', async () => {
+  it('a repeated upgrade learns the result of the first', async () => {
     const { clock, store, holdfast } = setUp();
     const lease = await holdfast.rwLock('k').read.acquire();
     const { fence } = lease;
@@ -45,7 +45,7 @@ describe('without an answer', () => {
     expect((await holdfast.inspect('k'))?.fence).toBe(lease.fence);
   });
 
-  it('a downgrade is believed from the call on, and repeated before an upgrade', async () => {
+  it('a downgrade counts from the call on, and is repeated before an upgrade', async () => {
     const { clock, store, holdfast } = setUp();
     const lease = await holdfast.rwLock('k').write.acquire();
     store.ail('resize', 'lost');

@@ -1,4 +1,4 @@
-/** Scheduled work on a clock that goes when it is told to: who runs, at which distance. */
+/** Scheduled work with a virtual clock: which machine runs, and the time between runs. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command, Reply } from '../../src/engine/commands.js';
 import { Holdfast, type HoldfastOptions, type ScheduleOptions } from '../../src/index.js';
@@ -25,7 +25,7 @@ afterEach(() => {
   store.heal();
 });
 
-describe('bad input is refused at the call', () => {
+describe('refuses bad input at the call', () => {
   const schedule = (more: object = {}): ReturnType<Holdfast['schedule']> =>
     holdfast.schedule('k', { atLeast: 100, ...more });
   const run = (options: object): unknown => schedule().runOnce(() => 1, options);
@@ -40,7 +40,7 @@ describe('bad input is refused at the call', () => {
     ['an unknown option', () => schedule({ fair: true }), 'fair'],
     ['work', () => schedule().runOnce(undefined as never), 'work'],
     ['a slot', () => run({ slot: '' }), 'slot'],
-    ['a slot that is no text', () => run({ slot: 7 }), 'slot'],
+    ['a slot that is not text', () => run({ slot: 7 }), 'slot'],
     ['a slot that is too long', () => run({ slot: 'x'.repeat(1018) }), 'slot'],
     ['a wait', () => run({ slot: 'a', wait: -1 }), 'wait'],
     ['a signal', () => run({ slot: 'a', signal: 1 }), 'signal'],
@@ -54,7 +54,7 @@ describe('bad input is refused at the call', () => {
   });
 });
 
-/** How one machine fires: whether it ran. */
+/** Fires on one machine. Returns whether it ran. */
 type Fire = (machine: Holdfast) => Promise<boolean>;
 
 const scheduled =
@@ -64,7 +64,7 @@ const scheduled =
     return (await machine.schedule('job', options).runOnce(() => 1, firing)).ran;
   };
 
-/** How many of two machines run that fire `apart` from each other, the first of which dies. */
+/** The runs of two machines that fire `apart` from each other. The first machine dies. */
 async function twoFire(fire: Fire, apart: number, how: 'lives' | 'exits'): Promise<number> {
   const first = open();
   const firing = fire(first);
@@ -78,37 +78,40 @@ async function twoFire(fire: Fire, apart: number, how: 'lives' | 'exits'): Promi
   return ran.filter(Boolean).length;
 }
 
-describe('the least time', () => {
+describe('the minimum time', () => {
   const minute: ScheduleOptions = { atLeast: 60_000 };
 
-  it.each(['lives', 'exits'] as const)('lets one run that fire within it: %s', async (how) => {
-    for (const apart of [0, 1, 9000, 30_000, 59_990]) {
-      store = new WatchedStore(clock);
-      expect([apart, await twoFire(scheduled(minute), apart, how)]).toEqual([apart, 1]);
-    }
-  });
+  it.each(['lives', 'exits'] as const)(
+    'allows one run of two that fire within it: %s',
+    async (how) => {
+      for (const apart of [0, 1, 9000, 30_000, 59_990]) {
+        store = new WatchedStore(clock);
+        expect([apart, await twoFire(scheduled(minute), apart, how)]).toEqual([apart, 1]);
+      }
+    },
+  );
 
-  it('is over when it is over, if the process is gone too', async () => {
+  it('ends on time, also if the process is gone', async () => {
     expect(await twoFire(scheduled(minute), 60_010, 'exits')).toBe(2);
   });
 
-  it('that is shorter than a ttl is over when it is over, if the process lives', async () => {
+  it('that is shorter than a ttl ends on time if the process lives', async () => {
     expect(await twoFire(scheduled({ atLeast: 500 }), 510, 'lives')).toBe(2);
   });
 
-  it('that is shorter than a ttl is over within the ttl, if the process is gone', async () => {
+  it('that is shorter than a ttl ends within the ttl if the process is gone', async () => {
     expect(await twoFire(scheduled({ atLeast: 500 }), 510, 'exits')).toBe(1);
     store = new WatchedStore(clock);
     expect(await twoFire(scheduled({ atLeast: 500 }), TTL, 'exits')).toBe(2);
   });
 
-  it('would be seen to be too short: a mutex lets both run', async () => {
+  it('and the test detects a shorter one: a mutex allows both runs', async () => {
     const careless: Fire = (machine) => machine.mutex('job').run(() => true);
     expect(await twoFire(careless, 1, 'lives')).toBe(2);
   });
 
-  it('would be seen not to be kept by the store: both run', async () => {
-    /** A broken variant: says that it extended a lease, and did not. */
+  it('and the test detects that the store does not keep it: both run', async () => {
+    /** A broken variant: reports that it extended a lease, but did not. */
     class Lying extends WatchedStore {
       override execute(batch: readonly Command[]): Promise<Reply>[] {
         const short = batch.map((one) => (one.op === 'renew' ? { ...one, ttl: 1 } : one));
@@ -119,7 +122,7 @@ describe('the least time', () => {
     expect(await twoFire(scheduled(minute), 30_000, 'exits')).toBe(2);
   });
 
-  it('holds for a process that is killed in the middle of its work', async () => {
+  it('holds for a process that is killed during its work', async () => {
     void holdfast.schedule('job', minute).runOnce(() => new Promise(() => undefined));
     await clock.advance(10);
     store.ail('renew', 'lost');
@@ -130,8 +133,8 @@ describe('the least time', () => {
   });
 });
 
-describe('the most time', () => {
-  it('ends the lock of work that hangs, and tells it', async () => {
+describe('the maximum time', () => {
+  it('ends the lock of work that hangs, and aborts its signal', async () => {
     let signal: AbortSignal | undefined;
     const options = { atLeast: 0, atMost: 20_000 };
     void later(
@@ -148,7 +151,7 @@ describe('the most time', () => {
     expect(await scheduled(options)(open())).toBe(true);
   });
 
-  it('may be the least time as well', async () => {
+  it('may be equal to the minimum time', async () => {
     expect(await twoFire(scheduled({ atLeast: 20_000, atMost: 20_000 }), 19_990, 'exits')).toBe(1);
   });
 });
@@ -157,7 +160,7 @@ describe('a slot', () => {
   const hour: ScheduleOptions = { atLeast: 0, remember: 3_600_000 };
 
   it.each(['lives', 'exits'] as const)(
-    'has one run for as long as it is known: %s',
+    'has one run while the store remembers it: %s',
     async (how) => {
       for (const apart of [0, 1, 60_000, 3_599_000]) {
         store = new WatchedStore(clock);
@@ -166,17 +169,17 @@ describe('a slot', () => {
     },
   );
 
-  it('is forgotten then', async () => {
+  it('is forgotten after that', async () => {
     expect(await twoFire(scheduled(hour, 's'), 3_600_001, 'exits')).toBe(2);
   });
 
-  it('without its name has two: this test would notice', async () => {
+  it('without its name has two runs, and the test detects it', async () => {
     expect(await twoFire(scheduled(hour), 60_000, 'exits')).toBe(2);
   });
 });
 
-describe('what is left behind', () => {
-  it('is nothing: no timer, no lease', async () => {
+describe('after a run', () => {
+  it('no timer and no lease remain', async () => {
     const schedule = holdfast.schedule('job', { atLeast: 500, remember: 1000 });
     await schedule.runOnce(() => 1, { slot: 's' });
     expect(clock.timers('strong')).toBe(0);
@@ -189,7 +192,7 @@ describe('what is left behind', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('is not given back for an answer that comes late', async () => {
+  it('a late reply does not cause a second release', async () => {
     store.ail('acquire', 3000);
     const schedule = holdfast.schedule('job', { atLeast: 60_000 });
     const running = schedule.runOnce(() => 1, { wait: 20_000 });
@@ -203,7 +206,7 @@ describe('what is left behind', () => {
 });
 
 describe('a silent store', () => {
-  it('that does not answer before the work begins: the work is not begun', async () => {
+  it('that does not answer before the work begins: the work does not begin', async () => {
     const minute = { atLeast: 60_000 };
     let ran = false;
     const work = (): void => {
@@ -219,7 +222,7 @@ describe('a silent store', () => {
     expect(await scheduled(minute)(open())).toBe(true);
   });
 
-  it('that answers late: the work is done once it has answered', async () => {
+  it('that answers late: the work runs after the answer', async () => {
     store.ail('renew', 'answer lost');
     const firing = holdfast.schedule('job', { atLeast: 60_000 }).runOnce(() => 1);
     await clock.advance(2000);

@@ -1,4 +1,4 @@
-/** Runs of a reentrant mutex that share a lease: the lock is held until the last of them ends. */
+/** Runs of a reentrant mutex that share a lease: the lock is held until the last run ends. */
 import { beforeEach, expect, it } from 'vitest';
 import { Holdfast, type Lease, type Mutex } from '../../src/index.js';
 import { VirtualClock } from '../support/virtual-clock.js';
@@ -17,7 +17,7 @@ beforeEach(() => {
 const other = (): Promise<Lease | null> => new Holdfast(store, { clock }).mutex('k').tryAcquire();
 const pause = (ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve));
 
-it('a branch that goes on when another one threw keeps the lock', async () => {
+it('a branch that continues after another threw keeps the lock', async () => {
   let seen: boolean | undefined;
   const inner = async (lease: Lease): Promise<void> => {
     await pause(500);
@@ -46,7 +46,7 @@ it('detached work resolves only if the lock was held until its end', async () =>
   expect(await other()).not.toBeNull();
 });
 
-it('the outer run does not wait for them, so that they may wait for it', async () => {
+it('the outer run does not wait for the others, so that they may wait for it', async () => {
   let detached: Promise<void> = Promise.resolve();
   const outer = mutex.run(async () => {
     detached = mutex.run(async () => {
@@ -58,7 +58,7 @@ it('the outer run does not wait for them, so that they may wait for it', async (
   expect(store.seen('release')).toHaveLength(1);
 });
 
-it('rejects in those whose lease was released by hand', async () => {
+it('runs reject if the lease was released explicitly', async () => {
   let detached: Promise<void> = Promise.resolve();
   await mutex.run(async (lease) => {
     detached = mutex.run(() => pause(100));
@@ -69,7 +69,7 @@ it('rejects in those whose lease was released by hand', async () => {
   await rejected;
 });
 
-it('rejects in all of them when the lease was lost', async () => {
+it('all runs reject if the lease was lost', async () => {
   let detached: Promise<void> = Promise.resolve();
   const run = mutex.run(async () => {
     detached = mutex.run(() => pause(8500));
@@ -86,7 +86,7 @@ it('rejects in all of them when the lease was lost', async () => {
   await Promise.all(rejected);
 });
 
-it('work that begins after the last of them has ended takes the lock anew', async () => {
+it('work that begins after the last run has ended acquires the lock anew', async () => {
   let late: Promise<number> = Promise.resolve(0);
   const fence = await mutex.run(async (lease) => {
     late = pause(100).then(() => mutex.run((again) => again.fence));
@@ -96,7 +96,7 @@ it('work that begins after the last of them has ended takes the lock anew', asyn
   expect(await late).toBeGreaterThan(fence);
 });
 
-it('runs within runs still release once, at the end of the outermost', async () => {
+it('nested runs release once, at the end of the outermost', async () => {
   const depth = await mutex.run(() => mutex.run(() => mutex.run(() => 3)));
   expect(depth).toBe(3);
   expect(store.seen('acquire')).toHaveLength(1);

@@ -1,4 +1,4 @@
-/** Text from elsewhere in messages, and errors of others as causes. */
+/** Foreign text in messages, and foreign errors as causes. */
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { HoldfastError, Holdfast, isHoldfastError, memory } from '../../src/inde
 import { StoreFailure } from '../../src/store/port.js';
 import { printable, quote } from '../../src/text.js';
 
-/** What may steer a terminal, end a line, or turn a text around. */
+/** Characters that control a terminal, end a line, or reverse the text direction. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u;
 
 const odd = fc.string({
@@ -19,7 +19,7 @@ const odd = fc.string({
 });
 
 describe('a quoted text', () => {
-  it('has nothing that could steer a terminal or a log, and a bounded length', () => {
+  it('contains no control character, and has a limited length', () => {
     fc.assert(
       fc.property(odd, (text) => {
         expect(quote(text)).not.toMatch(UNSAFE);
@@ -37,7 +37,7 @@ describe('a quoted text', () => {
     ['\u202egpj', '"\\u202egpj"'],
     ['x'.repeat(101), `"${'x'.repeat(100)}…"`],
     ['schlüssel 👍', '"schlüssel 👍"'],
-  ])('%j is shown as %s', (text, shown) => {
+  ])('shows %j as %s', (text, shown) => {
     expect(quote(text)).toBe(shown);
   });
 });
@@ -45,7 +45,7 @@ describe('a quoted text', () => {
 describe('messages', () => {
   const hostile = 'k\n2026-01-01 ERROR forged\x1b[2J\u202e';
 
-  it('carry a hostile key in one harmless line, and the key itself as it is', async () => {
+  it('show a hostile key in one harmless line, and keep the key itself unchanged', async () => {
     const holdfast = new Holdfast(memory());
     const lease = await holdfast.mutex(hostile).acquire();
     const errors = await Promise.all([
@@ -68,14 +68,14 @@ describe('messages', () => {
     await lease.release();
   });
 
-  it('are escaped where they are made, whoever makes them', () => {
+  it('are escaped where they are created, by any caller', () => {
     expect(new HoldfastError('HOLDFAST_LOST', `gone\n${hostile}`).message).not.toMatch(UNSAFE);
     expect(new StoreFailure(`ERR ${hostile}`, true, undefined).message).not.toMatch(UNSAFE);
   });
 });
 
 describe('the cause of an error', () => {
-  it('is a copy without what a client keeps with its errors', () => {
+  it('is a copy without the secrets that a client attaches to its errors', () => {
     const inner = Object.assign(new Error('inner'), { args: ['s3cret'], code: 'ECONNREFUSED' });
     const error = Object.assign(new TypeError('WRONGPASS no\n', { cause: inner }), {
       command: { name: 'auth', args: ['user', 's3cret'] },
@@ -88,13 +88,16 @@ describe('the cause of an error', () => {
     expect(copy.stack).toContain('text.test.ts');
   });
 
-  it.each([undefined, null, 'text', 7, { args: ['s3cret'] }])('may be no error: %j', (cause) => {
-    const copy = cleanCause(cause);
-    expect(copy === undefined).toBe(cause === undefined);
-    expect(inspect(copy)).not.toContain('s3cret');
-  });
+  it.each([undefined, null, 'text', 7, { args: ['s3cret'] }])(
+    'may be a value that is not an error: %j',
+    (cause) => {
+      const copy = cleanCause(cause);
+      expect(copy === undefined).toBe(cause === undefined);
+      expect(inspect(copy)).not.toContain('s3cret');
+    },
+  );
 
-  it('ends at some depth', () => {
+  it('has a limited depth', () => {
     const error = new Error('a');
     error.cause = error;
     expect(inspect(cleanCause(error), { depth: 99 }).match(/\[?cause/gu)?.length).toBeLessThan(9);

@@ -1,6 +1,6 @@
 /**
  * How a wait ends: without the lock because another holder has it, or because the store does not
- * answer. The two must never be confused, in any primitive.
+ * answer. No primitive may confuse the two.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Command, Reply } from '../../src/engine/commands.js';
@@ -11,7 +11,7 @@ import { WatchedStore } from '../support/watched-store.js';
 
 const SETTINGS = { ttl: 10_000, claimWindow: 100, requestTimeout: 2000, unreachableAfter: 10_000 };
 
-/** A call that waits for `wait` ms for `k`, and what it must do while another holder has `k`. */
+/** A call that waits `wait` ms for `k`, and its result while another holder has `k`. */
 interface Call {
   readonly name: string;
   readonly call: (holdfast: Holdfast, wait: number) => Promise<unknown>;
@@ -97,7 +97,7 @@ beforeEach(async () => {
   caller = new Holdfast(store, { ...SETTINGS, clock });
 });
 
-/** Another process has everything that the calls ask for. */
+/** Another process holds all keys of the calls. */
 async function occupy(): Promise<void> {
   const held = holder.mutex('k').acquire();
   void holder.singleFlight('flight').run({
@@ -114,7 +114,7 @@ interface Ended {
   readonly after: number;
 }
 
-/** How a call ends, and after how many ms. */
+/** The result of a call, and its duration in ms. */
 function ending(promise: Promise<unknown>): { ended: Ended | undefined } {
   const start = clock.now();
   const seen: { ended: Ended | undefined } = { ended: undefined };
@@ -129,20 +129,20 @@ function ending(promise: Promise<unknown>): { ended: Ended | undefined } {
   return seen;
 }
 
-/** Every command of one instance is answered `ms` later. */
+/** Delays the reply to every command of one instance by `ms`. */
 const slow = (ms: number): void => {
   store.fate = () => ms;
 };
 
 describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, busy }) => {
-  it('says that another holder has it when the store says so', async () => {
+  it('reports another holder when the store says so', async () => {
     await occupy();
     const seen = ending(call(caller, 200));
     await clock.advance(300);
     expect(seen.ended).toMatchObject({ how: busy, after: 200 });
   });
 
-  it('says that the store is unreachable when it has never answered', async () => {
+  it('reports an unreachable store if it has never answered', async () => {
     store.fate = () => 'lost';
     const seen = ending(call(caller, 200));
     await clock.advance(2500);
@@ -150,7 +150,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     expect(seen.ended?.cause).toContain('no answer within 2000 ms');
   });
 
-  it('says so at the end of a longer wait, with its cause', async () => {
+  it('reports it at the end of a longer wait, with its cause', async () => {
     store.fate = () => 'lost';
     const seen = ending(call(caller, 5000));
     await clock.advance(5001);
@@ -158,7 +158,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     expect(seen.ended?.cause).toContain('no answer within');
   });
 
-  it('says so when connections are refused', async () => {
+  it('reports it when connections are refused', async () => {
     store.fate = () => 'failed';
     const seen = ending(call(caller, 200));
     await clock.advance(201);
@@ -166,7 +166,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     expect(seen.ended?.cause).not.toBe('');
   });
 
-  it('says so when the server answers that it is loading', async () => {
+  it('reports it when the server answers that it is loading', async () => {
     store.execute = (batch: readonly Command[]): Promise<Reply>[] =>
       batch.map(() => Promise.reject(new StoreFailure('LOADING its data', true, undefined)));
     const seen = ending(call(caller, 200));
@@ -175,7 +175,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     expect(seen.ended?.cause).toContain('LOADING');
   });
 
-  it('says so when the store fell silent in the middle of the wait', async () => {
+  it('reports it when the store stopped answering during the wait', async () => {
     await occupy();
     const seen = ending(call(caller, 4000));
     await clock.advance(500);
@@ -185,7 +185,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     expect(seen.ended?.cause).not.toBe('');
   });
 
-  it('says that another holder has it when the store was silent and answers again', async () => {
+  it('reports another holder if the store stopped answering and then answers again', async () => {
     await occupy();
     const seen = ending(call(caller, 6000));
     await clock.advance(500);
@@ -196,7 +196,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     expect(seen.ended).toMatchObject({ how: busy, after: 6000 });
   });
 
-  it('awaits the first answer although the wait ends before it, and then ends', async () => {
+  it('awaits the first reply although the wait ends before it, and then ends', async () => {
     await occupy();
     slow(80);
     const seen = ending(call(caller, 10));
@@ -204,7 +204,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     expect(seen.ended).toBeUndefined();
     await clock.advance(1000);
     expect(seen.ended).toMatchObject({ how: busy });
-    // nothing of it stays
+    // No state of the call remains.
     store.heal();
     await clock.advance(1000);
     const looking = holder.inspect('k');
@@ -226,7 +226,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
 describe('a wait that is shorter than a round trip', () => {
   const free = CALLS.filter(({ name }) => !/^(latch|barrier)/.test(name));
 
-  it.each(free.map((one) => [one.name, one] as const))('%s gets what is free', async (_, one) => {
+  it.each(free.map((one) => [one.name, one] as const))('%s gets a free lock', async (_, one) => {
     slow(40);
     const seen = ending(one.call(caller, 10));
     await clock.advance(500);
@@ -246,7 +246,7 @@ describe('a wait that is shorter than a round trip', () => {
     expect(seen.ended).toMatchObject({ how: 'null', after: 40 });
   });
 
-  it('opens a barrier as the last party, and breaks it for nobody', async () => {
+  it('opens a barrier as the last participant, and does not break it for the others', async () => {
     const first = ending(holder.barrier('barrier', { parties: 2 }).await());
     await clock.advance(10);
     slow(40);
@@ -272,7 +272,7 @@ describe('a wait that is shorter than a round trip', () => {
 });
 
 describe('condition.await', () => {
-  it('never says that no signal came while the store is silent', async () => {
+  it('never reports a missing signal while the store is silent', async () => {
     const mutex = caller.mutex('k');
     const acquiring = mutex.acquire();
     await clock.advance(10);

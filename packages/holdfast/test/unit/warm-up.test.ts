@@ -1,4 +1,4 @@
-/** Opening the connection for wake-ups ahead of time, on a clock that goes when it is told to. */
+/** Opening the wake channel's connection ahead of time, with a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 import type { WakeChannel, WakeListener } from '../../src/store/port.js';
@@ -6,7 +6,7 @@ import { failure } from '../suites/helpers.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
 
-/** Counts its wake channels, and can refuse them. */
+/** Counts its wake channels, and can refuse to open one. */
 class Channels extends WatchedStore {
   open = 0;
   refuses = false;
@@ -44,7 +44,7 @@ describe('warmUp', () => {
     expect(store.open).toBe(0);
   });
 
-  it('lets the first question name the channel', async () => {
+  it('lets the first request name the channel', async () => {
     await holdfast.warmUp();
     const other = new Holdfast(store.inner, { clock });
     await other.mutex('k').acquire();
@@ -58,7 +58,7 @@ describe('warmUp', () => {
     await holdfast.close();
   });
 
-  it('says why it failed, and is tried further', async () => {
+  it('rejects with the cause of a failure, and keeps trying', async () => {
     store.refuses = true;
     const error = await failure(holdfast.warmUp(), 'HOLDFAST_UNREACHABLE');
     expect(error.message).toContain('NOPERM');
@@ -70,14 +70,14 @@ describe('warmUp', () => {
     await holdfast.close();
   });
 
-  it('gives up waiting after unreachableAfter', async () => {
+  it('stops waiting after unreachableAfter', async () => {
     store.pushes = false;
     const warming = failure(holdfast.warmUp(), 'HOLDFAST_UNREACHABLE');
     await clock.advance(10_000);
     await warming;
   });
 
-  it('of a closed instance is refused', async () => {
+  it('is refused on a closed instance', async () => {
     await holdfast.close();
     await failure(holdfast.warmUp(), 'HOLDFAST_CLOSED');
     expect(store.open).toBe(0);

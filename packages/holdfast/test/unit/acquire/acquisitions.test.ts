@@ -1,4 +1,4 @@
-/** What a waiter makes of a push, on a clock that goes when it is told to. */
+/** How an acquisition handles a pushed grant, with a virtual clock. */
 import { beforeEach, expect, it } from 'vitest';
 import { Holdfast, type Lease } from '../../../src/index.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
@@ -29,25 +29,25 @@ beforeEach(async () => {
   await clock.advance(100);
 });
 
-/** No question is answered any more, except by a grant that is pushed. */
+/** The store answers no more requests. The grant is only pushed. */
 async function silence(ms: number): Promise<void> {
   store.ail('poll', 'lost');
   store.ail('acquire', 'lost');
   await clock.advance(ms);
   store.heal();
-  // so that an answer can be told from a push
+  // Lets the test tell a reply from a push.
   store.ail('poll', 50);
   store.ail('acquire', 50);
   void holder.release();
   await clock.advance(20);
 }
 
-it('believes in it at once while it hears from the store', async () => {
+it('accepts the grant at once after a recent reply', async () => {
   await silence(500);
   expect(waited?.held).toBe(true);
 });
 
-it('asks first if it has not heard from the store for two claim windows', async () => {
+it('verifies the grant first if the last reply is older than two claim windows', async () => {
   await silence(2500);
   expect(waited).toBe(undefined);
   await clock.advance(500);

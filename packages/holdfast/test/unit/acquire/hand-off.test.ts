@@ -1,11 +1,11 @@
-/** A lease that is passed on inside a process, when what the store hears of it comes late. */
+/** A hand-off inside a process that the store receives late. */
 import { expect, it } from 'vitest';
 import type { Acquire, Command } from '../../../src/engine/commands.js';
 import { Holdfast } from '../../../src/index.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 import { WatchedStore } from '../../support/watched-store.js';
 
-it('a pass that arrives when its heir has been released is taken back', async () => {
+it('releases a hand-off that arrives after its successor was released', async () => {
   const clock = new VirtualClock();
   const store = new WatchedStore(clock);
   const holdfast = new Holdfast(store, { clock, ttl: 9000, requestTimeout: 1000 });
@@ -15,13 +15,13 @@ it('a pass that arrives when its heir has been released is taken back', async ()
   await clock.advance(1);
   const again = store.seen('acquire').find(({ id }) => id === first.id) as Acquire;
 
-  // the pass is lost, to be sent again later
+  // The hand-off is lost and will be sent again.
   store.fate = (command) => (isPass(command) ? 'lost' : 'answered');
   void first.release();
   const successorRecord = await second;
   await store.inner.execute([{ op: 'forceRelease', key: 'k', id: first.id, retention: 60_000 }])[0];
   expect(await successorRecord.release()).toBe('freed');
-  // a late duplicate makes the first a holder again, and its pass finds a lease to pass on
+  // A late duplicate makes the first acquisition a holder again, so the hand-off finds a lease.
   await store.inner.execute([again])[0];
   store.heal();
   await clock.advance(3000);

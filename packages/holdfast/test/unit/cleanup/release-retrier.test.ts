@@ -1,4 +1,4 @@
-/** Giving back: repeated until it is answered, or there is nothing left to give back. */
+/** Releases are retried until the store answers or the lease has ended. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Requests } from '../../../src/store/requests.js';
 import { type ReleaseResult, ReleaseRetrier } from '../../../src/cleanup/release-retrier.js';
@@ -35,8 +35,8 @@ function release(lasts: number, to = ''): Heard {
   return heard;
 }
 
-describe('giving back', () => {
-  it('says what the store answered', async () => {
+describe('a release', () => {
+  it("returns the store's reply", async () => {
     const heard = release(10_000);
     await clock.advance(0);
     const freed = { status: 'freed', repeated: false, holds: 0 };
@@ -44,7 +44,7 @@ describe('giving back', () => {
     expect(clock.timers('strong')).toBe(0);
   });
 
-  it('is repeated after longer and longer pauses, a second at most', async () => {
+  it('is retried after growing pauses of at most one second', async () => {
     store.ail('release', 'lost');
     release(60_000);
     await clock.advance(0);
@@ -58,7 +58,7 @@ describe('giving back', () => {
     expect(pauses).toEqual([20, 40, 80, 160, 320, 640, 1000, 1000]);
   });
 
-  it('knows that an earlier try may have done it', async () => {
+  it('reports success if an earlier attempt may have released the lease', async () => {
     store.ail('release', 'answer lost');
     const heard = release(10_000);
     await clock.advance(110);
@@ -68,7 +68,7 @@ describe('giving back', () => {
     expect(heard).toEqual({ soon: absent, atLast: absent });
   });
 
-  it('lets nobody wait for more than two tries, and goes on behind his back', async () => {
+  it('makes a caller wait for two attempts, and continues in the background', async () => {
     store.ail('release', 'lost');
     const heard = release(10_000);
     await clock.advance(100 + 20 + 100);
@@ -81,7 +81,7 @@ describe('giving back', () => {
     });
   });
 
-  it('ends when there is nothing left to give back', async () => {
+  it('stops when the lease has ended', async () => {
     store.ail('release', 'lost');
     const heard = release(500);
     await clock.advance(600);
@@ -91,7 +91,7 @@ describe('giving back', () => {
     expect([store.batches.length, clock.timers()]).toEqual([tries, 0]);
   });
 
-  it('ends when it is told to stop', async () => {
+  it('stops when the retrier is closed', async () => {
     store.ail('release', 'lost');
     const heard = release(60_000);
     returns.stop();
@@ -100,7 +100,7 @@ describe('giving back', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('passes on to whom it is told, in every try', async () => {
+  it('names the successor in every attempt', async () => {
     store.ail('release', 'failed');
     release(1000, 'heir');
     await clock.advance(200);
@@ -108,7 +108,7 @@ describe('giving back', () => {
   });
 });
 
-it('settled tells when all is given back', async () => {
+it('`settled` resolves when all releases are done', async () => {
   await returns.settled();
   store.ail('release', 'lost');
   release(5000);

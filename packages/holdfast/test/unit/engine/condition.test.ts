@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SIGNAL_LIMIT } from '../../../src/engine/limits.js';
 import { World } from '../../support/world.js';
 
-/** A world in which so many are parked, and `s` holds. */
+/** A world with several parked waiters and the holder `s`. */
 function parked(...ids: string[]): World {
   const world = new World();
   for (const id of ids) {
@@ -17,7 +17,7 @@ function parked(...ids: string[]): World {
 }
 
 describe('parking', () => {
-  it('gives the lease up and serves the queue in the same step', () => {
+  it('releases the lease and serves the queue in the same step', () => {
     const world = new World();
     world.grant('a');
     world.ask('b');
@@ -27,7 +27,7 @@ describe('parking', () => {
     expect(world.show()).toMatchObject({ parkedCount: 1, parked: [{ id: 'A', condition: 'c' }] });
   });
 
-  it("is in nobody's way", () => {
+  it('does not block other waiters', () => {
     const world = parked('A');
     world.release('s');
     world.grant('t');
@@ -35,7 +35,7 @@ describe('parking', () => {
     expect(world.parked()).toEqual(['A']);
   });
 
-  it('repeated says how it stands, and gives nothing else up', () => {
+  it('reports its state when repeated, and releases no other lease', () => {
     const world = parked('A');
     const again = (): unknown => world.park('before A', 'A').status;
     expect(again()).toBe('parked');
@@ -47,7 +47,7 @@ describe('parking', () => {
     expect(again()).toBe('absent');
   });
 
-  it('without a lease parks nobody', () => {
+  it('does nothing for an id without a lease', () => {
     const world = new World();
     expect(world.park('a', 'A').status).toBe('absent');
     world.grant('a', { ttl: 10 });
@@ -56,7 +56,7 @@ describe('parking', () => {
     expect(world.parked()).toEqual([]);
   });
 
-  it('of a lease with other holds, or of several holders, is refused', () => {
+  it('is refused for a lease with several holds, and for several holders', () => {
     const world = new World();
     world.grant('a', { owner: 'o' });
     world.grant('b', { owner: 'o' });
@@ -68,14 +68,14 @@ describe('parking', () => {
     expect(many.park('a', 'A')).toMatchObject({ status: 'shared', holds: 1 });
   });
 
-  it('is refused where too many are parked, and the lease is kept', () => {
+  it('is refused above the limit of parked waiters, and the lease is kept', () => {
     const world = parked('A');
     expect(world.park('s', 'S', { maxParked: 1 })).toMatchObject({ status: 'full', length: 1 });
     expect(world.held()).toEqual(['s']);
     expect(world.park('s', 'S', { maxParked: 1, want: 'permits' }).status).toBe('granted');
   });
 
-  it('keeps the owner, who may have come in by another door meanwhile', () => {
+  it('keeps the owner, which may have acquired the lock again meanwhile', () => {
     const world = new World();
     world.grant('a', { owner: 'o' });
     world.park('a', 'A');
@@ -90,7 +90,7 @@ describe('parking', () => {
     expect(world.ask('b', { capacity: 2 }).status).toBe('mismatch');
   });
 
-  it('ends when nobody asked about it for a retention', () => {
+  it('ends if it was not polled for a retention', () => {
     const world = parked('A', 'B');
     for (let second = 0; second < 59; second++) {
       world.now += 1_000_000;
@@ -105,7 +105,7 @@ describe('parking', () => {
 });
 
 describe('a signal', () => {
-  it('moves who parked first to the end of the queue, and tells it', () => {
+  it('moves the first parked waiter to the end of the queue, and notifies it', () => {
     const world = parked('A', 'B');
     world.ask('q');
     expect(world.signal('s', 1)).toMatchObject({ status: 'signalled', woken: 1, left: 1 });
@@ -114,7 +114,7 @@ describe('a signal', () => {
     expect(world.parked()).toEqual(['B']);
   });
 
-  it('to all moves all of its condition, in the order in which they parked', () => {
+  it('to all moves all waiters of its condition, in parking order', () => {
     const world = parked('A', 'B');
     world.park('s', 'other', { condition: 'd' });
     world.grant('t');
@@ -123,7 +123,7 @@ describe('a signal', () => {
     expect(world.parked()).toEqual(['other']);
   });
 
-  it('to all wakes as many as one command may', () => {
+  it('to all wakes up to the limit of one command', () => {
     const ids = Array.from({ length: SIGNAL_LIMIT + 2 }, (_, index) => `p${index}`);
     const world = new World();
     for (const id of ids) {
@@ -136,7 +136,7 @@ describe('a signal', () => {
     expect(world.signal('s', 2, all)).toMatchObject({ woken: 2, left: 0 });
   });
 
-  it('repeated, or late, wakes nobody', () => {
+  it('repeated or late wakes no waiter', () => {
     const world = parked('A', 'B', 'C');
     const first = world.signal('s', 2);
     expect(world.signal('s', 2)).toEqual(first);
@@ -144,7 +144,7 @@ describe('a signal', () => {
     expect(world.parked()).toEqual(['B', 'C']);
   });
 
-  it('of one who does not hold is refused', () => {
+  it('of an id without a lease is refused', () => {
     const world = parked('A');
     world.ask('q');
     expect(world.signal('q', 1).status).toBe('absent');
@@ -153,14 +153,14 @@ describe('a signal', () => {
     expect(world.parked()).toEqual(['A']);
   });
 
-  it('goes past the dead', () => {
+  it('skips dead waiters', () => {
     const world = parked('A', 'B', 'C');
     world.dead.add('to A').add('to B');
     expect(world.signal('s', 1)).toMatchObject({ woken: 1, left: 0 });
     expect(world.waiting()).toEqual(['C']);
   });
 
-  it('wakes who has no channel, too', () => {
+  it('also wakes a waiter without a channel', () => {
     const world = new World();
     world.grant('a');
     world.park('a', 'A', { channel: '' });
@@ -172,33 +172,33 @@ describe('a signal', () => {
 });
 
 describe('a signal is not lost', () => {
-  /** A was signalled and B is parked behind it; `s` holds. */
+  /** `a` was signalled, `b` is parked behind it, and `s` holds. */
   const signalled = (): World => {
     const world = parked('A', 'B');
     world.signal('s', 1);
     return world;
   };
 
-  it('with a waiter that died in the queue', () => {
+  it('if the waiter died in the queue', () => {
     const world = signalled();
     world.dead.add('to A');
     world.release('s');
     expect(world.held()).toEqual(['B']);
   });
 
-  it('with a waiter that gave up', () => {
+  it('if the waiter abandoned its acquisition', () => {
     const world = signalled();
     world.park('before A', 'A', { want: 'nothing' });
     expect(world.waiting()).toEqual(['B']);
   });
 
-  it('with a waiter that was withdrawn', () => {
+  it('if the waiter was withdrawn', () => {
     const world = signalled();
     expect(world.release('A').status).toBe('dequeued');
     expect(world.waiting()).toEqual(['B']);
   });
 
-  it('with a grant that nobody wanted', () => {
+  it('if the granted acquisition was abandoned', () => {
     const world = signalled();
     world.release('s');
     expect(world.held()).toEqual(['A']);
@@ -206,7 +206,7 @@ describe('a signal is not lost', () => {
     expect(world.held()).toEqual(['B']);
   });
 
-  it('with a holder that crashed', () => {
+  it('if the holder crashed', () => {
     const world = signalled();
     world.release('s');
     world.now += 1_000_000;
@@ -214,7 +214,7 @@ describe('a signal is not lost', () => {
     expect(world.held()).toEqual(['B']);
   });
 
-  it('with a holder that crashed, to a newcomer who comes then', () => {
+  it('if the holder crashed, and a newcomer arrives then', () => {
     const world = signalled();
     world.release('s');
     world.now += 1_000_000;
@@ -222,14 +222,14 @@ describe('a signal is not lost', () => {
     expect(world.held()).toEqual(['B']);
   });
 
-  it('with a holder that was ended by force', () => {
+  it('if the holder was released by force', () => {
     const world = signalled();
     world.release('s');
     world.force();
     expect(world.held()).toEqual(['B']);
   });
 
-  it('over a lease that was passed on', () => {
+  it('if the lease was handed off', () => {
     const world = new World();
     world.grant('before B');
     world.park('before B', 'B');
@@ -241,7 +241,7 @@ describe('a signal is not lost', () => {
     expect(world.park('before A', 'A')).toMatchObject({ status: 'granted', signalled: true });
   });
 
-  it('but is done with, once its holder released or parked again', () => {
+  it('but is consumed when its holder releases or parks again', () => {
     const world = signalled();
     world.release('s');
     world.release('A');
@@ -252,7 +252,7 @@ describe('a signal is not lost', () => {
     expect(other.parked().sort()).toEqual(['B', 'again']);
   });
 
-  it('when the wait was over first, to somebody who waits no longer', () => {
+  it('when it arrives after the wait ended: it goes to another waiter', () => {
     const world = parked('A', 'B');
     expect(world.park('before A', 'A', { want: 'permits' })).toMatchObject({
       status: 'queued',
@@ -264,7 +264,7 @@ describe('a signal is not lost', () => {
     expect(world.waiting()).toEqual(['B']);
   });
 
-  it('when it came first: then the wait was not over', () => {
+  it('when it arrives before the wait ends: the waiter takes it', () => {
     const world = parked('A');
     world.signal('s', 1);
     const back = world.park('before A', 'A', { want: 'permits' });

@@ -1,6 +1,6 @@
 /**
- * The invariants of the engine over random traffic, and that the judge of them notices an engine
- * that breaks one. HOLDFAST_SEED repeats a run.
+ * The invariants of the engine under random traffic. The judge must also detect an engine that
+ * breaks them. HOLDFAST_SEED repeats a run.
  */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -47,7 +47,7 @@ describe(`the invariants hold (HOLDFAST_SEED=${SEED})`, () => {
     expect(total(judge, 'overtakings')).toBeGreaterThan(200);
   });
 
-  it('and where all are fair, every grant is in the order of the queue', {
+  it('and when all waiters are fair, grants follow the order of the queue', {
     timeout: 60_000,
   }, () => {
     const { judge, property } = judged((one) => ({ ...one, fair: true }));
@@ -62,7 +62,7 @@ type Method = keyof Pick<
   ('fits' | 'grant' | 'remove' | 'dequeue' | 'dropExpired' | 'enqueue' | 'join' | 'add') | 'resize'
 >;
 
-/** An engine in which one method of the resource does something after, or instead. */
+/** An engine in which one method of the resource is extended or replaced. */
 function broken<M extends Method>(
   method: M,
   act: (resource: Resource, original: () => unknown, args: unknown[]) => unknown,
@@ -76,7 +76,7 @@ function broken<M extends Method>(
   } as never);
 }
 
-/** The queue answers for its head what `choose` says. */
+/** Replaces the head of the queue by the result of `choose`. */
 function headIs(choose: (resource: Resource) => string | undefined): void {
   broken('enqueue', (resource, enqueue) => {
     enqueue();
@@ -103,8 +103,8 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
       }),
   ],
   [
-    'passes that never run out',
-    // with passes where several hold, a lease may be passed on to one who holds already
+    'hand-offs that never run out',
+    // With hand-offs among several holders, the successor may hold a lease already.
     /I[1-4]/,
     () =>
       broken('add', (_, add, [holder]) => {
@@ -121,7 +121,7 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
         return ids.find((id) => one.used + (one.waiters.get(id)?.weight ?? 0) <= one.capacity);
       }),
   ],
-  ['the last comes first', /I4|I5/, () => headIs((one) => one.queue.first(100).at(-1))],
+  ['the last waiter comes first', /I4|I5/, () => headIs((one) => one.queue.first(100).at(-1))],
   [
     'the queue is not served',
     /I5/,
@@ -133,9 +133,9 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
         one.queue.at = (rank) => (asked++ % 2 === 0 ? undefined : at(rank));
       }),
   ],
-  ['the expired stay', /I5/, () => broken('dropExpired', () => undefined)],
+  ['expired leases stay', /I5/, () => broken('dropExpired', () => undefined)],
   [
-    'what ends is still counted',
+    'an ended lease is still counted',
     /I1/,
     () =>
       broken('remove', (one, remove) => {
@@ -145,7 +145,7 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
       }),
   ],
   [
-    'a lease that weighs more with the fence that it had',
+    'a lease that weighs more but keeps its fence',
     /I2/,
     () =>
       broken('resize', (_, resize, [one]) => {
@@ -156,8 +156,8 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
       }),
   ],
   [
-    'a lease that weighs more than there is',
-    // or a fence given twice, where it is granted once more on the way
+    'a lease that weighs more than the capacity',
+    // Or a fence granted twice, if it was granted again in between.
     /I1|I2/,
     () =>
       broken('resize', (one, resize, [holder]) => {
@@ -167,7 +167,7 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
       }),
   ],
   [
-    'who left is still awaited as fair',
+    'a withdrawn waiter still counts as fair',
     /I4/,
     () =>
       broken('dequeue', (one, dequeue) => {
@@ -179,8 +179,8 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
   ],
 ];
 
-describe('the judge notices', () => {
-  // the engine would notice some of them first
+describe('the judge detects', () => {
+  // The engine's assertions would fire first for some of them.
   beforeAll(() => enableAssertions(false));
   afterAll(() => enableAssertions(true));
 

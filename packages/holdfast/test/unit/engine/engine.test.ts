@@ -1,6 +1,6 @@
 /**
- * What the engine promises, one example each. The names I1 to I6 are the invariants that the
- * engine's files speak of; `engine.property.test.ts` asserts them over random traffic.
+ * The guarantees of the engine, one example each. I1 to I6 are the invariants that the engine's
+ * files name. `engine.property.test.ts` asserts them under random traffic.
  */
 import { describe, expect, it } from 'vitest';
 import { World } from '../../support/world.js';
@@ -13,14 +13,14 @@ describe('I1 exclusion', () => {
     expect(world.held()).toEqual(['a']);
   });
 
-  it('weights never add up to more than the capacity', () => {
+  it('the sum of weights never exceeds the capacity', () => {
     const world = new World();
     expect(world.ask('a', { capacity: 3, weight: 2 }).status).toBe('granted');
     expect(world.ask('b', { capacity: 3, weight: 2 }).status).toBe('queued');
     expect(world.show()).toMatchObject({ used: 2, capacity: 3 });
   });
 
-  it('a lease ends at its expiry, not a microsecond before', () => {
+  it('a lease ends at its expiry, not a microsecond earlier', () => {
     const world = new World();
     world.ask('a', { ttl: 5 });
     world.now += 4999;
@@ -29,7 +29,7 @@ describe('I1 exclusion', () => {
     expect(world.ask('b', { queue: false }).status).toBe('granted');
   });
 
-  it('who asks with another capacity is refused while the key is in use', () => {
+  it('a request with another capacity is refused while the key is in use', () => {
     const world = new World();
     world.ask('a', { capacity: 1 });
     expect(world.ask('b', { capacity: 3 })).toMatchObject({ status: 'mismatch', capacity: 1 });
@@ -52,7 +52,7 @@ describe('I2 fences grow', () => {
     ],
     ['a resource that was forgotten', (world: World) => void (world.now += 1e9)],
     [
-      'a store that lost everything',
+      'a store that lost its state',
       (world: World) => {
         world.lose();
         world.now += 1;
@@ -65,19 +65,19 @@ describe('I2 fences grow', () => {
     expect(world.grant('b').fence).toBeGreaterThan(first.fence);
   });
 
-  it('and stay in the same microsecond, above the fences that passes have reserved', () => {
+  it('within one microsecond too, above the fences reserved for hand-offs', () => {
     const world = new World();
     const first = world.grant('a', { handOffs: 8 });
     world.release('a');
     expect(world.grant('b').fence).toBe(first.fence + 9);
   });
 
-  it('a fence is the time where that is more: it survives the loss of the last one', () => {
+  it('a fence is at least the time, so it grows even if the last fence is lost', () => {
     const world = new World();
     expect(world.grant('a').fence).toBe(world.now);
   });
 
-  it('a repeat, a renewal and another hold leave the fence as it is', () => {
+  it('a repeat, a renewal and another hold do not change the fence', () => {
     const world = new World();
     const { fence } = world.grant('a', { owner: 'me' });
     world.now += 1000;
@@ -110,7 +110,7 @@ describe('I3 repeating changes nothing', () => {
     expect(world.waiting()).toEqual(['b']);
   });
 
-  it('a release: the newer lease of the key is not touched', () => {
+  it('a release: a newer lease of the key is not touched', () => {
     const world = new World();
     world.ask('a');
     expect(world.release('a').status).toBe('freed');
@@ -119,7 +119,7 @@ describe('I3 repeating changes nothing', () => {
     expect(world.held()).toEqual(['b']);
   });
 
-  it('a release that passed the lease on says so again', () => {
+  it('a release with a hand-off gives the same reply again', () => {
     const world = new World();
     world.ask('a', { handOffs: 1 });
     world.ask('b');
@@ -128,7 +128,7 @@ describe('I3 repeating changes nothing', () => {
     expect(world.held()).toEqual(['b']);
   });
 
-  it('a renewal never shortens, and never revives', () => {
+  it('a renewal never shortens a lease, and never restores an ended one', () => {
     const world = new World();
     world.ask('a', { ttl: 1000 });
     expect(world.renew('a', 10)).toMatchObject({ status: 'renewed', left: 1_000_000 });
@@ -141,7 +141,7 @@ describe('I3 repeating changes nothing', () => {
     expect(world.held()).toEqual(['b']);
   });
 
-  it('a withdrawal: the place is given up once', () => {
+  it('a withdrawal: the place is removed once', () => {
     const world = new World();
     world.ask('a');
     world.ask('b');
@@ -152,7 +152,7 @@ describe('I3 repeating changes nothing', () => {
 });
 
 describe('owners', () => {
-  it('enter again; each hold is released once, and the last frees', () => {
+  it('re-enter; each hold is released once, and the last release frees the lock', () => {
     const world = new World();
     expect(world.grant('a', { owner: 'me' }).holds).toBe(1);
     expect(world.grant('b', { owner: 'me' }).holds).toBe(2);
@@ -164,14 +164,14 @@ describe('owners', () => {
     expect(world.held()).toEqual(['x']);
   });
 
-  it('enter past the queue, because they hold already', () => {
+  it('re-enter past the queue, because they already hold the lock', () => {
     const world = new World();
     world.ask('a', { owner: 'me' });
     world.ask('x');
     expect(world.ask('b', { owner: 'me' }).status).toBe('granted');
   });
 
-  it('renew by any of their holds, also by the first after it was released', () => {
+  it('renew with any of their holds, also with the first after its release', () => {
     const world = new World();
     world.ask('a', { owner: 'me' });
     world.ask('b', { owner: 'me' });
@@ -180,7 +180,7 @@ describe('owners', () => {
     expect(world.renew('a', 60_000).status).toBe('absent');
   });
 
-  it('that wait join when one of their own is served', () => {
+  it('join when one of their own acquisitions is served', () => {
     const world = new World();
     world.ask('x');
     world.ask('a', { owner: 'me' });
@@ -190,7 +190,7 @@ describe('owners', () => {
     expect(world.pushed()).toEqual(['grant a', 'grant b']);
   });
 
-  it('have one lease: who does not want to wait joins what was served just now', () => {
+  it('have one lease: a request that does not wait joins a lease granted just now', () => {
     const world = new World();
     world.ask('x', { capacity: 3, weight: 3, ttl: 1 });
     world.ask('a', { capacity: 3, owner: 'me' });
@@ -199,20 +199,20 @@ describe('owners', () => {
     expect(world.show()).toMatchObject({ used: 1, holderCount: 1 });
   });
 
-  it('never pass a lease on', () => {
+  it('never hand a lease off', () => {
     const world = new World();
     world.ask('a', { owner: 'me', handOffs: 3 });
     world.ask('b');
     expect(world.release('a', 'b').status).toBe('freed');
   });
 
-  it('a joined place in the queue makes room for those behind it (I5)', () => {
+  it('free a queue position when they join, so that others are served (I5)', () => {
     const world = new World();
     world.ask('x', { capacity: 4, weight: 1 });
     world.ask('a', { capacity: 4, weight: 2, owner: 'me' });
     world.ask('big', { capacity: 4, weight: 2, owner: 'me too' });
     world.ask('small', { capacity: 4, weight: 1 });
-    // the head joins a lease instead of waiting for a place of its own
+    // The head joins a lease instead of waiting for its own.
     expect(world.ask('big', { capacity: 4, weight: 2, owner: 'me' }).status).toBe('granted');
     expect(world.held()).toEqual(['x', 'a', 'small']);
   });

@@ -1,4 +1,4 @@
-/** Gates, step by step: what opens them, what breaks them, and what counts nowhere. */
+/** Gates, step by step: opening, breaking, and arrivals that do not count. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../src/engine/engine.js';
 import { BROKEN_LIMIT } from '../../../src/engine/limits.js';
@@ -16,7 +16,7 @@ beforeEach(() => {
   told = [];
 });
 
-/** What a gate answers; every field may be asked for. */
+/** The reply of a gate; all fields are accessible. */
 function apply(command: GateCommand): GateStatus & { count?: number } {
   const { reply, pushes } = engine.apply(command, now);
   for (const { channel, push } of pushes) {
@@ -26,7 +26,7 @@ function apply(command: GateCommand): GateStatus & { count?: number } {
   return reply as GateStatus;
 }
 
-/** Words for the gates of one kind, all of the key `k`. */
+/** Helpers for the gates of one kind, all with the key `k`. */
 function gate(kind: GateKind, count: number, ttl = 1000) {
   const base = { key: 'k', kind, count, ttl, retention };
   return {
@@ -40,7 +40,7 @@ function gate(kind: GateKind, count: number, ttl = 1000) {
 }
 
 describe('a latch', () => {
-  it('opens when as many have arrived as were agreed on, and tells who waits', () => {
+  it('opens after the agreed number of arrivals, and notifies its waiters', () => {
     const latch = gate('latch', 3);
     const { generation } = latch.watch(0, [], 'me');
     latch.watch(generation, [], 'you');
@@ -59,7 +59,7 @@ describe('a latch', () => {
     expect(latch.arrive('a', generation)).toEqual(first);
   });
 
-  it('counts nothing that was meant for another generation', () => {
+  it('ignores an arrival for another generation', () => {
     const latch = gate('latch', 1);
     const { generation } = latch.watch();
     const { current } = latch.turn(generation);
@@ -69,7 +69,7 @@ describe('a latch', () => {
     expect(latch.watch()).toMatchObject({ fate: 'closed', left: 1, generation: current });
   });
 
-  it('breaks when nothing arrives for its ttl, until it is begun anew', () => {
+  it('breaks when no arrival comes for its ttl, until it is reset', () => {
     const latch = gate('latch', 3);
     const { generation } = latch.watch(0, [], 'me');
     now += 900_000;
@@ -100,7 +100,7 @@ describe('a latch', () => {
     expect(engine.size).toBe(0);
   });
 
-  it('is one of a count, and no barrier', () => {
+  it('has one count, and cannot be used as a barrier', () => {
     gate('latch', 2).watch();
     const mine = { status: 'other', now, kind: 'latch', count: 2 };
     expect(gate('latch', 3).watch()).toEqual(mine);
@@ -109,7 +109,7 @@ describe('a latch', () => {
     expect(gate('barrier', 2).turn(START)).toEqual(mine);
   });
 
-  it('is not made by looking, arriving or turning', () => {
+  it('is not created by watching, by a late arrival or by the end of a generation', () => {
     expect(gate('latch', 0).watch()).toMatchObject({ fate: 'unknown', current: 0 });
     expect(gate('latch', 1).arrive('a', START)).toMatchObject({ fate: 'unknown', current: 0 });
     expect(gate('latch', 1).turn(START)).toMatchObject({ fate: 'unknown', current: 0 });
@@ -118,7 +118,7 @@ describe('a latch', () => {
 });
 
 describe('a barrier', () => {
-  it('opens for all of a generation, and is closed for the next one', () => {
+  it('opens for all participants of a generation, and is closed for the next one', () => {
     const barrier = gate('barrier', 2);
     const { generation } = barrier.watch();
     expect(barrier.arrive('a', generation)).toMatchObject({ fate: 'closed', rank: 1 });
@@ -126,7 +126,7 @@ describe('a barrier', () => {
     expect(last).toMatchObject({ fate: 'open', rank: 0, left: 2 });
     expect(last.current).toBeGreaterThan(generation);
     expect(told).toEqual([`to a: ${generation} open`]);
-    // a repeat, from whoever had no answer
+    // A repeat from a participant without a reply.
     expect(barrier.arrive('a', generation)).toMatchObject({ fate: 'open', rank: 1, sure: true });
     expect(barrier.arrive('b', generation)).toEqual(last);
     expect(barrier.arrive('c', generation)).toMatchObject({ fate: 'open', rank: -1, sure: true });
@@ -140,14 +140,14 @@ describe('a barrier', () => {
     now += 600_000;
     expect(barrier.watch(generation, ['a'])).toMatchObject({ fate: 'closed', next: 400_000 });
     now += 400_000;
-    // the last one comes too late: it does not count
+    // The last arrival is too late and does not count.
     const late = barrier.arrive('c', generation);
     expect(late).toMatchObject({ fate: 'broken', reason: 'expired', rank: -1, sure: true });
     expect(told).toEqual(['to a', 'to b'].map((one) => `${one}: ${generation} broken expired`));
     expect(barrier.watch()).toMatchObject({ fate: 'closed', left: 3, generation: late.current });
   });
 
-  it('breaks when a party withdraws, once', () => {
+  it('breaks once when a participant withdraws', () => {
     const barrier = gate('barrier', 2);
     const { generation } = barrier.watch();
     barrier.arrive('a', generation);
@@ -157,20 +157,20 @@ describe('a barrier', () => {
     expect(told).toEqual([`to a: ${generation} broken withdrawn`]);
   });
 
-  it('cannot be broken any more once it has opened', () => {
+  it('cannot be broken after it has opened', () => {
     const barrier = gate('barrier', 1);
     const { generation } = barrier.watch();
     const { current } = barrier.arrive('a', generation);
     expect(barrier.turn(generation, 'withdrawn')).toMatchObject({ fate: 'open', current });
   });
 
-  it('takes another number of parties while nobody waits', () => {
+  it('accepts another number of parties while it has no arrivals', () => {
     const { generation } = gate('barrier', 2).watch();
     expect(gate('barrier', 3).arrive('a', generation)).toMatchObject({ rank: 2 });
     expect(gate('barrier', 2).arrive('b', generation)).toMatchObject({ status: 'other', count: 3 });
   });
 
-  it('never calls a generation open that it has forgotten', () => {
+  it('never reports a forgotten generation as open', () => {
     const barrier = gate('barrier', 1);
     const { generation } = barrier.watch();
     const { current } = barrier.arrive('a', generation);

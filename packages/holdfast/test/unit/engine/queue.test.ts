@@ -6,7 +6,7 @@ import { World } from '../../support/world.js';
 const three = { capacity: 3 };
 
 describe('I4 order', () => {
-  it('is that of arrival', () => {
+  it('is the order of arrival', () => {
     const world = new World();
     for (const id of ['d', 'c', 'b', 'a']) {
       world.ask(id);
@@ -20,7 +20,7 @@ describe('I4 order', () => {
     expect(grants).toEqual(['d', 'c', 'b', 'a']);
   });
 
-  it('a large head is not starved by small ones that would fit', () => {
+  it('small waiters that fit do not starve a large head', () => {
     const world = new World();
     world.ask('a', three);
     world.ask('b', three);
@@ -34,14 +34,14 @@ describe('I4 order', () => {
     expect(world.held()).toEqual(['small']);
   });
 
-  it('a newcomer never takes what the queue is owed, not even without waiting', () => {
+  it('a newcomer never overtakes the queue, even without waiting', () => {
     const world = new World();
     world.ask('a', three);
     world.ask('large', { ...three, weight: 3 });
     expect(world.ask('small', { ...three, queue: false }).status).toBe('refused');
   });
 
-  it('a ticket gets its place back', () => {
+  it('a ticket restores its place', () => {
     const world = new World();
     world.ask('a');
     const { ticket } = world.ask('b');
@@ -53,7 +53,7 @@ describe('I4 order', () => {
     expect(world.waiting()).toEqual(['b', 'c']);
   });
 
-  it('tickets grow when the clock does not', () => {
+  it('tickets grow even if the clock does not', () => {
     const world = new World();
     world.ask('a');
     const first = world.ask('z').ticket as number;
@@ -62,7 +62,7 @@ describe('I4 order', () => {
     expect(world.waiting()).toEqual(['z', 'b']);
   });
 
-  it('passes are bounded: the last one lets the queue decide', () => {
+  it('hand-offs are limited: after the last one, the store serves the queue', () => {
     const world = new World();
     const { fence } = world.grant('p0', { handOffs: 2 });
     world.ask('stranger');
@@ -75,7 +75,7 @@ describe('I4 order', () => {
     expect(world.held()).toEqual(['stranger']);
   });
 
-  it('a pass prolongs nothing, and starts no new lease', () => {
+  it('a hand-off does not prolong the lease, and starts no new one', () => {
     const world = new World();
     world.ask('a', { handOffs: 1, ttl: 100 });
     world.ask('b', { ttl: 60_000 });
@@ -84,7 +84,7 @@ describe('I4 order', () => {
     expect(world.show().holders).toMatchObject([{ id: 'b', left: 60_000 }]);
   });
 
-  it('there are no passes past a fair waiter, and a fair one has none', () => {
+  it('a hand-off never overtakes a fair waiter, and a fair waiter never hands off', () => {
     const world = new World();
     world.ask('a', { handOffs: 8 });
     world.ask('b', { handOffs: 8 });
@@ -97,7 +97,7 @@ describe('I4 order', () => {
     expect(world.grant('c', { handOffs: 8 }).handOffs).toBe(8);
   });
 
-  it('a lease is passed only to its like', () => {
+  it('a lease is handed off only to an equal request', () => {
     const world = new World();
     world.ask('a', { ...three, weight: 2, handOffs: 8 });
     world.ask('b', { ...three, weight: 3 });
@@ -119,7 +119,7 @@ describe('I5 no lost wake-up', () => {
       (world) => ((world.now += 10_000_000), world.ask('late', three)),
     ],
   ];
-  it.each(events)('a %s serves the queue, whoever asks', (_, event) => {
+  it.each(events)('a %s serves the queue, from any caller', (_, event) => {
     const world = new World();
     world.ask('a');
     world.ask('b');
@@ -128,7 +128,7 @@ describe('I5 no lost wake-up', () => {
     expect(world.pushed()).toContain('grant b');
   });
 
-  it('a head that withdraws makes room for those who fit', () => {
+  it('a head that withdraws makes room for waiters that fit', () => {
     const world = new World();
     world.ask('a', three);
     world.ask('large', { ...three, weight: 3 });
@@ -137,7 +137,7 @@ describe('I5 no lost wake-up', () => {
     expect(world.held()).toEqual(['a', 'small']);
   });
 
-  it('a repeated acquire serves what expired beside it', () => {
+  it('a repeated acquire serves the queue after another lease expired', () => {
     const world = new World();
     world.ask('a', { ...three, weight: 2 });
     world.ask('b', { ...three, ttl: 1 });
@@ -147,7 +147,7 @@ describe('I5 no lost wake-up', () => {
     expect(world.held()).toEqual(['a', 'c']);
   });
 
-  it('the dead are skipped at once, and get their place back should they live', () => {
+  it('dead waiters are skipped at once, and get their place back if they return', () => {
     const world = new World();
     world.ask('a');
     const { ticket } = world.ask('dead');
@@ -162,7 +162,7 @@ describe('I5 no lost wake-up', () => {
     expect(world.waiting()).toEqual(['dead', 'c']);
   });
 
-  it('who has no channel is granted in turn, and finds it by polling', () => {
+  it('a waiter without a channel is granted in turn, and finds its grant by polling', () => {
     const world = new World();
     world.ask('a');
     world.ask('b', { channel: '' });
@@ -174,7 +174,7 @@ describe('I5 no lost wake-up', () => {
     ]);
   });
 
-  it('a pushed grant costs a frozen waiter one claim window; a reply grants the whole ttl', () => {
+  it('a pushed grant lasts one claim window; a grant in a reply lasts the whole ttl', () => {
     const world = new World();
     world.ask('a');
     world.ask('b');
@@ -185,7 +185,7 @@ describe('I5 no lost wake-up', () => {
     expect(world.ask('c')).toMatchObject({ status: 'granted', left: 10_000_000 });
   });
 
-  it('what one command leaves to serve, the next serves', () => {
+  it('the next command serves the waiters that one command left', () => {
     const world = new World();
     const maxQueue = 2 * SERVE_LIMIT;
     world.ask('a');
@@ -198,7 +198,7 @@ describe('I5 no lost wake-up', () => {
     expect(world.held()).toEqual(['alive']);
   });
 
-  it('what one command leaves to remove counts once when it asks again', () => {
+  it('an expired lease beyond the limit of one command counts once when it asks again', () => {
     const world = new World();
     const many = { capacity: 5000, ttl: 1 };
     for (let n = 0; n < 2500; n++) world.ask(`m${n}`, many);
@@ -211,8 +211,8 @@ describe('I5 no lost wake-up', () => {
   });
 });
 
-describe('I6 no ghost', () => {
-  it('who withdraws holds and waits for nothing', () => {
+describe('I6 no ghost lease', () => {
+  it('a withdrawn acquisition has no lease and no place', () => {
     const world = new World();
     world.ask('a');
     world.ask('b', { fair: true });
@@ -222,7 +222,7 @@ describe('I6 no ghost', () => {
     expect(world.engine.resource('k')).toMatchObject({ used: 0, fairWaiting: 0, latest: 0 });
   });
 
-  it('who withdraws when the grant is under way gives it to the next', () => {
+  it('an acquisition withdrawn while its grant is under way frees it for the next waiter', () => {
     const world = new World();
     world.ask('a');
     world.ask('b');
@@ -234,7 +234,7 @@ describe('I6 no ghost', () => {
 });
 
 describe('limits', () => {
-  it('a full queue refuses newcomers, not those who come back', () => {
+  it('a full queue refuses newcomers, but not returning waiters', () => {
     const world = new World();
     world.ask('a');
     const { ticket } = world.ask('b', { maxQueue: 2 });
@@ -246,7 +246,7 @@ describe('limits', () => {
     expect(world.ask('b', { maxQueue: 2, ticket: ticket as number }).status).toBe('queued');
   });
 
-  it('force ends leases, tells their holders, and serves the queue', () => {
+  it('a forced release ends leases, notifies their holders, and serves the queue', () => {
     const world = new World();
     world.ask('a', three);
     world.ask('b', three);
@@ -259,14 +259,14 @@ describe('limits', () => {
     expect(world.pushed()).toEqual(['revoke a', 'grant next']);
   });
 
-  it('force ends so many leases at once, and says that there may be more', () => {
+  it('a forced release ends a limited number of leases, and reports that more may remain', () => {
     const world = new World();
     for (let n = 0; n < FORCE_LIMIT + 1; n++) world.ask(`m${n}`, { capacity: 5000 });
     expect(world.force().ended).toBe(FORCE_LIMIT);
     expect(world.force().ended).toBe(1);
   });
 
-  it('a resource is forgotten a retention after its last lease, and no earlier (I9)', () => {
+  it('a resource is forgotten a retention after its last lease, and not earlier (I9)', () => {
     const world = new World();
     world.ask('a', { ttl: 10_000 });
     world.now += 69_999_999;
@@ -277,7 +277,7 @@ describe('limits', () => {
     expect(world.engine.size).toBe(0);
   });
 
-  it('looking changes nothing, also not what has expired', () => {
+  it('an inspection changes no state, and keeps expired leases', () => {
     const world = new World();
     world.ask('a');
     world.ask('b');

@@ -1,11 +1,11 @@
-/** Changing what is in use: the weight of a lease, the capacity of a resource. */
+/** Changes of a resource in use: the weight of a lease, and the capacity. */
 import { describe, expect, it } from 'vitest';
 import { World } from '../../support/world.js';
 
 const five = { capacity: 5 };
 
 describe('a lease', () => {
-  it('weighs less at once, and the queue is served (I5)', () => {
+  it('can lower its weight at once, and the queue is served (I5)', () => {
     const world = new World();
     const { fence } = world.grant('a', { ...five, weight: 5 });
     world.ask('b', { ...five, weight: 2 });
@@ -16,7 +16,7 @@ describe('a lease', () => {
     expect(world.show().used).toBe(5);
   });
 
-  it('weighs more if that fits, with a fence of its own (I2)', () => {
+  it('can raise its weight if permits are free, with a new fence (I2)', () => {
     const world = new World();
     const first = world.grant('a', five);
     const other = world.grant('b', five);
@@ -26,7 +26,7 @@ describe('a lease', () => {
     expect(world.show()).toMatchObject({ used: 5, fence: grown.fence });
   });
 
-  it('does not weigh more than fits, nor than is left of a lowered capacity', () => {
+  it('cannot exceed the free permits, also after the capacity was lowered', () => {
     const world = new World();
     const { fence } = world.grant('a', five);
     world.grant('b', five);
@@ -36,7 +36,7 @@ describe('a lease', () => {
     expect(world.show().used).toBe(2);
   });
 
-  it('is changed once, however often it is asked (I3)', () => {
+  it('is changed once by a repeated request (I3)', () => {
     const world = new World();
     const { fence } = world.grant('a', five);
     const grown = world.resize('a', 3, fence);
@@ -45,17 +45,17 @@ describe('a lease', () => {
     expect(world.resize('a', 3, fence)).toMatchObject({ status: 'resized', fence: grown.fence });
   });
 
-  it('is not changed back by a duplicate of an earlier change (I3)', () => {
+  it('is not changed back by a late duplicate (I3)', () => {
     const world = new World();
     const { fence } = world.grant('a', { ...five, weight: 5 });
     world.resize('a', 1, fence);
     const again = world.resize('a', 5, fence);
-    // the first one once more, when it no longer counts
+    // The first request once more: it has no effect now.
     expect(world.resize('a', 1, fence)).toMatchObject({ status: 'refused', fence: again.fence });
     expect(world.show().used).toBe(5);
   });
 
-  it('keeps its weight while its owner holds it more than once', () => {
+  it('keeps its weight while its owner has several holds', () => {
     const world = new World();
     const { fence } = world.grant('a', { ...five, weight: 5, owner: 'me' });
     world.grant('b', { ...five, weight: 5, owner: 'me' });
@@ -64,7 +64,7 @@ describe('a lease', () => {
     expect(world.resize('a', 1, fence).status).toBe('resized');
   });
 
-  it('that has ended is not changed', () => {
+  it('is not changed after its end', () => {
     const world = new World();
     const { fence } = world.grant('a', { ...five, ttl: 10 });
     world.now += 10_000;
@@ -75,7 +75,7 @@ describe('a lease', () => {
 });
 
 describe('an owner that asks for more than its lease has', () => {
-  it('is told so, waits for nothing, and keeps its lease', () => {
+  it('gets a conflict, does not wait, and keeps its lease', () => {
     const world = new World();
     world.grant('a', { ...five, owner: 'me' });
     expect(world.ask('b', { ...five, owner: 'me', weight: 5 })).toMatchObject({
@@ -88,7 +88,7 @@ describe('an owner that asks for more than its lease has', () => {
     expect(world.waiting()).toEqual([]);
   });
 
-  it('joins if it asks for less or as much', () => {
+  it('joins with the same or a lower weight', () => {
     const world = new World();
     world.grant('a', { ...five, owner: 'me', weight: 3 });
     expect(world.grant('b', { ...five, owner: 'me', weight: 3 }).holds).toBe(2);
@@ -96,7 +96,7 @@ describe('an owner that asks for more than its lease has', () => {
     expect(world.show().used).toBe(3);
   });
 
-  it('does not join it from the queue, and blocks nobody there', () => {
+  it('does not join from the queue, and blocks no other waiter', () => {
     const world = new World();
     world.grant('x', { ...five, weight: 5 });
     world.ask('reads', { ...five, owner: 'me' });
@@ -109,7 +109,7 @@ describe('an owner that asks for more than its lease has', () => {
     expect(world.ask('writes', { ...five, owner: 'me', weight: 5 }).status).toBe('conflict');
   });
 
-  it('is told so by the very request that let its other acquisition in', () => {
+  it('gets a conflict in the request that granted its other acquisition', () => {
     const world = new World();
     world.grant('x', { ...five, weight: 5, ttl: 1 });
     world.ask('reads', { ...five, owner: 'me' });
@@ -121,7 +121,7 @@ describe('an owner that asks for more than its lease has', () => {
 });
 
 describe('a capacity', () => {
-  it('that is raised lets in who waits', () => {
+  it('that is raised admits waiters', () => {
     const world = new World();
     world.grant('a', five);
     world.ask('b', { ...five, weight: 5 });
@@ -130,7 +130,7 @@ describe('a capacity', () => {
     expect(world.pushed()).toEqual(['grant b']);
   });
 
-  it('that is lowered takes no lease, and lets nobody in until it fits', () => {
+  it('that is lowered ends no lease, and admits no waiter until it fits', () => {
     const world = new World();
     for (const id of ['a', 'b', 'c']) world.grant(id, five);
     expect(world.setCapacity(5, 1)).toMatchObject({ status: 'changed', capacity: 1 });
@@ -143,7 +143,7 @@ describe('a capacity', () => {
     expect(world.held()).toEqual(['d']);
   });
 
-  it('is what callers have to name from then on; who waits already need not', () => {
+  it('must be named by new callers, but not by queued waiters', () => {
     const world = new World();
     world.grant('a', { ...five, weight: 5 });
     world.ask('b', five);
@@ -155,7 +155,7 @@ describe('a capacity', () => {
     expect(world.held()).toEqual(['b', 'c']);
   });
 
-  it('that is less than a waiter wants makes it go, and blocks nobody', () => {
+  it("that is lower than a waiter's weight drops the waiter, which blocks no other", () => {
     const world = new World();
     world.grant('a', five);
     world.grant('b', five);
@@ -170,7 +170,7 @@ describe('a capacity', () => {
     expect(world.ask('big', { ...five, weight: 4 })).toMatchObject({ status: 'mismatch' });
   });
 
-  it('is told to a waiter that asks again when it reaches the head too large', () => {
+  it('is reported to a returning waiter that is too large at the head', () => {
     const world = new World();
     world.grant('a', five);
     world.grant('b', five);
@@ -183,7 +183,7 @@ describe('a capacity', () => {
     expect(world.waiting()).toEqual([]);
   });
 
-  it('is not changed by who believes in another one', () => {
+  it('is not changed by a caller that names the wrong `from`', () => {
     const world = new World();
     world.grant('a', five);
     expect(world.setCapacity(4, 9)).toMatchObject({ status: 'mismatch', capacity: 5 });
@@ -191,7 +191,7 @@ describe('a capacity', () => {
     expect(world.setCapacity(5, 9)).toMatchObject({ status: 'changed', capacity: 9 });
   });
 
-  it('of what nobody uses is nobody’s', () => {
+  it('of an idle key can be changed by any caller', () => {
     const world = new World();
     expect(world.setCapacity(5, 9).status).toBe('absent');
     world.grant('a', five);
@@ -200,7 +200,7 @@ describe('a capacity', () => {
     expect(world.grant('b', five).status).toBe('granted');
   });
 
-  it('that is raised ends the passing on: its fences would come too late (I2)', () => {
+  it('that is raised ends hand-offs: their reserved fences would be too low (I2)', () => {
     const world = new World();
     const a = world.grant('a', { handOffs: 3 });
     world.ask('b');
@@ -213,7 +213,7 @@ describe('a capacity', () => {
 });
 
 describe('an inspection', () => {
-  it('looks at no more leases than it shows', () => {
+  it('reads no more leases than it shows', () => {
     const world = new World();
     for (let n = 0; n < 50; n++) world.grant(`a${n}`, { capacity: 100, weight: 2, ttl: 10 + n });
     world.now += 20_000;

@@ -1,4 +1,4 @@
-/** The keeper's heap against a sorted array. */
+/** The watchdog's heap, compared with a sorted array. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { LeaseRecord } from '../../../src/lease/lease-record.js';
@@ -25,7 +25,7 @@ const moves = fc.array(
   { maxLength: 200 },
 );
 
-it('has the first on top, whatever is put, moved and removed', () => {
+it('has the first entry on top after any insertion, move and removal', () => {
   fc.assert(
     fc.property(moves, (list) => {
       const heap = new DueHeap();

@@ -1,4 +1,4 @@
-/** What a holder can do with a lease, on a clock that goes when it is told to. */
+/** The methods of a lease, with a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease, type ReleaseOutcome } from '../../../src/index.js';
 import { drift } from '../../../src/lease/lease-record.js';
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const acquire = (): Promise<Lease> => holdfast.mutex('k').acquire();
 
-/** What a promise comes to while the clock goes on. */
+/** The result of a promise while the clock advances. */
 async function after<T>(ms: number, promise: Promise<T>): Promise<T | Error | 'pending'> {
   let result: T | Error | 'pending' = 'pending';
   promise.then(
@@ -33,19 +33,19 @@ async function after<T>(ms: number, promise: Promise<T>): Promise<T | Error | 'p
 }
 
 describe('ensure', () => {
-  it('asks nobody when there is time enough', async () => {
+  it('sends no request if the lease lasts long enough', async () => {
     const lease = await acquire();
     expect(await lease.ensure(5000)).toBe(9000 - drift(9000));
     expect(store.seen('renew')).toEqual([]);
   });
 
-  it('extends when there is not', async () => {
+  it('extends the lease if it does not', async () => {
     const lease = await acquire();
     expect(await lease.ensure(20_000)).toBeGreaterThanOrEqual(20_000);
     expect(lease.remaining()).toBeGreaterThanOrEqual(20_000);
   });
 
-  it('says at once that a lease is lost', async () => {
+  it('rejects at once if the lease is lost', async () => {
     const lease = await acquire();
     clock.stall(9000);
     await expect(lease.ensure(0)).rejects.toMatchObject({ code: 'HOLDFAST_LOST' });
@@ -53,12 +53,12 @@ describe('ensure', () => {
 });
 
 describe('extend', () => {
-  it('never shortens', async () => {
+  it('never shortens the lease', async () => {
     const lease = await acquire();
     expect(await lease.extend(10)).toBe(9000 - drift(9000));
   });
 
-  it('tells no answer from a loss', async () => {
+  it('distinguishes a missing reply from a loss', async () => {
     const lease = await acquire();
     store.ail('renew', 'lost');
     const error = await after(1000, lease.extend(20_000));
@@ -72,14 +72,14 @@ describe('extend', () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  it('does not go beyond maxHold', async () => {
+  it('does not exceed maxHold', async () => {
     const lease = await holdfast.mutex('k').acquire({ maxHold: 10_000 });
     const error = { code: 'HOLDFAST_BAD_OPTION', option: 'ms' };
     await expect(lease.extend(10_001)).rejects.toMatchObject(error);
     expect(await lease.extend(9900)).toBeGreaterThanOrEqual(9900);
   });
 
-  it('is no way back after a release, also when it was under way (I8)', async () => {
+  it('does not restore a released lease, also if it was under way (I8)', async () => {
     const lease = await acquire();
     store.ail('renew', 500);
     const extended = after(500, lease.extend(20_000));
@@ -91,7 +91,7 @@ describe('extend', () => {
 });
 
 describe('release', () => {
-  it('frees, once, and says the same however often it is asked', async () => {
+  it('frees the lock once, and returns the same result however often it is called', async () => {
     const lease = await acquire();
     const { signal } = lease;
     expect(await Promise.all([lease.release(), lease.release()])).toEqual(['freed', 'freed']);
@@ -118,7 +118,7 @@ describe('release', () => {
     expect(await outer.release()).toBe('freed');
   });
 
-  it('is repeated when its answer is lost, and still says that it freed', async () => {
+  it('is repeated if its reply is lost, and still reports that it freed the lock', async () => {
     const lease = await acquire();
     store.ail('release', 'answer lost');
     const released = after(1010, lease.release());
@@ -133,7 +133,7 @@ describe('release', () => {
     expect(store.seen('release')).toHaveLength(2);
   });
 
-  it('is uncertain without any answer, and tried further until the lease has ended', async () => {
+  it('is uncertain without any reply, and is retried until the lease has ended', async () => {
     const lease = await acquire();
     store.ail('release', 'lost');
     expect(await after(2100, lease.release())).toMatchObject({ code: 'HOLDFAST_UNCERTAIN' });
@@ -145,7 +145,7 @@ describe('release', () => {
     expect(await holdfast.mutex('k').tryAcquire()).not.toBeNull();
   });
 
-  it('gives up trying when there is nothing left to give back (I9)', async () => {
+  it('stops retrying when the lease has ended (I9)', async () => {
     const lease = await acquire();
     store.ail('release', 'lost');
     await after(20_000, lease.release());
@@ -155,7 +155,7 @@ describe('release', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('comes at the end of the block that holds the lease', async () => {
+  it('runs at the end of the block that holds the lease', async () => {
     {
       await using lease = await acquire();
       expect(lease.held).toBe(true);
@@ -163,7 +163,7 @@ describe('release', () => {
     expect(store.seen('release')).toHaveLength(1);
   });
 
-  it('of a lost lease is no error at the end of a block', async () => {
+  it('of a lost lease is not an error at the end of a block', async () => {
     {
       await using lease = await acquire();
       clock.stall(9000);
@@ -175,7 +175,7 @@ describe('release', () => {
 });
 
 describe('signal', () => {
-  it('is the same object, before and after', async () => {
+  it('is always the same object', async () => {
     const lease = await acquire();
     const { signal } = lease;
     expect(lease.signal).toBe(signal);
@@ -184,14 +184,14 @@ describe('signal', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('aborts for whoever asks for it after the loss', async () => {
+  it('is aborted on the first access after the loss', async () => {
     const lease = await acquire();
     store.ail('renew', 'lost');
     await clock.advance(9000);
     expect(lease.signal.reason).toMatchObject({ code: 'HOLDFAST_LOST' });
   });
 
-  it('aborts at once when the lease is ended by force and pushes arrive', async () => {
+  it('aborts at once if the lease is released by force and pushes arrive', async () => {
     const other = new Holdfast(store, { clock, ttl: 9000 });
     const holder = await acquire();
     const waiting = other.mutex('k').acquire();
@@ -205,7 +205,7 @@ describe('signal', () => {
   });
 });
 
-it('a lease tells who it is', async () => {
+it('a lease has its key, id and owner', async () => {
   const lease = await acquire();
   expect(lease).toMatchObject({ key: 'k', holds: 1, held: true });
   expect(lease.id).toMatch(/^\S+$/);

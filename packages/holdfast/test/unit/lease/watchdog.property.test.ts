@@ -1,6 +1,7 @@
 /**
- * I7 over random weather: whatever becomes of requests and answers, and however the clock goes, a
- * holder believes in its lease for no longer than the store does. HOLDFAST_SEED repeats a run.
+ * I7 under random failures: with any lost or late requests and replies, and any clock jumps, a
+ * holder never considers its lease valid for longer than the store does. HOLDFAST_SEED repeats a
+ * run.
  */
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
@@ -32,7 +33,9 @@ const weather: fc.Arbitrary<Weather> = fc.record({
 const changes = fc.array(weather, { minLength: 1, maxLength: 40, size: 'max' });
 const first = fc.record({ slow: fc.nat(900), renew: fc.boolean(), extend: fc.boolean() });
 
-/** Looks at both sides at every moment; throws when the holder believes more than the store. */
+/**
+ * Compares both sides after each event. Throws if the holder's deadline is later than the store's.
+ */
 async function live(
   { slow, renew, extend }: { slow: number; renew: boolean; extend: boolean },
   list: readonly Weather[],
@@ -55,7 +58,7 @@ async function live(
     const left = shown?.status === 'inspected' ? (shown.holders[0]?.left ?? 0) / 1000 : 0;
     const believed = lease.remaining();
     if (believed > left) throw new Error(`I7: ${believed} ms believed, ${left} ms left`);
-    // the answer to a renewal may have arrived, and is read before
+    // The reply to a renewal may have arrived, and is read first.
     if (left === 0 && !lease.signal.aborted) await clock.advance(0);
     if (left === 0 && !lease.signal.aborted) throw new Error('I7: the signal did not abort');
     if (lease.held && signal.aborted) throw new Error('held, and aborted');
@@ -81,16 +84,16 @@ function property(seen: { held: number }): fc.IAsyncProperty<[never, never]> {
   }) as unknown as fc.IAsyncProperty<[never, never]>;
 }
 
-it(`the holder never believes more than the store (HOLDFAST_SEED=${SEED})`, async () => {
+it(`the holder never exceeds the store's deadline (HOLDFAST_SEED=${SEED})`, async () => {
   const seen = { held: 0 };
   await fc.assert(property(seen), { seed: SEED, numRuns: RUNS });
   expect(seen.held).toBeGreaterThan(2000);
 }, 60_000);
 
-describe('and the test notices a lease that', () => {
+describe('the test detects a lease that', () => {
   it.each([
     [
-      'is counted from when the answer came',
+      'counts from the arrival of the reply',
       () => {
         vi.spyOn(LeaseRecord.prototype, 'confirm').mockImplementation(function (
           this: LeaseRecord,
@@ -102,7 +105,7 @@ describe('and the test notices a lease that', () => {
       },
     ],
     [
-      'does not look at the clock',
+      'does not read the clock',
       () => {
         vi.spyOn(LeaseRecord.prototype, 'remaining', 'get').mockImplementation(function (
           this: LeaseRecord,
@@ -115,7 +118,7 @@ describe('and the test notices a lease that', () => {
       },
     ],
     [
-      'does not end on this side',
+      'does not end locally',
       () => {
         vi.spyOn(LeaseRecord.prototype, 'lose').mockImplementation(() => undefined);
       },

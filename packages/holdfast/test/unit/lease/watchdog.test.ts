@@ -1,4 +1,4 @@
-/** What the keeper does with leases, on a clock that goes when it is told to. */
+/** How the watchdog renews and ends leases, with a virtual clock. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Holdfast, type HoldfastOptions, type Lease } from '../../../src/index.js';
 import { drift } from '../../../src/lease/lease-record.js';
@@ -22,7 +22,7 @@ afterEach(() => {
   store.heal();
 });
 
-/** What the store itself says of the lease's end. */
+/** The end of the lease in the store. */
 async function leftInStore(lease: Lease): Promise<number> {
   const [reply] = store.inner.execute([{ op: 'inspect', key: lease.key, limit: 1 }]);
   const shown = await reply;
@@ -31,7 +31,7 @@ async function leftInStore(lease: Lease): Promise<number> {
 }
 
 describe('renewal', () => {
-  it('comes at about a third of the lease, earlier by up to a sixth of that', async () => {
+  it('starts after about a third of the lease, earlier by up to a sixth of that', async () => {
     const third = (9000 - drift(9000)) / 3;
     const times: number[] = [];
     for (let sample = 0; sample < 40; sample++) {
@@ -46,7 +46,7 @@ describe('renewal', () => {
     expect(new Set(times).size).toBeGreaterThan(5);
   });
 
-  it('goes on for as long as the lease is held, and ends with the release (I8)', async () => {
+  it('continues while the lease is held, and stops at the release (I8)', async () => {
     const lease = await holdfast.mutex('k').acquire();
     await clock.advance(60_000);
     expect(lease.held).toBe(true);
@@ -72,7 +72,7 @@ describe('renewal', () => {
     expect(leases.every(({ held }) => held)).toBe(true);
   });
 
-  it('of one lease that fails delays no other', async () => {
+  it('of one failing lease does not delay the others', async () => {
     const [bad, good] = await Promise.all(
       ['bad', 'good'].map((key) => holdfast.mutex(key).acquire()),
     );
@@ -81,7 +81,7 @@ describe('renewal', () => {
     expect([bad?.held, good?.held]).toEqual([false, true]);
   });
 
-  it('does not happen with renew: false', async () => {
+  it('does not run with renew: false', async () => {
     const lease = await holdfast.mutex('k').acquire({ renew: false });
     await clock.advance(9000 - drift(9000) - 1);
     expect([lease.held, store.seen('renew').length]).toEqual([true, 0]);
@@ -89,7 +89,7 @@ describe('renewal', () => {
     expect([lease.held, lease.signal.aborted]).toEqual([false, true]);
   });
 
-  it('of others goes on beside a fixed lease that was extended', async () => {
+  it('of other leases continues beside a fixed lease that was extended', async () => {
     const fixed = await holdfast.mutex('fixed').acquire({ renew: false, ttl: 1000 });
     const other = await holdfast.mutex('other').acquire({ ttl: 3000 });
     await clock.advance(500);
@@ -98,7 +98,7 @@ describe('renewal', () => {
     expect([fixed.held, other.held]).toEqual([true, true]);
   });
 
-  it('of a fixed lease that was extended costs no timer after another', async () => {
+  it('of an extended fixed lease sets only one timer', async () => {
     const fixed = await holdfast.mutex('fixed').acquire({ renew: false, ttl: 1000 });
     await fixed.extend(20_000);
     const after = vi.spyOn(clock, 'after');
@@ -107,8 +107,8 @@ describe('renewal', () => {
   });
 });
 
-describe('what a lease is worth (I7)', () => {
-  it('is counted from before the request was sent', async () => {
+describe('the deadline of a lease (I7)', () => {
+  it('counts from before the request was sent', async () => {
     store.ail('acquire', 500);
     const acquired = holdfast.mutex('k').acquire();
     await clock.advance(500);
@@ -116,7 +116,7 @@ describe('what a lease is worth (I7)', () => {
     expect(lease.remaining()).toBe(9000 - 500 - drift(9000));
   });
 
-  it('also after a renewal whose answer was slow', async () => {
+  it('counts from before the request, also after a slow renewal', async () => {
     const lease = await holdfast.mutex('k').acquire();
     store.ail('renew', 400);
     while (store.seen('renew').length === 0) await clock.advance(1);
@@ -126,7 +126,7 @@ describe('what a lease is worth (I7)', () => {
     expect(lease.remaining()).toBeLessThan(await leftInStore(lease));
   });
 
-  it("does not change by no answer: it ends when it would have, before the store's", async () => {
+  it("is unchanged without a reply, and is before the store's", async () => {
     const lease = await holdfast.mutex('k').acquire();
     const { signal } = lease;
     store.ail('renew', 'lost');
@@ -141,7 +141,7 @@ describe('what a lease is worth (I7)', () => {
     expect(await leftInStore(lease)).toBeGreaterThan(0);
   });
 
-  it('nor by renewals that happened unheard: it is not extended by them', async () => {
+  it('is unchanged by renewals without a reply', async () => {
     const lease = await holdfast.mutex('k').acquire();
     store.ail('renew', 'answer lost');
     await clock.advance(9000 - drift(9000));
@@ -149,7 +149,7 @@ describe('what a lease is worth (I7)', () => {
     expect(await leftInStore(lease)).toBeGreaterThan(0);
   });
 
-  it('goes on when the store answers again in time', async () => {
+  it('is extended when the store answers again in time', async () => {
     const lease = await holdfast.mutex('k').acquire();
     store.ail('renew', 'failed');
     await clock.advance(6000);
@@ -159,7 +159,7 @@ describe('what a lease is worth (I7)', () => {
     expect(lease.held).toBe(true);
   });
 
-  it('is nothing as soon as the store does not know it any more', async () => {
+  it('passes as soon as the store no longer knows the lease', async () => {
     const lease = await holdfast.mutex('k').acquire();
     const { signal } = lease;
     await Promise.all(
@@ -171,7 +171,7 @@ describe('what a lease is worth (I7)', () => {
     expect(await lease.release()).toBe('lost');
   });
 
-  it('ends at maxHold, in the store too', async () => {
+  it('is at maxHold at the latest, in the store too', async () => {
     const lease = await holdfast.mutex('k').acquire({ ttl: 2000, maxHold: 5000 });
     const { signal } = lease;
     await clock.advance(4999);
@@ -183,14 +183,14 @@ describe('what a lease is worth (I7)', () => {
     expect(await leftInStore(lease)).toBe(0);
   });
 
-  it('is nothing after a stall, before any timer has run', async () => {
+  it('passes during a stall, before any timer has run', async () => {
     const lease = await holdfast.mutex('k').acquire();
     clock.stall(9000);
     expect([lease.held, lease.remaining(), lease.signal.aborted]).toEqual([false, 0, true]);
     expect(() => lease.assertHeld()).toThrow(/was lost/);
   });
 
-  it('is in doubt when the machine has slept, until the store has answered', async () => {
+  it('is in doubt after the machine was suspended, until the store answers', async () => {
     const lease = await holdfast.mutex('k').acquire();
     await clock.advance(100);
     clock.sleep(60_000);
@@ -202,7 +202,7 @@ describe('what a lease is worth (I7)', () => {
     expect(lease.held).toBe(true);
   });
 
-  it('is lost when it ended while the machine slept', async () => {
+  it('has passed if the lease ended while the machine was suspended', async () => {
     const lease = await holdfast.mutex('k').acquire();
     await Promise.all(
       store.inner.execute([{ op: 'forceRelease', key: 'k', id: '', retention: 1000 }]),
@@ -213,7 +213,7 @@ describe('what a lease is worth (I7)', () => {
     expect(lease.signal.aborted).toBe(true);
   });
 
-  it('is looked after though nobody asks for it after the sleep', async () => {
+  it('is verified after the machine was suspended, also if the lease is not used', async () => {
     const lease = await holdfast.mutex('k').acquire();
     const { signal } = lease;
     await Promise.all(
@@ -224,7 +224,7 @@ describe('what a lease is worth (I7)', () => {
     expect(signal.aborted).toBe(true);
   });
 
-  it('is not doubted for a wall clock that is set back, or a little forward', async () => {
+  it('is not in doubt if the wall clock is set back, or slightly forward', async () => {
     const lease = await holdfast.mutex('k').acquire();
     clock.sleep(-3_600_000);
     expect(lease.held).toBe(true);
@@ -234,7 +234,7 @@ describe('what a lease is worth (I7)', () => {
 });
 
 describe('the warning', () => {
-  it('comes once, before the end, with the time that is left', async () => {
+  it('is sent once, before the end, with the remaining time', async () => {
     const onExpiring = vi.fn();
     const lease = await holdfast.mutex('k').acquire({ onExpiring, expiringBefore: 2000 });
     store.ail('renew', 'lost');
@@ -247,14 +247,14 @@ describe('the warning', () => {
     expect(onExpiring).toHaveBeenCalledTimes(1);
   });
 
-  it('does not come while the lease is renewed in time', async () => {
+  it('is not sent while the lease is renewed in time', async () => {
     const onExpiring = vi.fn();
     await holdfast.mutex('k').acquire({ onExpiring });
     await clock.advance(60_000);
     expect(onExpiring).not.toHaveBeenCalled();
   });
 
-  it('comes again for another end', async () => {
+  it('is sent again for another end', async () => {
     const onExpiring = vi.fn();
     await holdfast.mutex('k').acquire({ onExpiring, expiringBefore: 3000 });
     store.ail('renew', 'failed');
@@ -267,7 +267,7 @@ describe('the warning', () => {
     expect(onExpiring).toHaveBeenCalledTimes(2);
   });
 
-  it('comes for fixed leases too', async () => {
+  it('is sent for fixed leases too', async () => {
     const onExpiring = vi.fn();
     await holdfast.mutex('k').acquire({ renew: false, onExpiring, expiringBefore: 100 });
     await clock.advance(9000);

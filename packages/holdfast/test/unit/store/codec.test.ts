@@ -1,4 +1,4 @@
-/** Commands as arguments, and answers as replies, whatever shape a client gives them. */
+/** Encodes commands as arguments, and decodes replies of any client. */
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadScript } from '../../../../../tools/lua.mjs';
@@ -26,7 +26,7 @@ const commands: readonly Command[] = [
 
 const folder = new URL('../../../src/store/redis/scripts/', import.meta.url);
 
-/** The names of a script's arguments, as its header has them. */
+/** The names of a script's arguments, from its header. */
 function argsOf(op: Op): readonly string[] {
   return loadScript(
     fileURLToPath(
@@ -35,14 +35,14 @@ function argsOf(op: Op): readonly string[] {
   ).args;
 }
 
-/** What a script's answer to such a command says. */
+/** The documented reply of a script to such a command. */
 function decode(op: Op, raw: unknown): Reply {
   return answerTo(commands.find((command) => command.op === op) as Command, raw);
 }
 
 describe('a command becomes arguments', () => {
   it.each(commands.map((command) => [command.op, command] as const))(
-    '%s: as many as its script has, all of them text',
+    '%s: as many as its script expects, all of them text',
     (op, command) => {
       const names: readonly string[] = argsOf(op);
       const words = encode(command);
@@ -52,7 +52,7 @@ describe('a command becomes arguments', () => {
     },
   );
 
-  it('acquire: each where its script expects it', () => {
+  it("acquire: each at its script's index", () => {
     const words = encode(asking('a', { owner: 'o', fair: true, queue: false, ticket: 1.8e15 }));
     const byName = Object.fromEntries(argsOf('acquire').map((name, at) => [name, words[at]]));
     expect(byName).toMatchObject({ id: 'a', owner: 'o', fair: '1', wait: '0', weight: '1' });
@@ -133,7 +133,7 @@ describe('an answer becomes a reply', () => {
     },
   );
 
-  it('poll, with a standing for each id', () => {
+  it('poll, with a state for each id', () => {
     const raw = ['polled', 1, 2, [['granted', 3, 4, 5, 6], ['queued'], ['absent']]];
     expect(decode('poll', raw)).toEqual({
       ...{ status: 'polled', now: 1, next: 2 },
@@ -146,14 +146,14 @@ describe('an answer becomes a reply', () => {
   });
 
   it.each([null, 'OK', 0, -5, [], ['surprise', 1], [null], { status: 'granted' }])(
-    'unless it is none: %j',
+    'unless it is not a reply: %j',
     (raw) => {
       expect(() => decode('acquire', raw)).toThrow(TypeError);
     },
   );
 });
 
-describe('what was published', () => {
+describe('a published message', () => {
   it('is a grant, or the end of a lease', () => {
     expect(decodePush('g id 2 3 4 5 6 t')).toEqual({
       ...{ kind: 'grant', id: 'id', fence: 2, now: 3, left: 4, handOffs: 5, holds: 6, token: 't' },
@@ -162,7 +162,7 @@ describe('what was published', () => {
     expect(decodePush('r id')).toEqual({ kind: 'revoke', id: 'id' });
   });
 
-  it('is how a generation of a gate ended', () => {
+  it("is the end of a gate's generation", () => {
     expect(decodePush('o 1 2  t a key')).toEqual({
       ...{ kind: 'gate', key: 'a key', generation: 1, current: 2, fate: 'open', reason: '' },
       token: 't',
@@ -176,7 +176,7 @@ describe('what was published', () => {
     ...['g id 1e9 3 4 5 6 t', 'g id  3 4 5 6 t', 'g id 2 3 Infinity 5 6 t', 's id 1'],
     ...['g id 9007199254740993 3 4 5 6 t', 'g id 2 3 4 5 NaN t', 'g id 0x2 3 4 5 6 t'],
     ...['o 1 2 reset t k', 'b 1 2  t k', 'b 1 2 odd t k', 'o 1 2  k', 'o 9007199254740993 1  t k'],
-  ])('or is not ours: %j', (text) => {
+  ])('or is ignored: %j', (text) => {
     expect(decodePush(text)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** Names of keys: one for each key, in one slot, and found again by pattern. */
+/** Names of keys: unique for each key, in one slot, and found by pattern. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { channelOf, keyOf, keysOf, scanPattern } from '../../../src/store/redis/keys.js';
@@ -9,7 +9,7 @@ const odd = fc.string({
 const key = fc.oneof(odd, fc.string({ unit: 'grapheme' })).filter((text) => text !== '');
 const prefix = fc.constantFrom('holdfast:', '', 'a[b]*:', 'p\\');
 
-/** What Redis Cluster computes a slot of: the text in the first braces, unless it is empty. */
+/** The part that Redis Cluster hashes: the text in the first braces, unless it is empty. */
 function tagOf(name: string): string {
   const open = name.indexOf('{');
   const close = name.indexOf('}', open + 1);
@@ -17,7 +17,7 @@ function tagOf(name: string): string {
 }
 
 describe('the names of a key', () => {
-  it('lead back to it', () => {
+  it('decode to the key', () => {
     fc.assert(
       fc.property(prefix, key, (start, text) => {
         expect(keyOf(start, keysOf(start, text)[0])).toBe(text);
@@ -25,7 +25,7 @@ describe('the names of a key', () => {
     );
   });
 
-  it("are no other key's", () => {
+  it('differ from the names of other keys', () => {
     fc.assert(
       fc.property(key, key, (a, b) => {
         fc.pre(a !== b);
@@ -35,7 +35,7 @@ describe('the names of a key', () => {
     );
   });
 
-  it('are in one slot, which the key decides', () => {
+  it('are in one slot, which depends on the key', () => {
     fc.assert(
       fc.property(key, (text) => {
         const tags = keysOf('holdfast:', text).map(tagOf);
@@ -46,7 +46,7 @@ describe('the names of a key', () => {
     );
   });
 
-  it('are not taken for those of a main record where they are not', () => {
+  it('are not main records if they belong to other parts', () => {
     const [main, queue, expiries] = keysOf('p:', 'k');
     expect(main).toBe('p:{k}');
     expect([keyOf('p:', queue), keyOf('p:', expiries), keyOf('q:', main)]).toEqual([
@@ -57,7 +57,7 @@ describe('the names of a key', () => {
   });
 });
 
-it('a pattern is looked for behind the prefix as it stands', () => {
+it('a pattern matches after the literal prefix', () => {
   expect(scanPattern('holdfast:', 'a*')).toBe('holdfast:{a*}');
   expect(scanPattern('a[b]*?^-\\', 'x')).toBe('a\\[b\\]\\*\\?\\^\\-\\\\{x}');
 });

@@ -1,4 +1,4 @@
-/** The embedded store: the engine, its listeners, and what it forgets. */
+/** The embedded store: the engine, its listeners, and how keys are forgotten. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Command, Push } from '../../../src/engine/commands.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
@@ -25,7 +25,7 @@ async function keys(pattern: string): Promise<string[]> {
   return found.sort();
 }
 
-/** Whatever the answers are. */
+/** Ignores the replies. */
 function give(...commands: Command[]): void {
   void Promise.all(store.execute(commands));
 }
@@ -33,7 +33,7 @@ function give(...commands: Command[]): void {
 const mutex = { key: 'k', capacity: 1, retention: 1000 };
 
 describe('pushes', () => {
-  it('come after the call that caused them, and only while somebody listens', async () => {
+  it('arrive after the call that caused them, and only while there is a listener', async () => {
     const heard: string[] = [];
     const channel = await store.listen(
       'me',
@@ -50,7 +50,7 @@ describe('pushes', () => {
     expect(heard).toEqual(['b']);
   });
 
-  it('of a channel that was opened again are not closed by the old one', async () => {
+  it('of a reopened channel are not closed by the old subscription', async () => {
     const heard: string[] = [];
     const old = await store.listen(
       'me',
@@ -69,7 +69,7 @@ describe('pushes', () => {
 });
 
 describe('forgetting (I9)', () => {
-  it('a key is gone a retention after its last use, though nobody asks for it', async () => {
+  it('removes a key a retention after its last use, without any request for it', async () => {
     give(asking('a', { ...mutex, ttl: 5000 }));
     await clock.advance(5999);
     expect(store.size).toBe(1);
@@ -77,7 +77,7 @@ describe('forgetting (I9)', () => {
     expect(store.size).toBe(0);
   });
 
-  it('happens by itself while others are used', async () => {
+  it('runs while other keys are used', async () => {
     for (let n = 0; n < 100; n++) give(asking('a', { ...mutex, key: `old${n}`, ttl: 1 }));
     await clock.advance(2000);
     for (let n = 0; n < 1024; n++) give(asking('a', { ...mutex, key: 'new' }));
@@ -95,7 +95,7 @@ describe('keys', () => {
   });
 });
 
-it('fences of a program that starts again go on growing (I2)', async () => {
+it('fences keep growing after a restart of the program (I2)', async () => {
   const grant = async (one: MemoryStore): Promise<number> => {
     const [reply] = await Promise.all(one.execute([asking('a', mutex)]));
     return reply?.status === 'granted' ? reply.fence : 0;

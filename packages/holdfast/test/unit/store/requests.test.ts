@@ -1,4 +1,4 @@
-/** Requests: collected for one turn of the event loop, each with a deadline of our own. */
+/** Requests are collected for one turn of the event loop. Each has a deadline in this process. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Renew } from '../../../src/engine/commands.js';
 import { Requests } from '../../../src/store/requests.js';
@@ -18,21 +18,21 @@ beforeEach(() => {
 
 const renew = (key: string): Renew => ({ op: 'renew', key, id: 'a', ttl: 1, retention: 1000 });
 
-describe('what one turn collects', () => {
-  it('goes out together, in order, and each gets its own answer', async () => {
+describe('the requests of one turn', () => {
+  it('are sent together, in order, and each gets its own reply', async () => {
     const sent = [requests.send(asking('a', { key: 'k' })), requests.send(renew('k'))];
     expect(store.batches).toEqual([]);
     expect(await Promise.all(sent)).toMatchObject([{ status: 'granted' }, { status: 'renewed' }]);
     expect(store.batches).toHaveLength(1);
   });
 
-  it('is split where it is too much for one batch', async () => {
+  it('are split if they exceed one batch', async () => {
     await Promise.all(Array.from({ length: 1200 }, (_, n) => requests.send(renew(`k${n}`))));
     expect(store.batches.map(({ length }) => length)).toEqual([500, 500, 200]);
     expect(requests.sent).toBe(1200);
   });
 
-  it('goes out apart from what the next turn collects', async () => {
+  it('are sent apart from those of the next turn', async () => {
     void requests.send(renew('a'));
     await settle();
     void requests.send(renew('b'));
@@ -42,7 +42,7 @@ describe('what one turn collects', () => {
 });
 
 describe('a deadline', () => {
-  it('passes whatever the client does', async () => {
+  it('passes even if the client never settles', async () => {
     store.ail('renew', 'lost');
     const sent = requests.send(renew('k'));
     const failed = expect(sent).rejects.toMatchObject({ name: 'StoreFailure', answered: false });
@@ -50,7 +50,7 @@ describe('a deadline', () => {
     await failed;
   });
 
-  it('can be shorter for one request, never longer', async () => {
+  it('can be shorter for one request, but not longer', async () => {
     store.ail('renew', 'lost');
     const ends: string[] = [];
     requests.send(renew('k'), undefined, 10).catch(() => ends.push('short'));
@@ -61,7 +61,7 @@ describe('a deadline', () => {
     expect(ends).toEqual(['short', 'long']);
   });
 
-  it('has one timer for all, which keeps no process alive and is gone after close', async () => {
+  it('uses one timer for all, which keeps no process alive and ends with close', async () => {
     for (let n = 0; n < 5; n++) await requests.send(renew('k'));
     store.ail('renew', 'failed');
     await expect(requests.send(renew('k'))).rejects.toThrow('OOM');
@@ -70,7 +70,7 @@ describe('a deadline', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('still ends what is under way at close, and leaves no timer then', async () => {
+  it('still ends pending requests at close, and leaves no timer', async () => {
     store.ail('renew', 'lost');
     const failed = expect(requests.send(renew('k'))).rejects.toMatchObject({ answered: false });
     requests.close();
@@ -79,7 +79,7 @@ describe('a deadline', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('of each request is its own, however many are under way', async () => {
+  it('of each request is separate, with any number of pending requests', async () => {
     store.ail('renew', 'lost');
     const ends: number[] = [];
     for (let n = 0; n < 3000; n++) {
@@ -94,7 +94,7 @@ describe('a deadline', () => {
     expect(ends).toEqual(Array.from({ length: 3000 }, (_, n) => n));
   });
 
-  it('that has passed sends a late answer to whoever wants it, and to nobody else', async () => {
+  it('that has passed delivers a late reply only to a request that asked for it', async () => {
     store.ail('renew', 3000);
     const late = vi.fn();
     const results: string[] = [];
@@ -111,20 +111,20 @@ describe('a deadline', () => {
 });
 
 describe('a failure', () => {
-  it.each(['failed', 'refused'] as const)("is the store's own: %s", async (fate) => {
+  it.each(['failed', 'refused'] as const)("is reported as the store's error: %s", async (fate) => {
     store.ail('renew', fate);
     const answered = fate === 'refused';
     await expect(requests.send(renew('k'))).rejects.toMatchObject({ answered });
   });
 
-  it('of another kind becomes one, with its cause', async () => {
+  it('of another kind is wrapped, with its cause', async () => {
     const cause = new TypeError('surprise');
     store.execute = (batch) => batch.map(() => Promise.reject(cause));
     const failure = { name: 'StoreFailure', answered: false, message: 'surprise', cause };
     await expect(requests.send(renew('k'))).rejects.toMatchObject(failure);
   });
 
-  it("of one request is none of the others'", async () => {
+  it('of one request does not affect the others', async () => {
     store.fate = ({ key }) => (key === 'bad' ? 'failed' : 'answered');
     const sent = [requests.send(renew('bad')), requests.send(renew('good'))];
     const [bad, good] = await Promise.allSettled(sent);

@@ -1,4 +1,4 @@
-/** The Lua scripts against their typed headers, and the tool that puts them together. */
+/** The Lua scripts and their typed headers, and the tool that assembles the scripts. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -12,7 +12,7 @@ import { headerProblems, parseHeader } from '../../../../../tools/lua-header.mjs
 const folder = fileURLToPath(new URL('../../../src/store/redis/scripts', import.meta.url));
 
 describe('every script', () => {
-  it.each(scriptPaths(folder))('%# does what its header says', (path) => {
+  it.each(scriptPaths(folder))('%# matches its header', (path) => {
     expect([basename(path), ...headerProblems(loadScript(path))]).toEqual([basename(path)]);
   });
 
@@ -21,13 +21,13 @@ describe('every script', () => {
     expect(readFileSync(generated, 'utf8')).toBe(moduleOf(scriptPaths(folder)));
   });
 
-  it.each(scriptPaths(folder))('%# is put together from its parts', (path) => {
+  it.each(scriptPaths(folder))('%# is assembled from its parts', (path) => {
     const { name, sha, source } = loadScript(path);
     expect(scripts[camelCase(name) as keyof typeof scripts]).toMatchObject({ sha, source });
   });
 });
 
-describe('a header is compared with its script', () => {
+describe('the check of a header against its script', () => {
   const problems = (source: string, keys: string[], args: string[]): string[] =>
     headerProblems({ source: stripLua(source, 'sample'), keys, args });
 
@@ -48,7 +48,7 @@ describe('a header is compared with its script', () => {
     ['another index', 'local a, b = ARGV[2], ARGV[1]\nreturn a + b', [], ['a', 'b']],
     ['an argument beyond', 'local id = ARGV[1]\nreturn id .. ARGV[2]', [], ['id']],
     ['a key beyond', 'return KEYS[1]', [], []],
-    ['a rest that nobody named', 'return #ARGV', [], []],
+    ['a rest without a name', 'return #ARGV', [], []],
     ['a rest that is not read', 'return 1', [], ['ids...']],
     ['a rest from another index', 'for i = 1, #ARGV do end', [], ['id', 'ids...']],
   ])('notices %s', (_, source, keys, args) => {
@@ -56,8 +56,8 @@ describe('a header is compared with its script', () => {
   });
 });
 
-describe('a header is read', () => {
-  it('with remarks over several lines', () => {
+describe('the parser of headers', () => {
+  it('accepts remarks over several lines', () => {
     const text = `--[[ take: takes it
   KEYS
     resource   hash   main record
@@ -79,12 +79,12 @@ describe('a header is read', () => {
     ['--[[ a: b\n  ARGV\n    a... string\n    b string\n  REPLY\n]]', /must be the last/],
     ['--[[ a: b\n  KEYS\n    a hash\n  ARGV\n    a string\n  REPLY\n]]', /named twice/],
     ['--[[ a: b\n  ARGV\n    a-b string\n  REPLY\n]]', /expected "name type remark"/],
-  ])('and refused: %j', (text, message) => {
+  ])('refuses %j', (text, message) => {
     expect(() => parseHeader(text, 'sample')).toThrow(message);
   });
 });
 
-describe('a script is put together', () => {
+describe('a script is assembled', () => {
   let root = '';
   const add = (name: string, text: string): string => {
     const path = join(root, name);
@@ -100,7 +100,7 @@ describe('a script is put together', () => {
     rmSync(root, { recursive: true });
   });
 
-  it('from pieces that come once each, without comments', () => {
+  it('from included files, each once, without comments', () => {
     add('lib/a.lua', '-- about a\nlocal a = 1\n');
     add('lib/b.lua', '--- @include "lib/a.lua"\nlocal b = a -- kept\n');
     const path = add(
@@ -110,7 +110,7 @@ describe('a script is put together', () => {
     expect(expand(path)).toBe('local a = 1\nlocal b = a -- kept\nf("--")\n');
   });
 
-  it('with other text for a piece, or for the script', () => {
+  it('with a replaced file, or a replaced script', () => {
     add('lib/a.lua', 'local a = 1\n');
     const path = add('main.lua', '--- @include "lib/a.lua"\nreturn a\n');
     const replaced = expand(path, { replace: { 'lib/a.lua': 'local a = 2' } });
@@ -119,7 +119,7 @@ describe('a script is put together', () => {
     expect(() => expand(path, { replace: { 'lib/x.lua': '' } })).toThrow(/nothing to replace/);
   });
 
-  it('unless the pieces include each other, or are missing', () => {
+  it('unless the files include each other, or are missing', () => {
     add('lib/a.lua', '--- @include "lib/b.lua"\n');
     add('lib/b.lua', '--- @include "lib/a.lua"\n');
     const path = add('main.lua', '--- @include "lib/a.lua"\n');
@@ -131,7 +131,7 @@ describe('a script is put together', () => {
     expect(() => expand(misspelt)).toThrow(/not an include line/);
   });
 
-  it('unless a string might go over lines', () => {
+  it('unless a string might span lines', () => {
     expect(() => stripLua('local a = [[\n-- text\n]]', 'x')).toThrow(/long bracket/);
     expect(() => stripLua('local a = "x\\\n-- y"', 'x')).toThrow(/over two lines/);
     expect(() => stripLua('--[[ a\n]] return 1', 'x')).toThrow(/code after/);
@@ -145,11 +145,11 @@ describe('a script is put together', () => {
     expect(loadScript(path).sha).toBe('48df9b519ca145c867b895f740b37bd891e887af');
   });
 
-  it('and written so that the module holds the same text', () => {
+  it('so that the generated module contains the same text', () => {
     const source = 'return "\\r\\n`${x}"\n';
     const text = moduleOf([add('main.lua', `--[[ main: x\n  REPLY\n    1\n]]\n${source}`)]);
     const literal = /const main1: string = (`.*?`);\n/s.exec(text)?.[1] ?? '';
-    // oxlint-disable-next-line typescript/no-implied-eval -- the literal is what is tested
+    // oxlint-disable-next-line typescript/no-implied-eval -- the test evaluates the literal
     expect(new Function(`return ${literal}`)()).toBe(source);
   });
 });

@@ -1,4 +1,4 @@
-/** The wake channel's life, and how a waiter tells the store's time on our clock. */
+/** Opening and closing the wake channel, and the conversion of store times to the local clock. */
 import { expect, it } from 'vitest';
 import { SuspendDetector } from '../../../src/lease/suspend-detector.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
@@ -7,7 +7,7 @@ import { Acquisition, type AcquireRequest } from '../../../src/acquire/acquisiti
 import { Wake } from '../../../src/store/wake-channel.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
-/** Opens its channel only when it is told to, and counts what is open. */
+/** Opens its channel only on command, and counts the open channels. */
 class SlowStore extends MemoryStore {
   open = 0;
   admit: () => void = () => undefined;
@@ -39,30 +39,30 @@ async function opened(leaveFirst: boolean): Promise<number> {
   return store.open;
 }
 
-it('a channel that opens when the last waiter has gone is closed', async () => {
+it('a channel that opens after the last waiter has gone is closed', async () => {
   expect(await opened(true)).toBe(0);
 });
 
-it('and stays open while somebody waits', async () => {
+it('and stays open while there is a waiter', async () => {
   expect(await opened(false)).toBe(1);
 });
 
-it('a grant heard before any answer counts from before the first request', () => {
+it('a grant before any reply counts from before the first request', () => {
   const sleep = new SuspendDetector(new VirtualClock());
   const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
   expect(waiter.localTime(sleep, 5_000_000)).toBe(100);
 });
 
-it('a later grant counts from the last answer, as told by a clock that may be slower', () => {
+it('a later grant counts from the last reply, even if the local clock is slower', () => {
   const sleep = new SuspendDetector(new VirtualClock());
   const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
   waiter.hear({ at: 200, sleeps: 0 }, 5_000_000, 210);
-  // a second there may have been 990 ms here: the grant that comes late was made by then
+  // A second of the store may be 990 ms of the local clock. The late grant was made by then.
   expect(waiter.localTime(sleep, 6_000_000)).toBe(200 + 1000 - 10);
   expect(waiter.localTime(sleep, 5_000_000)).toBe(200);
 });
 
-it('a grant heard after the machine slept counts from nothing known', () => {
+it('a grant after a suspension of the machine has no known time', () => {
   const clock = new VirtualClock();
   const sleep = new SuspendDetector(clock);
   const waiter = new Acquisition('a', {} as AcquireRequest, sleep.moment());
@@ -71,7 +71,7 @@ it('a grant heard after the machine slept counts from nothing known', () => {
   expect(waiter.localTime(sleep, 5_003_000)).toBe(Number.NEGATIVE_INFINITY);
 });
 
-it('a channel that a request names stays open until it is answered', async () => {
+it('a channel that a request names stays open until the reply', async () => {
   const clock = new VirtualClock();
   const store = new SlowStore(clock);
   const events = { push: () => undefined, up: () => undefined };
