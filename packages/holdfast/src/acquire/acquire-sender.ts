@@ -1,9 +1,10 @@
 /**
- * Asking the store on behalf of waiters: for each by itself when it comes, for all of a key when it
- * is time to look.
+ * Sends the requests of acquisitions: one command for each new acquisition, and one poll for all
+ * waiters of a key.
  *
- * What is asked repeats the waiter's id and ticket, so that asking twice changes nothing (I3), and
- * names the wake channel as it is at the moment. Every answer, late or not, goes to the room.
+ * Every request repeats the id and the ticket of the acquisition, so a repeated request changes
+ * nothing (I3), and names the current wake channel. All replies, also late ones, go to the
+ * `ReplyHandler`.
  */
 import type { Clock } from '../clock.js';
 import type { Acquire, AcquireReply, Micros, ParkReply, Standing } from '../engine/commands.js';
@@ -16,25 +17,25 @@ import { ConditionWaiter } from './condition-waiter.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
 
-/** Most acquisitions that one poll asks about; the others are asked about in further polls. */
+/** The most acquisitions of one poll; the others go into further polls. */
 const POLL_MAX = 1000;
-/** Poll periods without a word of this process after which the store takes it for dead. */
+/** Poll periods without a request of this process after which the store takes it for dead. */
 const SILENT_PERIODS = 6;
-/** A shorter silence than this says nothing: it may be the way to the store, or a busy process. */
+/** The shortest patience: a shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
 
-/** What a store answers to somebody who asks. */
+/** A reply of the store to a request of an acquisition. */
 export type Answer = AcquireReply | ParkReply;
 
-/** Who hears the answers. */
+/** Receives the replies. */
 export interface ReplyHandler {
-  /** A request was answered in time. */
+  /** The reply arrived in time. */
   onReply(acquisition: Acquisition, reply: Answer, sent: Moment): void;
-  /** A request was answered when it was given up. */
+  /** The reply arrived after the acquisition had settled or the request had timed out. */
   onLateReply(acquisition: Acquisition, status: Answer['status']): void;
-  /** A poll says how a waiter stands. */
+  /** A poll returned the standing of a waiter. */
   onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
-  /** A request or a poll was not answered. */
+  /** A request or a poll failed, or had no answer. */
   onFailure(acquisition: Acquisition, error: unknown): void;
 }
 
@@ -43,7 +44,7 @@ export interface AcquireSenderParts {
   readonly requests: Requests;
   readonly suspend: SuspendDetector;
   readonly lateDuplicates: LateDuplicates;
-  /** What the store keeps for whoever looks. */
+  /** The encoded metadata of a holder or waiter, which `inspect` shows. */
   readonly meta: (label: string) => string;
 }
 
@@ -60,7 +61,7 @@ export class AcquireSender {
     this.#handler = handler;
   }
 
-  /** Asks for one waiter, unless an answer is under way. */
+  /** Sends the request of an acquisition, unless one is under way. */
   async ask(acquisition: Acquisition): Promise<void> {
     if (acquisition.settled || acquisition.asking || !acquisition.ready) return;
     acquisition.asking = true;
@@ -95,7 +96,7 @@ export class AcquireSender {
     else this.#handler.onReply(acquisition, reply, sent);
   }
 
-  /** Asks for one waiter after a pause, in which whatever is wrong may pass. */
+  /** Sends the request of an acquisition again after a pause. */
   askLater(acquisition: Acquisition): void {
     const { randomSource, claimWindow, unreachableAfter } = this.#parts.settings;
     const jitter = 0.5 + randomSource.fraction() / 2;
@@ -103,7 +104,10 @@ export class AcquireSender {
     acquisition.pause(this.#clock.after(pause, () => void this.ask(acquisition)));
   }
 
-  /** Looks after all waiters of a key. Those that the store knows with another channel ask anew. */
+  /**
+   * Polls all waiters of a key. A waiter that the store knows with another wake channel sends its
+   * request again.
+   */
   poll(line: LocalQueue): void {
     line.plan(Number.POSITIVE_INFINITY, this.period(line.acquisitions()));
     const polled: Acquisition[] = [];
@@ -116,7 +120,7 @@ export class AcquireSender {
     }
   }
 
-  /** Asks how some waiters of a key stand: one command. */
+  /** Polls some waiters of a key with one command. */
   async #look(line: LocalQueue, polled: readonly Acquisition[]): Promise<void> {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend } = this.#parts;
@@ -128,7 +132,7 @@ export class AcquireSender {
       for (const [index, standing] of reply.standings.entries()) {
         this.#handler.onStatus(polled[index] as Acquisition, standing, sent, reply.now);
       }
-      // who waits for a signal has nothing to look for when a lease ends
+      // condition waiters have nothing to poll for when a lease ends
       const next = line.asleep ? Number.POSITIVE_INFINITY : reply.next;
       line.plan(next, this.period(line.acquisitions()));
     } catch (error) {
@@ -137,9 +141,8 @@ export class AcquireSender {
   }
 
   /**
-   * How long at most until the next look: one claim window, so that a grant to a frozen process is
-   * noticed within one. Without pushes a grant is found by looking, and must be found well within
-   * its window.
+   * The longest time until the next poll: one claim window, so that a grant to a frozen process is
+   * noticed within one. Without pushes, only polls find a grant, so they come four times as often.
    */
   period(acquisitions: Iterable<Acquisition>): number {
     let claim = this.#parts.settings.claimWindow;
@@ -147,7 +150,7 @@ export class AcquireSender {
     return this.#wake.channel === '' ? claim / 4 : claim;
   }
 
-  /** How long the store bears the silence of this process. */
+  /** How long this process may be silent before the store takes it for dead. */
   #patience(acquisitions: Iterable<Acquisition>): number {
     return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(acquisitions)));
   }
@@ -165,7 +168,7 @@ export class AcquireSender {
       weight,
       capacity,
       ttl: terms.ttl,
-      // a lease that is not renewed has its whole ttl from the start
+      // a lease that is not renewed starts with its full ttl
       claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,
       fair: terms.fair,
       handOffs: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,

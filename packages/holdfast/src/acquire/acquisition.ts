@@ -1,11 +1,11 @@
 /**
- * One acquisition that has not been answered for good.
+ * One acquisition, from its request to its final result.
  *
  *     asking --granted--> settled
  *        \---queued--> waiting --grant (push, poll)--> settled
  *     either --refused, timeout, abort, failure, close--> settled, and withdrawn from the store
  *
- * It settles once (I6): what comes later finds it settled, and is given back to the store.
+ * It settles once (I6). A grant that arrives after that is released.
  */
 import type { Timer } from '../clock.js';
 import type { Acquire, Micros, Park } from '../engine/commands.js';
@@ -15,61 +15,63 @@ import type { ResolvedAcquireOptions } from '../options.js';
 import { type MultiAcquireLimits, PushTokens } from './pushes.js';
 import type { Origin } from '../cleanup/withdrawal.js';
 
-/** What an acquisition wants. */
+/** The key, the permits and the options of an acquisition. */
 export interface AcquireRequest {
   readonly key: string;
   readonly weight: number;
   readonly capacity: number;
-  /** What the user calls the capacity, if it is the user's to choose. */
+  /** The option that sets the capacity, if the user chooses it. */
   readonly option?: string;
   readonly terms: ResolvedAcquireOptions;
   /**
-   * What is granted stays in the store until its owner gives it back, from here or elsewhere: it is
-   * not looked after here.
+   * True if the lease stays in the store until its owner releases it, from this process or another
+   * one: this process does not renew it.
    */
   readonly stays?: boolean;
   /**
-   * Hears of each failure, and of each answer that leaves it in the queue (`undefined`): for a
-   * caller that limits the wait itself.
+   * Called with each failure, and with `undefined` for each answer that leaves it in the queue. For
+   * a caller that limits the wait itself.
    */
   readonly told?: (trouble: unknown) => void;
 }
 
-/** Grants in a row whose answers may take longer than the lease lasts. */
+/** The most consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
 
 export class Acquisition {
   readonly id: string;
   readonly request: AcquireRequest;
   readonly promise: Promise<LeaseRecord | null>;
-  /** The place in the store's queue, 0 before it has one. */
+  /** The place in the queue of the store; 0 before it has one. */
   ticket = 0;
-  /** The channel that the store knows for it. */
+  /** The wake channel that the store knows for it. */
   channel = '';
-  /** The secrets that a push of its grant may repeat, see `PushTokens`. */
+  /** The tokens that a push of its grant may contain, see `PushTokens`. */
   readonly tokens: PushTokens = new PushTokens();
-  /** What bounds a pushed grant: the store may know a request before its answer is here. */
+  /**
+   * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
+   */
   bounds: MultiAcquireLimits = { owner: '', claim: 0, handOffs: 0 };
   /**
-   * Our time before a request was sent, and the store's time when it answered: what ties a grant to
-   * our clock.
+   * The local time before a request was sent, and the time of the store when it answered. They
+   * convert the time of a grant to the local clock.
    */
   sent: Moment;
   storeTime: Micros = 0;
-  /** When the store last answered it. */
+  /** The local time of the last answer of the store. */
   heardAt: number;
   settled = false;
-  /** What it was granted. */
+  /** The granted lease. */
   record: LeaseRecord | null = null;
-  /** Why the store's last answer to it was a failure, or did not come; unset by a good answer. */
+  /** The error, if the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
-  /** Set when its wait has ended before the first answer, which is the last one it waits for. */
+  /** Set when the wait limit passed before the first answer: that answer decides. */
   overdue = false;
-  /** Grants that had ended when their answer came. */
+  /** Grants whose leases were over when the reply arrived. */
   #late = 0;
   /** True while a request for it is under way. */
   asking = false;
-  /** True if a request for it may arrive once more, see `Echoes`. */
+  /** True if the store may receive a late duplicate of its request, see `LateDuplicates`. */
   mayBeDuplicated = false;
   /** Set if it waits, or waited, at a condition. */
   origin: Origin | undefined;
@@ -94,7 +96,7 @@ export class Acquisition {
     this.#reject = reject;
   }
 
-  /** True while it waits for a signal, and not for the permits. */
+  /** True while it waits for a signal, not for permits. */
   get asleep(): boolean {
     return false;
   }
@@ -104,42 +106,45 @@ export class Acquisition {
     return this.storeTime !== 0;
   }
 
-  /** True once it may be asked for. */
+  /** True once its request may be sent. */
   get ready(): boolean {
     return true;
   }
 
-  /** What asks for it. */
+  /** The command that requests it. */
   command(asked: Acquire): Acquire | Park {
     return asked;
   }
 
-  /** The store said that it is in the queue. */
+  /** The store reported that it is in the queue. */
   moved(): void {
     this.request.told?.(undefined);
   }
 
-  /** A request that was under way when it was settled had no answer. */
+  /** A request that was under way when it settled had no answer. */
   unanswered(): void {}
 
-  /** A grant had ended when its answer came. True if it is not worth another request. */
+  /**
+   * Counts a grant whose lease was over when the reply arrived. True if no further request is worth
+   * it.
+   */
   tooLate(): boolean {
     this.#late += 1;
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
   }
 
-  /** Done when the waiter is settled. */
+  /** Registers a callback for when it settles. */
   cleanUp(cleanUp: () => void): void {
     this.#cleanups.push(cleanUp);
   }
 
-  /** The timer after which it asks again; there is one at most. */
+  /** Sets the timer of its next request; there is at most one. */
   pause(timer: Timer): void {
     this.#pause?.cancel();
     this.#pause = timer;
   }
 
-  /** The store answered a request that was sent at `sent`. */
+  /** Records an answer of the store to a request that was sent at `sent`. */
   hear(sent: Moment, storeTime: Micros, now: number): void {
     this.sent = sent;
     this.storeTime = storeTime;
@@ -147,16 +152,16 @@ export class Acquisition {
     this.trouble = undefined;
   }
 
-  /** A request or a poll for it had no answer, or the server could not answer at the moment. */
+  /** Records a failure: no answer, or an error of the server that may pass. */
   fault(error: unknown): void {
     this.trouble = error;
     this.request.told?.(error);
   }
 
   /**
-   * The earliest moment on our clock at which the store's clock can have shown a time: counted from
-   * the last answer, or, while there is none, from before the first request. Our clock may have
-   * been the slower one since then.
+   * The earliest local time at which the clock of the store can have shown `storeTime`. It is
+   * counted from the last answer, or from before the first request if there was no answer, with a
+   * margin for the different speeds of the clocks.
    */
   localTime(suspend: SuspendDetector, storeTime: Micros): number {
     const sentAt = suspend.toLocal(this.sent);
@@ -166,15 +171,16 @@ export class Acquisition {
   }
 
   /**
-   * True if the store's last answer no longer ties its clock to ours. Waiters ask once in a claim
-   * window: one without an answer for two was frozen or cut off, and if the store's clock was set
-   * forward meanwhile, its push would be believed for longer than the store does.
+   * True if the last answer of the store is too old to relate its clock to the local clock. Waiters
+   * poll once per claim window. A waiter without an answer for two windows was frozen or cut off.
+   * If the clock of the store was set forward meanwhile, its pushed grant would be trusted for
+   * longer than the store keeps it.
    */
   isStale(suspend: SuspendDetector, now: number, claimWindow: number): boolean {
     return now - suspend.toLocal(this.sent) > 2 * claimWindow;
   }
 
-  /** @param first what its caller does not come before, though it is settled now */
+  /** @param first delays the result for the caller; the acquisition itself settles now */
   grant(record: LeaseRecord | null, first?: Promise<void>): void {
     if (!this.#settle()) return;
     this.record = record;

@@ -1,11 +1,10 @@
 /**
- * The waiting room: everything that this process has asked of a store and not yet been granted, and
- * how a grant becomes a lease here.
+ * The pending acquisitions of this process, and how a grant becomes a lease here.
  *
- * A request that finds the lock free costs one command. One that does not leaves its waiter in the
- * store's queue and here; the first such waiter opens the wake channel. From then on grants come by
- * push. A deadline starts at the store's grant time, converted to the local clock with the waiter's
- * last reply (I7). Grants for abandoned acquisitions are released (I6).
+ * A request that finds the lock free costs one command. Otherwise the acquisition waits in the
+ * queue of the store and here; the first one that waits opens the wake channel. From then on grants
+ * come by push. A deadline starts at the store's grant time, converted to the local clock with the
+ * waiter's last reply (I7). Grants for abandoned acquisitions are released (I6).
  */
 import type { Clock } from '../clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
@@ -67,12 +66,12 @@ export class Acquisitions implements ReplyHandler {
     this.queues = new LocalQueues(this.#clock, this.wake, this.#sender);
   }
 
-  /** Acquisitions that are not settled. */
+  /** The number of acquisitions that are not settled. */
   get size(): number {
     return this.#acquisitions.size;
   }
 
-  /** Resolves to a grip, or to `null` if there is no time to wait and the lock is not free. */
+  /** Resolves to a lease record, or to `null` if `wait` is 0 and the lock is not free. */
   acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
     const { key, terms } = request;
     const { signal } = terms;
@@ -84,7 +83,7 @@ export class Acquisitions implements ReplyHandler {
     return acquisition.promise;
   }
 
-  /** Gives a lease up, and waits for a signal, once it is asked. `left` as in `Sleeper`. */
+  /** Prepares to give a lease up and to wait for a signal. `left` as in `ConditionWaiter`. */
   park(from: LeaseRecord, condition: string, left: () => void): ConditionWaiter {
     const conditionWaiter = new ConditionWaiter(
       this.#nextId(),
@@ -101,12 +100,12 @@ export class Acquisitions implements ReplyHandler {
     void this.#sender.ask(conditionWaiter);
   }
 
-  /** Makes a waiter a holder without asking the store: the lease of `from` is passed on to it. */
+  /** Makes a local waiter the holder without a request: the lease of `from` is handed off to it. */
   handOff(from: LeaseRecord, acquisition: Acquisition): LeaseRecord {
     return this.#deliver(acquisition, from.handOff(acquisition.request.terms.ttl), false);
   }
 
-  /** Ends all waiting. */
+  /** Abandons all pending acquisitions. */
   giveUpAll(error: (key: string) => HoldfastError): void {
     for (const acquisition of [...this.#acquisitions.values()]) {
       this.giveUp(acquisition, error(acquisition.request.key));
@@ -132,7 +131,7 @@ export class Acquisitions implements ReplyHandler {
         break;
       case 'parked':
         this.queues.join(acquisition, Number.POSITIVE_INFINITY);
-        // the wish came after the question
+        // the waiter decided to come back after its first request was sent
         if ((acquisition as ConditionWaiter).wantsBack) void this.#sender.ask(acquisition);
         break;
       case 'absent':
@@ -152,10 +151,10 @@ export class Acquisitions implements ReplyHandler {
   }
 
   onLateReply(acquisition: Acquisition, status: Answer['status']): void {
-    // what was granted in another way meanwhile is held, and not to be given back
+    // a lease that was granted in another way meanwhile is held: it must not be released
     if (!acquisition.settled || this.#watchdog.find(acquisition.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
-    // nor is what was left to the store
+    // neither must a lease that was left to the store
     if (acquisition.record?.left === true) return;
     this.#withdraw(acquisition, true);
   }
@@ -190,7 +189,7 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  /** Ends the waiting without a grant, here and in the store. */
+  /** Ends an acquisition without a grant, here and in the store. */
   giveUp(acquisition: Acquisition, error: HoldfastError): void {
     if (acquisition.settled) return;
     const asked = !(acquisition instanceof ConditionWaiter) || acquisition.giveUp();
@@ -206,14 +205,16 @@ export class Acquisitions implements ReplyHandler {
     this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, mayBeDuplicated);
   }
 
-  /** Leaves with nothing; what was asked may arrive once more. */
+  /**
+   * Ends an acquisition that has nothing in the store; a late duplicate of its request may arrive.
+   */
   #end(acquisition: Acquisition): void {
     this.#leave(acquisition);
     if (acquisition.mayBeDuplicated)
       this.abandoned.follow({ key: acquisition.request.key, id: acquisition.id });
   }
 
-  /** The store said no. Who was to be parked, and was not, has its lease still. */
+  /** The store refused. A condition waiter that was not parked keeps its lease. */
   #refused(acquisition: Acquisition, error: HoldfastError): void {
     if (acquisition instanceof ConditionWaiter) {
       if (acquisition.parked) return this.giveUp(acquisition, error);
@@ -237,7 +238,7 @@ export class Acquisitions implements ReplyHandler {
 
   #pushed(push: Push): void {
     if (push.kind === 'revoke') void this.revocations.heard(push.id);
-    // a gate's push is the gate room's; after a signal the grant will come
+    // `GateWaiters` handles the pushes of gates; after a signal, the grant follows
     if (push.kind !== 'grant') return;
     const acquisition = this.#acquisitions.get(push.id);
     if (acquisition !== undefined) this.#pushedTo(acquisition, push);
@@ -252,7 +253,7 @@ export class Acquisitions implements ReplyHandler {
     else this.#deliver(acquisition, grant);
   }
 
-  /** Pushes may have been lost, and the store should know the channel. */
+  /** Sends all requests again: pushes may be lost, and the store must learn the channel. */
   #askAll(): void {
     for (const acquisition of this.#acquisitions.values()) void this.#sender.ask(acquisition);
   }
@@ -266,7 +267,7 @@ export class Acquisitions implements ReplyHandler {
     if (validUntil > since) {
       this.#deliver(acquisition, { fence, handOffs, holds, validUntil, since });
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
-      // the machine slept since: only the store knows how much is left
+      // the machine was suspended since: only the store knows how much time remains
       void this.#sender.ask(acquisition);
     } else if (acquisition.tooLate()) {
       const { key, terms } = acquisition.request;
@@ -276,7 +277,7 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  /** @param confirmed false if the store has not been told of it */
+  /** @param confirmed false if the store does not know of the grant yet */
   #deliver(acquisition: Acquisition, grant: Grant, confirmed = true): LeaseRecord {
     const { key, weight, terms } = acquisition.request;
     const record = new LeaseRecord(this.#clock, { key, id: acquisition.id, weight, terms }, grant);

@@ -1,18 +1,19 @@
 /**
- * One who gave a lease up to wait for a signal.
+ * An acquisition that gave a lease up to wait for a signal.
  *
  *     parking --parked--> asleep --signal--> waiting in the queue --> granted
- *        |                   |\---its own wish (limit, abort)--> waiting in the queue --> granted
- *        |                    \--the store does not know it any more--> asks as a newcomer
+ *        |                   |\---limit or abort--> waiting in the queue --> granted
+ *        |                    \--unknown to the store--> sends a new acquire request
  *        \--lost, refused--> settled: the lease is over, or is kept
  *
- * Nothing is asked before the store has answered what was sent under the lease; a sleeper that ends
- * before that has its lease still. Until the store has said that it is parked, the lease may be
- * held: it is kept alive, so that asking again finds it, but nobody is told that it is held. Asking
- * again with the same id changes nothing (I3), so a lost answer does no harm.
+ * No request is sent before the store has answered all requests of the lease. A condition waiter
+ * that ends before that keeps its lease. Until the store has confirmed the parking, the lease may
+ * still be held: it is renewed, so that a repeated request finds it, but it is not reported as
+ * held. A repeated request with the same id changes nothing (I3), so a lost answer does no harm.
  *
- * Whoever comes back must know whether a signal brought it: one that is told "no" stops waiting,
- * and a signal that was for it would be lost. So "no" is said only if the store said so.
+ * A waiter that comes back must know whether a signal woke it. If it is told "no", it stops
+ * waiting, and a signal meant for it would be lost. So the answer is "no" only if the store said
+ * so.
  */
 import type { Acquire, AcquireReply, Park, ParkReply } from '../engine/commands.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
@@ -23,9 +24,9 @@ export class ConditionWaiter extends Acquisition {
   /** The lease that is given up. */
   readonly from: LeaseRecord;
   readonly condition: string;
-  /** Whether a signal brought it back, as far as that is known. */
+  /** Resolves to whether a signal woke it, as far as that is known. */
   readonly signalled: Promise<boolean>;
-  /** True if it failed and has its lease still. */
+  /** True if it failed and still has its lease. */
   kept = false;
   #ready = false;
   #back = false;
@@ -35,7 +36,7 @@ export class ConditionWaiter extends Acquisition {
   #tell: (signalled: boolean) => void = () => undefined;
   readonly #left: () => void;
 
-  /** @param left called once, when the lease is surely given up */
+  /** @param left called once, when the lease is certainly given up */
   constructor(id: string, from: LeaseRecord, condition: string, left: () => void, now: Moment) {
     const { key, weight, terms } = from;
     const wait = Number.POSITIVE_INFINITY;
@@ -56,19 +57,19 @@ export class ConditionWaiter extends Acquisition {
   }
 
   /**
-   * True once the store knows the lease that is given up, and has answered every request that was
-   * sent under it: what is asked before that would find no lease.
+   * True once the store knows the lease and has answered every request that was sent under it. An
+   * earlier park request would not find the lease.
    */
   override get ready(): boolean {
     return this.#ready;
   }
 
-  /** To be asked for from here on. */
+  /** Allows its request to be sent. */
   begin(): void {
     this.#ready = true;
   }
 
-  /** True once the store has said that it was parked. */
+  /** True once the store has confirmed the parking. */
   get parked(): boolean {
     return this.#parked;
   }
@@ -77,18 +78,18 @@ export class ConditionWaiter extends Acquisition {
     return this.#parked && !this.#queued && !this.#gone;
   }
 
-  /** True if it wants the permits back, signalled or not. */
+  /** True if it wants the permits back, with or without a signal. */
   get wantsBack(): boolean {
     return this.#back;
   }
 
-  /** Wants the permits back from here on. To be asked for afterwards. */
+  /** Makes it want the permits back. The caller sends the request. */
   wantBack(): void {
     this.#back = true;
   }
 
   override command(asked: Acquire): Acquire | Park {
-    // who has held comes back, however many wait
+    // a former holder is admitted even if the queue is full
     if (this.#gone) return { ...asked, maxQueue: Number.MAX_SAFE_INTEGER };
     const { key, id, ttl, claim, fair, handOffs, channel, token } = asked;
     const { patience, retention, meta } = asked;
@@ -99,7 +100,7 @@ export class ConditionWaiter extends Acquisition {
     };
   }
 
-  /** Every answer to what it asked, late or not. */
+  /** Handles every reply to its requests, also late ones. */
   told(reply: ParkReply | AcquireReply): void {
     if ('signalled' in reply) this.#tell(reply.signalled);
     if (reply.status === 'queued') this.#queued = true;
@@ -107,30 +108,30 @@ export class ConditionWaiter extends Acquisition {
     if (reply.status === 'parked' || reply.status === 'queued') this.leave();
   }
 
-  /** The store does not know it any more; it may have lost more than that. */
+  /** The store does not know it any more, and may have lost other data too. */
   forgotten(): void {
     this.#gone = true;
     this.#tell(true);
   }
 
-  /** It waits in the queue, as a poll said. */
+  /** A poll reported that it waits in the queue. */
   override moved(): void {
     this.#queued = true;
   }
 
-  /** Nothing more will be heard of what was asked. */
+  /** No reply will follow. */
   override unanswered(): void {
     this.#tell(true);
   }
 
-  /** The lease that it had is over. */
+  /** Ends the lease that it gave up. */
   leave(): void {
     if (this.#parked) return;
     this.#parked = true;
     this.#left();
   }
 
-  /** Ends without a grant. False if it has its lease still, as nothing was asked for it. */
+  /** Ends without a grant. False if no request was sent, so that it still has its lease. */
   giveUp(): boolean {
     if (this.#ready) this.leave();
     else this.kept = !this.#parked;
@@ -139,7 +140,7 @@ export class ConditionWaiter extends Acquisition {
 
   override grant(record: LeaseRecord | null, first?: Promise<void>): void {
     this.leave();
-    // with a request under way, its answer says by what
+    // if a request is under way, its reply says whether a signal woke it
     if (!this.#back || !this.asking) this.#tell(true);
     super.grant(record, first);
   }

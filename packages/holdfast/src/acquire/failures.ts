@@ -1,15 +1,15 @@
-/** Why an acquisition ended without a lease. */
+/** The errors of acquisitions that ended without a lease. */
 import type { Conflict, Crowded, Full, Mismatch } from '../engine/commands.js';
 import { HoldfastError } from '../errors.js';
 import type { StoreFailure } from '../store/port.js';
 import { quote } from '../text.js';
 
-/** What was asked for. */
+/** The request that failed. */
 interface Asked {
   readonly key: string;
   readonly weight: number;
   readonly capacity: number;
-  /** What the user calls the capacity, if it is the user's to choose. */
+  /** The option that sets the capacity, if the user chooses it. */
   readonly option?: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export function aborted(key: string, cause: unknown): HoldfastError {
   return new HoldfastError('HOLDFAST_ABORTED', message, { key, cause });
 }
 
-/** The store will not grant this, and said why. */
+/** The store refused the request; its reply says why. */
 export function refused(request: Asked, reply: Refusal): HoldfastError {
   if (reply.status === 'mismatch') return mismatch(request, reply.capacity);
   const { key } = request;
@@ -43,21 +43,24 @@ export function refused(request: Asked, reply: Refusal): HoldfastError {
 function reasonOf({ weight }: Asked, reply: Exclude<Refusal, Mismatch>): string {
   switch (reply.status) {
     case 'full':
-      return `${reply.length} wait already, the limit of maxQueue`;
+      return `${reply.length} acquisitions wait already, which is the limit of maxQueue`;
     case 'conflict':
-      return `its owner holds ${reply.weight} of ${weight} already, and would wait for itself`;
+      return (
+        `its owner holds ${reply.weight} of ${weight} already and would wait for itself; ` +
+        `release that hold first, or upgrade a read lock with lease.tryUpgrade()`
+      );
     case 'crowded':
-      return `its owner has ${reply.holds} holds already, the most of one lease; release some`;
+      return `its owner has ${reply.holds} holds already, the limit of one lease; release some`;
   }
 }
 
-/** The capacity that a caller names is not the one that is agreed. */
+/** The requested capacity differs from the one in use. */
 export function mismatch(
   { key, capacity, option }: Omit<Asked, 'weight'>,
   agreed: number,
 ): HoldfastError {
   const own =
-    option === undefined ? `${capacity} was asked for` : `${quote(option)} is ${capacity} here`;
+    option === undefined ? `${capacity} was requested` : `${quote(option)} is ${capacity} here`;
   const message = `Holdfast: ${quote(key)} is in use with the capacity ${agreed}, and ${own}`;
   return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
 }
@@ -95,20 +98,20 @@ export function unreachable(key: string, cause: unknown): HoldfastError {
 
 export function tooSlow(key: string, ttl: number): HoldfastError {
   const message =
-    `Holdfast: the answer for "${key}" took longer than the lease of ${ttl} ms lasts; ` +
-    `give it a longer ttl`;
+    `Holdfast: the answer for "${key}" took longer than its lease of ${ttl} ms; ` +
+    `use a longer ttl`;
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key });
 }
 
 /** The connection for wake-ups could not be opened. */
 export function notWarm(closing: boolean, cause: unknown): HoldfastError {
-  if (closing) return new HoldfastError('HOLDFAST_CLOSED', 'Holdfast: this instance was closed');
+  if (closing) return new HoldfastError('HOLDFAST_CLOSED', 'Holdfast: this instance is closed');
   const why = cause instanceof Error ? `: ${quote(cause.message)}` : '';
   const message = `Holdfast: the connection for wake-ups could not be opened${why}`;
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { cause });
 }
 
 export function closed(key: string): HoldfastError {
-  const message = `Holdfast: this instance was closed, ${quote(key)} was not acquired`;
+  const message = `Holdfast: this instance is closed, so ${quote(key)} was not acquired`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });
 }

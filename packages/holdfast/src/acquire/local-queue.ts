@@ -1,20 +1,20 @@
 /**
- * The waiters of one key in this process, in order of arrival here, and the timer that looks after
- * them all.
+ * The local queue: the waiters of one key in this process, in order of arrival, and their poll
+ * timer.
  *
- * Push makes hand-off fast, polling makes it certain (I5): the timer fires just after the present
- * lease must have ended if nobody renewed it, and at least once in a claim window, so that a grant
- * to a frozen process is noticed within one.
+ * Push makes hand-off fast, polling makes it certain (I5). The timer fires just after the current
+ * lease ends if it is not renewed, and at least once per claim window, so that a grant to a frozen
+ * process is noticed within one.
  */
 import type { Clock, Timer } from '../clock.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Acquisition } from './acquisition.js';
 
-/** How long after an expected expiry to ask: the store must be past it by then. */
+/** How long after an expected expiry to poll: the store must have passed it by then. */
 const PAST_EXPIRY_MS = 1;
 /**
- * Where nobody holds and still nothing was granted, the store has more to serve than one command
- * does.
+ * The pause before the next poll if the lock is free and nothing was granted: the store has more
+ * waiters to serve than one command does.
  */
 const SERVED_IN_PART_MS = 2;
 
@@ -40,20 +40,20 @@ export class LocalQueue {
     return this.#acquisitions.values();
   }
 
-  /** True if all wait for a signal, and nobody for the permits. */
+  /** True if all of them wait for a signal, and none for permits. */
   get asleep(): boolean {
     for (const acquisition of this.#acquisitions) if (!acquisition.asleep) return false;
     return true;
   }
 
-  /** False if it was here already. */
+  /** Returns false if it was present already. */
   add(acquisition: Acquisition): boolean {
     if (this.#acquisitions.has(acquisition)) return false;
     this.#acquisitions.add(acquisition);
     return true;
   }
 
-  /** False if it was not here. */
+  /** Returns false if it was not present. */
   remove(acquisition: Acquisition): boolean {
     if (!this.#acquisitions.delete(acquisition)) return false;
     if (this.#acquisitions.size === 0) this.#disarm();
@@ -61,10 +61,10 @@ export class LocalQueue {
   }
 
   /**
-   * Plans the next look.
-   * @param next microseconds until the present lease may end, as the store just said; 0 if nobody
-   * holds
-   * @param period longest time until the next look
+   * Plans the next poll.
+   * @param next microseconds until the current lease may end, as the store just said; 0 if the lock
+   * is free
+   * @param period longest time until the next poll
    */
   plan(next: number, period: number): void {
     if (this.#acquisitions.size === 0) return;
@@ -81,13 +81,13 @@ export class LocalQueue {
   }
 
   /**
-   * The waiter that takes a lease over without asking the store: the first one here that the store
-   * knows and that asks for the same lease. None, if the lease has no pass left, or was passed on
-   * for a claim window, or is soon over.
+   * The successor that takes a lease over without a request: the first local waiter that the store
+   * knows and that requests the same lease. There is none if the lease has no hand-offs left, was
+   * handed off for a claim window, or ends soon.
    *
-   * The successor gets what is left of the lease, and of its own ttl at most. So a waiter that does
-   * not renew is left to the store, which grants it the whole ttl. And the ttl must be the same: a
-   * store that does not know the waiter (any more) takes the holder's.
+   * The successor gets the remaining time of the lease, and at most its own ttl. So a waiter that
+   * does not renew is left to the store, which grants it the full ttl. The ttl must be equal,
+   * because a store that does not know the waiter (any more) uses the ttl of the holder.
    */
   successor(record: LeaseRecord, claimWindow: number): Acquisition | undefined {
     const now = this.#clock.now();

@@ -1,4 +1,4 @@
-/** The queues of this process, one for each key that somebody waits for here. */
+/** The local queues of this process: one for each key with a local waiter. */
 import type { Clock } from '../clock.js';
 import type { Micros } from '../engine/commands.js';
 import type { AcquireSender } from './acquire-sender.js';
@@ -22,7 +22,7 @@ export class LocalQueues {
     return this.#queues.get(key);
   }
 
-  /** A waiter has its place in the store. `next` as in `Line.plan`. */
+  /** Adds a waiter that has a place in the store. `next` as in `LocalQueue.plan`. */
   join(acquisition: Acquisition, next: Micros): void {
     const { key } = acquisition.request;
     let line = this.#queues.get(key);
@@ -31,7 +31,7 @@ export class LocalQueues {
       this.#queues.set(key, line);
     }
     if (line.add(acquisition)) this.#wake.enter();
-    // the channel came up while its request was on its way
+    // the wake channel opened while its request was under way
     if (acquisition.channel !== this.#wake.channel) void this.#sender.ask(acquisition);
     line.plan(next, this.#sender.period([acquisition]));
   }

@@ -1,10 +1,10 @@
 /**
- * What a process believes of a push. Anyone who may publish to its wake channel can send one, so a
- * push counts only with the token that its waiter sent with its request: the store keeps the token
- * with the waiter and repeats it in the push, and shows it nowhere else. See `SECURITY.md`.
+ * Checks pushes. Every client that may publish to the wake channel can send one, so a push counts
+ * only with the token that the waiter sent with its request. The store keeps the token with the
+ * waiter, repeats it in the push, and shows it nowhere else. See `SECURITY.md`.
  *
- * A grant with the right token is still bounded by what was asked for, and is checked with the
- * store if it does not fit the waiter's last answer.
+ * A grant with the right token is still limited to the request, and is checked with the store if it
+ * does not fit the last answer to the waiter.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { RandomSource } from '../random-source.js';
@@ -13,10 +13,10 @@ import { drift, type Grant } from '../lease/lease-record.js';
 import type { SuspendDetector } from '../lease/suspend-detector.js';
 import type { Acquisition } from './acquisition.js';
 
-/** A grant, as it is pushed. */
+/** A pushed grant. */
 export type GrantPush = Extract<Push, { kind: 'grant' }>;
 
-/** What bounds a pushed grant: what the waiter's last request asked for. */
+/** The limits of a pushed grant: the values of the last request of the waiter. */
 export interface MultiAcquireLimits {
   readonly owner: string;
   /** Ms. */
@@ -24,29 +24,32 @@ export interface MultiAcquireLimits {
   readonly handOffs: number;
 }
 
-/** A fence leads the store's clock by no more than the clock stepped back within a retention. */
+/**
+ * The most by which a fence may be ahead of the clock of the store, after that clock stepped back
+ * within the retention.
+ */
 const FENCE_LEAD: Micros = 2 * 86_400_000_000;
-/** More holds than an owner has. */
+/** A bound above the holds of any owner. */
 const HOLDS_MAX = 1_000_000;
 
-/** Compares in a time that does not depend on where two tokens differ. No token fits none. */
+/** Compares two tokens in constant time. An empty token matches none. */
 export function sameToken(told: string, own: string): boolean {
   const [a, b] = [Buffer.from(told), Buffer.from(own)];
   return own !== '' && a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Unanswered requests of one waiter whose tokens are kept. */
+/** The most unanswered requests of one waiter whose tokens are kept. */
 const TOKENS_MAX = 64;
 
 /**
- * The tokens of one waiter: each request has one of its own. An answer ends those of the requests
- * before: a push with such a token tells of a grant that had ended when the answer was given, and a
- * server whose clock was set back meanwhile would make it look fresh.
+ * The tokens of one waiter: each request has its own. An answer invalidates the tokens of earlier
+ * requests. A push with such a token reports a grant that had ended before the answer, and could
+ * look fresh if the clock of the server was set back meanwhile.
  */
 export class PushTokens {
   readonly #tokens: string[] = [];
 
-  /** A token for the next request. */
+  /** Draws a token for the next request. */
   draw(randomSource: RandomSource): string {
     const token = randomSource.secret();
     this.#tokens.push(token);
@@ -67,8 +70,8 @@ export class PushTokens {
 }
 
 /**
- * The grant that a push with the right token stands for; `undefined` if the store has to be asked:
- * the lease may have ended, or the push does not fit the waiter's last answer.
+ * The grant of a push with the right token, or `undefined` if the store has to be asked: the lease
+ * may have ended, or the push does not fit the last answer to the waiter.
  */
 export function believed(
   push: GrantPush,
@@ -87,12 +90,12 @@ export function believed(
   return validUntil > now ? { fence, handOffs, holds, validUntil, since: now } : undefined;
 }
 
-/** A pushed grant, cut to what was asked for; `undefined` if it says what no store would say. */
+/** A pushed grant, limited to the request; `undefined` if no store would send it. */
 export function bounded(push: GrantPush, asked: MultiAcquireLimits): GrantPush | undefined {
   const { fence, now, left, handOffs, holds } = push;
   const numbers = [fence, now, left, handOffs, holds];
   if (!numbers.every((one) => Number.isSafeInteger(one) && one >= 0)) return undefined;
-  // an owner's lease that is joined keeps its fence and may run for longer
+  // a lease that an owner joined keeps its fence and may run for longer
   const joined = asked.owner !== '';
   if (fence === 0 || fence > now + FENCE_LEAD || (!joined && fence < now)) return undefined;
   if (handOffs > asked.handOffs || holds < 1 || holds > (joined ? HOLDS_MAX : 1)) return undefined;

@@ -41,19 +41,19 @@ export class Releaser {
     this.#abandoned = acquisitions.abandoned;
   }
 
-  /** Releases a lease, or hands it off to the next acquisition here that may have it. */
+  /** Releases a lease, or hands it off to the next local acquisition that may have it. */
   async release(record: LeaseRecord): Promise<ReleaseOutcome> {
     const { key, id } = record;
     const believed = this.#watchdog.believes(record);
     if (record.state !== 'held') {
-      // the server may hold it for a little longer than this process believed
+      // the server may keep it for a little longer than this process believed in it
       const { mayBeDuplicated, terms, unpassed } = record;
       this.#abandoned.withdraw({ key, id, unpassed }, terms.ttl, mayBeDuplicated);
       return 'lost';
     }
     const successor = this.#successor(record, believed);
     const returning = this.#send(record, successor);
-    // behind the release that hands the lease off
+    // sent after the release that hands the lease off
     if (successor !== undefined) void this.#watchdog.claim(successor);
     const returned = await returning;
     if (record.mayBeDuplicated) this.#abandoned.follow({ key, id });
@@ -65,14 +65,15 @@ export class Releaser {
   }
 
   /**
-   * Releases an acquisition that this process knows by its id only, whichever process made it.
+   * Releases an acquisition of which this process knows the id only; another process may have made
+   * it.
    * @param ms how long the store may have something to release
    */
   async end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
     const record = this.#watchdog.find(id);
     if (record !== undefined) {
       const releasing = this.release(record);
-      // its holder did not release it, and is told
+      // the holder did not release it itself: its signal aborts
       if (record.state === 'released') record.foundLost('unlocked');
       return releasing;
     }
@@ -82,7 +83,7 @@ export class Releaser {
     return outcome(key, await this.#retrier.release({ id, command, until }));
   }
 
-  /** Makes the next acquisition of this process the holder, if there is one that may be. */
+  /** Makes the next local acquisition the holder, if there is one that may be. */
   #successor(record: LeaseRecord, believed: boolean): LeaseRecord | undefined {
     const asked = !believed || this.#retrier.has(record.id);
     const queue = asked ? undefined : this.#acquisitions.queues.get(record.key);
@@ -115,7 +116,7 @@ export class Releaser {
     });
   }
 
-  /** Takes the store's answer to a hand-off that was made here before the store was told. */
+  /** Handles the answer of the store to a hand-off that was made locally before. */
   #settling(successor: LeaseRecord): (returned: ReleaseResult | undefined) => void {
     let settled = (): void => undefined;
     successor.settled = new Promise((resolve) => {
@@ -125,7 +126,7 @@ export class Releaser {
       successor.settled = undefined;
       if (returned?.status === 'passed') successor.confirmed = true;
       else this.#watchdog.lose(successor, 'gone');
-      // an earlier release of the successor may have overtaken the hand-off
+      // a release of the successor may have arrived before the hand-off
       if (successor.state === 'lost' || successor.answered) {
         this.#abandoned.withdraw(successor, successor.terms.ttl, true);
       }
@@ -143,7 +144,7 @@ function outcome(key: string, returned: ReleaseResult | undefined): ReleaseOutco
       return 'kept';
     case 'absent':
     case 'dequeued':
-      // it was held when the release was sent, so an earlier, unanswered try has freed it
+      // it was held when the release was sent, so an earlier, unanswered attempt has freed it
       return returned.repeated ? 'freed' : 'lost';
     case undefined: {
       const message = `Holdfast: no answer to the release of ${quote(key)}; it is retried`;

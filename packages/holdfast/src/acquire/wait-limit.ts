@@ -1,9 +1,9 @@
 /**
- * The end of a wait: at its limit, or when the caller's signal aborts.
+ * Ends a wait: at its limit, or when the signal of the caller aborts.
  *
- * A limit never gets less than no wait at all: the first answer of the store is awaited, for
- * `requestTimeout` at most, although the limit may pass before it. And a wait that ends says why:
- * `HOLDFAST_TIMEOUT` only if the store has answered, and its last answer was no failure.
+ * Every acquisition waits for the first answer of the store, for at most `requestTimeout`, also if
+ * its limit passes before. `HOLDFAST_TIMEOUT` means that the store answered, and that its last
+ * answer was no failure.
  */
 import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
@@ -11,7 +11,7 @@ import type { HoldfastError } from '../errors.js';
 import * as failures from './failures.js';
 import type { Acquisition } from './acquisition.js';
 
-/** Ends a waiter's wait in time. `giveUp` is called once at most. */
+/** Ends the wait of an acquisition in time. `giveUp` is called at most once. */
 export function limitWait(
   acquisition: Acquisition,
   clock: Clock,
@@ -32,7 +32,7 @@ export function limitWait(
   }
 }
 
-/** Why a wait that has reached its limit ended without a grant. */
+/** The error of a wait that reached its limit without a grant. */
 export function endOfWait({ trouble, request }: Acquisition): HoldfastError {
   const { key, terms } = request;
   if (trouble !== undefined) return failures.unreachable(key, trouble);
