@@ -1,15 +1,14 @@
 /**
- * One listener on each abort signal, however many wait for it. A program often has one signal for
- * its shutdown and passes it to every acquisition; Node warns of a leak from the eleventh listener
- * on.
+ * One listener for each abort signal, whatever the number of its waiters. A program often passes
+ * one shutdown signal to all acquisitions, and Node warns of a leak from the eleventh listener on.
  */
 
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 const listeners = new WeakMap<AbortSignal, () => void>();
 
 /**
- * Calls back once when the signal aborts, in the order of the calls. Does not look whether it has
- * aborted already. Returns a function that takes the call back.
+ * Calls back once when the signal aborts, in the order of the calls. Does not check whether it has
+ * aborted already. Returns a function that removes the callback.
  */
 export function onAbort(signal: AbortSignal, callback: () => void): () => void {
   const entry = (): void => callback();
@@ -27,7 +26,7 @@ function listen(signal: AbortSignal, entries: Set<() => void>): void {
   const aborted = (): void => {
     forget(signal, entries);
     for (const entry of entries) {
-      // an entry that was taken back by one before it is not called
+      // an entry that an earlier callback removed is not called
       if (entries.delete(entry)) entry();
     }
   };

@@ -1,24 +1,25 @@
-/** Checks of single values. Each throws `HOLDFAST_BAD_OPTION` with the name of the option. */
-import { badOption } from './errors.js';
+/** Checks of single values. Each throws `HOLDFAST_BAD_OPTION` with the option's name. */
+import { badOption, unknownOption } from './errors.js';
 
 const KEY_BYTES_MAX = 1024;
-/** Most characters of a label or an owner. */
+/** The most characters of a label or an owner. */
 export const TEXT_MAX = 200;
 
-/** An owner: well-formed text that is not empty, of 200 characters at most. */
+/** An owner: non-empty, well-formed text of at most 200 characters. */
 export function checkOwner(owner: unknown): string {
   return nonEmpty('owner', text('owner', owner, '', TEXT_MAX));
 }
 
-/** A key: text that is not empty, well formed, and of 1,024 bytes at most. */
+/** A key: non-empty, well-formed text of at most 1,024 bytes in UTF-8. */
 export function checkKey(key: unknown, name = 'key'): string {
   const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
   if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);
   if (key.length > KEY_BYTES_MAX || Buffer.byteLength(key) > KEY_BYTES_MAX) {
     throw badOption(name, expected, key);
   }
-  // a lone surrogate becomes the same replacement character as every other: two keys would be one
-  if (/\p{Surrogate}/u.test(key)) throw badOption(name, 'well-formed Unicode', key);
+  // every lone surrogate is encoded as the same replacement character: two keys would become one
+  if (/\p{Surrogate}/u.test(key))
+    throw badOption(name, 'well-formed Unicode without lone surrogates', key);
   return key;
 }
 
@@ -74,10 +75,10 @@ export function checkObject(name: string, value: unknown): asserts value is obje
   if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
 }
 
-/** A misspelt option would silently do nothing. */
+/** Rejects unknown options: a misspelt option would otherwise be ignored. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
   checkObject(name, value);
   for (const option of Object.keys(value)) {
-    if (!names.has(option)) throw badOption(option, 'left out: there is no such option', option);
+    if (!names.has(option)) throw unknownOption(option, names);
   }
 }

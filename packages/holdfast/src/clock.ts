@@ -1,34 +1,34 @@
 /**
- * The only file that names a clock.
+ * The only file that reads the clocks of the machine.
  *
- * Everything else gets a `Clock`, so that tests and the simulator can be its time. What is measured
- * here are durations: no wall clock of a client is ever sent to a server or compared with another
- * machine's.
+ * All other code gets a `Clock`, so that tests and the simulator can control time. It measures
+ * durations only: the wall clock of a client is never sent to a server, nor compared with that of
+ * another machine.
  */
 
-/** A timer that was set. */
+/** A started timer. */
 export interface Timer {
   cancel(): void;
 }
 
-/** The time of one process. */
+/** The clock of one process. */
 export interface Clock {
   /**
-   * Milliseconds, with fractions, of a clock that is never set and never steps. It may stop while a
-   * machine sleeps.
+   * The monotonic clock in milliseconds, with fractions. It is never set and never steps. It may
+   * stop while the machine is suspended.
    */
   now(): number;
-  /** Milliseconds of the wall clock: used only to notice that the machine slept. */
+  /** The wall clock in milliseconds, used only to detect a suspend. */
   wall(): number;
   /**
-   * Calls back once, not before `ms` have passed by much; a caller to whom a millisecond matters
-   * looks at `now`. A `weak` timer does not keep the process alive.
+   * Calls back once after `ms`. The call may come slightly early; a caller that needs the exact
+   * time reads `now`. A `weak` timer does not keep the process alive.
    */
   after(ms: number, callback: () => void, weak?: boolean): Timer;
   /**
-   * Calls back when everything that has arrived by now (in sockets, or on its way inside this
-   * process) was handed to the code that waits for it. Without it, two turns of the event loop are
-   * taken.
+   * Calls back when all data that has arrived by now (in sockets, or on its way inside this
+   * process) has been handed to its readers. Without this method, the library waits for two turns
+   * of the event loop.
    */
   afterIo?(callback: () => void): void;
 }
@@ -36,32 +36,32 @@ export interface Clock {
 /**
  * Calls back after one phase of input and output.
  *
- * After a stall of the event loop its timers run before its sockets are read. A deadline that
- * passed during the stall must not be judged before the answers were read that came in time.
+ * After a stall of the event loop, its timers run before its sockets are read. So a deadline that
+ * passed during the stall is judged only after the answers that arrived in time were read.
  */
 export function afterIo(clock: Clock, callback: () => void): void {
   if (clock.afterIo === undefined) twoTurns(callback);
   else clock.afterIo(callback);
 }
 
-/** Calls back when the immediates that are set by now have run. */
+/** Calls back after the immediates that are set by now. */
 export function afterTurn(callback: () => void): void {
   setImmediate(callback);
 }
 
 /**
- * The first turn may be the rest of the present one, whose sockets were read before the stall: an
- * immediate that is set while sockets are read runs right after them. The second begins with a
- * whole phase of reading.
+ * The first turn may be the rest of the current one, whose sockets were read before the stall: an
+ * immediate that is set while sockets are read runs right after them. The second turn begins with a
+ * full phase of reading.
  */
 function twoTurns(callback: () => void): void {
   setImmediate(() => setImmediate(callback));
 }
 
-/** Longest delay that Node's timers take. */
+/** The longest delay of Node's timers. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** A delay that is longer than one timer takes: several timers, one after another. */
+/** A delay beyond the limit of one timer: uses several timers, one after another. */
 function afterLong(ms: number, callback: () => void, weak: boolean): Timer {
   const next = (): void => {
     timer = systemClock.after(ms - LONGEST_MS, callback, weak);

@@ -22,7 +22,7 @@ import { Releaser } from './acquire/releaser.js';
 import type { ConditionWaiter } from './acquire/condition-waiter.js';
 import type { AcquireRequest } from './acquire/acquisition.js';
 
-/** Labels whose text for the store is remembered. */
+/** The most labels whose encoded metadata is cached. */
 const LABELS_MAX = 100;
 
 export class Core implements Grantor {
@@ -79,7 +79,7 @@ export class Core implements Grantor {
     });
   }
 
-  /** Unique to this instance. */
+  /** The unique id of this instance. */
   get id(): string {
     return this.#ids.process;
   }
@@ -88,7 +88,7 @@ export class Core implements Grantor {
     return this.settings.clock;
   }
 
-  /** Acquisitions that wait for an answer or for the lock, and all that wait at gates. */
+  /** The number of pending acquisitions and of calls that wait at gates. */
   get waiting(): number {
     return this.#acquisitions.size + this.gates.size;
   }
@@ -99,10 +99,11 @@ export class Core implements Grantor {
     return this.#acquisitions.acquire(request);
   }
 
-  /** Gives a lease up, to wait for a signal. Nothing is sent before it is asked for. */
+  /** Prepares to give a lease up and to wait for a signal. No request is sent before `ask`. */
   park(from: LeaseRecord, condition: string): ConditionWaiter {
     if (this.#closing !== undefined) throw failures.closed(from.key);
-    // the store takes its reserved fences back, and if it refuses, a duplicate may yet be granted
+    // the store takes back the reserved fences; if it refuses to park, a duplicate of this request
+    // may still be granted later
     from.handOffs = 0;
     return this.#acquisitions.park(from, condition, () => {
       if (from.state === 'held') from.state = 'released';
@@ -111,7 +112,7 @@ export class Core implements Grantor {
     });
   }
 
-  /** Opens the connection for wake-ups, and keeps it until this closes. */
+  /** Opens the connection for wake-ups, and keeps it open until this instance closes. */
   async warmUp(): Promise<void> {
     const { wake } = this.#acquisitions;
     const { clock, unreachableAfter } = this.settings;
@@ -119,12 +120,12 @@ export class Core implements Grantor {
     if (wake.channel === '') throw failures.notWarm(this.#closing !== undefined, wake.failure);
   }
 
-  /** Asks for what a sleeper wants. */
+  /** Sends the request of a condition waiter. */
   ask(conditionWaiter: ConditionWaiter): void {
     this.#acquisitions.ask(conditionWaiter);
   }
 
-  /** Gives the coming back of a sleeper up. */
+  /** Abandons a condition waiter: the lock is not taken back. */
   abandon(conditionWaiter: ConditionWaiter): void {
     const { from, ready } = conditionWaiter;
     conditionWaiter.leave();
@@ -132,7 +133,7 @@ export class Core implements Grantor {
       conditionWaiter,
       failures.releasedAsleep(conditionWaiter.request.key),
     );
-    // nothing was asked for it, so there is the lease to give back
+    // no request was sent, so the original lease is released
     if (!ready) this.#acquisitions.abandoned.withdraw(from, from.terms.ttl, from.mayBeDuplicated);
   }
 
@@ -147,7 +148,7 @@ export class Core implements Grantor {
   }
 
   /**
-   * Leaves a lease to the store: it is neither renewed nor released from here on, and ends there by
+   * Leaves a lease to the store: this process neither renews nor releases it, and it ends there by
    * itself.
    */
   leave(record: LeaseRecord): void {
@@ -157,8 +158,8 @@ export class Core implements Grantor {
   }
 
   /**
-   * Calls back once when closing begins, before anything is ended; at once, if it has begun.
-   * Returns what takes that back.
+   * Calls back once when closing begins, before anything is ended, or at once if it has begun.
+   * Returns a function that removes the callback.
    */
   onClose(callback: () => void): () => void {
     if (this.#closing === undefined) this.#closers.add(callback);
@@ -166,12 +167,12 @@ export class Core implements Grantor {
     return () => void this.#closers.delete(callback);
   }
 
-  /** Callbacks that wait for `close`. */
+  /** The number of callbacks that wait for `close`. */
   get closers(): number {
     return this.#closers.size;
   }
 
-  /** Gives up what a waiting acquisition or a lease has, and ends for good. */
+  /** Rejects waiting acquisitions, waits up to `grace` ms for the leases, and closes all parts. */
   close(grace: number): Promise<void> {
     this.#closing ??= this.#close(grace);
     return this.#closing;
@@ -179,7 +180,7 @@ export class Core implements Grantor {
 
   async #close(grace: number): Promise<void> {
     const { clock, watchdog, settings } = this;
-    // in a later turn, when it is known here that this closes
+    // in a later turn, when `#closing` is set
     await Promise.resolve();
     for (const tell of this.#closers) tell();
     this.#closers.clear();
@@ -189,7 +190,7 @@ export class Core implements Grantor {
     await within(clock, grace, watchdog.empty());
     for (const record of [...watchdog.all()]) {
       watchdog.lose(record, 'closed');
-      // what has to stay for some time ends by itself
+      // a lease that must stay for some time ends by itself
       record.left = clock.now() < record.keepUntil;
       if (record.left) continue;
       this.#acquisitions.abandoned.withdraw(record, record.terms.ttl, false);
@@ -201,7 +202,7 @@ export class Core implements Grantor {
     this.gateCommands.stop();
     this.requests.close();
     this.watchdog.close();
-    // a connection that is being opened to a server that is silent closes when it gives up
+    // a connection attempt to a silent server closes when that attempt times out
     await within(clock, 2 * settings.requestTimeout, this.#acquisitions.close());
   }
 

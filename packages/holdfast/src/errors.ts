@@ -1,36 +1,37 @@
 /**
- * One class, and a stable code for each kind of failure.
+ * The error class and its codes.
  *
- * Refusal is a value (`tryAcquire` resolves to `null`), failure is an error, and uncertainty has a
- * code of its own.
+ * A refusal is a value (`tryAcquire` resolves to `null`), a failure is an error, and an unknown
+ * outcome has its own code.
  */
 import { escaped, quote } from './text.js';
 
 /**
- * What went wrong:
+ * The kind of a failure:
  *
- * - `HOLDFAST_BAD_OPTION`: an argument has a wrong type or range, or contradicts another. Nothing
- *   was sent.
+ * - `HOLDFAST_BAD_OPTION`: an argument has a wrong type or range, or contradicts another one. No
+ *   request was sent.
  * - `HOLDFAST_TIMEOUT`: the wait limit passed before the lock was granted, and the store answered
- *   until then. Nothing is held.
- * - `HOLDFAST_ABORTED`: the caller's signal aborted while waiting; `cause` is its reason. Nothing
- *   is held; after waiting at a condition, the lock is held again.
- * - `HOLDFAST_REFUSED`: the store answered, and the answer was no: the queue is at its limit, the
- *   owner holds less of the key already, or the server itself refused (memory, permission, a
- *   replica). Nothing is held that was not before.
+ *   until then. The caller holds nothing.
+ * - `HOLDFAST_ABORTED`: the signal of the caller aborted during the wait; `cause` is its reason.
+ *   The caller holds nothing. Exception: after a wait at a condition, the lock is held again.
+ * - `HOLDFAST_REFUSED`: the store answered and refused: the queue is at its limit, the same owner
+ *   already holds a lower weight of the key or has the most holds, or the server itself refused
+ *   (memory, permission, read-only replica). The caller holds what it held before, nothing more.
  * - `HOLDFAST_MISMATCH`: the key is in use with another capacity: as another kind of lock, or with
- *   other permits, another count or other parties; the message says which capacity is agreed.
- *   Nothing is held.
- * - `HOLDFAST_LOST`: a lease ended before its owner released it.
- * - `HOLDFAST_NOT_HELD`: code that must run under a lock does not, see `assertLocked`.
+ *   another number of permits, count or parties. The message names the capacity in use. The caller
+ *   holds nothing.
+ * - `HOLDFAST_LOST`: a lease ended before its holder released it.
+ * - `HOLDFAST_NOT_HELD`: code that needs a lock runs without it, see `assertLocked`.
  * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not before the wait limit passed; `cause`
- *   is the last failure. The caller holds nothing; should the store
- *   have granted in spite of that, the grant is withdrawn as soon as it can be reached, and ends at
- *   its expiry otherwise.
- * - `HOLDFAST_UNCERTAIN`: a release, extension or forced release was sent and not answered: it may
- *   have happened. Or a lease is in doubt: it may be held, see `Lease.verify`.
- * - `HOLDFAST_BROKEN`: a barrier or a latch can open no more in this generation: a party died, gave
- *   up or was too late, or it was reset. Nobody who waits is let through.
+ *   is the last failure. The caller holds nothing. If the store made a grant nevertheless, the
+ *   grant is withdrawn as soon as the store answers again, and otherwise ends when its lease
+ *   expires.
+ * - `HOLDFAST_UNCERTAIN`: a release, an extension or a forced release was sent and not answered, so
+ *   it may or may not have happened; or a lease is in doubt, so it may or may not be held, see
+ *   `Lease.verify`.
+ * - `HOLDFAST_BROKEN`: a barrier or latch cannot open in this generation: a party crashed, gave up
+ *   or was late, or it was reset. All its waiters are rejected.
  * - `HOLDFAST_CLOSED`: this `Holdfast` was closed.
  */
 export type HoldfastErrorCode =
@@ -50,11 +51,14 @@ const BRAND = Symbol.for('holdfast.error');
 
 /** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
-  /** What kind of failure it is. */
+  /** The kind of the failure. */
   readonly code: HoldfastErrorCode;
-  /** The key that it is about, if it is about one. */
+  /** The key that the error concerns, if there is one. */
   readonly key: string | undefined;
-  /** The option that was bad (`HOLDFAST_BAD_OPTION`), or not as agreed (`HOLDFAST_MISMATCH`). */
+  /**
+   * The option that is not valid (`HOLDFAST_BAD_OPTION`), or that differs from the value in use
+   * (`HOLDFAST_MISMATCH`).
+   */
   readonly option: string | undefined;
 
   constructor(
@@ -67,27 +71,36 @@ export class HoldfastError extends Error {
     this.code = code;
     this.key = about.key;
     this.option = about.option;
-    // survives duplicate installations, where `instanceof` does not
+    // `instanceof` fails if the package is installed twice; the brand does not
     Object.defineProperty(this, BRAND, { value: true });
   }
 }
 
 /**
- * True for an error of Holdfast, of this or another installed copy; with `code`, for that kind
- * only.
+ * True if `error` is an error of Holdfast, of this or of another installed copy, and has the given
+ * code, if there is one.
  */
 export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error is HoldfastError {
   if (typeof error !== 'object' || error === null || !(BRAND in error)) return false;
   return code === undefined || (error as unknown as HoldfastError).code === code;
 }
 
-/** A bad argument: names the option, and says what was expected and what came. */
+/**
+ * An error for an argument that is not valid: it names the option, the allowed and the given value.
+ */
 export function badOption(option: string, expected: string, got: unknown): HoldfastError {
   const message = `Holdfast: option ${quote(option)} must be ${expected}, not ${show(got)}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
 
-/** Characters of a bad value that are shown. */
+/** An error for an option that does not exist: it names those that do. */
+export function unknownOption(option: string, names: Iterable<string>): HoldfastError {
+  const allowed = [...names].join(', ');
+  const message = `Holdfast: unknown option ${quote(option)}; the options are ${allowed}`;
+  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
+}
+
+/** The most characters of a bad value that a message shows. */
 const SHOWN_MAX = 40;
 
 function show(value: unknown): string {

@@ -1,4 +1,4 @@
-/** What a user constructs. */
+/** The `Holdfast` class: the entry point of the library. */
 import { portFor } from './clients/detect.js';
 import { Core } from './core.js';
 import { badOption, HoldfastError } from './errors.js';
@@ -22,28 +22,28 @@ import { MemoryStore } from './store/memory/memory-store.js';
 import type { Store } from './store/port.js';
 import { RedisStore } from './store/redis/redis-store.js';
 
-/** An ioredis or node-redis client, connected or about to be. Holdfast never closes it. */
+/** An ioredis or node-redis client, connected or still connecting. Holdfast never closes it. */
 export type RedisClient = object;
 
-/** A store in memory, see {@link memory}. */
+/** A store in the memory of this process, see {@link memory}. */
 export interface EmbeddedStore {
-  /** What it is called in messages. */
+  /** The name of the store in messages. */
   readonly label: string;
 }
 
 /**
- * The embedded store: locks between those in this process that share it. Instances with different
- * prefixes share nothing.
+ * The embedded store. It holds its locks in memory, for the instances in this process that share
+ * it. Instances with different prefixes share no locks.
  */
 export function memory(): EmbeddedStore {
   return new MemoryStore();
 }
 
 /**
- * Distributed locks on one Redis or Valkey, or in memory.
+ * Distributed locks on one Redis or Valkey server, or in memory.
  *
- * One instance serves a whole process. It uses the client that it is given, and opens one more
- * connection (with the client's own settings) when somebody first has to wait.
+ * One instance serves a whole process. It uses the given client for its commands. When the first
+ * acquisition has to wait, it opens one more connection with the settings of that client.
  */
 export class Holdfast implements AsyncDisposable {
   readonly #core: Core;
@@ -52,7 +52,7 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * @param where an ioredis (5, 6) or node-redis (5, 6) client, or {@link memory}
-   * @throws HOLDFAST_BAD_OPTION for what is neither, and for options that are wrong
+   * @throws HOLDFAST_BAD_OPTION if `where` is neither, or if an option is not valid
    */
   constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
     const settings = resolveSettings(options);
@@ -62,96 +62,100 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * The mutex of a key.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns the mutex of a key. No request is sent.
+   * @param key non-empty, at most 1,024 bytes
    */
   mutex(key: string, options: MutexOptions = {}): Mutex {
     return new Mutex(this.#core, checkKey(key), options);
   }
 
   /**
-   * The locks of several keys, taken all or none, without deadlock in whatever order they are
-   * named. Mutexes bring their own options; what is said here, and then by the call, wins.
-   * @param keys 1 to 10,000 keys, or mutexes of this instance; a key named twice counts once
+   * Returns a lock on several keys: an acquisition gets all of them or none, and it cannot
+   * deadlock, whatever the order of the keys. A mutex in `keys` keeps its own options; the options
+   * given here override them, and the options of an acquisition override both.
+   * @param keys 1 to 10,000 keys, or mutexes of this instance; duplicates count once
    */
   allOf(keys: readonly (string | Mutex)[], options: LockOptions = {}): AllOf {
     return new AllOf(this.#core, keys, options);
   }
 
   /**
-   * The read-write lock of a key.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns the read-write lock of a key.
+   * @param key non-empty, at most 1,024 bytes
    */
   rwLock(key: string, options: LockOptions = {}): RwLock {
     return new RwLock(this.#core, checkKey(key), options);
   }
 
   /**
-   * The semaphore of a key.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns the semaphore of a key.
+   * @param key non-empty, at most 1,024 bytes
    */
   semaphore(key: string, options: SemaphoreOptions): Semaphore {
     return new Semaphore(this.#core, checkKey(key), options);
   }
 
   /**
-   * The election of a leader for a key.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns the leader election of a key.
+   * @param key non-empty, at most 1,024 bytes
    */
   election(key: string, options: ElectionOptions = {}): Election {
     return new Election(this.#core, checkKey(key), options);
   }
 
-  /** Calls with an explicit owner and no lease object, for those who port from Java. */
+  /** Locks with an explicit owner and no lease object, for code that is ported from Java. */
   get calls(): OwnerLocks {
     return this.#calls;
   }
 
   /**
-   * Work that a scheduler fires on many machines, and that one of them should do.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns a schedule: many machines start the same job at the same time, and one of them runs it.
+   * @param key non-empty, at most 1,024 bytes
    */
   schedule(key: string, options: ScheduleOptions): Schedule {
     return new Schedule(this.#core, checkKey(key), options);
   }
 
   /**
-   * Makes one of many compute what all of them want.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns a single flight: of many callers that need the same result, one computes it.
+   * @param key non-empty, at most 1,024 bytes
    */
   singleFlight(key: string, options: SingleFlightOptions = {}): SingleFlight {
     return new SingleFlight(this.#core, checkKey(key), options);
   }
 
   /**
-   * The count-down latch of a key. Latches and barriers have keys of their own: a lock of the same
-   * key is something else, and `inspect` and `list` do not show them.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns the count-down latch of a key. Latches and barriers have their own key space: a lock
+   * with the same key is independent of them, and `inspect` and `list` do not show them.
+   * @param key non-empty, at most 1,024 bytes
    */
   latch(key: string, options: LatchOptions): Latch {
     return new Latch(this.#core, checkKey(key), options);
   }
 
   /**
-   * The cyclic barrier of a key. Its keys are no keys of locks, as those of latches are not.
-   * @param key non-empty, of at most 1,024 bytes
+   * Returns the cyclic barrier of a key. Its keys are independent of the keys of locks, see
+   * `latch`.
+   * @param key non-empty, at most 1,024 bytes
    */
   barrier(key: string, options: BarrierOptions): Barrier {
     return new Barrier(this.#core, checkKey(key), options);
   }
 
   /**
-   * The holders and the waiters of a lock; `null` if it has none. Changes nothing. Rejects with
-   * `HOLDFAST_REFUSED` if another program wrote the key's record, or it was damaged.
+   * Resolves to the holders and the waiters of a lock, or to `null` if it has none. Changes
+   * nothing. Rejects with `HOLDFAST_REFUSED` if another program wrote the record of the key or it
+   * is damaged, and with `HOLDFAST_UNREACHABLE` if the store does not answer.
    */
   async inspect(key: string): Promise<LockInfo | null> {
     return inspection.inspect(this.#core, checkKey(key));
   }
 
   /**
-   * The locks in use whose keys match a glob pattern (`*`, `?`, `[a-z]`; a backslash escapes).
-   * Walks through all keys of the server in steps, without blocking it; not a snapshot. Keys that
-   * another program wrote are skipped, see {@link ListOptions.onUnreadable}.
+   * Yields the locks in use whose keys match a glob pattern (`*`, `?`, `[a-z]`; a backslash
+   * escapes). It scans all keys of the server in steps and does not block the server. The result is
+   * not a snapshot. Keys that another program wrote are skipped, see
+   * {@link ListOptions.onUnreadable}.
    */
   list(pattern = '*', options: ListOptions = {}): AsyncGenerator<LockInfo> {
     const { onUnreadable } = options;
@@ -162,10 +166,11 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Ends the lease of a key, or one of them, without its holder's consent, and hands the lock to
-   * the next waiter. The holder's signal aborts at once if its process can be reached by push, and
-   * at its next renewal otherwise; its fence is lower than the next one. Resolves to the number of
-   * leases ended. Rejects with `HOLDFAST_UNCERTAIN` without answer.
+   * Ends all leases of a key, or the lease with the given `id`, without the consent of the holder,
+   * and hands the lock to the next waiter. The holder's signal aborts at once if a push reaches its
+   * process, and otherwise at its next renewal. The next lease has a greater fence than the ended
+   * one. Resolves to the number of ended leases. Rejects with `HOLDFAST_UNCERTAIN` if the store
+   * does not answer; the leases may have been ended then.
    */
   async forceRelease(key: string, options: { readonly id?: string } = {}): Promise<number> {
     checkObject('options', options);
@@ -177,22 +182,24 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Opens the connection on which waiters are woken, which otherwise the first acquisition that has
-   * to wait opens, three round trips or more before its wake-up can arrive. It stays open until
-   * `close()`, whatever `linger` says. Not needed for correctness, nor in memory.
+   * Opens the connection for wake-ups in advance, and keeps it open until `close()`, whatever the
+   * `linger` option is. Without this call, the first acquisition that waits opens it, which takes
+   * three round trips or more. The call is never needed for correctness, and does nothing for a
+   * store in memory.
    *
-   * Rejects with `HOLDFAST_UNREACHABLE` if the connection cannot be opened at once or within
-   * `unreachableAfter`; attempts go on, and acquisitions work by polling meanwhile.
+   * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or if the connection is not
+   * open within `unreachableAfter` ms. Attempts continue in the background; until one succeeds,
+   * waiting acquisitions poll the store.
    */
   warmUp(): Promise<void> {
     return this.#core.warmUp();
   }
 
   /**
-   * Ends this instance: waiting acquisitions are rejected with `HOLDFAST_CLOSED`, leaders step
-   * down, and leases are renewed further until their holders release them, for `grace` ms at most;
-   * what is left then is released, and its signal aborts. After it no timer, listener or connection
-   * of ours is left. The client that was given stays open.
+   * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
+   * Leases are renewed until their holders release them, for at most `grace` ms. Leases that are
+   * held after that are released, and their signals abort. When the promise resolves, Holdfast has
+   * no timer, listener or connection left. The given client stays open.
    */
   async close(options: { readonly grace?: number } = {}): Promise<void> {
     checkObject('options', options);
@@ -211,11 +218,7 @@ function storeFor(where: unknown, prefix: string): Store {
   if (where instanceof MemoryStore) return prefix === PREFIX ? where : where.space(prefix);
   if (isStore(where)) return where;
   if (Array.isArray(where)) {
-    throw badOption(
-      'where',
-      'one client or memory(): several servers are not supported yet',
-      where,
-    );
+    throw badOption('where', 'one client or memory() (several servers are not supported)', where);
   }
   try {
     return new RedisStore(portFor(where), prefix);

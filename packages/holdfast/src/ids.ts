@@ -1,10 +1,10 @@
 /**
- * Ids that are never given twice: a part for the process, and a count. No space occurs in them.
+ * Unique ids: a part for the process, and a counter. They contain no spaces.
  *
- * Copies of a process must not share ids. The part of the process is drawn when it is first needed,
- * and again by each process that starts from a snapshot of Node. A machine that is cloned, or
- * restored from a copy of its memory, shows that only as a jump of its clocks: the count goes on
- * behind a new beginning then.
+ * Copies of a process must not share ids. The process part is drawn when it is first needed, and
+ * again in each process that starts from a snapshot of Node. A machine that is cloned, or restored
+ * from a copy of its memory, is detected only by a jump of its clocks; the ids then get a new
+ * prefix before the counter.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { type Clock, systemClock } from './clock.js';
@@ -16,7 +16,7 @@ export class Ids {
   #process: string | undefined;
   #count = 0;
   #sleeps = 0;
-  /** What the count begins with since the clocks jumped. */
+  /** The prefix of the counter since the clocks last jumped. */
   #beginning = '';
 
   constructor(randomSource: RandomSource = systemRandomSource, clock: Clock = systemClock) {
@@ -27,13 +27,13 @@ export class Ids {
     });
   }
 
-  /** What all ids of this source begin with. */
+  /** The process part: the prefix of all ids of this source. */
   get process(): string {
     this.#process ??= this.#randomSource.id();
     return this.#process;
   }
 
-  /** @param sleeps how often the machine has slept, or its clocks have jumped */
+  /** @param sleeps how many suspends or clock jumps were detected so far */
   next(sleeps = 0): string {
     if (sleeps !== this.#sleeps) {
       this.#sleeps = sleeps;
@@ -43,7 +43,7 @@ export class Ids {
     return `${this.process}.${this.#beginning}${this.#count.toString(36)}`;
   }
 
-  /** Copies of a machine may draw the same at random, but not at the same microsecond. */
+  /** Two copies of a machine may draw the same random value, but not at the same microsecond. */
   #beginAnew(): void {
     const { wall, now } = { wall: this.#clock.wall(), now: this.#clock.now() };
     const numbers = [wall, (now % 1e6) * 1e3, this.#randomSource.fraction() * 36 ** 6];

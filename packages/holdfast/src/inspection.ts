@@ -1,4 +1,4 @@
-/** Looking at locks from outside, and ending them by force. */
+/** Inspects, lists and force-releases locks. */
 import type { Core } from './core.js';
 import { FORCE_LIMIT } from './engine/limits.js';
 import type {
@@ -14,73 +14,76 @@ import { StoreFailure, UnreadableRecord } from './store/port.js';
 import * as failures from './acquire/failures.js';
 import { quote } from './text.js';
 
-/** Who holds or waits, as it said of itself. */
+/** A holder or a waiter, as its own process described it. */
 export interface Participant {
-  /** The acquisition's id. */
+  /** The id of the acquisition. */
   readonly id: string;
-  /** Who may enter again, if it gave an owner. */
+  /** The `owner` option of the acquisition, if it has one. */
   readonly owner: string | undefined;
-  /** What it was called, see `label` of the options. */
+  /** The `label` option of the acquisition, if it has one. */
   readonly label: string | undefined;
-  /** The machine's name. */
+  /** The host name of its machine. */
   readonly host: string | undefined;
-  /** The process there. */
+  /** The id of its process on that machine. */
   readonly pid: number | undefined;
 }
 
-/** Who holds a lock. */
+/** A holder of a lock. */
 export interface HolderInfo extends Participant {
-  /** Permits that it holds: 1 of a mutex or as a reader, all there are as a writer. */
+  /** The permits that it holds: 1 for a mutex or a reader, all of them for a writer. */
   readonly weight: number;
   /** The fence of its lease. */
   readonly fence: number;
-  /** Ms that the lease still runs by the server's clock, unless it is renewed. */
+  /** The remaining time of the lease in ms, by the clock of the server, if it is not renewed. */
   readonly remaining: number;
-  /** Ms since it was granted. */
+  /** Ms since the lease was granted. */
   readonly heldFor: number;
-  /** Holds of the owner; 1 without an owner. */
+  /** The number of holds of the owner; 1 without an owner. */
   readonly holds: number;
 }
 
-/** Who waits for a lock. */
+/** A waiter in the queue of a lock. */
 export interface WaiterInfo extends Participant {
-  /** Permits that it waits for. */
+  /** The permits that it waits for. */
   readonly weight: number;
-  /** Whether it must not be overtaken. */
+  /** Whether it must not be overtaken, see the `fair` option. */
   readonly fair: boolean;
   /** Ms since it joined the queue. */
   readonly waitedFor: number;
 }
 
-/** Who waits at a condition of a lock. */
+/** A waiter at a condition of a lock. */
 export interface ParkedInfo extends Participant {
-  /** The condition's name. */
+  /** The name of the condition. */
   readonly condition: string;
-  /** Ms since it gave the lock up. */
+  /** Ms since it gave up the lock. */
   readonly waitedFor: number;
 }
 
-/** A lock at one moment. */
+/** The state of a lock at one moment. */
 export interface LockInfo {
-  /** What is locked. */
+  /** The key of the lock. */
   readonly key: string;
-  /** Permits that there are: 1 of a mutex. */
+  /** The number of permits: 1 for a mutex. */
   readonly capacity: number;
-  /** Permits that are held; more than there are for a while after a semaphore was made smaller. */
+  /**
+   * The number of permits that are held. It may exceed `capacity` for a while after the permits of
+   * a semaphore were reduced.
+   */
   readonly used: number;
-  /** The last fence given out or reserved. */
+  /** The last fence that was granted or reserved. */
   readonly fence: number;
-  /** One at most, of a mutex; the first hundred, in the order of their expiry. */
+  /** The first 100 holders, ordered by expiry. A mutex has at most one. */
   readonly holders: readonly HolderInfo[];
-  /** All that hold. */
+  /** The number of all holders. */
   readonly holderCount: number;
-  /** In the order of the queue, the first hundred of them. */
+  /** The first 100 waiters, in queue order. */
   readonly waiters: readonly WaiterInfo[];
-  /** All that wait. */
+  /** The number of all waiters. */
   readonly waiterCount: number;
-  /** Who waits at conditions, the first hundred of them. */
+  /** The first 100 waiters at conditions. */
   readonly parked: readonly ParkedInfo[];
-  /** All that wait at conditions. */
+  /** The number of all waiters at conditions. */
   readonly parkedCount: number;
 }
 
@@ -98,8 +101,8 @@ const SHOWN_MAX = 100;
 const LIST_BATCH = 100;
 
 /**
- * A lock, or `null` if nobody holds it, or waits for it or at a condition of it. Of each, `limit`
- * are shown at most.
+ * The state of a lock, or `null` if it has no holder, no waiter and no waiter at a condition.
+ * @param limit the most holders, waiters and waiters at conditions that are shown
  */
 export async function inspect(
   core: Core,
@@ -110,8 +113,8 @@ export async function inspect(
 }
 
 /**
- * All locks in use whose keys match a glob pattern. Not a snapshot: each is shown as it is when its
- * turn comes.
+ * All locks in use whose keys match a glob pattern. Not a snapshot: each lock is inspected when the
+ * scan reaches it.
  */
 export async function* list(
   core: Core,
@@ -139,7 +142,10 @@ async function* keysOf({ store }: Core, pattern: string): AsyncGenerator<string>
   }
 }
 
-/** Ends leases of a key without their holders' consent; resolves to how many. */
+/**
+ * Ends leases of a key without the consent of their holders. Resolves to the number of ended
+ * leases.
+ */
 export async function forceRelease(core: Core, key: string, id: string): Promise<number> {
   const { retention } = core.settings;
   let total = 0;
@@ -173,7 +179,7 @@ async function* inspectAll(
   for (const found of await Promise.all(keys.map(look))) if (found !== null) yield found;
 }
 
-/** Asks the store; what it could not answer is an error of ours. */
+/** Sends a command. A failure becomes a `HoldfastError`. */
 export async function ask<C extends Command>(
   core: Core,
   command: C,
@@ -228,14 +234,15 @@ function parkedInfo(view: ParkedView, now: number): ParkedInfo {
 }
 
 /**
- * What a party said of itself is shown if it can be read, and left out if not: it decides nothing.
+ * The metadata of a participant. Metadata that cannot be parsed is omitted; no decision depends on
+ * it.
  */
 function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
   let said: unknown;
   try {
     said = JSON.parse(meta);
   } catch {
-    // written by something else than this library
+    // written by another program
   }
   const { label, host, pid } = (said ?? {}) as Record<string, unknown>;
   const text = (value: unknown): string | undefined =>

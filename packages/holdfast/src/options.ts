@@ -1,7 +1,7 @@
 /**
- * Options: all defaults and limits. Each is resolved once, and then frozen.
+ * All options with their defaults and limits. Options are resolved once and then frozen.
  *
- * Durations are milliseconds.
+ * All durations are in milliseconds.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
@@ -10,117 +10,132 @@ import { badOption } from './errors.js';
 import { over } from './given.js';
 import { checkPrefix, PREFIX } from './prefix.js';
 
-/** What a `Holdfast` is made with. Every one of them is optional. */
+/** The options of a `Holdfast`. All of them are optional. */
 export interface HoldfastOptions {
   /**
-   * What the names of all keys and channels begin with: up to 100 characters, without braces and
-   * control characters. Default `holdfast:`.
+   * The prefix of all key and channel names in the store: at most 100 characters, without braces
+   * and control characters. Default `holdfast:`.
    */
   readonly prefix?: string;
   /**
-   * Length of a lease. A crashed holder blocks others for no longer. 10 to 86,400,000; default
-   * 10,000.
+   * The length of a lease. If a holder crashes, its lock is free after this time at the latest. 10
+   * to 86,400,000; default 10,000.
    */
   readonly ttl?: number;
-  /** Renew leases while they are held. Default `true`. */
+  /** Whether leases are renewed while they are held. Default `true`. */
   readonly renew?: boolean;
   /**
-   * Length that a lease granted to a waiter starts with, if shorter than `ttl`; renewal extends it.
-   * It is what a frozen waiter costs the queue, and how often waiters look after their queue. A
-   * lease with `renew: false` starts with its whole `ttl`. 20 to 60,000; default 1,000.
+   * The first length of a lease that is granted to a waiter, if it is shorter than `ttl`. Renewal
+   * extends the lease. If the waiter is frozen, the queue is blocked for this time. Waiters also
+   * poll the store at this interval. A lease with `renew: false` starts with its full `ttl`. 20 to
+   * 60,000; default 1,000.
    */
   readonly claimWindow?: number;
   /**
-   * Longest time that one request to the store may take, whatever the client thinks. Default 2,000.
+   * The longest time to wait for the answer to one request, whatever the timeouts of the client
+   * are. Default 2,000.
    */
   readonly requestTimeout?: number;
   /**
-   * Longest time that a waiting acquisition puts up with a store that does not answer. Default
-   * 10,000.
+   * The longest time without an answer of the store after which a waiting acquisition rejects with
+   * `HOLDFAST_UNREACHABLE`. Default 10,000.
    */
   readonly unreachableAfter?: number;
-  /** Longest queue of one key; who comes later is refused. Default 10,000. */
+  /**
+   * The longest queue of one key. Further acquisitions are rejected with `HOLDFAST_REFUSED`.
+   * Default 10,000.
+   */
   readonly maxQueue?: number;
   /**
-   * Leases that may be passed on inside a process, without a round trip, between two that the store
-   * grants in the order of its queue. The bound of the default mode: a waiter is overtaken at most
-   * this often for each grant before its own. 0 to 1,000; default 8. Not used by `fair`
-   * acquisitions.
+   * How many times in a row a process may hand a lease off to its own waiters, without a round
+   * trip, before the store grants the next lease in queue order. So in the default mode, at most
+   * this many later waiters overtake a waiter for each grant before its own. 0 to 1,000; default 8.
+   * `fair` acquisitions do not use it.
    */
   readonly localHandOffs?: number;
   /**
-   * How long a key is remembered after its last use: by how much a server's clock may step back
-   * without a fence that is too low. Default 60,000.
+   * How long the store remembers a key after its last use. Fences keep growing as long as the clock
+   * of the server is not set back by more than this. 1,000 to 86,400,000; at least three times
+   * `claimWindow`; default 60,000.
    */
   readonly retention?: number;
   /**
-   * How long the connection that waiters are woken on is kept after the last one. Default 30,000.
+   * How long the connection for wake-ups stays open after the last waiter has left. Default 30,000.
    */
   readonly linger?: number;
-  /** Free text for whoever looks at a lock: the service, the job. Up to 200 characters. */
+  /**
+   * Free text that `inspect` and `list` show, for example the name of the service or job. At most
+   * 200 characters.
+   */
   readonly label?: string;
-  /** Close on these signals, then let the process die of them. Default: none. */
+  /**
+   * Closes this instance when the process receives one of these signals; the signal then ends the
+   * process as usual. Default: none.
+   */
   readonly closeOnSignals?: readonly NodeJS.Signals[];
-  /** How long `close()` waits for leases to be released by their holders. Default 10,000. */
+  /** How long `close()` waits for the holders to release their leases. Default 10,000. */
   readonly grace?: number;
-  /** The time, for tests. */
+  /** The clock, for tests. */
   readonly clock?: Clock;
   /**
-   * Where chance comes from, for simulations.
+   * The source of random values, for simulations.
    * @internal
    */
   readonly randomSource?: RandomSource;
 }
 
-/** What one lock, or one acquisition of it, may say otherwise. */
+/** Options of one lock, or of one acquisition of it. They override those of the `Holdfast`. */
 export interface LockOptions {
   /** See {@link HoldfastOptions.ttl}. */
   readonly ttl?: number;
   /** See {@link HoldfastOptions.renew}. */
   readonly renew?: boolean;
-  /** Longest time that renewal keeps a lease; it ends then. Default: no limit. */
+  /** The longest time for which a lease is renewed; the lease ends after it. Default: no limit. */
   readonly maxHold?: number;
   /**
-   * Strict order of arrival, across all processes. Default `false`: a process may pass a lease on
-   * among its own waiters, up to `localHandOffs` times.
+   * Whether the lock is granted in strict order of arrival across all processes. Default `false`: a
+   * process may hand a lease off among its own waiters, at most `localHandOffs` times in a row.
    */
   readonly fair?: boolean;
   /**
-   * The name of the holder, across acquisitions, processes and machines: an acquisition with the
-   * owner of a live lease joins that lease as one more hold. A lease has up to 1,000 holds at one
-   * time; a further one is refused. Up to 200 characters.
+   * The name of the holder, valid for all acquisitions, processes and machines. If a live lease has
+   * the same owner, the acquisition joins it as one more hold. A lease has at most 1,000 holds; a
+   * further one is rejected with `HOLDFAST_REFUSED`. At most 200 characters.
    */
   readonly owner?: string;
-  /** Free text for whoever looks, see {@link HoldfastOptions.label}. */
+  /** Free text that `inspect` and `list` show, see {@link HoldfastOptions.label}. */
   readonly label?: string;
   /**
-   * Called once for each danger, before the lease ends: a renewal failed or is overdue, or the
-   * lease is not renewed (any further). What it throws becomes a warning of the process.
+   * Called when the lease is in danger of ending: a renewal failed or is overdue, or the lease is
+   * not renewed (any longer). It gets the remaining time in ms, and is called once until the danger
+   * is over. An exception that it throws becomes a warning of the process.
    */
   readonly onExpiring?: (remaining: number) => void;
   /**
-   * How long before the lease's end `onExpiring` is called; a renewal is overdue when a third of
-   * the lease that the store last granted is left. Default: a third of the ttl.
+   * How long before the end of the lease `onExpiring` is called. A renewal is overdue when a third
+   * of the time that the store last granted remains. Default: a third of the ttl.
    */
   readonly expiringBefore?: number;
 }
 
-/** What one acquisition may say. */
+/** Options of one acquisition. */
 export interface AcquireOptions extends LockOptions {
   /**
-   * Longest time to wait. Default: no limit for `acquire` and `run`, 0 for `tryAcquire`. The first
-   * answer of the store is awaited in any case, for `requestTimeout` at most. If the store does not
-   * answer at the end, the call rejects with `HOLDFAST_UNREACHABLE`.
+   * The longest time to wait. Default: no limit for `acquire` and `run`, 0 for `tryAcquire`. In any
+   * case the call waits for the first answer of the store, for at most `requestTimeout`. If the
+   * store does not answer at the end of the wait, the call rejects with `HOLDFAST_UNREACHABLE`.
    */
   readonly wait?: number;
-  /** Gives the waiting up. Has no effect on what is held. */
+  /**
+   * Aborts the wait: the call rejects with `HOLDFAST_ABORTED`. It does not affect a granted lease.
+   */
   readonly signal?: AbortSignal;
 }
 
-/** All settings of a `Holdfast`, complete. */
+/** All settings of a `Holdfast`, with defaults filled in. */
 export type Settings = Required<Omit<HoldfastOptions, 'closeOnSignals'>>;
 
-/** All settings of one acquisition, complete. */
+/** All settings of one acquisition, with defaults filled in. */
 export interface ResolvedAcquireOptions {
   readonly ttl: number;
   readonly renew: boolean;
@@ -181,13 +196,13 @@ const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
 
 const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'wait', 'signal']);
 
-/** Checks the options that a lock is made with. */
+/** Checks the options of a lock. */
 export function checkLockOptions(settings: Settings, options: LockOptions): void {
   known('options', options, LOCK);
   resolveTerms(settings, {}, options, 0);
 }
 
-/** Checks and completes the options of an acquisition; the later ones win. */
+/** Checks the options of an acquisition and fills in defaults. `options` override `defaults`. */
 export function resolveTerms(
   settings: Settings,
   defaults: LockOptions,

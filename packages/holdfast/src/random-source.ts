@@ -1,24 +1,24 @@
 /**
- * Where chance comes from: the ids that are unique for ever, and the jitter that keeps processes
- * from doing the same thing at the same moment.
+ * The source of random values: for unique ids, and for the jitter that keeps processes from acting
+ * at the same moment.
  *
- * Everything gets a `Chance` as it gets a `Clock`, so that a simulation of one seed is always the
- * same.
+ * All code gets a `RandomSource`, as it gets a `Clock`, so that a simulation with the same seed
+ * always runs the same way.
  */
 import { randomBytes } from 'node:crypto';
 import { inEachCopy } from './snapshot.js';
 
-/** A source of chance. */
+/** A source of random values. */
 export interface RandomSource {
-  /** Unique for ever, without spaces. */
+  /** A unique id without spaces. */
   id(): string;
-  /** A number from 0 to 1, without 1. */
+  /** A number from 0 (inclusive) to 1 (exclusive). */
   fraction(): number;
   /** A token that cannot be guessed: 16 characters of base64url. */
   secret(): string;
 }
 
-/** Tokens that are drawn from the system at once: one draw for each would cost a system call. */
+/** Tokens per draw: a separate draw for each token would cost a system call. */
 const DRAWN = 256;
 const TOKEN_BYTES = 12;
 const TOKEN_LENGTH = 16;
@@ -27,7 +27,7 @@ inEachCopy(() => {
   drawn = '';
 });
 
-/** The chance of this machine. */
+/** The random source of this machine. */
 export const systemRandomSource: RandomSource = {
   // 96 random bits
   id: () => randomBytes(12).toString('base64url'),

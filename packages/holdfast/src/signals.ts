@@ -1,20 +1,24 @@
-/** Closing on SIGTERM and the like, for those who ask for it. */
+/** Closes an instance on process signals such as SIGTERM, for the `closeOnSignals` option. */
 import { constants } from 'node:os';
 import { badOption } from './errors.js';
 
-/** Signals that exist here and can be handled. */
+/** Checks that all signals exist on this platform and can be handled. */
 export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly NodeJS.Signals[] {
   const good = (one: unknown): boolean =>
     typeof one === 'string' && one in constants.signals && one !== 'SIGKILL' && one !== 'SIGSTOP';
   if (!Array.isArray(signals) || !signals.every(good)) {
-    throw badOption('closeOnSignals', 'a list of names of signals, as SIGTERM', signals);
+    throw badOption(
+      'closeOnSignals',
+      'an array of signal names that can be handled, for example SIGTERM',
+      signals,
+    );
   }
   return signals;
 }
 
 /**
- * Closes on the first of the signals, then lets the process end of it as it would have without us.
- * A second signal while closing ends it at once. Returns what takes the handlers away.
+ * Closes on the first of the signals, then lets the signal end the process as usual. A second
+ * signal during the close ends the process at once. Returns a function that removes the handlers.
  */
 export function closeOn(
   signals: readonly NodeJS.Signals[],
@@ -25,7 +29,7 @@ export function closeOn(
   };
   const handle = (signal: NodeJS.Signals): void => {
     remove();
-    // with handlers of the user's own left, ending the process is theirs to decide
+    // if the program has its own handlers, they decide when the process ends
     const end = (): void => {
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
     };

@@ -1,23 +1,23 @@
-/** How a lease stands, and the error of one that is not held. */
+/** The state of a lease, and the error for a lease that is not held. */
 import { HoldfastError } from '../errors.js';
 import { quote } from '../text.js';
 import type { LeaseRecord } from './lease-record.js';
 
 /**
- * How a lease stands:
+ * The state of a lease:
  *
- * - `held`: the lock is surely held.
- * - `doubted`: neither held nor lost. The machine may have slept, and the store is being asked; or
- *   the lease's time is over, and the answer to a renewal may have arrived unread. See
- *   `Lease.verify`.
- * - `parked`: the lock is given up at a condition, and is taken back.
- * - `released`: it was released here.
+ * - `held`: the lock is certainly held.
+ * - `doubted`: it is not known whether the lock is held. Either the machine may have been
+ *   suspended, and the store is being asked; or the time of the lease is over, and the answer to a
+ *   renewal may have arrived unread. See `Lease.verify`.
+ * - `parked`: the lock is given up at a condition, and will be taken back.
+ * - `released`: this process released it.
  * - `lost`: it ended before it was released; `signal` has aborted.
  */
 export type LeaseState = 'held' | 'doubted' | 'parked' | 'released' | 'lost';
 
 /**
- * Why a lease is not held.
+ * The error for a lease that is not held.
  * @param parked true if it is given up at a condition
  */
 export function notHeld(record: LeaseRecord, parked: boolean): HoldfastError {
@@ -27,6 +27,6 @@ export function notHeld(record: LeaseRecord, parked: boolean): HoldfastError {
   if (parked) return error('HOLDFAST_LOST', 'is given up at a condition');
   if (record.state === 'released') return error('HOLDFAST_LOST', 'was released');
   if (record.state === 'lost') return record.lossError();
-  const what = 'is in doubt, and the store is being asked: await lease.verify(), then ask again';
+  const what = 'is in doubt: await lease.verify(), then check again';
   return error('HOLDFAST_UNCERTAIN', what);
 }

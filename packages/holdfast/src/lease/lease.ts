@@ -1,4 +1,4 @@
-/** What a holder holds. */
+/** The lease object that an acquisition returns to its caller. */
 import type { Clock } from '../clock.js';
 import { badOption, HoldfastError } from '../errors.js';
 import { duration } from '../checks.js';
@@ -8,44 +8,43 @@ import { type LeaseState, notHeld } from './lease-state.js';
 import { quote } from '../text.js';
 
 /**
- * What a release found:
+ * The result of a release:
  *
- * - `freed`: the lock was held until now, and is free or the next waiter's.
- * - `kept`: this hold is over, and the owner has others; the lock stays held.
- * - `lost`: the lease had ended before. Nothing was freed, and nobody else's lease was touched.
+ * - `freed`: the lock was held until now. It is free, or the next waiter holds it.
+ * - `kept`: this hold is released, and the owner has other holds, so the lock stays held.
+ * - `lost`: the lease had ended before. Nothing was freed, and no other lease was changed.
  */
 export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
 
-/** What a lease needs of whoever granted it. */
+/** The parts of `Core` that a lease uses. */
 export interface Grantor {
   readonly clock: Clock;
   readonly watchdog: Watchdog;
   release(record: LeaseRecord): Promise<ReleaseOutcome>;
 }
 
-/** A lease that is given up at a condition, until it comes back. */
+/** The state of a lease while it is given up at a condition. */
 interface Away {
-  /** What its signal goes on with. */
+  /** The controller of the signal, which stays the same after the wait. */
   readonly controller: AbortController;
-  /** Gives the coming back up. */
+  /** Ends the wait without taking the lock back. */
   readonly abandon: () => void;
   readonly over: Promise<void>;
   readonly end: () => void;
 }
 
 const LONGEST_MS = 86_400_000;
-/** How often more is asked for, when less than was asked for is left at the answer. */
+/** The most extension requests, if less than the requested time remains when the answer arrives. */
 const EXTENSIONS_MAX = 3;
 
 /**
- * A granted lock. It is owned by this object: neither the process nor the client nor an ambient id
- * can release it.
+ * A granted lock. Only this object can release it; the process, the client or an ambient id cannot.
  *
- * While it is held it is renewed (unless `renew: false`), until it is released, lost, or `maxHold`
- * has passed.
+ * The lease is renewed (unless `renew: false`) until it is released or lost, or until `maxHold` has
+ * passed.
  *
- * Waiting at a condition gives the lock up and takes it back: this object, and its `signal`, stay
- * the same, while `id` and `fence` are then those of a new acquisition.
+ * A wait at a condition gives the lock up and takes it back. This object and its `signal` stay the
+ * same, but `id` and `fence` are then those of a new acquisition.
  */
 export class Lease implements AsyncDisposable {
   #record: LeaseRecord;
@@ -59,45 +58,45 @@ export class Lease implements AsyncDisposable {
     this.#grantor = grantor;
   }
 
-  /** What is locked. */
+  /** The key of the lock. */
   get key(): string {
     return this.#record.key;
   }
 
-  /** The acquisition's id, unique for ever; another one after waiting at a condition. */
+  /** The unique id of the acquisition. It changes when the lease waits at a condition. */
   get id(): string {
     return this.#record.id;
   }
 
   /**
-   * A number greater than that of every earlier lease of this key: for the protected resource,
-   * which refuses whatever comes with a smaller number than it has seen. Microseconds of the
-   * server's clock or more; a safe integer. A greater one after waiting at a condition: ask for it
-   * when it is needed.
+   * A number greater than the fence of every earlier lease of this key. The protected resource
+   * refuses a request whose fence is lower than the highest one it has seen. A safe integer, at
+   * least the microseconds of the server's clock. It grows when the lease waits at a condition, so
+   * read it when you need it.
    */
   get fence(): number {
     return this.#record.fence;
   }
 
   /**
-   * How many holds the owner has, this one among them, as the store last told this process: when it
-   * granted or released a hold of this owner here. 1 without `owner`; 0 once this lease is released
-   * or lost. Holds that other processes took or released since are not counted: for those ask
-   * `calls.holds`.
+   * The number of holds of the owner, including this one, as the store last reported it when it
+   * granted or released a hold of this owner in this process. 1 without `owner`; 0 after this lease
+   * is released or lost. Later changes by other processes are not counted; `calls.holds` asks the
+   * store.
    */
   get holds(): number {
     return this.#away === undefined && this.#record.state === 'held' ? this.#record.holds : 0;
   }
 
   /**
-   * Aborts when the lease is lost for good: the store does not know it any more, or its time is
-   * over on this machine's monotonic clock and no answer that has arrived extends it. Its time is
-   * over before the server gives the lock to another, whether or not the server can be reached. The
-   * reason is a `HOLDFAST_LOST` error. It does not abort on release, nor while the lease is in
-   * doubt.
+   * Aborts when the lease is lost: the store does not know it any more, or its time is over on the
+   * monotonic clock of this machine and no answer that has arrived extends it. Its time is over
+   * here before the server grants the lock to another holder, whether or not the server can be
+   * reached. The reason is a `HOLDFAST_LOST` error. The signal does not abort on release, nor while
+   * the lease is in doubt.
    *
-   * While the event loop stands still nothing can abort. Code that comes back from long synchronous
-   * work asks `held`.
+   * While the event loop is blocked, the signal cannot abort. After long synchronous work, read
+   * `held`.
    */
   get signal(): AbortSignal {
     if (this.#away !== undefined) return this.#away.controller.signal;
@@ -105,18 +104,18 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * True while the lock is surely held: asked of the clock, not remembered.
+   * True while the lock is certainly held. Each read checks the clock.
    *
-   * It is false from the lease's end on the monotonic clock on, and while the lease is in doubt:
-   * the wall clock went forward by more than a second without the monotonic clock, as it does when
-   * the machine slept (and when it was set). In doubt the lease is not lost, and nothing is
-   * believed; after one answer of the store it is held again, or lost. `verify` waits for that.
+   * It is false after the end of the lease on the monotonic clock, and while the lease is in doubt:
+   * the wall clock advanced by more than a second without the monotonic clock, because the machine
+   * was suspended or its wall clock was set. A lease in doubt is not lost. The next answer of the
+   * store decides whether it is held or lost; `verify` waits for that answer.
    */
   get held(): boolean {
     return this.#away === undefined && this.#grantor.watchdog.believes(this.#record);
   }
 
-  /** How the lease stands, asked of the clock. */
+  /** The state of the lease. Each read checks the clock. */
   get state(): LeaseState {
     if (this.#away !== undefined) return 'parked';
     const believed = this.#grantor.watchdog.believes(this.#record);
@@ -125,21 +124,25 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Resolves to `held` once that is certain: at once, unless the lease is in doubt; then when the
-   * store has answered, or the lease has ended on the monotonic clock. Never rejects.
+   * Resolves to `held` once that is certain. It resolves at once, unless the lease is in doubt;
+   * then it resolves when the store has answered, or when the lease has ended on the monotonic
+   * clock. Never rejects.
    */
   async verify(): Promise<boolean> {
     return this.#away === undefined && this.#grantor.watchdog.verified(this.#record);
   }
 
-  /** Milliseconds for which the lock is surely held without another renewal. 0 if it is not. */
+  /**
+   * The milliseconds for which the lock is certainly held without another renewal; 0 if it is not
+   * held.
+   */
   remaining(): number {
     return this.held ? this.#record.remaining : 0;
   }
 
   /**
-   * Throws unless `held`: `HOLDFAST_UNCERTAIN` for a lease in doubt, which may be held (`await
-   * verify()` and ask again), and `HOLDFAST_LOST` for one that is lost, released or given up at a
+   * Throws unless `held`: `HOLDFAST_UNCERTAIN` for a lease in doubt (call `await verify()`, then
+   * check again), and `HOLDFAST_LOST` for a lease that is lost, released or given up at a
    * condition.
    */
   assertHeld(): void {
@@ -147,11 +150,12 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Makes sure that the lock is held for at least `ms` from now, and asks the store if it must.
-   * Resolves to `remaining()`. Rejects with `HOLDFAST_LOST` if the lease has ended, with
-   * `HOLDFAST_UNCERTAIN` if the store did not answer (the lease is what it was) or answers so
-   * slowly that less is left when it has (the lease is held), and with `HOLDFAST_BAD_OPTION` beyond
-   * `maxHold`.
+   * Ensures that the lock is held for at least `ms` from now, and sends a request only if less time
+   * remains. Resolves to `remaining()`.
+   *
+   * Rejects with `HOLDFAST_LOST` if the lease has ended. Rejects with `HOLDFAST_UNCERTAIN` if the
+   * store did not answer (the lease is unchanged), or if less than `ms` remains after slow answers
+   * (the lease is held). Rejects with `HOLDFAST_BAD_OPTION` if `ms` goes beyond `maxHold`.
    */
   async ensure(ms: number): Promise<number> {
     needed(ms, 0);
@@ -165,7 +169,7 @@ export class Lease implements AsyncDisposable {
    */
   async extend(ms: number): Promise<number> {
     needed(ms, 1);
-    // an answer that takes too long leaves less than was asked for: then more is asked for
+    // a slow answer leaves less than was requested: the next request asks for more
     let late = 0;
     for (let tries = 0; tries < EXTENSIONS_MAX; tries++) {
       const asked = this.#grantor.clock.now();
@@ -174,31 +178,33 @@ export class Lease implements AsyncDisposable {
       late = 2 * (this.#grantor.clock.now() - asked);
     }
     const message =
-      `Holdfast: "${this.key}" was not extended to ${ms} ms: the store answers too slowly; ` +
+      `Holdfast: "${this.key}" was not extended to ${ms} ms, as the store answers too slowly; ` +
       `it is held for ${Math.floor(this.remaining())} ms`;
     throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: this.key });
   }
 
-  /** Asks the store for `ms` from now and `more`. Resolves to what is left. */
+  /** Asks the store for `ms` and `more` from now. Resolves to the remaining time. */
   async #extend(ms: number, more: number): Promise<number> {
     if (this.#away !== undefined) throw this.#notHeld();
     const record = this.#record;
     const { clock, watchdog } = this.#grantor;
     if (clock.now() + ms > record.holdUntil) {
       const { maxHold } = record.terms;
-      const message = `Holdfast: option "ms" must not go beyond maxHold (${maxHold} ms)`;
+      const message =
+        `Holdfast: option "ms" must end within maxHold (${maxHold} ms after the grant), ` +
+        `not ${ms} ms from now`;
       throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: record.key });
     }
-    // one whose time is over may be extended by an answer that has arrived; the doubt after a sleep
-    // ends with the answer to this
+    // an answer that has arrived may still extend a lease whose time is over; the answer to this
+    // request ends the doubt after a suspend
     if (clock.now() >= record.validUntil) await watchdog.verified(record);
     if (record.state !== 'held') throw this.#notHeld();
     try {
-      // asks for the margin too, so that what is left after it is what was asked for
+      // requests the drift margin as well, so that at least `ms` remains after it is subtracted
       const status = await watchdog.renew(record, (ms + more) * 1.02 + 10);
       if (status === 'absent' && record.confirmed) watchdog.lose(record, 'gone');
     } catch (cause) {
-      const message = `Holdfast: no answer to the extension of ${quote(record.key)}`;
+      const message = `Holdfast: the store did not answer the extension of ${quote(record.key)}`;
       throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });
     }
     if (!this.held) throw this.#notHeld();
@@ -206,14 +212,13 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Gives the lock back, and hands it to the next waiter. Says whether it freed the lock.
+   * Releases the lock and hands it to the next waiter. Resolves to whether it freed the lock.
    *
-   * Repeating it answers the same. After the call this process neither extends nor revives the
-   * lease, and no repetition can touch a newer lease of the key. Rejects with `HOLDFAST_UNCERTAIN`
-   * if the store does not answer; it is tried further in the background until the lease has ended
-   * by itself.
+   * Further calls return the same promise. After the call, this process does not extend the lease,
+   * and no retry can affect a newer lease of the key. Rejects with `HOLDFAST_UNCERTAIN` if the
+   * store does not answer; retries continue in the background until the lease has ended by itself.
    *
-   * While it waits at a condition, this gives the waiting up, and the lock is not taken back.
+   * If the lease waits at a condition, the call ends that wait, and the lock is not taken back.
    */
   release(): Promise<ReleaseOutcome> {
     this.#released ??= this.#away === undefined ? this.#release() : this.#abandon(this.#away);
@@ -221,15 +226,15 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Releases at the end of an `await using` block. A lock that was lost is no error here: ask
-   * `held`, or `signal`.
+   * Releases the lock at the end of an `await using` block. A lost lease is no error here; check
+   * `held` or `signal`.
    */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.release();
   }
 
   /**
-   * Why it is not held: the reason of its signal, if that has aborted.
+   * Why the lease is not held: the reason of its signal, if that has aborted.
    * @internal
    */
   get loss(): HoldfastError {
@@ -248,7 +253,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Holds nothing from here on, until it comes back.
+   * Holds nothing until `comeBack`.
    * @internal
    */
   goAway(abandon: () => void): void {
@@ -260,7 +265,7 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * Goes on with another grip, or with one that is lost.
+   * Continues with another lease record, or with one that is lost.
    * @internal
    */
   comeBack(record: LeaseRecord): void {
@@ -275,7 +280,7 @@ export class Lease implements AsyncDisposable {
     return this.#grantor.release(this.#record);
   }
 
-  /** It may come back all the same, if it was granted by now. */
+  /** The lock may have been granted by now: then it is released. */
   async #abandon({ abandon, over }: Away): Promise<ReleaseOutcome> {
     abandon();
     await over;
