@@ -1,6 +1,6 @@
 /**
- * Acquisitions that were given up: what they have is taken back from the store, and they are
- * remembered for a while, because a grant may still come for them (I6).
+ * Abandoned acquisitions: they are withdrawn from the store, and remembered for a while, because a
+ * grant may still arrive for them (I6).
  */
 import type { Settings } from '../options.js';
 import type { LateDuplicates } from './late-duplicates.js';
@@ -8,9 +8,9 @@ import type { GrantPush } from '../acquire/pushes.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 import { type Abandoned, withdrawal } from './withdrawal.js';
 
-/** Ms: no lease is longer. */
+/** Ms: the longest lease. */
 const LEASE_MAX = 86_400_000;
-/** Most acquisitions that are remembered after they were given up. */
+/** The most abandoned acquisitions that are remembered. */
 const GIVEN_UP_MAX = 1000;
 
 export class AbandonedAcquisitions {
@@ -25,16 +25,16 @@ export class AbandonedAcquisitions {
     this.#lateDuplicates = lateDuplicates;
   }
 
-  /** An acquisition is over, and a request for it may still arrive. */
+  /** Follows an acquisition that is over, for which a late duplicate may still arrive. */
   follow(what: Abandoned): void {
     this.#remember(what);
     this.#lateDuplicates.follow(what.key, what.id);
   }
 
   /**
-   * Tells the store that an acquisition wants nothing any more.
-   * @param lasts how long there may be something of it, in ms
-   * @param echoes whether a request for it may still arrive
+   * Withdraws an acquisition from the store.
+   * @param lasts how long, in ms, the store may have something of it
+   * @param mayBeDuplicated whether a late duplicate of its request may still arrive
    */
   withdraw(what: Abandoned, lasts: number, mayBeDuplicated: boolean): void {
     if (mayBeDuplicated) this.follow(what);
@@ -44,7 +44,7 @@ export class AbandonedAcquisitions {
     void this.#retrier.release({ id: what.id, command: withdrawal(what, retention), until });
   }
 
-  /** The same for one who waits: a place in the queue lasts for as long as the record may. */
+  /** Withdraws a waiter: its place in the queue lasts as long as the record of the lock may. */
   leaveQueue(what: Abandoned, ttl: number, mayBeDuplicated: boolean): void {
     this.withdraw(what, Math.max(ttl, this.#settings.retention), mayBeDuplicated);
   }
@@ -56,7 +56,7 @@ export class AbandonedAcquisitions {
     }
   }
 
-  /** A grant was pushed that no acquisition waits for: it is released if it was given up here. */
+  /** Handles a pushed grant without an acquisition: it is released if it was abandoned here. */
   refuse({ id, left, token }: GrantPush): void {
     const what = this.#lately.get(id);
     if (what === undefined || what.tokens?.include(token) === false) return;

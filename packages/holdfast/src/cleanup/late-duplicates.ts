@@ -1,34 +1,34 @@
 /**
- * Echoes: copies of a request that arrive when the acquisition is over.
+ * Late duplicates: copies of a request that the store receives after the acquisition is over.
  *
- * A request that was not answered, or only after as long as a client takes to connect again and to
- * send it once more, may be carried out later, by a connection or a proxy that still had it. The
- * store would grant it to nobody. So what such an acquisition could have is given back again and
- * again after its end, at growing distances: an echo holds or waits until the next of these tries,
- * and no longer (I6). To repeat them is harmless (I3, I8).
+ * A client may send a request again after a reconnect, and a connection or a proxy may still hold
+ * the first copy. This can happen if the request was not answered, or if its answer took as long as
+ * a reconnect. The store would then make a grant that has no holder. So such an acquisition is
+ * released again and again after its end, at growing intervals: a late duplicate holds or waits
+ * until the next of these attempts, and no longer (I6). Repeated releases are harmless (I3, I8).
  *
- * An echo that comes after the last try lives until its lease ends by itself.
+ * A late duplicate after the last attempt lives until its lease expires.
  */
 import type { Clock, Timer } from '../clock.js';
 import type { Requests } from '../store/requests.js';
 import type { ReleaseRetrier } from './release-retrier.js';
 
-/** When to try again, in ms after the try before. */
+/** The pauses before the attempts, in ms. */
 const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
-/** One timer looks after them all, this often while there are any. */
+/** The interval in ms of the one timer for all of them. */
 const EVERY_MS = 500;
-/** Acquisitions that are followed at once; the oldest one is left alone for a further one. */
+/** The most acquisitions that are followed; a further one replaces the oldest. */
 const FOLLOWED_MAX = 1000;
-/** What a client takes at least to connect again and send again. */
+/** The shortest time in ms in which a client reconnects and sends again. */
 const RECONNECT_MS = 40;
-/** Answers after which the fastest of them tells how far the server is. */
+/** The number of answers after which the fastest one is taken as the normal round trip. */
 const ANSWERS_MIN = 10;
 
 /** An acquisition that is over. */
 interface Followed {
   readonly key: string;
   tries: number;
-  /** When the next try is due. */
+  /** When the next attempt is due. */
   at: number;
 }
 
@@ -50,7 +50,7 @@ export class LateDuplicates {
     this.#retrier = retrier;
   }
 
-  /** True if an answer took so long that what it answers may have been sent twice. */
+  /** True if an answer took so long that its request may have been sent twice. */
   possible(took: number): boolean {
     const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
     this.#answers += 1;
@@ -58,7 +58,7 @@ export class LateDuplicates {
     return took > usual + RECONNECT_MS;
   }
 
-  /** Gives back for a while whatever comes of an acquisition that is over. */
+  /** Releases an acquisition that is over again and again for a while. */
   follow(key: string, id: string): void {
     if (this.#stopped || this.#followed.has(id)) return;
     const [oldest] = this.#followed.keys();
@@ -67,7 +67,7 @@ export class LateDuplicates {
     this.#plan();
   }
 
-  /** Tries no further, and leaves no timer. */
+  /** Stops all attempts and the timer. */
   stop(): void {
     this.#stopped = true;
     this.#followed.clear();
@@ -96,7 +96,7 @@ export class LateDuplicates {
   #release(key: string, id: string): void {
     if (this.#retrier.has(id)) return;
     const command = { op: 'release', key, id, to: '', retention: this.#retention } as const;
-    // the next try is the remedy for this one's failure
+    // if this attempt fails, the next one follows
     this.#requests.send(command).catch(() => undefined);
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Giving back: releases that somebody waits for, and withdrawals that nobody does.
+ * Retries releases (a caller awaits the result) and withdrawals (no caller) until the store
+ * answers.
  *
- * Both are the same command, which is idempotent by id, and both are repeated until the store has
- * answered or what they would give back has ended by itself. So no acquisition that was given up
- * holds or waits for anything for longer than it must (I6), and no repetition can touch a newer
- * lease (I8). There is one such series of tries for an acquisition at a time: a plain withdrawal
- * that overtook the release which passes the lease on would free it under its heir (I7).
+ * Both are the same command, which is idempotent by id. Both are repeated until the store has
+ * answered, or until the lease or the place in the queue has ended by itself. So an abandoned
+ * acquisition holds or waits no longer than necessary (I6), and no repetition can affect a newer
+ * lease (I8). There is one series of attempts per acquisition at a time: a plain withdrawal that
+ * overtook the release with the hand-off would free the lease that the successor holds (I7).
  */
 import type { Clock } from '../clock.js';
 import type { Park, Release, ReleaseReply } from '../engine/commands.js';
@@ -15,32 +16,32 @@ import { mayPass } from '../acquire/failures.js';
 
 const RETRY_MS_MIN = 20;
 const RETRY_MS_MAX = 1000;
-/** Tries that somebody who waits for the answer waits for; further ones go on behind his back. */
+/** Attempts before the caller stops waiting; later attempts continue in the background. */
 const PATIENCE = 2;
 
-/** What to give back. */
+/** What to release. */
 export interface ReleaseTask {
-  /** The acquisition. */
+  /** The id of the acquisition. */
   readonly id: string;
   readonly command: Release | Park;
-  /** When there is nothing left to give back, on our clock. */
+  /** When nothing remains to be released, on the local clock. */
   readonly until: number;
-  /** Resolves when it is settled whether the lease was passed on to this acquisition at all. */
+  /** Resolves when it is known whether the lease was handed off to this acquisition at all. */
   readonly after?: Promise<void> | undefined;
 }
 
 export interface ReleaseResult {
   readonly status: ReleaseReply['status'];
-  /** True if an earlier try was not answered, so that it may have been the one that did it. */
+  /** True if an earlier attempt was not answered: that attempt may have made the release. */
   readonly repeated: boolean;
-  /** Holds that the owner has left. */
+  /** The remaining holds of the owner. */
   readonly holds: number;
 }
 
-/** One series of tries. */
+/** A series of attempts. */
 interface Tries {
   until: number;
-  /** Asked for again while it was under way: what it has found may have been too early. */
+  /** Set by a further call during an attempt: the result of that attempt may be too old. */
   again: boolean;
   readonly impatient: (() => void)[];
   readonly ended: ((returned: ReleaseResult | undefined) => void)[];
@@ -51,7 +52,7 @@ export class ReleaseRetrier {
   readonly #clock: Clock;
   readonly #running = new Map<string, Tries>();
   #stopped = false;
-  /** Ends the pauses between tries. */
+  /** Ends the pauses between attempts. */
   readonly #pauses = new Set<() => void>();
   #idle: (() => void)[] = [];
 
@@ -61,9 +62,9 @@ export class ReleaseRetrier {
   }
 
   /**
-   * Gives back. Resolves to the store's answer, or to `undefined` if it does not come soon; it is
-   * tried further then.
-   * @param answered hears the answer whenever it comes; `undefined` if it never did
+   * Releases. Resolves to the answer of the store, or to `undefined` if it does not come soon;
+   * attempts continue then.
+   * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
    */
   release(
     what: ReleaseTask,
@@ -92,18 +93,18 @@ export class ReleaseRetrier {
     });
   }
 
-  /** True while an acquisition is being given back. */
+  /** True while an acquisition is being released. */
   has(id: string): boolean {
     return this.#running.has(id);
   }
 
-  /** Resolves when nothing is being given back any more. */
+  /** Resolves when no release is pending. */
   settled(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Tries no further. */
+  /** Stops all attempts. */
   stop(): void {
     this.#stopped = true;
     for (const end of [...this.#pauses]) end();
@@ -127,22 +128,23 @@ export class ReleaseRetrier {
     for (let failures = 0; ; ) {
       try {
         const reply = await this.#requests.send(command);
-        // parking for nothing has no other answer than "absent"
+        // the store answers a park command that wants nothing only with "absent"
         const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
         const missed = status === 'absent' || status === 'dequeued';
         const again = missed && tries.again;
         tries.again = false;
         if (again) continue;
         if (!missed || after === undefined) return { status, holds, repeated: failures > 0 };
-        // It may have overtaken the release that passes the lease on to it (a script that the
-        // server did not know, a lost request): then that one would leave it holding for ever.
+        // This release may have overtaken the one that hands the lease off to this acquisition (the
+        // server did not know a script, or a request was lost). That hand-off would then make it a
+        // holder that is never released, so wait for it.
         const timer = this.#clock.after(PATIENCE * this.#requests.timeout, impatient, true);
         await after;
         timer.cancel();
         after = undefined;
         continue;
       } catch (error) {
-        // what the server refuses for good, it would refuse each time
+        // the server would refuse every repetition too
         if (isFinal(error)) return undefined;
         failures += 1;
         if (failures >= PATIENCE) impatient();

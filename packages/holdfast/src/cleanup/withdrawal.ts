@@ -1,27 +1,32 @@
-/** What takes back whatever an acquisition has, granted or not, used or not. */
+/**
+ * The command that withdraws an acquisition from the store: a waiter, a holder, or an unused grant.
+ */
 import type { Park, Release } from '../engine/commands.js';
 import type { PushTokens } from '../acquire/pushes.js';
 
-/** Where a lease came from that was granted to somebody who had waited at a condition. */
+/** The origin of a lease that was granted after a wait at a condition. */
 export interface Origin {
-  /** The acquisition that gave its lease up. */
+  /** The acquisition that gave up its lease. */
   readonly id: string;
   readonly condition: string;
 }
 
-/** An acquisition that is given up. */
+/** An abandoned acquisition. */
 export interface Abandoned {
   readonly key: string;
   readonly id: string;
-  /** Set if it waited at a condition: then the signal that was for it goes to the next. */
+  /** Set if it waited at a condition: its signal then goes to the next condition waiter. */
   readonly origin?: Origin | undefined;
-  /** The tokens that its grant would be pushed with, if it waited. */
+  /** The tokens that a push of its grant may contain, if it waited. */
   readonly tokens?: PushTokens | undefined;
   /** As in `Release.unpassed`. */
   readonly unpassed?: boolean;
 }
 
-/** A release is taken for an end of the work; what was granted in vain says so. */
+/**
+ * For the store, a release ends the work of a holder. A grant after a condition wait that was never
+ * used is withdrawn by a park command instead.
+ */
 export function withdrawal(what: Abandoned, retention: number): Release | Park {
   const { key, id, origin, unpassed = false } = what;
   if (origin === undefined) return { op: 'release', key, id, to: '', unpassed, retention };

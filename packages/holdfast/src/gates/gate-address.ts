@@ -1,21 +1,21 @@
-/** Where pushes to the gates of this process go, and how it knows that one is from the store. */
+/** The address for pushes to the gates of this process, and the token that proves their origin. */
 import type { RandomSource } from '../random-source.js';
 import { sameToken } from '../acquire/pushes.js';
 import type { Wake } from '../store/wake-channel.js';
 
-/** What a request names to be pushed to: both empty while nothing would arrive. */
+/** The address in a request; both parts are empty while a push would not arrive. */
 interface Address {
   readonly channel: string;
   readonly token: string;
 }
 
-/** No push is asked for. */
+/** The address that requests no push. */
 export const NOWHERE: Address = { channel: '', token: '' };
 
 export class GateAddress {
   readonly #wake: Wake;
   readonly #randomSource: RandomSource;
-  /** The secret that pushes repeat, see `pushes.ts`. Drawn when it is first needed. */
+  /** The token that pushes repeat, see `pushes.ts`. Drawn when it is first needed. */
   #token = '';
 
   constructor(wake: Wake, randomSource: RandomSource) {
@@ -23,7 +23,7 @@ export class GateAddress {
     this.#randomSource = randomSource;
   }
 
-  /** The address at this moment. */
+  /** The current address. */
   get now(): Address {
     const { channel } = this.#wake;
     if (channel === '') return NOWHERE;
@@ -31,7 +31,7 @@ export class GateAddress {
     return { channel, token: this.#token };
   }
 
-  /** True if a push repeats the secret. */
+  /** True if a push contains the token. */
   knows(token: string): boolean {
     return sameToken(token, this.#token);
   }

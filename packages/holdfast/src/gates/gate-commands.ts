@@ -1,6 +1,6 @@
 /**
- * What is asked of gates without waiting for them: how one stands, to begin anew, to withdraw. All
- * of it names a generation, and may be repeated until it is answered.
+ * The commands for gates that do not wait: read the state, end a generation, withdraw. Each of them
+ * names a generation, and may be repeated until the store answers.
  */
 import type { BreakReason, GateCommand, GateReply, GateStatus } from '../engine/commands.js';
 import type { HoldfastError } from '../errors.js';
@@ -22,7 +22,7 @@ export class GateCommands {
     this.#parts = { settings, requests };
   }
 
-  /** How the current generation stands; its fate is `unknown` if there is no gate. */
+  /** Resolves to the state of the current generation; its fate is `unknown` if there is no gate. */
   look({ key, kind, ttl, retention }: GateSubject): Promise<GateStatus> {
     const gate = { key, kind, count: 0, generation: 0, ttl, retention };
     return this.#ask(
@@ -36,14 +36,14 @@ export class GateCommands {
     return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
   }
 
-  /** Breaks a generation behind the back of whoever gave up, unless it has ended. */
+  /** Breaks a generation in the background after a caller gave up, unless it has ended. */
   async withdraw(subject: GateSubject, generation: number): Promise<void> {
     this.#withdrawing += 1;
     const command = { op: 'endGeneration', ...subject, generation, reason: 'withdrawn' } as const;
     await retryUntilAnswered(this.#parts, () => command, {
       over: () => this.#stopped,
       failed: () => undefined,
-      // after its ttl the arrival has ended by itself
+      // after its ttl, the arrival expires by itself
       patience: subject.ttl + this.#parts.settings.requestTimeout,
       weak: true,
     }).catch(() => undefined);
@@ -51,18 +51,18 @@ export class GateCommands {
     if (this.#withdrawing === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
-  /** Answers nobody from now on. */
+  /** Rejects all further calls. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Resolves when nothing is being withdrawn any more. */
+  /** Resolves when no withdrawal is pending. */
   settled(): Promise<void> {
     if (this.#withdrawing === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Tries no further. */
+  /** Stops all attempts. */
   stop(): void {
     this.#stopped = true;
   }

@@ -1,4 +1,4 @@
-/** Why a call on a latch or a barrier failed. */
+/** The errors of calls on latches and barriers. */
 import type { BreakReason, GateKind, GateOther } from '../engine/commands.js';
 import { HoldfastError } from '../errors.js';
 import { unreachable } from '../acquire/failures.js';
@@ -7,13 +7,13 @@ import { quote } from '../text.js';
 
 const WHY: Record<GateKind, Record<BreakReason | '', string>> = {
   latch: {
-    expired: 'nothing counted it down for its ttl',
+    expired: 'it was not counted down within its ttl',
     withdrawn: 'it was given up',
     reset: 'it was reset',
     '': 'the store does not remember it',
   },
   barrier: {
-    expired: 'a party was not heard of for its ttl',
+    expired: 'a party sent no request within its ttl',
     withdrawn: 'a party gave up waiting',
     reset: 'it was reset',
     '': 'the store does not remember this generation',
@@ -32,7 +32,7 @@ export function otherGate(key: string, reply: GateOther): HoldfastError {
   return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
 }
 
-/** Why a wait that has reached its limit ended. */
+/** The error of a wait that reached its limit. */
 export function endOfWait({ subject, trouble, wish }: GateWaiter): HoldfastError {
   if (trouble !== undefined) return unreachable(subject.key, trouble);
   return notOpened(subject.key, wish.wait);
@@ -44,11 +44,11 @@ function notOpened(key: string, wait: number): HoldfastError {
 }
 
 export function mayHaveCounted(key: string, cause: unknown): HoldfastError {
-  const message = `Holdfast: no answer from ${quote(key)}: it may have counted`;
+  const message = `Holdfast: no answer for ${quote(key)}; the arrival may have counted`;
   return new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });
 }
 
 export function gateClosed(key: string): HoldfastError {
-  const message = `Holdfast: this instance was closed, ${quote(key)} is waited for no longer`;
+  const message = `Holdfast: this instance is closed and does not wait for ${quote(key)}`;
   return new HoldfastError('HOLDFAST_CLOSED', message, { key });
 }

@@ -1,13 +1,13 @@
 /**
- * The calls of this process that wait for one generation of a gate, and the timer that looks after
- * them all: within a third of the time that their arrivals last, and once in a claim window at
- * least, so that a message which was lost costs no more than that (I5).
+ * The local calls that wait for one generation of a gate, and their poll timer. The timer fires
+ * within a third of the lifetime of their arrivals, and at least once per claim window, so a lost
+ * push delays them by no more than that (I5).
  */
 import type { Clock, Timer } from '../clock.js';
 import type { Micros } from '../engine/commands.js';
 import type { GateWaiter } from './gate-waiter.js';
 
-/** How long after an expected end to ask: the store must be past it by then. */
+/** How long after an expected end to poll: the store must have passed it by then. */
 const PAST_END_MS = 1;
 
 export class GateQueue {
@@ -24,14 +24,14 @@ export class GateQueue {
     this.#poll = poll;
   }
 
-  /** Longest time until the next look, given the claim window. */
+  /** The longest time until the next poll, for a given claim window. */
   period(claimWindow: number, pushed: boolean): number {
     let period = claimWindow;
     for (const { subject } of this.waiters) period = Math.min(period, subject.ttl / 3);
     return pushed ? period : period / 4;
   }
 
-  /** Plans the next look, `next` microseconds from now (0: nothing is due) or after the period. */
+  /** Plans the next poll, `next` microseconds from now (0: nothing is due) or after the period. */
   plan(next: Micros, period: number): void {
     if (this.waiters.size === 0) return;
     const due = next === 0 ? period : Math.min(next / 1000 + PAST_END_MS, period);
@@ -42,7 +42,7 @@ export class GateQueue {
     this.#timer = this.#clock.after(due, () => this.look());
   }
 
-  /** Looks now. */
+  /** Polls now. */
   look(): void {
     this.disarm();
     this.#poll(this);

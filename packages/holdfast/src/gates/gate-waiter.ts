@@ -1,18 +1,18 @@
 /**
- * One call on a latch or a barrier that has not ended.
+ * One pending call on a latch or a barrier.
  *
  *     asking --closed--> waiting --opened, broken (push, poll)--> settled
- *        \---opened, broken, counted (where that is all)--> settled
- *     either --timeout, abort, failure, close--> settled, and its generation withdrawn from
+ *        \---opened, broken, or counted (without a wait)--> settled
+ *     either --timeout, abort, failure, close--> settled, and its generation is withdrawn
  *
- * An arrival is bound to a generation before it is sent, and its id to the arrival: whatever is
- * sent twice, or comes late, counts once or not at all (I3).
+ * An arrival is bound to a generation before it is sent, and has an id. So an arrival that is sent
+ * twice or comes late counts once or not at all (I3).
  */
 import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
 import type { GateKind, GatePush } from '../engine/commands.js';
 
-/** What a gate is asked by its kind of face. */
+/** The gate and its parameters. */
 export interface GateSubject {
   readonly key: string;
   readonly kind: GateKind;
@@ -22,26 +22,26 @@ export interface GateSubject {
   readonly retention: number;
 }
 
-/** What one call wants. */
+/** The parameters of one call. */
 export interface GateRequest {
-  /** Arrivals that it stands for, 0 to wait only. */
+  /** The number of arrivals; 0 to wait only. */
   readonly by: number;
-  /** False: it ends when it has been counted. */
+  /** False if the call ends when its arrival has counted. */
   readonly waits: boolean;
-  /** The generation that is likely to be current, 0 if none is known. */
+  /** The expected current generation; 0 if none is known. */
   readonly generation: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** How a call ended well. */
+/** The result of a successful call. */
 export interface GateResult {
   readonly generation: number;
-  /** Arrivals that were missing after its own, -1 if it did not count. */
+  /** The number of missing arrivals after its own; -1 if it did not arrive. */
   readonly rank: number;
-  /** Arrivals that were missing, as far as it heard. */
+  /** The number of missing arrivals, as last reported. */
   readonly left: number;
-  /** The generation that was current then. */
+  /** The generation that was current at the end. */
   readonly current: number;
 }
 
@@ -53,20 +53,20 @@ export class GateWaiter {
   generation: number;
   rank = -1;
   left = 0;
-  /** True if an arrival of this id was sent and not answered: it may have counted. */
+  /** True if an arrival with this id was sent and not answered: it may have counted. */
   doubtful = false;
   /** True once an arrival was sent for this generation. */
   sent = false;
-  /** The channel that the store knows for it. */
+  /** The wake channel that the store knows for it. */
   channel = '';
   heardAt: number;
-  /** True once it waits in a line: the store has said that its generation is closed. */
+  /** True once it is in a queue: the store has reported that its generation is closed. */
   lined = false;
-  /** Why the store's last answer to it was a failure, or did not come; unset by a good answer. */
+  /** The error, if the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
-  /** Set when its wait has ended before the answer on which it depends: it asks no further. */
+  /** Set when the wait limit passed before the answer that decides: no further request is sent. */
   overdue: boolean;
-  /** The last that was pushed about its gate while a request for it was under way. */
+  /** The last push about its gate while a request for it was under way. */
   told: GatePush | undefined;
   settled = false;
   readonly #resolve: (passage: GateResult) => void;
@@ -90,12 +90,12 @@ export class GateWaiter {
     this.#reject = reject;
   }
 
-  /** True if it is to be counted, and has not been as far as is known. */
+  /** True if it must arrive, and has not, as far as is known. */
   get arrives(): boolean {
     return this.wish.by > 0 && this.rank < 0;
   }
 
-  /** Means another generation from now on, with another id. */
+  /** Binds it to another generation, with another id. */
   bind(generation: number, id: string): void {
     this.generation = generation;
     this.id = id;
@@ -104,8 +104,8 @@ export class GateWaiter {
   }
 
   /**
-   * Calls `aborted` when the caller's signal aborts, and `late` when its wait ends. The answer to
-   * what was asked before that still counts.
+   * Calls `aborted` when the signal of the caller aborts, and `late` when the wait limit passes.
+   * The answer to a request that was sent before still counts.
    */
   limit(clock: Clock, late: () => void, aborted: (reason: unknown) => void): void {
     const { signal, wait } = this.wish;
@@ -120,13 +120,13 @@ export class GateWaiter {
     this.cleanUp(onAbort(signal, () => aborted(signal.reason)));
   }
 
-  /** The store answered it. */
+  /** Records an answer of the store. */
   hear(now: number): void {
     this.heardAt = now;
     this.trouble = undefined;
   }
 
-  /** Done when it is settled. */
+  /** Registers a callback for when it settles. */
   cleanUp(cleanUp: () => void): void {
     this.#cleanups.push(cleanUp);
   }

@@ -1,14 +1,14 @@
 /**
- * Where calls on latches and barriers wait.
+ * The pending calls on latches and barriers of this process.
  *
- * Each asks for itself until the store has said that its generation is closed, and joins the line
- * of that generation then. The line is told by one push when the generation has ended, and looks by
- * itself in between, which is also what keeps arrivals of this process alive: a process that is
- * dead or frozen does not, and its generation breaks for all others (see `engine/gate.ts`). Only
- * the store's word lets anybody pass.
+ * Each call sends its own requests until the store reports that its generation is closed. Then it
+ * joins the queue of that generation. One push tells the queue that the generation has ended.
+ * Between pushes, the queue polls, which also keeps the arrivals of this process alive. A process
+ * that is dead or frozen does not poll, and its generation breaks for all others (see
+ * `engine/gate.ts`). Only an answer or a push of the store lets a call pass.
  *
- * Whoever gives up after an arrival was sent withdraws: that breaks the generation, unless it had
- * ended, so nobody waits for a party that is gone (I6).
+ * A call that gives up after it sent an arrival withdraws. That breaks the generation, unless it
+ * had ended, so no call waits for a party that is gone (I6).
  */
 import type { Clock } from '../clock.js';
 import type {
@@ -31,7 +31,7 @@ import { type GateResult, type GateSubject, GateWaiter, type GateRequest } from 
 import { retryUntilAnswered, type RetryPolicy } from './retry.js';
 import type { Wake } from '../store/wake-channel.js';
 
-/** Most arrivals that one poll keeps alive. */
+/** The most arrivals that one poll keeps alive. */
 const POLL_MAX = 1000;
 
 export interface GateParts {
@@ -47,7 +47,7 @@ export class GateWaiters {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #waiters = new Set<GateWaiter>();
-  /** Those of whom a request is under way, by key: a push may overtake its answer. */
+  /** The calls with a request under way, by key: a push may overtake the answer. */
   readonly #asking = new Map<string, Set<GateWaiter>>();
   readonly #lines = new Map<string, GateQueue>();
   readonly #address: GateAddress;
@@ -64,7 +64,7 @@ export class GateWaiters {
     parts.wake.also({ push: (push) => this.#pushed(push), up: look });
   }
 
-  /** Calls that have not ended. */
+  /** The number of pending calls. */
   get size(): number {
     return this.#waiters.size;
   }
@@ -85,7 +85,7 @@ export class GateWaiters {
     return waiter.promise;
   }
 
-  /** Ends all waiting, and everything that comes later. */
+  /** Ends all pending calls, and rejects all later ones. */
   close(): void {
     this.#closed = true;
     for (const waiter of [...this.#waiters]) {
@@ -151,11 +151,14 @@ export class GateWaiters {
     else this.#wait(waiter, reply, `${reply.generation} ${kind} ${key}`);
   }
 
-  /** Whether it is known now how its arrival stands; if not, it is asked further or was failed. */
+  /**
+   * True if the outcome of the arrival is known. If not, another request was sent or the call
+   * failed.
+   */
   #counted(waiter: GateWaiter, reply: GateStatus): boolean {
     if (waiter.generation !== 0) {
       waiter.rank = reply.rank;
-      // the other kind of gate counts no more: it is open or broken
+      // a latch that is open or broken counts no further arrivals
       if (reply.rank >= 0 || reply.generation === reply.current) return true;
       if (waiter.doubtful && !reply.sure) {
         this.#end(waiter);
@@ -167,7 +170,7 @@ export class GateWaiters {
       this.#giveUp(waiter, endOfWait(waiter));
       return false;
     }
-    // it was not counted, and never will be in that generation
+    // the arrival did not count, and never will in that generation
     waiter.bind(reply.current, this.#parts.nextId());
     void this.#ask(waiter);
     return false;
@@ -191,7 +194,7 @@ export class GateWaiters {
       joined.disarm();
       this.#lines.delete(name);
     });
-    // the channel came up, or more was pushed, while this request was on its way
+    // the channel opened, or a newer push arrived, while this request was under way
     const overtaken = waiter.told !== undefined && waiter.told.generation > reply.generation;
     if (overtaken || waiter.channel !== wake.channel) joined.look();
     else joined.plan(reply.next, this.#period(joined));
@@ -201,7 +204,7 @@ export class GateWaiters {
     return line.period(this.#settings.claimWindow, this.#parts.wake.channel !== '');
   }
 
-  /** Looks after a line: keeps its arrivals alive, and hears how its generation stands. */
+  /** Polls for a queue: keeps its arrivals alive, and learns the state of its generation. */
   async #poll(line: GateQueue): Promise<void> {
     line.plan(0, this.#period(line));
     if (line.polling) return;
@@ -213,12 +216,12 @@ export class GateWaiters {
     }
     const answered = (await Promise.all(polls)).every(Boolean);
     line.polling = false;
-    // the channel came up, or went down, while this was on its way
+    // the channel opened or closed while this poll was under way
     const { channel } = this.#parts.wake;
     if (answered && waiters.some((one) => !one.settled && one.channel !== channel)) line.look();
   }
 
-  /** Looks after some of a line; false if there was no answer. */
+  /** Polls for a part of a queue; resolves to false if there was no answer. */
   async #pollSome(line: GateQueue, waiters: readonly GateWaiter[]): Promise<boolean> {
     const [{ subject, generation }] = waiters as [GateWaiter];
     const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
@@ -263,7 +266,7 @@ export class GateWaiters {
     }
   }
 
-  /** Its generation is closed no longer. */
+  /** Settles a call whose generation has ended. */
   #ended(
     waiter: GateWaiter,
     { fate, reason, current }: Pick<GateStatus | GatePush, 'reason' | 'current'> & { fate: Fate },
@@ -283,7 +286,7 @@ export class GateWaiters {
     this.#waiters.delete(waiter);
   }
 
-  /** Ends a call without success, and tells the others of a barrier. */
+  /** Ends a call without success, and withdraws the arrival at a barrier. */
   #giveUp(waiter: GateWaiter, error: HoldfastError): void {
     if (waiter.settled) return;
     this.#end(waiter);

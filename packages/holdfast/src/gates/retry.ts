@@ -1,27 +1,25 @@
-/**
- * Asking until there is an answer: for commands on gates, all of which may be repeated (I3).
- */
+/** Repeats a gate command until the store answers. All gate commands may be repeated (I3). */
 import type { GateCommand, GateReply } from '../engine/commands.js';
 import type { Settings } from '../options.js';
 import type { StoreFailure } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from '../acquire/failures.js';
 
-/** What happens between two tries. */
+/** The conditions under which attempts continue. */
 export interface RetryPolicy {
-  /** True when nobody wants the answer any more. */
+  /** True when the answer is not needed any more. */
   over(): boolean;
-  /** A try failed. If it was not answered, it may have been carried out. */
+  /** An attempt failed. If it was not answered, the store may have carried it out. */
   failed(failure: StoreFailure): void;
-  /** Ms until it is given up. */
+  /** Ms until the attempts end. */
   readonly patience: number;
-  /** True if a pause need not keep the process alive. */
+  /** True if a pause does not keep the process alive. */
   readonly weak?: boolean;
 }
 
 /**
- * Resolves to the answer, or to `undefined` when it is over. Rejects with `HOLDFAST_REFUSED`, or
- * with `HOLDFAST_UNREACHABLE` when its patience ends.
+ * Resolves to the answer, or to `undefined` when it is not needed any more. Rejects with
+ * `HOLDFAST_REFUSED` if the server refuses, and with `HOLDFAST_UNREACHABLE` after `patience` ms.
  */
 export async function retryUntilAnswered(
   { requests, settings }: { readonly requests: Requests; readonly settings: Settings },

@@ -1,10 +1,10 @@
-/** Waiting until it is certain whether a lease is held: confirmed, released or lost. */
+/** Waits until it is certain whether a lease is held: confirmed, released or lost. */
 import type { LeaseRecord } from './lease-record.js';
 
 export class Decisions {
   readonly #waiting = new Map<LeaseRecord, (() => void)[]>();
 
-  /** Resolves when the next thing about a lease is certain. */
+  /** Resolves at the next decision about a lease. */
   next(record: LeaseRecord): Promise<void> {
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(record);
@@ -13,7 +13,7 @@ export class Decisions {
     });
   }
 
-  /** Something about a lease is certain now. */
+  /** A decision about a lease was made. */
   made(record: LeaseRecord): void {
     const waiting = this.#waiting.get(record);
     if (waiting === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The grips of a keeper, the one that is due first on top. Each knows its place, so that it can
- * leave from anywhere.
+ * A heap of the lease records of the watchdog, ordered by `due`. Each record stores its index, so
+ * that it can be removed from any place.
  */
 import type { LeaseRecord } from './lease-record.js';
 
@@ -15,7 +15,7 @@ export class DueHeap {
     return this.#records[0];
   }
 
-  /** Puts a grip where its `due` belongs, or moves it there. */
+  /** Inserts a record, or moves it after its `due` has changed. */
   put(record: LeaseRecord): void {
     if (record.rank < 0) {
       record.rank = this.#records.length;

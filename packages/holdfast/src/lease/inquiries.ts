@@ -1,8 +1,8 @@
 /**
- * What the keeper asks the store about one lease: to extend it, and how it stands.
+ * The requests of the watchdog about one lease: to extend it, and to read its standing.
  *
- * An answer counts from before its request was sent (I7). One to a request from before the machine
- * slept tells nothing, and the request is repeated.
+ * The time in an answer is counted from before its request was sent (I7). If the machine was
+ * suspended after the request was sent, the answer has no meaning, and the request is repeated.
  */
 import type { Micros, Renew, RenewReply } from '../engine/commands.js';
 import { StoreFailure } from '../store/port.js';
@@ -10,13 +10,15 @@ import type { Requests } from '../store/requests.js';
 import { drift, type LeaseRecord, withDrift } from './lease-record.js';
 import type { Moment, SuspendDetector } from './suspend-detector.js';
 
-/** Shortest time in which an answer is waited for, and between two requests for a lease. */
+/**
+ * The shortest time to wait for an answer, and the shortest pause between two requests for a lease.
+ */
 export const RETRY_MS_MIN = 5;
 
 export interface InquiryEvents {
-  /** To be called before an answer is counted from a moment. */
+  /** Called before an answer is converted to the local clock. */
   noticeSleep(): void;
-  /** The store has said how long a lease lasts. */
+  /** The store has reported how long a lease lasts. */
   confirmed(record: LeaseRecord): void;
 }
 
@@ -39,8 +41,8 @@ export class Inquiries {
   }
 
   /**
-   * Extends a lease to at least `ms` from now. Resolves to what the store answered; rejects if it
-   * did not.
+   * Extends a lease to at least `ms` from now. Resolves to the answer of the store; rejects without
+   * one.
    */
   async renew(record: LeaseRecord, ms: number): Promise<RenewReply['status']> {
     const { key, id } = record;
@@ -59,7 +61,7 @@ export class Inquiries {
     return this.#requests.written();
   }
 
-  /** Asks how a lease stands, and changes nothing. Rejects if the store did not answer. */
+  /** Reads the standing of a lease, and changes nothing. Rejects if the store did not answer. */
   async standing(record: LeaseRecord): Promise<'granted' | 'absent'> {
     const { key, id } = record;
     const retention = this.#retention;
@@ -73,7 +75,10 @@ export class Inquiries {
     }
   }
 
-  /** Sends a renewal, and counts it until it is answered. A late answer extends the lease too. */
+  /**
+   * Sends a renewal, and counts it as unanswered until its answer. A late answer extends the lease
+   * too.
+   */
   async #send(record: LeaseRecord, command: Renew, sent: Moment): Promise<RenewReply> {
     const late = (reply: RenewReply): void => {
       record.unanswered -= 1;
@@ -91,8 +96,8 @@ export class Inquiries {
   }
 
   /**
-   * The store said that a lease has so much left. False if that tells nothing, as it was asked
-   * before the machine slept: it has to be asked again.
+   * Handles the remaining time of a lease in an answer. Returns false if the machine was suspended
+   * after the request was sent; the request has to be repeated.
    */
   #confirm(record: LeaseRecord, sent: Moment, left: Micros): boolean {
     this.#events.noticeSleep();
@@ -104,7 +109,7 @@ export class Inquiries {
   }
 }
 
-/** How long to wait for an answer: it is of use while the lease lasts, and asked for again soon. */
+/** How long to wait for an answer: it is useful while the lease lasts, and a retry follows soon. */
 function patience(record: LeaseRecord, sent: Moment): number {
   return Math.max(RETRY_MS_MIN, Math.min(record.validUntil - sent.at, record.terms.ttl / 3));
 }

@@ -1,16 +1,16 @@
 /**
- * What this process knows of one granted acquisition.
+ * The lease record: the state of one granted acquisition in this process.
  *
  *     held --release--> released        (by its owner; final)
  *       \---expiry on our clock, "absent" from the store, force, close--> lost    (final)
  *
- * A lease whose state is `held` may be in doubt: the machine may have slept, or the lease's time is
- * over and the answer to a renewal may have arrived unread. It is not believed then, and not lost.
+ * A lease whose state is `held` may be in doubt: the machine may have been suspended, or the time
+ * of the lease is over and the answer to a renewal may have arrived unread. A lease in doubt is not
+ * believed, and not lost.
  *
- * Invariants: I7 (`validUntil` never lies beyond the server's expiry: it is counted from before the
- * request was sent, less a margin for drift) and I8 (what is released or lost is never extended
- * again: `confirm` looks at the state). Only the keeper and the line write here; a `Lease` is the
- * user's view of it.
+ * Invariants: I7 (`validUntil` is never later than the expiry at the server: it is counted from
+ * before the request was sent, minus a margin for drift) and I8 (a lease that is released or lost
+ * is never extended again: `confirm` checks the state). A `Lease` is the view of the user.
  */
 import type { Clock } from '../clock.js';
 import { HoldfastError } from '../errors.js';
@@ -19,7 +19,7 @@ import { quote } from '../text.js';
 
 export type LeaseRecordState = 'held' | 'released' | 'lost';
 
-/** Why a lease was lost. */
+/** The reason of a loss. */
 export type LossReason =
   | 'expired'
   | 'gone'
@@ -34,23 +34,23 @@ const LOSS: Record<LossReason, string> = {
   gone: 'the store does not know it any more',
   forced: 'it was ended by force',
   'max-hold': 'it was held for as long as maxHold allows',
-  closed: 'its Holdfast was closed',
-  parked: 'it was given up to wait at a condition, and not had again',
+  closed: 'its Holdfast instance was closed',
+  parked: 'it was given up to wait at a condition, and not granted again',
   unlocked: 'its owner ended it with calls.unlock',
 };
 
-/** What a store granted, as this process heard of it. */
+/** A grant of the store, as this process received it. */
 export interface Grant {
   readonly fence: number;
   readonly handOffs: number;
   readonly holds: number;
-  /** When the lease ends on our monotonic clock, by the most cautious reading. */
+  /** When the lease ends on the local monotonic clock, by the most cautious estimate. */
   readonly validUntil: number;
-  /** When the store granted in the order of its queue; a lease that was passed on keeps it. */
+  /** When the store granted in queue order; a lease that was handed off keeps this time. */
   readonly since: number;
 }
 
-/** By how much two clocks may differ in speed. */
+/** The most by which the speeds of two clocks differ. */
 export const DRIFT = 0.01;
 
 /** The part of a lease that may pass unnoticed because two clocks differ in speed: 1 % and 2 ms. */
@@ -58,7 +58,7 @@ export function drift(lease: number): number {
   return lease * DRIFT + 2;
 }
 
-/** The shortest lease, to the millisecond, of which at least `ms` are left after the drift. */
+/** The shortest lease, in whole ms, of which at least `ms` remain after the drift margin. */
 export function withDrift(ms: number): number {
   return Math.ceil((ms + 2) / 0.99) + 1;
 }
@@ -69,22 +69,22 @@ export class LeaseRecord {
   weight: number;
   readonly terms: ResolvedAcquireOptions;
   fence: number;
-  /** Holds of the owner's lease, as the store last said here; 1 without an owner. */
+  /** The holds of the owner, as the store last reported them here; 1 without an owner. */
   holds: number;
   handOffs: number;
   readonly since: number;
-  /** True once it was passed on here, so that a reserved fence was used. */
+  /** True once it was handed off here, so that a reserved fence was used. */
   passedOn = false;
-  /** When renewal gives up for good. */
+  /** When renewal stops because of `maxHold`. */
   readonly holdUntil: number;
-  /** False while the store has not answered that the lease was passed on to this acquisition. */
+  /** False until the store has confirmed that the lease was handed off to this acquisition. */
   confirmed: boolean = true;
-  /** Set if it was granted to somebody who had waited at a condition. */
+  /** Set if it was granted after a wait at a condition. */
   origin: { readonly id: string; readonly condition: string } | undefined;
-  /** Signals that its holder has sent; each comes after the one before is answered. */
+  /** Signals that the holder has sent; each is sent after the answer to the one before. */
   signals = 0;
   signalling: Promise<unknown> = Promise.resolve();
-  /** Resolves when the store has answered that, or never will. */
+  /** Resolves when the store has answered the hand-off, or never will. */
   settled: Promise<void> | undefined;
   /** True when the store has answered its release. */
   answered: boolean = false;
@@ -93,27 +93,27 @@ export class LeaseRecord {
   validUntil: number;
   renewAt: number = Number.POSITIVE_INFINITY;
   renewing = false;
-  /** Renewals that were sent and that the store has not answered: an answer may lie in a socket. */
+  /** Renewals without an answer: the answer may lie unread in a socket. */
   unanswered = 0;
-  /** Set from a renewal that failed until one that succeeded. */
+  /** Set after a failed renewal, until one succeeds. */
   failing = false;
   /** Set while its end waits for one phase of reading. */
   ending = false;
-  /** Ms that the lease had left when the store last granted or extended it. */
+  /** The remaining ms of the lease when the store last granted or extended it. */
   span: number;
-  /** True if `onExpiring` was called for the present danger. */
+  /** True if `onExpiring` was called for the current danger. */
   warned = false;
-  /** Until when closing does not give it back: the store is to keep it for some time. */
+  /** Until when a close does not release it: the store must keep it for some time. */
   keepUntil = 0;
-  /** Set when nothing here looks after it any more, nor gives it back: it is the store's. */
+  /** Set when it is left to the store: this process neither renews nor releases it. */
   left = false;
-  /** Set while the machine may have slept: nothing is believed until the store has answered. */
+  /** Set after a possible suspend, until the store has answered: the lease is not believed. */
   doubted = false;
-  /** True if the request that it was granted for may arrive once more. */
+  /** True if the store may receive a late duplicate of the request for it. */
   mayBeDuplicated = false;
-  /** Place in the keeper's heap. */
+  /** The index in the heap of the watchdog. */
   rank = -1;
-  /** What the heap is ordered by: when the keeper has to look again. */
+  /** The order in the heap: when the watchdog has to check it again. */
   due = 0;
   readonly #clock: Clock;
   #controller: AbortController | undefined;
@@ -137,7 +137,7 @@ export class LeaseRecord {
     this.span = this.validUntil - clock.now();
   }
 
-  /** True if the keeper is to extend it: it is renewed, and `maxHold` allows it. */
+  /** True if the watchdog must extend it: it is renewed, and `maxHold` allows it. */
   get renews(): boolean {
     return this.terms.renew && this.validUntil < this.holdUntil;
   }
@@ -148,26 +148,26 @@ export class LeaseRecord {
     return Math.max(this.validUntil, this.#clock.now() + this.terms.ttl);
   }
 
-  /** True if the lease's time is over and no answer that has arrived can extend it. */
+  /** True if the time of the lease is over and no answer that has arrived can extend it. */
   get over(): boolean {
     if (this.#clock.now() < this.validUntil) return false;
     return this.unanswered === 0 || this.validUntil >= this.holdUntil;
   }
 
-  /** Milliseconds that the lease surely still runs. */
+  /** The ms for which the lease is certainly held. */
   get remaining(): number {
     if (this.state !== 'held' || this.doubted) return 0;
     return Math.max(0, this.validUntil - this.#clock.now());
   }
 
-  /** True if it was never passed on and never will be, see `Release.unpassed`. */
+  /** True if it was never handed off and never will be, see `Release.unpassed`. */
   get unpassed(): boolean {
     return this.state !== 'held' && !this.passedOn;
   }
 
   /**
-   * Passes the lease on: what a successor with this ttl has from now on. The store counts the ttl
-   * from when it is told, which is later (I7).
+   * Hands the lease off. Returns the grant of a successor with this ttl. The store counts the ttl
+   * from when it receives the hand-off, which is later (I7).
    */
   handOff(ttl: number): Grant {
     this.passedOn = true;
@@ -177,8 +177,8 @@ export class LeaseRecord {
   }
 
   /**
-   * Aborts when the lease is lost. Looking at it notices a deadline that passed while the event
-   * loop stood still, unless the answer to a renewal may have arrived meanwhile.
+   * Aborts when the lease is lost. Reading it detects a deadline that passed while the event loop
+   * was blocked, unless the answer to a renewal may have arrived meanwhile.
    */
   get signal(): AbortSignal {
     if (this.state === 'held' && this.over) this.lose(this.endReason());
@@ -189,14 +189,16 @@ export class LeaseRecord {
     return this.#controller.signal;
   }
 
-  /** Takes its signal away, for another grip to go on with: nobody hears of its loss. */
+  /**
+   * Detaches the signal for another lease record: a loss of this one does not abort it any more.
+   */
   detach(): AbortController {
     const controller = this.#controller ?? new AbortController();
     this.#controller = undefined;
     return controller;
   }
 
-  /** Goes on with the signal of another. */
+  /** Continues with the signal of another record. */
   attach(controller: AbortController): void {
     this.#controller = controller;
     if (this.state === 'lost') controller.abort(this.lossError());
@@ -207,7 +209,8 @@ export class LeaseRecord {
   }
 
   /**
-   * The store says that the lease runs on. Never shortens what is known, unless that is in doubt.
+   * The store confirmed the lease until `validUntil`. A known later end stays, unless the lease is
+   * in doubt.
    */
   confirm(validUntil: number): void {
     if (this.state !== 'held') return;
@@ -219,7 +222,7 @@ export class LeaseRecord {
     if (this.validUntil > before) this.span = this.validUntil - this.#clock.now();
   }
 
-  /** The store gave the lease another weight, and with more of it another fence. */
+  /** The store changed the weight of the lease, and for a greater weight also its fence. */
   resized(weight: number, fence: number): void {
     this.weight = weight;
     this.fence = fence;
@@ -229,7 +232,7 @@ export class LeaseRecord {
     if (this.state === 'held') this.#end(reason);
   }
 
-  /** It turned out, after it was given back, that it had ended before, or is over for good. */
+  /** Marks a lease as lost that was released here, but had ended before or is over. */
   foundLost(reason: LossReason): void {
     this.#end(reason);
   }

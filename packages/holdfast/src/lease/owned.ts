@@ -1,6 +1,6 @@
 /**
- * The holds of owners that this process looks after. All holds of an owner in one key are one lease
- * in the store: what the store says of one of them, it says of all.
+ * The holds of owners that the watchdog of this process renews. All holds of an owner on one key
+ * are one lease in the store: an answer about one of them applies to all.
  */
 import type { LeaseRecord } from './lease-record.js';
 
@@ -24,13 +24,13 @@ export class Owned {
     if (records?.delete(record) === true && records.size === 0) this.#records.delete(name);
   }
 
-  /** The holds here of the lease that a hold belongs to. */
+  /** The local holds of the lease that a hold belongs to. */
   ofSameLease({ key, terms, fence }: LeaseRecord): LeaseRecord[] {
     const records = this.#records.get(nameOf({ key, terms })) ?? [];
     return [...records].filter((one) => one.fence === fence);
   }
 
-  /** The store said how many holds a lease has. */
+  /** The store reported the number of holds of a lease. */
   counted(record: LeaseRecord, holds: number): void {
     for (const one of this.ofSameLease(record)) one.holds = holds;
   }

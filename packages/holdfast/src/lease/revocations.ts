@@ -1,9 +1,9 @@
 /**
- * Leases that a push says were ended by force. The push carries no proof, so the store is asked at
- * once, and the lease is lost only if the store says so: a forged push costs one question.
+ * Handles pushes that report a forced release. Such a push carries no proof, so the store is asked
+ * at once, and the lease is lost only if the store confirms it: a forged push costs one request.
  *
- * The store tells each process of one hold only of an owner's lease. If that one is lost, the store
- * is asked about the others that are held here.
+ * For a lease of an owner, the store notifies each process of one hold only. If that hold is lost,
+ * the store is asked about the other local holds.
  */
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
@@ -14,7 +14,7 @@ export class Revocations {
   readonly #requests: Requests;
   readonly #watchdog: Watchdog;
   readonly #settings: Settings;
-  /** Ids of leases that the store is being asked about; true if another push came meanwhile. */
+  /** Ids of leases with a request under way; true if another push came meanwhile. */
   readonly #asking = new Map<string, boolean>();
 
   constructor(requests: Requests, watchdog: Watchdog, settings: Settings) {
@@ -23,7 +23,7 @@ export class Revocations {
     this.#settings = settings;
   }
 
-  /** A push says that the lease of an acquisition was ended. */
+  /** A push reports that the lease of an acquisition was ended. */
   async heard(id: string): Promise<void> {
     const record = this.#watchdog.find(id);
     if (record === undefined) return;
@@ -31,7 +31,10 @@ export class Revocations {
     if (record.state === 'lost') this.foundLost(record);
   }
 
-  /** A lease was ended without a word from here: its owner's other holds may have ended with it. */
+  /**
+   * Handles a lease that was not ended by this process: the other holds of its owner may have ended
+   * with it.
+   */
   foundLost(record: LeaseRecord): void {
     for (const one of this.#watchdog.owned.ofSameLease(record)) void this.#check(one);
   }
@@ -39,7 +42,7 @@ export class Revocations {
   async #check(record: LeaseRecord): Promise<void> {
     const { id } = record;
     const asking = this.#asking.has(id);
-    // an answer that is under way may be from before this push
+    // an answer that is under way may be older than this push
     this.#asking.set(id, asking);
     if (asking) return;
     let known = false;
@@ -50,7 +53,7 @@ export class Revocations {
     this.#asking.delete(id);
   }
 
-  /** Asks the store; false if that has to be done again. */
+  /** Asks the store; resolves to false if that has to be repeated. */
   async #verify(record: LeaseRecord): Promise<boolean> {
     const { key, id } = record;
     const { retention } = this.#settings;
@@ -67,7 +70,7 @@ export class Revocations {
       await this.#pause();
       return false;
     }
-    // the store may not have been told yet that the lease was passed on to this acquisition
+    // the store may not know of the hand-off to this acquisition yet
     if (!record.confirmed) {
       await (record.settled ?? this.#pause());
       return false;

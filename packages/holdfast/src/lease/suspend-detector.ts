@@ -1,20 +1,20 @@
 /**
- * Detects that the machine was suspended: its wall clock went on while its monotonic clock stood
+ * Detects that the machine was suspended: its wall clock advanced while its monotonic clock stood
  * still.
  *
  * A time from before a suspend cannot be compared with the monotonic clock afterwards (I7): a lease
  * that was granted or renewed by an earlier request may have ended meanwhile. So a time that is
  * kept for later is a `Moment`, and counts as infinitely long ago after a suspend.
  *
- * A suspend of less than a second is not detected, because a wall clock is corrected by that much
- * now and then. A correction of more than a second counts as a suspend, and costs one request.
+ * A suspend of less than a second is not detected, because corrections of a wall clock are often
+ * that large. A correction of more than a second counts as a suspend, and costs one request.
  */
 import type { Clock } from '../clock.js';
 
-/** How far the two clocks may part before it is taken for suspend. */
+/** The difference between the two clocks from which a suspend is assumed. */
 const SLEEP_MS = 1000;
 
-/** A point in time that can be counted from while the machine stays awake. */
+/** A point in time that is valid until the next suspend. */
 export interface Moment {
   readonly at: number;
   readonly sleeps: number;
@@ -30,7 +30,7 @@ export class SuspendDetector {
     this.#apart = clock.wall() - clock.now();
   }
 
-  /** How often the machine has slept, as its clocks show now. */
+  /** How many suspends were detected up to now. */
   get count(): number {
     const apart = this.#clock.wall() - this.#clock.now();
     if (apart - this.#apart > SLEEP_MS) this.#count += 1;
@@ -38,12 +38,12 @@ export class SuspendDetector {
     return this.#count;
   }
 
-  /** The present moment. */
+  /** The current moment. */
   moment(): Moment {
     return { at: this.#clock.now(), sleeps: this.count };
   }
 
-  /** When a moment was on the monotonic clock: infinitely long ago if the machine slept since. */
+  /** A moment on the monotonic clock: infinitely long ago if the machine was suspended since. */
   toLocal({ at, sleeps }: Moment): number {
     return sleeps === this.count ? at : Number.NEGATIVE_INFINITY;
   }

@@ -1,17 +1,17 @@
 /**
- * The keeper: the one thing in a process that looks after all leases of a store.
+ * The watchdog: renews, warns about and ends all leases of one store in a process.
  *
  * It has one timer, for the lease that is due first. A lease is due when it should be renewed (at
  * about a third of its length, with jitter), when its holder should be warned, and when it ends on
- * our clock. All that is due is renewed in one batch; each answer stands for itself.
+ * the local clock. Due renewals go into one batch; each has its own answer.
  *
- * An answer is one of three: renewed (`validUntil` moves, counted from before the request was
- * sent), absent (the lease is lost, and its signal aborts now), or none (unknown: the lease stays
- * as it is, and is tried again until it ends). The keeper never keeps a process alive.
+ * An answer is one of three: renewed (`validUntil` advances, counted from before the request was
+ * sent), absent (the lease is lost, and its signal aborts now), or none (the lease stays as it is,
+ * and is retried until it ends). The watchdog never keeps a process alive.
  *
- * When the machine slept, leases are doubted (not held, not lost): the store is asked until it
- * answers, or they end. A deadline that passed is judged after one phase of reading where the
- * answer to a renewal may have arrived; the lease is not believed meanwhile.
+ * After a suspend, all leases are in doubt (not held, not lost): the store is asked until it
+ * answers, or until they end. If the answer to a renewal may have arrived, a passed deadline is
+ * judged after one phase of reading; the lease is not believed meanwhile.
  */
 import type { RandomSource } from '../random-source.js';
 import { afterIo, type Clock, type Timer } from '../clock.js';
@@ -26,9 +26,9 @@ import { Owned } from './owned.js';
 import type { SuspendDetector } from './suspend-detector.js';
 import { leftAt, warn, warnAt } from './warning.js';
 
-/** Leases go with those that are due for renewal this part of their length early. */
+/** Leases that are due within this part of their length join the batch. */
 const GATHER = 0.05;
-/** Longest time between two questions for a lease in doubt. */
+/** The longest time between two requests for a lease in doubt. */
 const DOUBT_MS_MAX = 500;
 /** A lease that was granted with less than this part of its length is extended at once. */
 const CLAIM_BELOW = 0.5;
@@ -71,7 +71,7 @@ export class Watchdog {
     return this.#records.values();
   }
 
-  /** Looks after a lease from now on. Claims it if the store knows it, see `claim`. */
+  /** Adds a lease. Claims it if the store knows it, see `claim`. */
   add(record: LeaseRecord): Promise<void> | undefined {
     this.#records.set(record.id, record);
     this.owned.add(record);
@@ -81,9 +81,9 @@ export class Watchdog {
   }
 
   /**
-   * Extends a lease that was granted with much less than its length at once, before its holder's
-   * code runs and can hold the event loop up. Resolves when the request has been written; returns
-   * `undefined` if there is nothing to wait for.
+   * Extends a lease at once that was granted with much less than its length, before its holder's
+   * code can block the event loop. Resolves when the request has been written; returns `undefined`
+   * if no request is needed.
    */
   claim(record: LeaseRecord): Promise<void> | undefined {
     const now = this.#clock.now();
@@ -95,7 +95,7 @@ export class Watchdog {
     return this.#inquiries.written();
   }
 
-  /** Looks after it no longer. */
+  /** Removes a lease: it is not renewed any more. */
   remove(record: LeaseRecord): void {
     this.#decisions.made(record);
     if (this.#records.get(record.id) !== record) return;
@@ -103,16 +103,16 @@ export class Watchdog {
     this.owned.remove(record);
     this.#heap.remove(record);
     if (this.#records.size > 0) return;
-    // the timer stays: it finds nothing to do, and the next lease need not set one
+    // the timer stays: it finds nothing to do, and the next lease can use it
     for (const tell of this.#emptied.splice(0)) tell();
   }
 
-  /** Leaves no timer behind. */
+  /** Stops the timer. */
   close(): void {
     this.#disarm();
   }
 
-  /** Ends a lease on this side: aborts its signal, and looks after it no longer. */
+  /** Ends a lease in this process: aborts its signal, and removes it. */
   lose(record: LeaseRecord, reason: Parameters<LeaseRecord['lose']>[0]): void {
     record.lose(reason);
     this.remove(record);
@@ -124,15 +124,15 @@ export class Watchdog {
     return new Promise((resolve) => this.#emptied.push(resolve));
   }
 
-  /** True if a lease may be believed: its time has not come, and the machine did not suspend. */
+  /** True if a lease is certainly held: its time is not over, and no suspend was detected. */
   believes(record: LeaseRecord): boolean {
     this.#noticeSuspend();
-    // after a stall the first look ends it: the signal need not wait for a timer
+    // after a stall, the first check ends it: the signal does not wait for a timer
     if (this.#clock.now() >= record.validUntil) this.#end(record);
     return record.remaining > 0;
   }
 
-  /** True if a lease may be believed; waits until that is certain, if it is in doubt. */
+  /** True if a lease is certainly held; waits for that decision if in doubt. */
   async verified(record: LeaseRecord): Promise<boolean> {
     while (!this.believes(record)) {
       if (record.state !== 'held') return false;
@@ -142,16 +142,16 @@ export class Watchdog {
   }
 
   /**
-   * Extends a lease to at least `ms` from now. Resolves to what the store answered; rejects if it
-   * did not. Not the place for policy: the caller decides what an answer means.
+   * Extends a lease to at least `ms` from now. Resolves to the answer of the store; rejects without
+   * one. The caller decides what an answer means.
    */
   renew(record: LeaseRecord, ms: number): Promise<RenewReply['status']> {
     return this.#inquiries.renew(record, ms);
   }
 
-  /** The store has said how long a lease lasts. */
+  /** The store has reported how long a lease lasts. */
   #confirmed(record: LeaseRecord): void {
-    // more than what a newer answer leaves less in doubt
+    // by more than the drift margin, as a newer answer may report slightly less remaining time
     if (warnAt(record) - this.#clock.now() > drift(record.terms.ttl)) record.warned = false;
     this.#plan(record);
     this.#decisions.made(record);
@@ -159,8 +159,8 @@ export class Watchdog {
 
   #planRenewal(record: LeaseRecord): void {
     const left = record.validUntil - this.#clock.now();
-    // early by up to a sixth of the interval, so that processes which started together do not renew
-    // together for ever
+    // early by up to a sixth of the interval, so that processes that started together do not keep
+    // renewing at the same time
     const interval = (left / 3) * (1 - this.#randomSource.fraction() / 6);
     record.renewAt = record.renews ? this.#clock.now() + interval : Number.POSITIVE_INFINITY;
   }
@@ -204,7 +204,7 @@ export class Watchdog {
     this.#arm();
   }
 
-  /** Does what is due for one lease; false if nothing is, and so nothing for those after it. */
+  /** Does the due tasks of one lease; false if none is due, and so none for later leases. */
   #attend(record: LeaseRecord, now: number, renewals: LeaseRecord[]): boolean {
     const { terms } = record;
     if (now >= record.validUntil && !record.ending) {
@@ -221,7 +221,7 @@ export class Watchdog {
       this.#warn(record);
       attended = true;
     }
-    // what it was due for may be under way, or have been put off: it would be due for ever
+    // a task may be under way or postponed: without a new plan it would stay due
     if (!attended && record.due > now) return false;
     this.#plan(record);
     return true;
@@ -256,7 +256,7 @@ export class Watchdog {
   async #renewDue(record: LeaseRecord): Promise<void> {
     try {
       const status = await this.renew(record, record.terms.ttl);
-      // a lease that was passed on is not known to the store before it was told: no answer yet
+      // the store may not know of a hand-off yet: "absent" is no answer then
       if (status === 'absent' && record.confirmed) this.lose(record, 'gone');
       else if (status === 'absent') this.#retrySoon(record);
       else this.#planRenewal(record);
@@ -268,7 +268,7 @@ export class Watchdog {
     if (record.state === 'held') this.#plan(record);
   }
 
-  /** Asks how a doubted lease stands, and changes nothing: it may be one that is not renewed. */
+  /** Reads the standing of a doubted lease and changes nothing: it may not be renewed. */
   async #verify(record: LeaseRecord): Promise<void> {
     record.renewing = true;
     try {
