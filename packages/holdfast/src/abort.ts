@@ -1,6 +1,6 @@
 /**
- * One listener for each abort signal, whatever the number of its waiters. A program often passes
- * one shutdown signal to all acquisitions, and Node warns of a leak from the eleventh listener on.
+ * One listener for each abort signal, also with many waiters. A program often passes one shutdown
+ * signal to all acquisitions, and Node warns of a leak from the eleventh listener on.
  */
 
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();

@@ -71,8 +71,8 @@ export class Holdfast implements AsyncDisposable {
 
   /**
    * Returns a lock on several keys: an acquisition gets all of them or none, and it cannot
-   * deadlock, whatever the order of the keys. A mutex in `keys` keeps its own options; the options
-   * given here override them, and the options of an acquisition override both.
+   * deadlock, in any order of the keys. A mutex in `keys` keeps its own options; the options given
+   * here override them, and the options of an acquisition override both.
    * @param keys 1 to 10,000 keys, or mutexes of this instance; duplicates count once
    */
   allOf(keys: readonly (string | Mutex)[], options: LockOptions = {}): AllOf {
@@ -182,10 +182,10 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /**
-   * Opens the connection for wake-ups in advance, and keeps it open until `close()`, whatever the
-   * `linger` option is. Without this call, the first acquisition that waits opens it, which takes
-   * three round trips or more. The call is never needed for correctness, and does nothing for a
-   * store in memory.
+   * Opens the connection for wake-ups in advance, and keeps it open until `close()`; the `linger`
+   * option does not apply then. Without this call, the first acquisition that waits opens it, which
+   * takes three round trips or more. The call is never needed for correctness, and does nothing for
+   * a store in memory.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or if the connection is not
    * open within `unreachableAfter` ms. Attempts continue in the background; until one succeeds,

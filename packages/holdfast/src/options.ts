@@ -32,8 +32,8 @@ export interface HoldfastOptions {
    */
   readonly claimWindow?: number;
   /**
-   * The longest time to wait for the answer to one request, whatever the timeouts of the client
-   * are. Default 2,000.
+   * The longest time to wait for the answer to one request, independent of the timeouts of the
+   * client. Default 2,000.
    */
   readonly requestTimeout?: number;
   /**
