@@ -39,6 +39,11 @@ const SYNC = 'differential-sync';
 
 export type Scripts = Readonly<Record<string, { sha: string; source: string }>>;
 
+/** The file of a command's script. */
+export function scriptOf(op: string): string {
+  return `${op.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lua`;
+}
+
 /** Loads the scripts with a virtual clock into a server. `replace` changes the text of files. */
 export async function loadScripts(
   redis: Redis,
@@ -46,10 +51,11 @@ export async function loadScripts(
 ): Promise<Scripts> {
   const scripts: Record<string, { sha: string; source: string }> = {};
   for (const op of OPS) {
+    const script = scriptOf(op);
     const own = Object.fromEntries(
-      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === `${op}.lua`),
+      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === script),
     );
-    const { source } = loadScript(`${FOLDER}${op}.lua`, {
+    const { source } = loadScript(`${FOLDER}${script}`, {
       replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...own },
     });
     scripts[op] = { source, sha: (await redis.script('LOAD', source)) as string };

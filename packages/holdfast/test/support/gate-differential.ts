@@ -10,7 +10,7 @@ import type { Gate } from '../../src/engine/gate.js';
 import type { GateCommand, GatePush, GateReply } from '../../src/engine/commands.js';
 import { answerTo, decodePush, encode } from '../../src/store/redis/codec.js';
 import { gateKeysOf } from '../../src/store/redis/keys.js';
-import { FOLDER, type Scripts } from './differential.js';
+import { FOLDER, type Scripts, scriptOf } from './differential.js';
 import { GATE_PARTS, type GateLoss, lose, type LossyGateStep } from './gate-loss.js';
 import { GATE_KEYS, gateCommandOf, LIVE_CHANNELS } from './gate-traffic.js';
 
@@ -85,10 +85,11 @@ export async function loadGateScripts(
 ): Promise<Scripts> {
   const scripts: Record<string, { sha: string; source: string }> = {};
   for (const op of OPS) {
+    const script = scriptOf(op);
     const own = Object.fromEntries(
-      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === `${op}.lua`),
+      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === script),
     );
-    const { source } = loadScript(`${FOLDER}${op}.lua`, {
+    const { source } = loadScript(`${FOLDER}${script}`, {
       replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...own },
     });
     scripts[op] = { source, sha: (await redis.script('LOAD', source)) as string };
