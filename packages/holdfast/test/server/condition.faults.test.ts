@@ -4,7 +4,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
 import { scripts } from '../../src/store/redis/generated/scripts.js';
 import { Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
-import { asleep } from '../suites/condition-helpers.js';
+import { waitForParked } from '../suites/condition-helpers.js';
 import { freshKey, unused } from '../suites/helpers.js';
 
 const made = new Made();
@@ -52,10 +52,10 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
       args: [setting],
     });
     await worker.next('parks');
-    await asleep(one, key, 1);
+    await waitForParked(one, key, 1);
     const mutex = one.mutex(key);
     const second = mutex.run((lease) => mutex.condition('c').await(lease));
-    await asleep(one, key, 2);
+    await waitForParked(one, key, 2);
     return { one, worker, second };
   }
 
@@ -88,7 +88,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     const lost = dropReply('park', 2);
     const waiting = mutex.condition('c').await(lease);
     await lost.applied(2);
-    await asleep(other, mutex.key, 1);
+    await waitForParked(other, mutex.key, 1);
     expect(await signal(other, mutex.key)).toBe(1);
     expect(await waiting).toBe(true);
     expect(await lease.release()).toBe('freed');
@@ -107,7 +107,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     };
     for (const count of [1, 2, 3]) {
       ends.push(mutex.run(sleep));
-      await asleep(other, key, count);
+      await waitForParked(other, key, count);
     }
     const lost = dropReply('signal', 2);
     expect(await signal(one, key)).toBe(1);

@@ -7,7 +7,7 @@ import { freshKey, queued } from '../suites/helpers.js';
 import type { Where } from './clients.support.js';
 
 /** No waiter polls within a test, so each hand-off arrives by push. */
-const CALM: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+const NO_POLL: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 const PASSWORD = 'p@ss: "word"/é';
 
@@ -57,14 +57,14 @@ describe.each(SERVERS)('%s', (name) => {
   describe.each(CLIENTS)('%s', (client) => {
     const make = (
       where: Partial<Where> = {},
-      options: HoldfastOptions = CALM,
+      options: HoldfastOptions = NO_POLL,
       to: Server = server,
     ): Promise<Holdfast> =>
       made.on(openClient(client, { host: to.host, port: to.port, ...where }), options);
 
     it('a password', async () => {
       const where = { password: PASSWORD };
-      await shared(await make(where, CALM, closed), await make(where, CALM, closed));
+      await shared(await make(where, NO_POLL, closed), await make(where, NO_POLL, closed));
     });
 
     it("a user with rights to the library's keys and channels only", async () => {
@@ -94,9 +94,9 @@ describe.each(SERVERS)('%s', (name) => {
     });
 
     it("the library's own key prefix", async () => {
-      const options = { ...CALM, prefix: 'mine*:' };
+      const options = { ...NO_POLL, prefix: 'mine*:' };
       await shared(await make({}, options), await make({}, options));
-      await separate(await make({}, options), await make({}, { ...CALM, prefix: 'mine:' }));
+      await separate(await make({}, options), await make({}, { ...NO_POLL, prefix: 'mine:' }));
     });
   });
 });

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions } from '../../src/index.js';
 import { Made, openClient, serverOf, stopServersAfterwards } from '../support/backends.js';
-import { asleep } from '../suites/condition-helpers.js';
+import { waitForParked } from '../suites/condition-helpers.js';
 import { freshKey, later, queued, turn } from '../suites/helpers.js';
 
 const made = new Made();
@@ -158,7 +158,7 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
         () => undefined,
       );
     }
-    await asleep(holdfast, key, count);
+    await waitForParked(holdfast, key, count);
     return back;
   }
 });

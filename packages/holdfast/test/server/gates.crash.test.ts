@@ -11,7 +11,7 @@ import {
   serverOf,
   stopServersAfterwards,
 } from '../support/backends.js';
-import { waiting } from '../suites/gates-help.js';
+import { waiting } from '../suites/gates-helpers.js';
 import { freshKey, later } from '../suites/helpers.js';
 
 const CLIENTS: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];

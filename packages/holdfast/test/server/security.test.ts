@@ -9,7 +9,7 @@ import { aborted, freshKey, freshKeys, later, queued } from '../suites/helpers.j
 import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
 
 /** No waiter polls within a test, so each grant arrives by push. */
-const CALM: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+const NO_POLL: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 const GUIDE = readFileSync(new URL('../../../../SECURITY.md', import.meta.url), 'utf8');
 
@@ -119,7 +119,7 @@ describe.each(SERVERS)('%s', (name) => {
 
   const make = (client: (typeof CLIENTS)[number]): Promise<Holdfast> => {
     const login = { username: 'locks', password: 's3cret' };
-    return made.on(openClient(client, { host: server.host, port: server.port, ...login }), CALM);
+    return made.on(openClient(client, { host: server.host, port: server.port, ...login }), NO_POLL);
   };
 
   it.each(CLIENTS)('the documented user can use all primitives: %s', async (client) => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MultiLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { allOfGivingUp } from './all-of-giving-up.js';
+import { allOfCancellation } from './all-of-cancellation.js';
 import { allOfOrder } from './all-of-order.js';
 import { failure, freshKey, freshKeys, later, queued, unused } from './helpers.js';
 
@@ -12,7 +12,7 @@ export function allOfSuite(backend: Backend): void {
   describe('trying', () => trying(backend));
   describe('releasing', () => releasing(backend));
   describe('working', () => working(backend));
-  describe('cancellation', () => allOfGivingUp(backend));
+  describe('cancellation', () => allOfCancellation(backend));
   describe('order', () => allOfOrder(backend));
 }
 

@@ -1,7 +1,7 @@
 /** A server that loses all parked waiters. Only on backends with a server. */
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
-import { asleep } from './condition-helpers.js';
+import { waitForParked } from './condition-helpers.js';
 import { freshKey } from './helpers.js';
 
 export function conditionServerFaults(backend: Backend): void {
@@ -11,7 +11,7 @@ export function conditionServerFaults(backend: Backend): void {
     const lease = await mutex.acquire();
     const { fence } = lease;
     const waiting = mutex.condition('c').await(lease);
-    await asleep(one, mutex.key, 1);
+    await waitForParked(one, mutex.key, 1);
     await backend.admin.command('SCRIPT', 'FLUSH');
     await backend.admin.command('FLUSHALL');
     expect(await waiting).toBe(true);

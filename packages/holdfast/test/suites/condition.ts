@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import type { Holdfast, Lease, Mutex } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
-import { conditionGivingUp } from './condition-giving-up.js';
+import { conditionCancellation } from './condition-cancellation.js';
 import { conditionLoad } from './condition-load.js';
-import { asleep } from './condition-helpers.js';
+import { waitForParked } from './condition-helpers.js';
 import { conditionServerFaults } from './condition-server-faults.js';
 
 export function conditionSuite(backend: Backend): void {
@@ -19,7 +19,7 @@ export function conditionSuite(backend: Backend): void {
     refusals(backend);
   });
   describe('the lease', () => theLease(backend));
-  describe('cancellation', () => conditionGivingUp(backend));
+  describe('cancellation', () => conditionCancellation(backend));
   describe('under load', () => conditionLoad(backend));
   if (backend.store === 'redis') describe('server faults', () => conditionServerFaults(backend));
 }
@@ -31,7 +31,7 @@ function waiting(backend: Backend): void {
     const condition = one.mutex(key).condition('c');
     const lease = await one.mutex(key).acquire();
     const waiting = condition.await(lease);
-    await asleep(other, key, 1);
+    await waitForParked(other, key, 1);
     expect(lease.held).toBe(false);
     expect(lease.remaining()).toBe(0);
     const signaller = await other.mutex(key).acquire();
@@ -50,7 +50,7 @@ function waiting(backend: Backend): void {
     const mutex = holdfast.mutex(freshKey());
     const lease = await mutex.acquire();
     const waiting = later(mutex.condition('not empty').await(lease));
-    const { parked, parkedCount } = await asleep(holdfast, mutex.key, 1);
+    const { parked, parkedCount } = await waitForParked(holdfast, mutex.key, 1);
     expect(parkedCount).toBe(1);
     expect(parked).toMatchObject([{ condition: 'not empty', label: 'consumer' }]);
     expect(parked[0]).toMatchObject({ pid: process.pid, waitedFor: expect.any(Number) });
@@ -104,7 +104,7 @@ function predicates(backend: Backend): void {
       return mutex.condition('c').awaitUntil(lease, enough);
     });
     for (let turn = 0; turn < 3; turn++) {
-      await asleep(other, mutex.key, 1);
+      await waitForParked(other, mutex.key, 1);
       await other.mutex(mutex.key).run(async (lease) => {
         count += 1;
         await other.mutex(mutex.key).condition('c').signal(lease);
@@ -166,7 +166,7 @@ function signalling(backend: Backend): void {
     ] as const;
     for (const [index, [name, condition, holdfast]] of places.entries()) {
       ends.push(wait(name, condition, holdfast));
-      await asleep(one, key, index + 1);
+      await waitForParked(one, key, index + 1);
     }
     const mutex = other.mutex(key);
     await mutex.run((lease) => mutex.condition('full').signal(lease));

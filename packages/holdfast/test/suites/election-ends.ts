@@ -3,7 +3,7 @@ import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Leadership } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { PATIENT } from './election-reigns.js';
+import { NO_POLL } from './election-helpers.js';
 import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
 
 export function electionEnds(backend: Backend): void {
@@ -17,10 +17,10 @@ function stopping(backend: Backend): void {
     const key = freshKey();
     const leadership = await holdfast.election(key).campaign();
     await failure(holdfast.election(key).campaign({ wait: 20 }), 'HOLDFAST_TIMEOUT');
-    const giveUp = new AbortController();
-    const waiting = later(holdfast.election(key).campaign({ signal: giveUp.signal }));
+    const caller = new AbortController();
+    const waiting = later(holdfast.election(key).campaign({ signal: caller.signal }));
     await queued(holdfast, key, 1);
-    giveUp.abort();
+    caller.abort();
     await failure(waiting, 'HOLDFAST_ABORTED');
     await queued(holdfast, key, 0);
     await leadership.resign();
@@ -28,7 +28,7 @@ function stopping(backend: Backend): void {
   });
 
   it('stops when it is told to, after the work has ended', async () => {
-    const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const stop = new AbortController();
     const events: string[] = [];
@@ -51,7 +51,7 @@ function stopping(backend: Backend): void {
   });
 
   it('stops while it is a candidate', async () => {
-    const holdfast = await backend.make(PATIENT);
+    const holdfast = await backend.make(NO_POLL);
     const key = freshKey();
     await using _leadership = await holdfast.election(key).campaign();
     const stop = new AbortController();
@@ -71,7 +71,7 @@ function stopping(backend: Backend): void {
 
 function closing(backend: Backend): void {
   it('hands over to a candidate at once: no ttl, no grace, no poll', async () => {
-    const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const leadership = await one.election(key).campaign();
     const next = other.election(key).campaign();
@@ -88,7 +88,7 @@ function closing(backend: Backend): void {
   });
 
   it('aborts the work of `lead`, and waits until it has ended', async () => {
-    const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     let finish = (): void => undefined;
     const finished = new Promise<void>((resolve) => {
@@ -112,7 +112,7 @@ function closing(backend: Backend): void {
   });
 
   it('stops candidates and observers', async () => {
-    const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     await using _leadership = await one.election(key).campaign();
     const leads = other.election(key).lead(() => undefined);

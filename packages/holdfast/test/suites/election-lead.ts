@@ -2,31 +2,31 @@
 import { expect, it } from 'vitest';
 import type { Holdfast, Leadership } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { PATIENT, Reigns } from './election-reigns.js';
+import { NO_POLL, TermWatch } from './election-helpers.js';
 import { aborted, freshKey, unused } from './helpers.js';
 
 export function electionLead(backend: Backend): void {
   it('alternates between candidates that lead for a while', async () => {
-    const all = await Promise.all([backend.make(PATIENT), backend.make(PATIENT)]);
+    const all = await Promise.all([backend.make(NO_POLL), backend.make(NO_POLL)]);
     const key = freshKey();
-    const reigns = new Reigns();
+    const termWatch = new TermWatch();
     const stop = new AbortController();
     const led = new Map<Holdfast, number>();
     const ends = all.map((one) => {
       const work = async ({ term }: Leadership): Promise<void> => {
         led.set(one, (led.get(one) ?? 0) + 1);
-        await reigns.reign(term, Promise.resolve());
+        await termWatch.lead(term, Promise.resolve());
         if (all.every((each) => (led.get(each) ?? 0) > 2)) stop.abort();
       };
       return one.election(key).lead(work, { signal: stop.signal, pause: 1 });
     });
     await Promise.all(ends);
-    expect(reigns).toMatchObject({ most: 1, ascending: true });
+    expect(termWatch).toMatchObject({ most: 1, ascending: true });
     await unused(all[0], key);
   });
 
   it('rejects with the error of the work, and resigns', async () => {
-    const holdfast = await backend.make(PATIENT);
+    const holdfast = await backend.make(NO_POLL);
     const key = freshKey();
     const own = new Error('own');
     const work = (): never => {

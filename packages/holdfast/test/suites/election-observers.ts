@@ -2,14 +2,14 @@
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
-import { PATIENT } from './election-reigns.js';
+import { NO_POLL } from './election-helpers.js';
 import { freshKey, queued } from './helpers.js';
 
 export function electionObservers(backend: Backend): void {
   it('reports the leader, and each change', async () => {
     const [one, other] = await Promise.all([
-      backend.make({ ...PATIENT, label: 'one' }),
-      backend.make({ ...PATIENT, label: 'other' }),
+      backend.make({ ...NO_POLL, label: 'one' }),
+      backend.make({ ...NO_POLL, label: 'other' }),
     ]);
     const key = freshKey();
     const observer = await backend.make();
@@ -33,7 +33,7 @@ export function electionObservers(backend: Backend): void {
   });
 
   it('reports terms of the same object at once', async () => {
-    const holdfast = await backend.make(PATIENT);
+    const holdfast = await backend.make(NO_POLL);
     const election = holdfast.election(freshKey());
     // it would not poll again within the test
     const observed = election.observe({ every: 600_000 });

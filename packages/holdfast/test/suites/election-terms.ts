@@ -1,12 +1,12 @@
 /** Terms: one at a time, and how a term ends. */
 import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
-import { PATIENT, Reigns } from './election-reigns.js';
+import { NO_POLL, TermWatch } from './election-helpers.js';
 import { aborted, freshKey, queued } from './helpers.js';
 
 export function electionTerms(backend: Backend): void {
   it('is exclusive, in the order of candidature, each with a greater number', async () => {
-    const all = await Promise.all([backend.make(PATIENT), backend.make(PATIENT)]);
+    const all = await Promise.all([backend.make(NO_POLL), backend.make(NO_POLL)]);
     const [one, other] = all;
     const key = freshKey();
     const first = await one.election(key).campaign();
@@ -16,23 +16,23 @@ export function electionTerms(backend: Backend): void {
       candidates.push(from.election(key).campaign());
       await queued(one, key, index + 1);
     }
-    const reigns = new Reigns();
+    const termWatch = new TermWatch();
     let leader = first;
     for (const next of candidates) {
-      await reigns.reign(leader.term, leader.resign());
+      await termWatch.lead(leader.term, leader.resign());
       leader = await next;
       expect(leader.leads).toBe(true);
     }
-    await reigns.reign(leader.term, leader.resign());
-    expect(reigns).toMatchObject({ most: 1, ascending: true });
-    expect(reigns.terms).toHaveLength(4);
+    await termWatch.lead(leader.term, leader.resign());
+    expect(termWatch).toMatchObject({ most: 1, ascending: true });
+    expect(termWatch.terms).toHaveLength(4);
   });
 
   it('control: two leaders without an election are detected', async () => {
-    const reigns = new Reigns();
+    const termWatch = new TermWatch();
     const end = Promise.resolve();
-    await Promise.all([reigns.reign(2, end), reigns.reign(1, end)]);
-    expect(reigns).toMatchObject({ most: 2, ascending: false });
+    await Promise.all([termWatch.lead(2, end), termWatch.lead(1, end)]);
+    expect(termWatch).toMatchObject({ most: 2, ascending: false });
   });
 
   it('ends with its resignation, and aborts its signal', async () => {

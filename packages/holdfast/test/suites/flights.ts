@@ -48,7 +48,7 @@ export function flightsSuite(backend: Backend): void {
   describe('a stampede', () => stampede(backend));
   describe('a flight that fails', () => failing(backend));
   describe('do', () => doing(backend));
-  describe('cancellation', () => givingUp(backend));
+  describe('cancellation', () => cancellation(backend));
 }
 
 function stampede(backend: Backend): void {
@@ -197,7 +197,7 @@ function doing(backend: Backend): void {
   });
 }
 
-function givingUp(backend: Backend): void {
+function cancellation(backend: Backend): void {
   it('ends one wait, and has no effect on the others', async () => {
     const [one, other] = (await several(backend, 2)) as [Holdfast, Holdfast];
     const key = freshKey();
@@ -210,13 +210,13 @@ function givingUp(backend: Backend): void {
     await failure(other.singleFlight(key).run(work, { wait: 20 }), 'HOLDFAST_TIMEOUT');
     // no caller of that instance waits any more
     await queued(one, key, 0);
-    const giveUp = new AbortController();
+    const caller = new AbortController();
     const patient = other.singleFlight(key).run(work);
-    const aborting = later(other.singleFlight(key).run(work, { signal: giveUp.signal }));
+    const aborting = later(other.singleFlight(key).run(work, { signal: caller.signal }));
     await queued(one, key, 1);
-    giveUp.abort();
+    caller.abort();
     await failure(aborting, 'HOLDFAST_ABORTED');
-    await failure(other.singleFlight(key).run(work, { signal: giveUp.signal }), 'HOLDFAST_ABORTED');
+    await failure(other.singleFlight(key).run(work, { signal: caller.signal }), 'HOLDFAST_ABORTED');
     open();
     expect(await patient).toBe(await computing);
     expect(cache.computations).toBe(1);

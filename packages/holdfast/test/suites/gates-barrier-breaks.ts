@@ -3,12 +3,12 @@ import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Barrier, Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { PUSHED, waiting } from './gates-help.js';
+import { NO_POLL, waiting } from './gates-helpers.js';
 import { failure, freshKey, later } from './helpers.js';
 
 export function barrierBreaks(backend: Backend): void {
   const make = async (): Promise<[Holdfast, Barrier, Barrier]> => {
-    const [one, other] = await Promise.all([backend.make(PUSHED), backend.make(PUSHED)]);
+    const [one, other] = await Promise.all([backend.make(NO_POLL), backend.make(NO_POLL)]);
     const key = freshKey();
     return [one, one.barrier(key, { parties: 3 }), other.barrier(key, { parties: 3 })];
   };

@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest';
 import type { Barrier, Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { Phases, PUSHED, waiting } from './gates-help.js';
+import { Phases, NO_POLL, waiting } from './gates-helpers.js';
 import { failure, freshKey, later, turn } from './helpers.js';
 
 function makers(backend: Backend): (count: number, parties?: number) => Promise<Barrier[]> {
   return async (count, parties = count) => {
     const key = freshKey();
-    const all = await Promise.all(Array.from({ length: count }, () => backend.make(PUSHED)));
+    const all = await Promise.all(Array.from({ length: count }, () => backend.make(NO_POLL)));
     return all.map((one) => one.barrier(key, { parties }));
   };
 }
@@ -80,7 +80,7 @@ export function barrierSizes(backend: Backend): void {
   });
 
   it('accepts another number of parties only while no party waits', async () => {
-    const holdfast: Holdfast = await backend.make(PUSHED);
+    const holdfast: Holdfast = await backend.make(NO_POLL);
     const key = freshKey();
     const [two, three] = [2, 3].map((parties) => holdfast.barrier(key, { parties })) as [
       Barrier,

@@ -3,11 +3,11 @@ import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { PUSHED } from './gates-help.js';
+import { NO_POLL } from './gates-helpers.js';
 import { failure, freshKey, later } from './helpers.js';
 
 function makers(backend: Backend): (count?: number) => Promise<Holdfast[]> {
-  return (count = 3) => Promise.all(Array.from({ length: count }, () => backend.make(PUSHED)));
+  return (count = 3) => Promise.all(Array.from({ length: count }, () => backend.make(NO_POLL)));
 }
 
 export function latchCounts(backend: Backend): void {

@@ -5,21 +5,21 @@ import type { Holdfast, Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, turn } from './helpers.js';
 
-type Inside = (lease: Lease | undefined) => Promise<unknown>;
+type InsideLock = (lease: Lease | undefined) => Promise<unknown>;
 
 /** The class of `test/decorators/orders.ts`, as the tests see its compiled forms. */
 interface Orders {
-  pay(id: string, amount: number, inside: Inside): Promise<string>;
-  ship(order: { id: string }, inside: Inside): Promise<unknown>;
-  cancel(id: string, inside: Inside): Promise<unknown>;
-  refund(id: string, inside: Inside): Promise<unknown>;
-  tooLong(id: string, inside: Inside): Promise<unknown>;
+  pay(id: string, amount: number, inside: InsideLock): Promise<string>;
+  ship(order: { id: string }, inside: InsideLock): Promise<unknown>;
+  cancel(id: string, inside: InsideLock): Promise<unknown>;
+  refund(id: string, inside: InsideLock): Promise<unknown>;
+  tooLong(id: string, inside: InsideLock): Promise<unknown>;
 }
 
 export interface OrdersClass {
   new (holdfast: Holdfast): Orders;
   shared: Holdfast | undefined;
-  close(inside: Inside): Promise<string>;
+  close(inside: InsideLock): Promise<string>;
   touch(id: string, holdfast?: Holdfast): number;
 }
 
@@ -29,7 +29,7 @@ export async function compiled(kind: string, file: string): Promise<Record<strin
   return (await import(/* @vite-ignore */ url.href)) as Record<string, unknown>;
 }
 
-const nothing: Inside = () => Promise.resolve();
+const nothing: InsideLock = () => Promise.resolve();
 
 export function lockedSuite(backend: Backend): void {
   describe.each(['standard', 'legacy'])('with %s decorators', (kind) => {
@@ -142,9 +142,9 @@ function entering(backend: Backend, orders: () => OrdersClass): void {
     const holdfast = await backend.make();
     const id = freshKey();
     let detached: unknown;
-    let goOn = (): void => undefined;
+    let resume = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
-      goOn = resolve;
+      resume = resolve;
     });
     await new (orders())(holdfast).pay(id, 1, async () => {
       void gate
@@ -153,7 +153,7 @@ function entering(backend: Backend, orders: () => OrdersClass): void {
           detached = error;
         });
     });
-    goOn();
+    resume();
     await until(() => detached !== undefined);
     expect(detached).toMatchObject({ code: 'HOLDFAST_LOST' });
   });

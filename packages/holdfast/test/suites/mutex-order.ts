@@ -5,7 +5,7 @@ import type { Backend } from '../support/backends.js';
 import { freshKey, queued } from './helpers.js';
 
 // claim windows are far longer than a test, so a slow machine does not cost a waiter its turn
-const CALM = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+const NO_POLL = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 interface Arrival {
   readonly name: string;
@@ -43,8 +43,8 @@ function before(order: readonly string[], name: string): number {
 }
 
 /** `count` instances. Their waiters keep their turn also on a slow machine. */
-function crew(backend: Backend, count: number, localHandOffs = 8): Promise<Holdfast[]> {
-  const all = Array.from({ length: count }, () => backend.make({ ...CALM, localHandOffs }));
+function makeInstances(backend: Backend, count: number, localHandOffs = 8): Promise<Holdfast[]> {
+  const all = Array.from({ length: count }, () => backend.make({ ...NO_POLL, localHandOffs }));
   return Promise.all(all);
 }
 
@@ -55,7 +55,7 @@ export function mutexOrder(backend: Backend): void {
 
 function fair(backend: Backend): void {
   it('is that of arrival, across instances, if all waiters are fair', async () => {
-    const instances = await crew(backend, 3);
+    const instances = await makeInstances(backend, 3);
     const arrivals = Array.from({ length: 12 }, (_, at): Arrival => {
       // the waiters of each instance are partly adjacent in the queue, and partly separated
       const holdfast = instances[[0, 0, 1, 2, 0, 1][at % 6] as number] as Holdfast;
@@ -67,7 +67,7 @@ function fair(backend: Backend): void {
   });
 
   it('lets no lease granted after a fair waiter arrived overtake it', async () => {
-    const [one, other] = (await crew(backend, 2)) as [Holdfast, Holdfast];
+    const [one, other] = (await makeInstances(backend, 2)) as [Holdfast, Holdfast];
     // the holder comes first, so it is fair too: later waiters find a fair waiter in the queue
     const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
     const arrivals = [
@@ -80,7 +80,7 @@ function fair(backend: Backend): void {
   });
 
   it('hands on a lease granted before a fair waiter arrived, within the bound', async () => {
-    const [one, other] = (await crew(backend, 2, 2)) as [Holdfast, Holdfast];
+    const [one, other] = (await makeInstances(backend, 2, 2)) as [Holdfast, Holdfast];
     const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
     const arrivals = [
       { name: 'fair', holdfast: other, fair: true },
@@ -93,7 +93,7 @@ function fair(backend: Backend): void {
 
 function bounded(backend: Backend): void {
   it.each([0, 2, 8])('in the default mode lets %i overtake for each grant', async (bound) => {
-    const [one, other] = (await crew(backend, 2, bound)) as [Holdfast, Holdfast];
+    const [one, other] = (await makeInstances(backend, 2, bound)) as [Holdfast, Holdfast];
     const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
     const arrivals = [
       { name: 'foreign', holdfast: other, fair: false },
@@ -108,7 +108,7 @@ function bounded(backend: Backend): void {
   });
 
   it('control: with a greater bound, more waiters overtake', async () => {
-    const [one, other] = (await crew(backend, 2, 1000)) as [Holdfast, Holdfast];
+    const [one, other] = (await makeInstances(backend, 2, 1000)) as [Holdfast, Holdfast];
     const local = Array.from({ length: 12 }, (_, at) => `own ${at}`);
     const arrivals = [
       { name: 'foreign', holdfast: other, fair: false },
@@ -120,7 +120,7 @@ function bounded(backend: Backend): void {
   });
 
   it('refuses tryAcquire while others wait', async () => {
-    const [one, other] = (await crew(backend, 2)) as [Holdfast, Holdfast];
+    const [one, other] = (await makeInstances(backend, 2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     const waiting = other.mutex(key).acquire();

@@ -4,7 +4,7 @@ import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
 import { mutexExclusion } from './mutex-exclusion.js';
-import { mutexGivingUp } from './mutex-giving-up.js';
+import { mutexCancellation } from './mutex-cancellation.js';
 import { mutexOrder } from './mutex-order.js';
 import { mutexServerFaults } from './mutex-server-faults.js';
 
@@ -14,7 +14,7 @@ export function mutexSuite(backend: Backend): void {
   describe('run', () => running(backend));
   describe('exclusion', () => mutexExclusion(backend));
   describe('order', () => mutexOrder(backend));
-  describe('cancellation', () => mutexGivingUp(backend));
+  describe('cancellation', () => mutexCancellation(backend));
   if (backend.store === 'redis') describe('server faults', () => mutexServerFaults(backend));
 }
 

@@ -164,9 +164,9 @@ function strangers(backend: Backend): void {
   it('does not include work that continues after it has ended', async () => {
     const holdfast = await backend.make();
     const mutex = holdfast.mutex(freshKey(), { reentrant: true });
-    let goOn = (): void => undefined;
+    let resume = (): void => undefined;
     const gate = new Promise<void>((resolve) => {
-      goOn = resolve;
+      resume = resolve;
     });
     let detached: Promise<Lease> | undefined;
     const ended = await mutex.run((lease) => {
@@ -174,7 +174,7 @@ function strangers(backend: Backend): void {
       return lease;
     });
     const between = await mutex.acquire();
-    goOn();
+    resume();
     await queued(holdfast, mutex.key, 1);
     await between.release();
     const own = (await detached) as Lease;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued } from './helpers.js';
 
-const CALM = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+const NO_POLL = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 export function rwLockSides(backend: Backend): void {
   downgrading(backend);
@@ -13,7 +13,7 @@ export function rwLockSides(backend: Backend): void {
 
 function downgrading(backend: Backend): void {
   it('a writer that downgrades admits the waiting readers', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const writer = await one.rwLock(key).write.acquire();
     const { fence } = writer;
@@ -31,7 +31,7 @@ function downgrading(backend: Backend): void {
   });
 
   it('the end of the work releases the lease, in either mode', async () => {
-    const holdfast = await backend.make(CALM);
+    const holdfast = await backend.make(NO_POLL);
     const lock = holdfast.rwLock(freshKey());
     await lock.write.run(async (lease) => {
       await lease.downgrade();
@@ -44,7 +44,7 @@ function downgrading(backend: Backend): void {
   });
 
   it('a released or lost lease cannot be upgraded or downgraded', async () => {
-    const holdfast = await backend.make(CALM);
+    const holdfast = await backend.make(NO_POLL);
     const lock = holdfast.rwLock(freshKey());
     const lease = await lock.write.acquire();
     await lease.release();
@@ -60,7 +60,7 @@ function downgrading(backend: Backend): void {
 
 function upgrading(backend: Backend): void {
   it('the only reader upgrades to a writer, with a new fence', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const lease = await one.rwLock(key).read.acquire();
     const { fence } = lease;
@@ -76,7 +76,7 @@ function upgrading(backend: Backend): void {
   });
 
   it('one of several readers cannot upgrade, and stays a reader', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const lease = await one.rwLock(key).read.acquire();
     const { fence } = lease;
@@ -90,7 +90,7 @@ function upgrading(backend: Backend): void {
   });
 
   it('an upgrade goes before waiting writers', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const lease = await one.rwLock(key).read.acquire();
     const writing = later(other.rwLock(key).write.acquire());
@@ -103,7 +103,7 @@ function upgrading(backend: Backend): void {
 
 function owning(backend: Backend): void {
   it('an owner that reads is refused the write lock, and the error says why', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const owner = 'me';
     await using lease = await one.rwLock(key, { owner }).read.acquire();
@@ -115,7 +115,7 @@ function owning(backend: Backend): void {
   });
 
   it('an owner that waits for both locks is refused the write lock once it reads', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const lock = other.rwLock(key, { owner: 'me' });
     const writer = await one.rwLock(key).write.acquire();
@@ -133,7 +133,7 @@ function owning(backend: Backend): void {
   });
 
   it('an owner that writes may read as well, and is a reader once it stops writing', async () => {
-    const holdfast = await backend.make(CALM);
+    const holdfast = await backend.make(NO_POLL);
     const lock = holdfast.rwLock(freshKey(), { owner: 'me' });
     const writer = await lock.write.acquire();
     const reader = await lock.read.acquire();

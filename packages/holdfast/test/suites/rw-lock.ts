@@ -7,7 +7,7 @@ import { aborted, failure, freshKey, later, queued, turn, unused } from './helpe
 import { rwLockSides } from './rw-lock-sides.js';
 
 // claim windows are far longer than a test, so a slow machine does not cost a waiter its turn
-export const CALM = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+export const NO_POLL = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 export function rwLockSuite(backend: Backend): void {
   describe('sharing', () => {
@@ -25,7 +25,7 @@ export function rwLockSuite(backend: Backend): void {
  * The weight of all current holders: detects a writer that is not alone, and a total above the
  * capacity.
  */
-export class Inside {
+export class WeightWatch {
   weight = 0;
   most = 0;
   visits = 0;
@@ -41,7 +41,7 @@ export class Inside {
 
 function sharing(backend: Backend): void {
   it('admits readers together, each with its own lease', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     await using first = await one.rwLock(key).read.acquire();
     await using second = await other.rwLock(key).read.acquire();
@@ -57,7 +57,7 @@ function sharing(backend: Backend): void {
   });
 
   it('admits a writer alone', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const lease = await one.rwLock(key).write.acquire();
     expect(lease.mode).toBe('write');
@@ -70,7 +70,7 @@ function sharing(backend: Backend): void {
 
   it('admits no other holder together with a writer', async () => {
     const key = freshKey();
-    const inside = new Inside();
+    const inside = new WeightWatch();
     const task = async (holdfast: Holdfast, at: number): Promise<void> => {
       const lock = holdfast.rwLock(key);
       for (let round = 0; round < 4; round++) {
@@ -88,7 +88,7 @@ function sharing(backend: Backend): void {
 
   it('control: another holder together with a writer is detected', async () => {
     const holdfast = await backend.make();
-    const inside = new Inside();
+    const inside = new WeightWatch();
     const visit = (): Promise<void> => inside.visit(1000);
     // one of the two enters without the lock
     await Promise.all([holdfast.rwLock(freshKey()).write.run(visit), inside.visit(1), visit()]);
@@ -101,15 +101,15 @@ function ending(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const silent = await one.rwLock(key).read.acquire({ ttl: 80, renew: false });
-    const lively = await one.rwLock(key, { ttl: 2000 }).read.acquire();
+    const renewed = await one.rwLock(key, { ttl: 2000 }).read.acquire();
     const writing = later(other.rwLock(key).write.acquire());
     await queued(one, key, 1);
     await aborted(silent.signal);
-    await lively.ensure(1000);
+    await renewed.ensure(1000);
     expect(await silent.release()).toBe('lost');
     const info = await one.inspect(key);
-    expect(info?.holders.map(({ id }) => id)).toEqual([lively.id]);
-    await lively.release();
+    expect(info?.holders.map(({ id }) => id)).toEqual([renewed.id]);
+    await renewed.release();
     const writer = await writing;
     expect(writer.mode).toBe('write');
     await writer.release();
@@ -124,7 +124,7 @@ function ending(backend: Backend): void {
   });
 
   it('refuses another kind of lock for the same key', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     await using _lease = await one.mutex(key).acquire();
     const error = await failure(other.rwLock(key).read.acquire(), 'HOLDFAST_MISMATCH');
@@ -148,7 +148,7 @@ function order(backend: Backend): void {
   it.each([false, true])(
     'is that of arrival, and readers enter together (fair: %s)',
     async (fair) => {
-      const all = await Promise.all([1, 2, 3].map(() => backend.make(CALM)));
+      const all = await Promise.all([1, 2, 3].map(() => backend.make(NO_POLL)));
       const key = freshKey();
       const first = await (all[0] as Holdfast).rwLock(key).read.acquire();
       const wanted = ['write', 'read', 'read', 'write', 'read'] as const;
@@ -179,7 +179,7 @@ function order(backend: Backend): void {
 
 function streaming(backend: Backend): void {
   it('lets no stream of readers overtake a writer', async () => {
-    const all = await Promise.all([backend.make(CALM), backend.make(CALM)]);
+    const all = await Promise.all([backend.make(NO_POLL), backend.make(NO_POLL)]);
     const key = freshKey();
     let writes = false;
     let done = false;
@@ -195,7 +195,7 @@ function streaming(backend: Backend): void {
       }
     };
     const streams = all.flatMap((one) => [stream(one), stream(one)]);
-    const watch = await backend.make(CALM);
+    const watch = await backend.make(NO_POLL);
     const writing = all[0].rwLock(key).write.run(({ fence }) => fence);
     let own = 0;
     const written = writing.then((fence) => {
@@ -215,7 +215,7 @@ function streaming(backend: Backend): void {
   });
 
   it("refuses a reader's tryAcquire while a writer waits", async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const reader = await one.rwLock(key).read.acquire();
     const writing = later(other.rwLock(key).write.acquire());

@@ -6,7 +6,7 @@ import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued } from './helpers.js';
 
 const LONG = 60_000;
-const PATIENT = { ttl: 600_000, claimWindow: 60_000, retention: 600_000 };
+const NO_POLL = { ttl: 600_000, claimWindow: 60_000, retention: 600_000 };
 
 export function scheduleRuns(backend: Backend): void {
   skipping(backend);
@@ -47,11 +47,11 @@ function skipping(backend: Backend): void {
     await until(async () => (await other.inspect(key)) !== null);
     const busy = await other.schedule(key, options).runOnce(() => 1, { wait: 20 });
     expect(busy).toMatchObject({ ran: false, why: 'busy' });
-    const giveUp = new AbortController();
-    const { signal } = giveUp;
+    const caller = new AbortController();
+    const { signal } = caller;
     const aborting = later(other.schedule(key, options).runOnce(() => 1, { wait: LONG, signal }));
     await queued(one, key, 1);
-    giveUp.abort();
+    caller.abort();
     await failure(aborting, 'HOLDFAST_ABORTED');
     const waiting = other.schedule(key, options).runOnce(() => 2, { wait: LONG });
     await queued(one, key, 1);
@@ -73,7 +73,7 @@ function keeping(backend: Backend): void {
   });
 
   it('that ends early excludes others until its minimum time is over, and no longer', async () => {
-    const [one, other] = [await backend.make(PATIENT), await backend.make(PATIENT)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const options = { atLeast: 100 };
     const first = await one.schedule(key, options).runOnce(() => 1);

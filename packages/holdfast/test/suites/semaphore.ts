@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued, unused } from './helpers.js';
-import { CALM, Inside } from './rw-lock.js';
+import { NO_POLL, WeightWatch } from './rw-lock.js';
 
 export function semaphoreSuite(backend: Backend): void {
   describe('permits', () => {
@@ -19,7 +19,7 @@ export function semaphoreSuite(backend: Backend): void {
 
 function permitting(backend: Backend): void {
   it('are taken in parts, and never more than the capacity', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const [here, there] = [one, other].map((each) => each.semaphore(key, { permits: 5 }));
     const two = await here?.acquire(2);
@@ -36,7 +36,7 @@ function permitting(backend: Backend): void {
 
   it('are not exceeded by many tasks with different counts', async () => {
     const key = freshKey();
-    const inside = new Inside();
+    const inside = new WeightWatch();
     const task = async (holdfast: Holdfast, at: number): Promise<void> => {
       const semaphore = holdfast.semaphore(key, { permits: 5 });
       for (let round = 0; round < 4; round++) {
@@ -53,7 +53,7 @@ function permitting(backend: Backend): void {
 
   it('control: an excess is detected', async () => {
     const holdfast = await backend.make();
-    const inside = new Inside();
+    const inside = new WeightWatch();
     const semaphore = holdfast.semaphore(freshKey(), { permits: 5 });
     const visit = (): Promise<void> => inside.visit(5);
     await Promise.all([semaphore.run(visit, { count: 5 }), inside.visit(1), visit()]);
@@ -71,7 +71,7 @@ function permitting(backend: Backend): void {
 
 function checking(backend: Backend): void {
   it('are refused to an owner that holds fewer and would wait for itself', async () => {
-    const holdfast = await backend.make(CALM);
+    const holdfast = await backend.make(NO_POLL);
     const semaphore = holdfast.semaphore(freshKey(), { permits: 5, owner: 'me' });
     await using _two = await semaphore.acquire(2);
     const error = await failure(semaphore.acquire(3), 'HOLDFAST_REFUSED');
@@ -117,7 +117,7 @@ function ordering(backend: Backend): void {
     [5, true],
     [1, false],
   ])('of %i permits is that of arrival (fair: %s)', async (permits, fair) => {
-    const all = await Promise.all([1, 2].map(() => backend.make(CALM)));
+    const all = await Promise.all([1, 2].map(() => backend.make(NO_POLL)));
     const key = freshKey();
     const first = await (all[0] as Holdfast).semaphore(key, { permits }).acquire();
     const counts = [permits, 1, Math.min(3, permits), 1, permits, 1];
@@ -137,7 +137,7 @@ function ordering(backend: Backend): void {
   });
 
   it('lets no stream of small requests starve a large one', async () => {
-    const all = await Promise.all([backend.make(CALM), backend.make(CALM)]);
+    const all = await Promise.all([backend.make(NO_POLL), backend.make(NO_POLL)]);
     const key = freshKey();
     const options = { permits: 4 };
     const holders = await Promise.all(
@@ -158,7 +158,7 @@ function ordering(backend: Backend): void {
 
 function agreeing(backend: Backend): void {
   it('is fixed while permits are in use, and another number is refused', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const lease = await one.semaphore(key, { permits: 3 }).acquire();
     const error = await failure(
@@ -172,7 +172,7 @@ function agreeing(backend: Backend): void {
   });
 
   it('grows in use, and admits waiters', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const semaphore = one.semaphore(key, { permits: 1 });
     await using _lease = await semaphore.acquire();
@@ -189,7 +189,7 @@ function agreeing(backend: Backend): void {
 
 function shrinking(backend: Backend): void {
   it('shrinks in use: holders keep their permits, and new grants wait', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const semaphore = one.semaphore(key, { permits: 4 });
     const leases = await Promise.all([1, 2, 3, 4].map(() => semaphore.acquire()));
@@ -209,7 +209,7 @@ function shrinking(backend: Backend): void {
   });
 
   it('stays small after a waiter that needs more is rejected', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const semaphore = one.semaphore(key, { permits: 4 });
     const lease = await semaphore.acquire(4);
@@ -224,7 +224,7 @@ function shrinking(backend: Backend): void {
   });
 
   it('is not changed by a caller that expects another number', async () => {
-    const [one, other] = [await backend.make(CALM), await backend.make(CALM)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     await using _lease = await one.semaphore(key, { permits: 3 }).acquire();
     const stranger = other.semaphore(key, { permits: 2 });

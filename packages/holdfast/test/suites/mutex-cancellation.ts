@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued, unused } from './helpers.js';
 
-export function mutexGivingUp(backend: Backend): void {
+export function mutexCancellation(backend: Backend): void {
   limits(backend);
   races(backend);
 }

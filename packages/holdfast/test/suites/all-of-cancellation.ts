@@ -5,7 +5,7 @@ import type { Backend } from '../support/backends.js';
 import { failure, freshKeys, later, queued, unused } from './helpers.js';
 
 /** An acquisition that waits for the second of three keys, and holds the first. */
-interface Stuck {
+interface Blocked {
   readonly one: Holdfast;
   readonly other: Holdfast;
   readonly keys: [string, string, string];
@@ -15,10 +15,10 @@ interface Stuck {
   readonly end: () => Promise<void>;
 }
 
-async function stuck(
+async function blocked(
   backend: Backend,
   { wait = Number.POSITIVE_INFINITY, ttl = 10_000 } = {},
-): Promise<Stuck> {
+): Promise<Blocked> {
   const [one, other] = [await backend.make({ ttl }), await backend.make()];
   const keys = freshKeys(3) as [string, string, string];
   const single = await other.mutex(keys[1]).acquire();
@@ -34,14 +34,14 @@ async function stuck(
   return { one, other, keys, waiting, stop, end };
 }
 
-export function allOfGivingUp(backend: Backend): void {
+export function allOfCancellation(backend: Backend): void {
   stopped(backend);
   failing(backend);
 }
 
 function stopped(backend: Backend): void {
   it('reports which key it waited for when the wait limit passes', async () => {
-    const { waiting, keys, end } = await stuck(backend, { wait: 40 });
+    const { waiting, keys, end } = await blocked(backend, { wait: 40 });
     const error = await failure(waiting, 'HOLDFAST_TIMEOUT');
     expect(error.key).toBe(keys[1]);
     expect(error.message).toContain('3 keys were not granted within 40 ms');
@@ -49,7 +49,7 @@ function stopped(backend: Backend): void {
   });
 
   it('releases the granted locks when the caller aborts', async () => {
-    const { waiting, stop, end } = await stuck(backend);
+    const { waiting, stop, end } = await blocked(backend);
     stop.abort('enough');
     expect((await failure(waiting, 'HOLDFAST_ABORTED')).cause).toBe('enough');
     await end();
@@ -67,7 +67,7 @@ function stopped(backend: Backend): void {
 function failing(backend: Backend): void {
   it('rejects when a lease that it holds already is lost', async () => {
     // the instance learns of the loss at its next renewal
-    const { other, keys, waiting, end } = await stuck(backend, { ttl: 600 });
+    const { other, keys, waiting, end } = await blocked(backend, { ttl: 600 });
     expect(await other.forceRelease(keys[0])).toBe(1);
     const error = await failure(waiting, 'HOLDFAST_LOST');
     expect(error.key).toBe(keys[0]);
@@ -86,7 +86,7 @@ function failing(backend: Backend): void {
   });
 
   it('rejects when the instance closes', async () => {
-    const { one, waiting, end } = await stuck(backend);
+    const { one, waiting, end } = await blocked(backend);
     await one.close({ grace: 0 });
     // the acquisition ends as closed, unless the loss of the first lease is found earlier
     const error = await waiting.catch((reason: unknown) => reason);
@@ -95,7 +95,7 @@ function failing(backend: Backend): void {
   });
 
   it('rejects when the queue of one key is full', async () => {
-    const { other, keys, stop, waiting, end } = await stuck(backend);
+    const { other, keys, stop, waiting, end } = await blocked(backend);
     const narrow = await backend.make({ maxQueue: 1 });
     const error = await failure(narrow.allOf(keys.slice(1)).acquire(), 'HOLDFAST_REFUSED');
     expect(error.key).toBe(keys[1]);

@@ -1,15 +1,15 @@
 /** Helpers of the election tests. */
 
 /** No lease expires and no waiter polls within a test. */
-export const PATIENT = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+export const NO_POLL = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
 /** Records from inside the terms whether two leaders overlap, and whether terms grow. */
-export class Reigns {
+export class TermWatch {
   readonly terms: number[] = [];
   most = 0;
   #leading = 0;
 
-  async reign(term: number, end: Promise<unknown>): Promise<void> {
+  async lead(term: number, end: Promise<unknown>): Promise<void> {
     this.terms.push(term);
     this.#leading += 1;
     this.most = Math.max(this.most, this.#leading);

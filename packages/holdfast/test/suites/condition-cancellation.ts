@@ -2,10 +2,10 @@
 import { expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { asleep } from './condition-helpers.js';
+import { waitForParked } from './condition-helpers.js';
 import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
 
-export function conditionGivingUp(backend: Backend): void {
+export function conditionCancellation(backend: Backend): void {
   aborting(backend);
   racing(backend);
   ending(backend);
@@ -19,7 +19,7 @@ function aborting(backend: Backend): void {
     const lease = await mutex.acquire();
     const controller = new AbortController();
     const waiting = later(mutex.condition('c').await(lease, { signal: controller.signal }));
-    await asleep(other, mutex.key, 1);
+    await waitForParked(other, mutex.key, 1);
     const between = await other.mutex(mutex.key).acquire();
     const reason = new Error('changed my mind');
     controller.abort(reason);
@@ -43,7 +43,7 @@ function aborting(backend: Backend): void {
     const lease = await mutex.acquire();
     const controller = new AbortController();
     const waiting = mutex.condition('c').await(lease, { signal: controller.signal });
-    await asleep(other, mutex.key, 1);
+    await waitForParked(other, mutex.key, 1);
     await other.mutex(mutex.key).run(async (signaller) => {
       expect(await other.mutex(mutex.key).condition('c').signal(signaller)).toBe(1);
       controller.abort();
@@ -103,12 +103,12 @@ function ending(backend: Backend): void {
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
     const waiting = later(mutex.condition('c').await(lease));
-    await asleep(other, mutex.key, 1);
+    await waitForParked(other, mutex.key, 1);
     await using _between = await other.mutex(mutex.key).acquire();
     expect(await lease.release()).toBe('lost');
     expect((await failure(waiting, 'HOLDFAST_LOST')).message).toContain('released while');
     expect(lease.signal.aborted).toBe(true);
-    await asleep(other, mutex.key, 0);
+    await waitForParked(other, mutex.key, 0);
   });
 
   it('by ending `run` too soon is an error of the run', async () => {
@@ -130,7 +130,7 @@ function closing(backend: Backend): void {
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
     const waiting = later(mutex.condition('c').await(lease));
-    await asleep(other, mutex.key, 1);
+    await waitForParked(other, mutex.key, 1);
     await one.close();
     await failure(waiting, 'HOLDFAST_CLOSED');
     expect((await aborted(lease.signal)).code).toBe('HOLDFAST_LOST');
@@ -148,10 +148,10 @@ function closing(backend: Backend): void {
         .condition('c')
         .await(leases[0] as Lease),
     );
-    await asleep(other, key, 1);
+    await waitForParked(other, key, 1);
     const own = await other.mutex(key).acquire();
     const second = condition.await(own);
-    await asleep(other, key, 2);
+    await waitForParked(other, key, 2);
     const signaller = await other.mutex(key).acquire();
     expect(await condition.signal(signaller)).toBe(1);
     await signaller.release();
@@ -168,11 +168,11 @@ function closing(backend: Backend): void {
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
     const waiting = mutex.condition('c').await(lease);
-    await asleep(other, mutex.key, 1);
+    await waitForParked(other, mutex.key, 1);
     const holder = await other.mutex(mutex.key).acquire({ ttl: 600 });
     expect(await one.forceRelease(mutex.key)).toBe(1);
     expect((await aborted(holder.signal)).code).toBe('HOLDFAST_LOST');
-    expect((await asleep(other, mutex.key, 1)).holders).toEqual([]);
+    expect((await waitForParked(other, mutex.key, 1)).holders).toEqual([]);
     await other
       .mutex(mutex.key)
       .run((signaller) => other.mutex(mutex.key).condition('c').signal(signaller));

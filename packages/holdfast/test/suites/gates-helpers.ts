@@ -3,9 +3,9 @@ import { until } from 'holdfast-testkit';
 import type { Barrier } from '../../src/index.js';
 
 /** No waiter polls within a test, so each message arrives by push. */
-export const PUSHED = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
+export const NO_POLL = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
-/** Waits until `count` parties wait at a barrier. */
+/** Waits until `parties` parties wait at a barrier. */
 export async function waiting(barrier: Barrier, parties: number): Promise<void> {
   await until(async () => (await barrier.waiting()) === parties, { what: `${parties} wait` });
 }
