@@ -8,7 +8,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Holdfast, Lease } from '../../src/index.js';
 import { type Backend, NEWEST_BACKENDS, onBackends } from '../support/backends.js';
-import { waiting } from '../suites/gates-help.js';
+import { waiting } from '../suites/gates-helpers.js';
 import { freshKey, later, queued, unused } from '../suites/helpers.js';
 
 const OPTIONS = { ttl: 1200, claimWindow: 200, retention: 5000 };

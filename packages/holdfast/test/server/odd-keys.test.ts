@@ -8,7 +8,7 @@ import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { type Backend, NEWEST_BACKENDS, onBackends } from '../support/backends.js';
-import { PUSHED, waiting } from '../suites/gates-help.js';
+import { PUSHED, waiting } from '../suites/gates-helpers.js';
 import { freshKey, queued, unused } from '../suites/helpers.js';
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
