@@ -1,7 +1,6 @@
 /**
  * A server loses one of the keys of a lock or a gate that has holders, waiters and parked waiters.
- * Afterwards each is served or told, the number of requests stays bounded, and the key comes to
- * rest. See `loss.differential.test.ts` for the state that the scripts keep.
+ * Afterwards each one is served or told, the number of requests stays bounded, and the key expires. See `loss.differential.test.ts` for the state that the scripts keep.
  */
 import { until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
@@ -21,7 +20,7 @@ interface Face {
   tryAcquire(): Promise<Lease | null>;
 }
 
-/** A kind of lock, and how many may hold it. */
+/** Each kind of lock, and its number of holders. */
 const KINDS: Record<string, readonly [holders: number, of: (on: Holdfast, key: string) => Face]> = {
   mutex: [1, (on, key) => on.mutex(key)],
   semaphore: [
@@ -46,7 +45,7 @@ function losses(backend: Backend): void {
 
   const make = (): Promise<Holdfast> => backend.make(OPTIONS);
   const lose = (key: string, end: string): Promise<number> => redis.del(`holdfast:{${key}}${end}`);
-  /** How many scripts were called so far. */
+  /** The number of script calls so far. */
   const calls = async (): Promise<number> =>
     Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
 
@@ -75,7 +74,7 @@ function losses(backend: Backend): void {
         expect(await face(one, key).tryAcquire()).toBeNull();
         const before = await calls();
         let own = 0;
-        // three claim windows of waiting
+        // a wait of three claim windows
         await until(async () => {
           own += 1;
           return (await one.inspect(key))?.waiters.every(({ waitedFor }) => waitedFor > 600);
@@ -135,7 +134,7 @@ function losses(backend: Backend): void {
       await waiting(other.barrier(barrier, { parties: 2 }), 1);
       await Promise.all([lose(latch, end), lose(barrier, end)]);
       await other.latch(latch, { count: 2 }).countDown(2);
-      // a first generation has no past to lose, and goes on
+      // a first generation has no earlier state to lose, and continues
       if (end === ':gp') await other.barrier(barrier, { parties: 2 }).await();
       const [, passage] = await Promise.allSettled([opened, passed]);
       expect(passage?.status).toBe(end === ':gp' ? 'fulfilled' : 'rejected');

@@ -1,14 +1,13 @@
 /**
- * Keys, owners and names of conditions with characters that a text may stumble over: each
- * primitive is handed over by push, which polling could not do within a test (`PUSHED`).
- * HOLDFAST_SEED repeats a run.
+ * Keys, owners and condition names with special characters. Each primitive is handed over by push:
+ * with `NO_POLL` no waiter polls within a test. HOLDFAST_SEED repeats a run.
  */
 import fc from 'fast-check';
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import { type Backend, NEWEST_BACKENDS, onBackends } from '../support/backends.js';
-import { PUSHED, waiting } from '../suites/gates-helpers.js';
+import { NO_POLL, waiting } from '../suites/gates-helpers.js';
 import { freshKey, queued, unused } from '../suites/helpers.js';
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -87,7 +86,7 @@ const STEPS: Record<string, Step> = {
 
 function oddKeys(backend: Backend): void {
   it.each(Object.keys(STEPS))('%s', { timeout: 60_000 }, async (what) => {
-    const [one, other] = [await backend.make(PUSHED), await backend.make(PUSHED)];
+    const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     // otherwise a first grant may come with the reply of the request that names the channel
     await Promise.all([one.warmUp(), other.warmUp()]);
     const texts = [...ODD, ...drawn].map((text) => `${text}${freshKey()}${text}`);

@@ -68,14 +68,17 @@ function unreadable(backend: Backend): void {
     await lease.release();
   });
 
-  it.each(Object.keys(WRITES))('%s: what uses the key is refused with a reason', async (what) => {
-    const holdfast = await backend.make();
-    const key = freshKey('odd');
-    await WRITES[what]?.(redis, `holdfast:{${key}}`);
-    const error = await failure(holdfast.inspect(key), 'HOLDFAST_REFUSED');
-    expect(error.message).toMatch(/the record of "odd .*" cannot be read .*: delete the key/);
-    await failure(holdfast.forceRelease(key), 'HOLDFAST_REFUSED');
-  });
+  it.each(Object.keys(WRITES))(
+    '%s: every call with the key is refused with a reason',
+    async (what) => {
+      const holdfast = await backend.make();
+      const key = freshKey('odd');
+      await WRITES[what]?.(redis, `holdfast:{${key}}`);
+      const error = await failure(holdfast.inspect(key), 'HOLDFAST_REFUSED');
+      expect(error.message).toMatch(/the record of "odd .*" cannot be read .*: delete the key/);
+      await failure(holdfast.forceRelease(key), 'HOLDFAST_REFUSED');
+    },
+  );
 
   it.each(META)('a holder that says %s of itself is shown without it', async (meta) => {
     const holdfast = await backend.make();
