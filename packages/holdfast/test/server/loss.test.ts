@@ -1,6 +1,7 @@
 /**
  * A server loses one of the keys of a lock or a gate that has holders, waiters and parked waiters.
- * Afterwards each one is served or told, the number of requests stays bounded, and the key expires. See `loss.differential.test.ts` for the state that the scripts keep.
+ * Afterwards each one is served or told, the number of requests stays bounded, and the key expires.
+ * See `loss.differential.test.ts` for the state that the scripts keep.
  */
 import { until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
