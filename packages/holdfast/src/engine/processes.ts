@@ -1,5 +1,5 @@
 /**
- * When the store last heard of each process that has waiters.
+ * The time of the last command of each process that has waiters.
  *
  *     unknown --first waiter--> heard --silence for its patience, or an unclaimed lease--> silent
  *                                 ^------------------- a command -----------------------/
@@ -63,8 +63,8 @@ export class Processes {
   }
 
   /**
-   * A lease granted at `since` ended unclaimed. Its process counts as silent unless it was heard
-   * since then. If the clock was set back, that cannot be known, and the process counts as silent.
+   * A lease granted at `since` ended unclaimed. Its process is silent unless a command came since
+   * then. If the clock was set back, the order is unknown, and the process counts as silent.
    */
   lapse(id: string, since: Micros, now: Micros): void {
     const known = this.#known.get(processOf(id));

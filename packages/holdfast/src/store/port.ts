@@ -1,6 +1,6 @@
 /**
- * The store port: a place in which the engine runs. Memory, one Redis deployment, later a quorum of
- * them.
+ * The store port: the environment in which the engine runs. Memory, one Redis deployment, later a
+ * quorum of them.
  *
  * A store executes commands and delivers pushes. It does not wait, renew or retry. The commands of
  * one turn of the event loop come as one batch.

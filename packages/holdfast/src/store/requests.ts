@@ -54,7 +54,13 @@ class Request implements Timed {
   }
 
   expire(): void {
-    this.fail(new StoreFailure(`no answer within ${Math.ceil(this.limit)} ms`, false, undefined));
+    this.fail(
+      new StoreFailure(
+        `no reply from the store within ${Math.ceil(this.limit)} ms`,
+        false,
+        undefined,
+      ),
+    );
   }
 
   #end(): void {

@@ -147,7 +147,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     const seen = ending(call(caller, 200));
     await clock.advance(2500);
     expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
-    expect(seen.ended?.cause).toContain('no answer within 2000 ms');
+    expect(seen.ended?.cause).toContain('no reply from the store within 2000 ms');
   });
 
   it('reports it at the end of a longer wait, with its cause', async () => {
@@ -155,7 +155,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
     const seen = ending(call(caller, 5000));
     await clock.advance(5001);
     expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
-    expect(seen.ended?.cause).toContain('no answer within');
+    expect(seen.ended?.cause).toContain('no reply from the store within');
   });
 
   it('reports it when connections are refused', async () => {

@@ -1,6 +1,6 @@
 /**
- * The statuses with which each script may answer. A broken proxy may deliver the answer of another
- * command. Such an answer is an error: the command counts as unanswered and is repeated.
+ * The statuses that each script may return. A broken proxy may deliver the reply to another
+ * command. Such a reply is an error: the command counts as unanswered and is repeated.
  */
 import type { LockCommand, Replies, Reply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
@@ -23,6 +23,6 @@ const STATUSES: Statuses = {
 /** Returns the reply, or throws a `StoreFailure` if it does not belong to the command. */
 export function belonging(op: LockCommand['op'], reply: Reply): Reply {
   if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
-  const message = `the answer "${reply.status}" does not belong to ${op}`;
+  const message = `the reply "${reply.status}" does not belong to ${op}`;
   throw new StoreFailure(message, false, undefined);
 }

@@ -67,9 +67,9 @@ export class RedisStore implements Store {
   }
 
   /**
-   * If the client itself sent a release twice, the second one finds nothing, and the result of the
-   * first is unknown. The same holds for an arrival at a generation that the gate no longer
-   * remembers.
+   * If the connection changed, the client may have sent a release twice: the second one finds
+   * nothing, so the result of the first is unknown. The same holds for an arrival at a generation
+   * that the gate no longer remembers.
    */
   #once(reply: Reply, { op }: Command, connection: unknown): Reply {
     const nothing = op === 'release' && reply.status === 'absent';
