@@ -133,12 +133,16 @@ export class RedisStore implements Store {
   }
 }
 
-/** What a script answered. A record that another program wrote makes any answer possible. */
+/**
+ * What a script answered. An inspection shows values of the record, so a record that another
+ * program wrote makes any answer possible. Any other answer that is no reply proves nothing: the
+ * command may have been carried out.
+ */
 function readable(command: Command, raw: unknown): Reply {
   try {
     return answerTo(command, raw);
   } catch (error) {
-    if (error instanceof StoreFailure) throw error;
+    if (!Array.isArray(raw) || String(raw[0]) !== 'inspected') throw error;
     throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
   }
 }
