@@ -60,7 +60,7 @@ export class WatchedStore implements Store {
     if (fate === 'lost') return new Promise(() => undefined);
     if (fate === 'failed' || fate === 'refused') {
       return Promise.reject(
-        new StoreFailure('OOM it was told to fail', fate === 'refused', undefined),
+        new StoreFailure('OOM the test refuses this command', fate === 'refused', undefined),
       );
     }
     const [reply] = this.inner.execute([command]) as [Promise<Reply>];

@@ -102,9 +102,9 @@ describe('a release', () => {
 
   it('names the successor in every attempt', async () => {
     store.ail('release', 'failed');
-    release(1000, 'heir');
+    release(1000, 'successor');
     await clock.advance(200);
-    expect(new Set(store.seen('release').map(({ to }) => to))).toEqual(new Set(['heir']));
+    expect(new Set(store.seen('release').map(({ to }) => to))).toEqual(new Set(['successor']));
   });
 });
 
