@@ -33,7 +33,7 @@ export function moduleOf(paths) {
       if (known === undefined) names.set(text, name);
       return name;
     });
-    return [camelCase(loadScript(path).name), parts.join(', ')];
+    return [loadScript(path).name, parts.join(', ')];
   });
   const texts = [...names].map(([text, name]) => {
     // Typed as string: otherwise the declarations would repeat every text as a literal type.
@@ -43,14 +43,6 @@ export function moduleOf(paths) {
   const list = entries.map(([name, parts]) => `  ${name}: new Script([${parts}]),`);
   const head = `export const scripts: Readonly<Record<${type}, Script>> = {`;
   return `${[HEAD, ...texts, '', head, ...list].join('\n')}\n};\n`;
-}
-
-/**
- * The name of a script's command: `end-generation` belongs to `endGeneration`.
- * @param {string} name
- */
-export function camelCase(name) {
-  return name.replace(/-(\w)/g, (_, letter) => letter.toUpperCase());
 }
 
 /**

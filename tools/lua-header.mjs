@@ -17,7 +17,7 @@ const NAME = /^[A-Za-z_]\w*(\.\.\.)?$/;
  * @returns {Header}
  */
 export function parseHeader(text, where) {
-  const comment = /^--\[\[ ([\w-]+): \S[^\n]*\n([\s\S]*?)\]\]/.exec(text);
+  const comment = /^--\[\[ (\w+): \S[^\n]*\n([\s\S]*?)\]\]/.exec(text);
   if (comment === null) {
     throw new Error(`${where}: does not begin with "--[[ name: what it does"`);
   }

@@ -3,7 +3,7 @@ import type { Fault } from './faults.js';
 
 const arrive = 'arrive.lua';
 const watch = 'watch.lua';
-const turn = 'end-generation.lua';
+const turn = 'endGeneration.lua';
 const gate = 'lib/gate.lua';
 
 function fault(name: string, file: string, from: string, to: string): Fault {

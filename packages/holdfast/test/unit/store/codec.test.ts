@@ -28,11 +28,7 @@ const folder = new URL('../../../src/store/redis/scripts/', import.meta.url);
 
 /** The names of a script's arguments, from its header. */
 function argsOf(op: Op): readonly string[] {
-  return loadScript(
-    fileURLToPath(
-      new URL(`${op.replace(/[A-Z]/, (letter) => `-${letter.toLowerCase()}`)}.lua`, folder),
-    ),
-  ).args;
+  return loadScript(fileURLToPath(new URL(`${op}.lua`, folder))).args;
 }
 
 /** The documented reply of a script to such a command. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { camelCase, moduleOf } from '../../../../../tools/generate-lua.mjs';
+import { moduleOf } from '../../../../../tools/generate-lua.mjs';
 import { expand, loadScript, scriptPaths, stripLua } from '../../../../../tools/lua.mjs';
 import { scripts } from '../../../src/store/redis/generated/scripts.js';
 import { headerProblems, parseHeader } from '../../../../../tools/lua-header.mjs';
@@ -23,7 +23,7 @@ describe('every script', () => {
 
   it.each(scriptPaths(folder))('%# is assembled from its parts', (path) => {
     const { name, sha, source } = loadScript(path);
-    expect(scripts[camelCase(name) as keyof typeof scripts]).toMatchObject({ sha, source });
+    expect(scripts[name as keyof typeof scripts]).toMatchObject({ sha, source });
   });
 });
 

@@ -1,4 +1,4 @@
---[[ force-release: ends leases without their holders' consent, notifies them, serves the queue.
+--[[ forceRelease: ends leases without their holders' consent, notifies them, serves the queue.
   KEYS
     resource   hash    main record
     queue      zset    waiters by ticket

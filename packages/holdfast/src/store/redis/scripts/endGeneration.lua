@@ -1,4 +1,4 @@
---[[ end-generation: ends a generation of a gate and begins the next one, if it is the current one.
+--[[ endGeneration: ends a generation of a gate and begins the next one, if it is the current one.
   KEYS
     gate       hash    main record
     arrivals   hash    by id, of the current generation
