@@ -125,6 +125,8 @@ export class Flight {
     }
     this.#computing = true;
     by.stopWaiting();
+    // the grant is a reply: the wait of a caller that joined meanwhile may end
+    this.#onReply(undefined);
     this.#wait(by);
     try {
       return { kind: 'led', by, value: await by.work(lease) };

@@ -41,8 +41,10 @@ export class Semaphore {
 
   /** @internal */
   constructor(core: Core, key: string, options: SemaphoreOptions) {
-    checkObject('options', options);
-    const { permits, ...lockOptions } = options;
+    // a missing object is reported as the missing option in it
+    const given = options ?? (options === undefined ? {} : options);
+    checkObject('options', given);
+    const { permits, ...lockOptions } = given as SemaphoreOptions;
     this.key = key;
     this.#core = core;
     this.#options = lockOptions;

@@ -41,7 +41,7 @@ export type Scripts = Readonly<Record<string, { sha: string; source: string }>>;
 
 /** The file of a command's script. */
 export function scriptOf(op: string): string {
-  return `${op.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.lua`;
+  return `${op}.lua`;
 }
 
 /** Loads the scripts with a virtual clock into a server. `replace` changes the text of files. */
