@@ -42,9 +42,9 @@ export class Semaphore {
   /** @internal */
   constructor(core: Core, key: string, options: SemaphoreOptions) {
     // a missing object is reported as the missing option in it
-    const given = options ?? (options === undefined ? {} : options);
-    checkObject('options', given);
-    const { permits, ...lockOptions } = given as SemaphoreOptions;
+    if (options === undefined) checkPermits(undefined);
+    checkObject('options', options);
+    const { permits, ...lockOptions } = options;
     this.key = key;
     this.#core = core;
     this.#options = lockOptions;
