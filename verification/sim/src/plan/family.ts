@@ -170,7 +170,7 @@ function calls(random: Random, scene: Scene, make: Maker): void {
 function sprint(random: Random, scene: Scene, make: Maker): void {
   const at = times(random, scene);
   for (let left = random.whole(1, 4); left > 0; left--) {
-    const weight = random.whole(5, 60);
+    const weight = random.whole(10, 150);
     make({ at: at(), face: 'sprint', weight, renew: true, wait: undefined });
   }
 }

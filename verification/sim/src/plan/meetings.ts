@@ -7,6 +7,9 @@ import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
 import type { Acquirer, TaskPlan } from './plan.js';
 
+/** In the names of those that come to a stock together. */
+export const RUSH = 'rush';
+
 /** How many of them a key has at most. */
 const MOST = 12;
 
@@ -28,8 +31,10 @@ export function meetingsOf(scene: Scene): TaskPlan[] {
       return task;
     };
   if (has.stock) stock(random.fork('stock'), maker(random.fork('stock/tasks'), 'stock'));
+  const hasRush = has.stock && random.fork('rush').chance(0.6);
   if (has.latch) latch(random.fork('latch'), maker(random.fork('latch/tasks'), 'latch'));
   if (has.barrier) barrier(random.fork('barrier'), maker(random.fork('barrier/tasks'), 'barrier'));
+  if (hasRush) rush(random.fork('rush/own'), scene, maker(random.fork('rush/tasks'), 'stock'));
   return tasks;
 }
 
@@ -55,6 +60,19 @@ function stock(random: Random, make: Maker): void {
   for (let left = random.whole(2, MOST); left > 0; left--) {
     make('consume');
     if (random.chance(0.7)) make('produce');
+  }
+}
+
+/** Many of one process at the same time: they hand the lock to each other, and wait again. */
+function rush(random: Random, scene: Scene, make: Maker): void {
+  const process = random.pick(scene.processes).name;
+  const from = random.next() * scene.busy;
+  const width = scene.ttl * random.spread(0.01, 0.5);
+  for (let left = random.whole(4, 12); left > 0; left--) {
+    const name = `stock/${RUSH}${left}`;
+    const own = { name, process, at: from + random.next() * width, renew: true, fair: false };
+    // one that only holds the lock hands it on without asking the store
+    make(random.pick(['consume', 'consume', 'mutex', 'mutex', 'produce'] as const), own);
   }
 }
 

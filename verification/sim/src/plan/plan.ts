@@ -88,7 +88,7 @@ export type FaultPlan =
       readonly silent: boolean;
       readonly restarts: boolean;
     })
-  | (At & { readonly kind: 'close'; readonly process: string })
+  | (At & { readonly kind: 'close'; readonly process: string; readonly grace?: number })
   | (Lasting & { readonly kind: 'sleep'; readonly machine: string })
   | (At & { readonly kind: 'set-clock'; readonly machine: string; readonly step: number })
   | (At & { readonly kind: 'drift'; readonly machine: string; readonly rate: number })

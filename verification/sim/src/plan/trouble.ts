@@ -4,6 +4,7 @@
  */
 import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
+import { RUSH } from './meetings.js';
 import type { FaultPlan, TaskPlan } from './plan.js';
 
 /** What writes no history may be forgotten: nothing else tells a deletion from a mistake. */
@@ -16,6 +17,9 @@ const ASKING: ReadonlySet<string> = new Set<TaskPlan['face']>(['lead', 'all']);
 const CLOSING: ReadonlySet<string> = new Set<TaskPlan['face']>([
   ...(['mutex', 'consume', 'produce', 'crowd', 'lead', 'schedule'] as const),
 ]);
+
+/** How long a sprint may take that takes long. */
+const SPRINT_MS = 200;
 
 /** @param others the faults that come at any time */
 export function troubleOf(
@@ -38,9 +42,13 @@ export function troubleOf(
 function forgetting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
   const some = tasks.filter(({ face }) => FORGOTTEN.has(face));
   if (some.length === 0 || !random.chance(0.6)) return [];
-  return Array.from({ length: random.whole(1, 3) }, () => {
-    const task = random.pick(some);
-    const at = task.at + scene.ttl * random.spread(0.0005, 2);
+  const sprints = some.filter(({ face }) => face === 'sprint');
+  return Array.from({ length: random.whole(1, 3) }, (_, index) => {
+    const task = random.pick(index === 0 && sprints.length > 0 ? sprints : some);
+    // a sprint is over soon
+    const isSprint = task.face === 'sprint';
+    const soon = isSprint ? random.spread(1, SPRINT_MS) : scene.ttl * random.spread(0.0005, 2);
+    const at = task.at + soon;
     return { kind: 'forget', at, key: random.pick(task.keys ?? [task.key]) };
   });
 }
@@ -57,18 +65,21 @@ function stepping(random: Random, scene: Scene, tasks: readonly TaskPlan[]): Fau
   });
 }
 
-/** The store falls silent for a process, which then closes. */
+/** The store falls silent for a process, which then closes, and perhaps at once. */
 function closing(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
   const some = tasks.filter(({ face }) => CLOSING.has(face));
-  if (some.length === 0 || !random.chance(0.3)) return [];
-  return Array.from({ length: random.whole(1, 2) }).flatMap((): FaultPlan[] => {
-    const { at: from, process } = random.pick(some);
+  const rush = some.filter(({ name }) => name.includes(RUSH));
+  if (some.length === 0 || !random.chance(rush.length > 0 ? 0.7 : 0.3)) return [];
+  return Array.from({ length: random.whole(1, 2) }).flatMap((_, index): FaultPlan[] => {
+    const { at: from, process } = random.pick(index === 0 && rush.length > 0 ? rush : some);
     const at = from + scene.ttl * random.spread(0.001, 1);
     const ms = scene.ttl * random.spread(0.01, 1);
     const machine = scene.processes.find(({ name }) => name === process)?.machine ?? '';
     const silence: FaultPlan = random.chance(0.5)
       ? { kind: 'stop-server', at, ms }
       : { kind: 'cut', at, ms, machine, way: random.pick(['up', 'down', 'both'] as const) };
-    return [silence, { kind: 'close', at: at + ms * random.between(0.1, 1.2), process }];
+    const grace = random.chance(0.5) ? { grace: 0 } : {};
+    const closes = at + ms * random.between(0.1, 1.2);
+    return [silence, { kind: 'close', at: closes, process, ...grace }];
   });
 }

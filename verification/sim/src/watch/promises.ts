@@ -139,6 +139,8 @@ export class Promises {
   #dead(id: string, key: Key): void {
     const attempt = this.#world.watch.attempt(id);
     if (attempt === undefined || attempt.client.process.alive) return;
+    // there what it sent while it lived may arrive much later
+    if (this.#world.plan.weather.loose) return;
     const { name, plan } = attempt.client;
     const { now } = this.#world.scheduler;
     const { count: before, at } = key.dead.get(name) ?? { count: 0, at: Number.NEGATIVE_INFINITY };

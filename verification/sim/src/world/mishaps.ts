@@ -64,7 +64,7 @@ export class Mishaps {
       case 'crash':
         return this.#crash(fault);
       case 'close':
-        return this.#with(fault.process, (client) => this.#close(client));
+        return this.#with(fault.process, (client) => this.#close(client, fault.grace));
       case 'sleep':
         machines.get(fault.machine)?.sleep(scheduler.now, fault.ms);
         return this.#disturb(fault.machine, fault.ms);
@@ -110,12 +110,12 @@ export class Mishaps {
   }
 
   /** Closes the library, ends the process, and starts it again. */
-  #close(client: Client): void {
+  #close(client: Client, grace: number | undefined): void {
     const { scheduler, plan } = this.#world;
     if (client.closing) return;
     client.closing = true;
     client.process.deliver('task', () => {
-      void client.holdfast.close().then(() => {
+      void client.holdfast.close(grace === undefined ? {} : { grace }).then(() => {
         const { nextTimer } = client.process;
         // what was under way at the end has a deadline of its own
         client.process.later(1.05 * client.plan.options.requestTimeout + 50, () => {

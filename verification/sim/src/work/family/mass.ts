@@ -4,6 +4,8 @@ import { Part, REFUSALS } from './part.js';
 
 /** What one of a crowd may be told. */
 const CROWDED = [...REFUSALS, 'HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN'];
+/** Retentions after which it does not matter how many wait. */
+const LAST = 5;
 /** Retentions for which a crowd waits: it may be forgotten once in each. */
 const RETENTIONS = 1.5;
 
@@ -25,6 +27,9 @@ export class Sprint extends Part {
 
 /** All wait at a condition, for longer than the store remembers who is not asked about. */
 export class Crowd extends Part {
+  /** How many have had the lock, and wait for a signal. */
+  #asleep = 0;
+
   async perform(): Promise<void> {
     const { owner } = this.task;
     if (owner === undefined) await this.#wait();
@@ -56,12 +61,16 @@ export class Crowd extends Part {
     const mutex = this.client.holdfast.mutex(this.task.key);
     let left = this.task.weight;
     for (let count = left; count > 0; count--) void this.#one().then(() => (left -= 1));
+    for (let waited = 0; this.#asleep < left && waited < LAST * retention; waited += retention) {
+      await this.rest(retention);
+    }
     await this.rest(retention * RETENTIONS);
     // one that came back from a lost message may park after the others were woken
     while (left > 0) {
       try {
         await mutex.run(async (lease) => {
-          await mutex.condition('crowd').signalAll(lease);
+          const asleep = this.#asleep;
+          this.#woken(await mutex.condition('crowd').signalAll(lease), asleep);
         }, this.options());
       } catch (error) {
         if (this.expect(error, CROWDED) === 'HOLDFAST_CLOSED') return;
@@ -74,13 +83,25 @@ export class Crowd extends Part {
     const mutex = this.client.holdfast.mutex(this.task.key);
     try {
       const lease = await mutex.acquire(this.options());
+      this.#asleep += 1;
       try {
         await mutex.condition('crowd').await(lease);
       } finally {
+        this.#asleep -= 1;
         await lease.release();
       }
     } catch (error) {
       this.expect(error, CROWDED);
     }
+  }
+
+  /** The store has not forgotten any of those whose process nothing was in the way of. */
+  #woken(woken: number, asleep: number): void {
+    const { process, clearSince, plan } = this.client;
+    const isClear = clearSince < this.world.scheduler.now - 2 * plan.options.retention;
+    const { loose } = this.world.plan.weather;
+    if (woken >= asleep || !process.alive || !isClear || loose) return;
+    const { key, name } = this.task;
+    this.world.report('forgotten', key, `${woken} were woken of ${asleep} that waited in ${name}`);
   }
 }
