@@ -80,5 +80,6 @@ export const WAITING: readonly Mutant[] = [
         replace: 'acquisition.overdue = true;',
       },
     ],
+    rare: true,
   },
 ];
