@@ -1,28 +1,28 @@
-/** Lets the simulator look for one mutant. */
+/** Runs the simulator against one mutant. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Mutant } from './mutant.js';
 import { withMutant } from './plant.js';
 
-/** What came of looking for a mutant. */
+/** The result of the search for a mutant. */
 export interface Catch {
-  /** What found it; `undefined` if nothing did. */
+  /** The check that found it; `undefined` if none did. */
   readonly by: string | undefined;
   readonly text: string;
-  /** Seeds that it took. */
+  /** Number of seeds that were run. */
   readonly seeds: number;
 }
 
 export interface Seeds {
   readonly from: number;
   readonly seeds: number;
-  /** Ms after which a run that still works on one seed counts as hanging. */
+  /** Milliseconds on one seed after which a run counts as hanging. */
   readonly limit: number;
 }
 
 const WORKER: string = fileURLToPath(new URL('../dist/worker.js', import.meta.url));
 
-/** @param mutant `undefined` for the library as it is */
+/** @param mutant `undefined` for the unchanged library */
 export function hunt(mutant: Mutant | undefined, seeds: Seeds): Promise<Catch> {
   return withMutant(mutant, (folder) => look(folder, seeds));
 }

@@ -1,11 +1,11 @@
 /**
  * `npm run mutants [-- --seeds N] [--only TEXT] [--write]`: plants each mistake of the catalogue,
- * and lets the simulator look for it until it is found. The exit code is 1 if one is not. `--write`
- * puts the table into `docs/mutants.md`.
+ * and runs the simulator until it finds the mistake. The exit code is 1 if one is not found.
+ * `--write` puts the table into `docs/mutants.md`.
  *
- * `npm run mutants -- --torture [--seconds N] [--seed N] [--only TEXT] [--write]`: lets the torture
- * look for those that it can provoke. The library as it is goes first, and must pass; that a
- * mistake is not provoked is a result.
+ * `npm run mutants -- --torture [--seconds N] [--seed N] [--only TEXT] [--write]`: runs the
+ * torture test against the mutants that it can provoke. The unchanged library runs first and must
+ * pass. A mutant that is not provoked is reported, and is no failure.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ const PAGE: string = fileURLToPath(new URL('../../../docs/mutants.md', import.me
 /** A crowd takes its time on a busy machine. */
 const HANGS_MS = 300_000;
 
-/** A table of the page, which is known by its first line. */
+/** A table of the page, identified by its first line. */
 class Table {
   readonly #rows: string[];
 

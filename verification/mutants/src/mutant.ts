@@ -6,15 +6,15 @@ export interface Edit {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
-  /** In each place: scripts have what they share in common. */
+  /** Replaces every occurrence: scripts share fragments. */
   readonly every?: true;
 }
 
 export interface Mutant {
   readonly name: string;
-  /** What goes wrong, and who has made this mistake. */
+  /** The wrong behaviour, and a library that has made this mistake. */
   readonly mistake: string;
   readonly edits: readonly Edit[];
-  /** Needs more seeds than the share that runs with the tests has. */
+  /** Needs more seeds than the test suite runs. */
   readonly rare?: true;
 }

@@ -7,10 +7,10 @@ import type { Edit, Mutant } from './mutant.js';
 
 const DIST: string = fileURLToPath(new URL('../../../packages/holdfast/dist', import.meta.url));
 
-/** Below `dist`: the texts of the scripts. */
+/** Path below `dist` of the script texts. */
 export const SCRIPTS = 'store/redis/generated/scripts.js';
 
-/** Runs something with the folder of a mutated copy, which is gone afterwards. */
+/** Calls a function with the folder of a mutated copy, and then deletes the folder. */
 export async function withMutant<Result>(
   mutant: Mutant | undefined,
   work: (folder: string) => Promise<Result>,

@@ -1,4 +1,4 @@
-/** Lets the torture look for one mutant, on a real Redis. */
+/** Runs the torture test against one mutant, on a real Redis. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,19 +6,19 @@ import { torture } from '../../torture/dist/torture.js';
 import type { Mutant } from './mutant.js';
 import { withMutant } from './plant.js';
 
-/** What came of it. */
+/** The result of one run. */
 export interface Provoked {
-  /** The checks that found something; none if nothing did. */
+  /** The checks that failed; empty if all passed. */
   readonly by: readonly string[];
-  /** Seconds of faults until then; `undefined` if it was found when all was over. */
+  /** Seconds of faults until the first failure; `undefined` if a check after the end found it. */
   readonly after: number | undefined;
-  /** The first thing that was found. */
+  /** The first finding. */
   readonly text: string;
 }
 
 const SIZE = { server: 'redis', processes: 6, tasks: 4, hunt: true } as const;
 
-/** @param mutant `undefined` for the library as it is */
+/** @param mutant `undefined` for the unchanged library */
 export function provoke(
   mutant: Mutant | undefined,
   run: { readonly seconds: number; readonly seed: number },

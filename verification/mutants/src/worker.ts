@@ -1,6 +1,6 @@
 /**
- * Runs one copy of the library through seeds until something is found, in a process of its own,
- * because a mistake may as well hang it: `worker.js FOLDER FROM SEEDS`.
+ * Runs one copy of the library through seeds until a check fails: `worker.js FOLDER FROM SEEDS`.
+ * It is a separate process, because a mistake may make it hang.
  */
 import { argv } from 'node:process';
 import { loadLibrary } from '../../sim/dist/library.js';
@@ -11,7 +11,7 @@ import { run } from '../../sim/dist/run.js';
 const [folder, from, seeds] = argv.slice(2);
 const library = await loadLibrary(folder);
 for (let seed = Number(from); seed < Number(from) + Number(seeds); seed++) {
-  // whoever waits for this process knows by it at which seed it was stopped
+  // the parent process reads the seed at which it stopped this process
   process.stdout.write(`${seed}\n`);
   const { violations } = await run({ ...planOf(seed), ignores: AWAITED }, library);
   const [first] = violations;

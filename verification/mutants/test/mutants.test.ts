@@ -1,6 +1,6 @@
 /**
- * A share of the catalogue: every mistake that is found quickly is found, and the library as it is
- * handOffs the same seeds. It runs what was compiled; `npm run mutants` runs all of it.
+ * A part of the catalogue: the simulator finds every mistake that is not rare, and the unchanged
+ * library passes the same seeds. It runs the compiled code; `npm run mutants` runs all mutants.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,14 +19,14 @@ describe('the simulator finds', () => {
     async (mutant) => {
       const { by, text } = await hunt(mutant, SEEDS);
       expect(by).toBeTypeOf('string');
-      // a mistake is planted, not a mutant that cannot even run
+      // the mutant must run: a crash at start is no finding
       expect(by, text).not.toBe('crashes');
     },
     LIMIT_MS,
   );
 
   it(
-    'nothing in the library as it is',
+    'nothing in the unchanged library',
     async () => {
       const { by, text, seeds } = await hunt(undefined, { ...SEEDS, limit: LIMIT_MS });
       expect(by, text).toBeUndefined();
@@ -47,7 +47,7 @@ it(
 );
 
 it(
-  'every mutant of the torture fits, and changes the scripts where it says so',
+  'every mutant of the torture test fits, and changes the scripts if an edit names them',
   async () => {
     const texts = (folder: string): Promise<string> =>
       Promise.resolve(readFileSync(join(folder, SCRIPTS), 'utf8'));
@@ -63,7 +63,7 @@ it(
   LIMIT_MS,
 );
 
-it('a mutant that fits no more says so', async () => {
+it('rejects a mutant whose text to replace is missing', async () => {
   const edits = [{ file: 'index.js', find: 'no such text', replace: '' }];
   const mutant = { name: 'none', mistake: '', edits };
   const planted = withMutant(mutant, () => Promise.resolve());

@@ -6,7 +6,7 @@ import { REVIEW } from './review.js';
 import { STORE } from './store.js';
 import { WAITING } from './waiting.js';
 
-/** Mistakes that a review found by hand. */
+/** Mistakes that a review by hand found. */
 export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
 
 export const MUTANTS: readonly Mutant[] = [...STORE, ...LEASE, ...WAITING, ...REVIEWED];

@@ -1,4 +1,4 @@
-/** Mistakes in for how long a lease is believed in. */
+/** Mistakes in the time for which a process treats a lease as held. */
 import type { Edit, Mutant } from '../mutant.js';
 
 const watchdog = (find: string, replace: string): Edit => ({
@@ -25,7 +25,7 @@ const room = (find: string, replace: string): Edit => ({
 export const LEASE: readonly Mutant[] = [
   {
     name: 'renewal counted from its answer',
-    mistake: 'a renewed lease runs from when the answer came (DistributedLock, `LeaseMonitor`)',
+    mistake: 'a renewed lease starts when the reply arrives (DistributedLock, `LeaseMonitor`)',
     edits: [
       inquiries(
         'const sent = this.#suspend.moment();\n            const length',
@@ -40,26 +40,27 @@ export const LEASE: readonly Mutant[] = [
   {
     name: 'time spent is not counted',
     mistake:
-      'a granted lease runs from when the answer came (a Redlock that forgets the elapsed time)',
+      'a granted lease starts when the reply arrives (a Redlock that forgets the elapsed time)',
     edits: [
       room('const sentAt = this.#suspend.toLocal(sent);', 'const sentAt = this.#clock.now();'),
     ],
   },
   {
     name: 'push counted from its receipt',
-    mistake: 'a pushed lease runs from when the push came (redis-rwlock hands over ended leases)',
+    mistake: 'a pushed lease starts when the push arrives (redis-rwlock hands over ended leases)',
     edits: [{ file: 'acquire/pushes.js', find: 'Math.min(grantedAt, now)', replace: 'now' }],
   },
   {
     name: 'no margin for drift',
-    mistake: 'two clocks are taken to run at the same speed',
+    mistake: 'two clocks are assumed to run at the same speed',
     edits: [
       record('export function drift(lease) {', 'export function drift(lease) {\n    return 0;'),
     ],
   },
   {
     name: 'wall clock',
-    mistake: 'leases are counted on a clock that is set (`Date.now()` in every library but few)',
+    mistake:
+      'leases are measured on a clock that can be set (`Date.now()` in every library but few)',
     edits: [
       {
         file: 'options.js',
@@ -74,7 +75,7 @@ export const LEASE: readonly Mutant[] = [
   },
   {
     name: 'sleep is not noticed',
-    mistake: 'a monotonic clock that stood still while the machine slept is trusted',
+    mistake: 'a monotonic clock that stopped while the machine was suspended is trusted',
     edits: [
       {
         file: 'lease/suspend-detector.js',
@@ -85,7 +86,7 @@ export const LEASE: readonly Mutant[] = [
   },
   {
     name: 'no answer taken for renewed',
-    mistake: 'an error at renewal is swallowed, and the lease is believed in further',
+    mistake: 'an error at renewal is ignored, and the lease still counts as held',
     edits: [
       watchdog(
         [
@@ -124,7 +125,7 @@ export const LEASE: readonly Mutant[] = [
   },
   {
     name: 'renewal outlives the release',
-    mistake: 'the watchdog goes on with what was released (a watchdog that is not cancelled)',
+    mistake: 'the watchdog renews a released lease (a watchdog that is not cancelled)',
     edits: [
       {
         file: 'acquire/releaser.js',
@@ -135,7 +136,8 @@ export const LEASE: readonly Mutant[] = [
   },
   {
     name: 'a pass repeats the fence',
-    mistake: 'whoever gets the lock inside the process has the same fence as the one before',
+    mistake:
+      'after a hand-off inside the process, the new holder has the fence of the previous one',
     edits: [record('fence: fence + 1, handOffs: handOffs - 1', 'fence, handOffs: handOffs - 1')],
   },
 ];

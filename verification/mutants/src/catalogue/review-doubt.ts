@@ -1,10 +1,10 @@
-/** Mistakes about leases in doubt, of the review of issue 7. */
+/** Mistakes about leases in doubt, found in a review. */
 import type { Mutant } from '../mutant.js';
 
 export const REVIEW_DOUBT: readonly Mutant[] = [
   {
     name: 'doubt taken for loss at re-entry',
-    mistake: 'a run inside a run queues behind its own lease while that is in doubt',
+    mistake: 'a nested run queues behind its own outer lease while that lease is in doubt',
     edits: [
       {
         file: 'primitives/mutex.js',
@@ -15,7 +15,7 @@ export const REVIEW_DOUBT: readonly Mutant[] = [
   },
   {
     name: 'warning without a danger',
-    mistake: '`onExpiring` comes whenever little of a lease is left, also right after a push',
+    mistake: '`onExpiring` is called whenever a lease ends soon, even right after a push',
     edits: [
       {
         file: 'lease/warning.js',

@@ -1,7 +1,6 @@
 /**
- * Mistakes that this library made, and that a review found by hand: each brings one of them back.
- * The simulator had not seen them, because it did not draw what shows them, or asserted nothing
- * about it.
+ * Mistakes that this library made, and that a review by hand found. Each mutant brings one back.
+ * The simulator had missed them: it did not draw the situation, or had no assertion about it.
  */
 import type { Edit, Mutant } from '../mutant.js';
 
@@ -19,7 +18,7 @@ const engine = (find: string, replace: string): Edit => ({
 export const REVIEW: readonly Mutant[] = [
   {
     name: 'claim window without renewal',
-    mistake: 'a waiter that will not renew its lease is granted a claim window instead of its ttl',
+    mistake: 'a waiter that does not renew its lease is granted a claim window instead of its ttl',
     edits: [
       sender(
         'claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,',
@@ -29,7 +28,7 @@ export const REVIEW: readonly Mutant[] = [
   },
   {
     name: 'doubt is loss',
-    mistake: 'a lease that is only in doubt, as the wall clock was set, is reported lost',
+    mistake: 'a lease that is only in doubt, because the wall clock was set, is reported lost',
     edits: [
       {
         file: 'lease/lease-state.js',
@@ -52,7 +51,7 @@ export const REVIEW: readonly Mutant[] = [
   },
   {
     name: 'rejection without a listener',
-    mistake: 'a waiter at a condition fails before its promise is awaited, and the process ends',
+    mistake: 'a condition waiter rejects before its promise is awaited, and the process ends',
     edits: [
       {
         file: 'primitives/condition.js',
@@ -64,19 +63,19 @@ export const REVIEW: readonly Mutant[] = [
   },
   {
     name: 'only the first thousand are polled',
-    mistake: 'waiters of one process behind the thousandth are forgotten by the store',
+    mistake: 'the store forgets the waiters of one process after the first thousand',
     edits: [sender('from < polled.length; from += POLL_MAX', 'from < 1; from += POLL_MAX')],
     rare: true,
   },
   {
     name: 'reserved fences are kept',
-    mistake: 'fences that no hand-off used run ahead of the clock, and a deleted key goes back',
+    mistake: 'unused reserved fences run ahead of the clock, and a deleted key repeats fences',
     edits: [engine("if (to === '' && unpassed)", 'if (false)')],
     rare: true,
   },
   {
     name: 'a pass inherits the expiry',
-    mistake: 'a lease that is handed on inside the process lasts as long as the one before',
+    mistake: 'a lease that is handed off inside the process keeps the length of the previous one',
     edits: [
       engine(
         'const expires = Math.min(holder.expires, now + ttl * 1000);',
@@ -86,7 +85,7 @@ export const REVIEW: readonly Mutant[] = [
   },
   {
     name: 'silence is no sign of death',
-    mistake: 'each dead waiter costs a claim window where subscribers cannot be counted',
+    mistake: 'each dead waiter costs a claim window if subscribers cannot be counted',
     edits: [
       {
         file: 'engine/serve.js',
@@ -98,7 +97,7 @@ export const REVIEW: readonly Mutant[] = [
   },
   {
     name: 'an owner has holds without a bound',
-    mistake: 'one lease has as many holds as its owner asks for, and each call reads all of them',
+    mistake: 'the holds of one lease are not limited, and each call reads all of them',
     edits: [
       {
         file: 'engine/serve.js',
@@ -110,7 +109,7 @@ export const REVIEW: readonly Mutant[] = [
   },
   {
     name: 'waiters with an owner ask one by one',
-    mistake: 'each waiter with an owner costs a command of its own in each claim window',
+    mistake: 'each waiter with an owner sends its own command in each claim window',
     edits: [
       sender(
         'if (acquisition.channel !== this.#wake.channel)',
@@ -120,13 +119,14 @@ export const REVIEW: readonly Mutant[] = [
   },
   {
     name: 'a capacity grows back',
-    mistake: 'a waiter from before a semaphore was made smaller makes it large again',
+    mistake: 'a waiter that queued before a semaphore shrank restores the larger capacity',
     edits: [engine('if (resource.idle && mayAgree)', 'if (resource.idle)')],
     rare: true,
   },
   {
     name: 'an outage is another holder',
-    mistake: 'a wait that ends while the server is dead says that another has the lock',
+    mistake:
+      'a wait that times out while the server is down reports that another owner has the lock',
     edits: [
       { file: 'acquire/wait-limit.js', find: 'if (trouble !== undefined)', replace: 'if (false)' },
     ],

@@ -1,4 +1,4 @@
-/** Mistakes in what the store does. */
+/** Mistakes of the store. */
 import type { Edit, Mutant } from '../mutant.js';
 
 const engine = (find: string, replace: string): Edit => ({
@@ -16,7 +16,7 @@ const serve = (find: string, replace: string): Edit => ({ file: 'engine/serve.js
 export const STORE: readonly Mutant[] = [
   {
     name: 'release without compare',
-    mistake: 'a release ends whatever lease the key has (`DEL key` without asking whose it is)',
+    mistake: 'a release ends any lease of the key (`DEL key` without a check of the owner)',
     edits: [
       engine(
         'const holder = resource.leaseOf(id, now);\n    let status;',
@@ -29,7 +29,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'not idempotent',
-    mistake: 'a repeated acquire queues behind itself (`SET NX` on a client that sends again)',
+    mistake: 'a repeated acquire queues behind itself (`SET NX` on a client that resends)',
     edits: [
       engine(
         'const held = resource.leaseOf(wanted.id, now);\n    const settled',
@@ -40,20 +40,20 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'fence from a lost counter',
-    mistake: 'fences count from what the store remembers (`INCR` on a server without persistence)',
+    mistake: 'fences start from the value in the store (`INCR` on a server without persistence)',
     edits: [
       resource('const fence = Math.max(this.fence + 1, now)', 'const fence = this.fence + 1'),
     ],
   },
   {
     name: 'expired holders count',
-    mistake: 'the weight of an expired holder is never given back (a semaphore as a counter)',
+    mistake: 'the weight of an expired holder is never freed (a semaphore as a counter)',
     edits: [resource('count += 1 + holds.size;', 'count += 1; this.used += holder.weight;')],
   },
   {
     name: 'renewal revives',
     mistake:
-      'a renewal makes the lease anew that it does not find (`SET` or `PEXPIRE` by a watchdog)',
+      'a renewal creates a new lease when the lease is gone (`SET` or `PEXPIRE` by a watchdog)',
     edits: [
       engine(
         `if (holder === undefined)
@@ -70,7 +70,7 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'release does not serve',
-    mistake: 'a release frees the lock and wakes nobody; polling heals it, slowly',
+    mistake: 'a release frees the lock and wakes no waiter; polling repairs it, slowly',
     edits: [
       engine(
         `serve(resource, context, '');
@@ -82,7 +82,8 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'forced release does not serve',
-    mistake: 'an unlock by an administrator wakes nobody (Redisson before `forceUnlock` published)',
+    mistake:
+      'an unlock by an administrator wakes no waiter (Redisson before `forceUnlock` published)',
     edits: [
       {
         file: 'engine/force-release.js',
@@ -95,22 +96,22 @@ export const STORE: readonly Mutant[] = [
   },
   {
     name: 'stale queue head',
-    mistake: 'the latest waiter is served first (who polls last wins)',
+    mistake: 'the latest waiter is served first (the last to poll wins)',
     edits: [serve('resource.queue.at(0)', 'resource.queue.at(resource.queue.size - 1)')],
   },
   {
     name: 'dead waiter is not skipped',
-    mistake: 'a grant is handed to a process that is gone, and waits for its lease to end',
+    mistake: 'a grant goes to a dead process, and blocks the lock until its lease ends',
     edits: [serve("channel !== '' && context.receivers(channel) === 0", 'false')],
   },
   {
     name: 'withdrawal leaves the queue alone',
-    mistake: 'who gave up is still in the queue, and is granted in turn',
+    mistake: 'an abandoned acquisition stays in the queue, and is granted in turn',
     edits: [engine("withdraw(resource, id) ? 'dequeued'", "false ? 'dequeued'")],
   },
   {
     name: 'over the capacity',
-    mistake: 'one more than fits (a comparison that is off by one)',
+    mistake: 'one permit too many is granted (a comparison that is off by one)',
     edits: [resource('this.used + weight <= this.capacity', 'this.used <= this.capacity')],
   },
   {

@@ -1,6 +1,6 @@
 /**
- * The catalogue as the torture can run it, on a real server: mistakes of clients as they are, those
- * of the store in the text of the scripts instead.
+ * The catalogue for the torture test on a real server. Client mistakes are the same edits; store
+ * mistakes are edits of the Lua scripts.
  */
 import type { Edit, Mutant } from '../mutant.js';
 import { SCRIPTS } from '../plant.js';
@@ -11,7 +11,7 @@ import { STORE } from './store.js';
 const lua = (find: string, replace: string): Edit => ({ file: SCRIPTS, find, replace });
 const shared = (find: string, replace: string): Edit => ({ ...lua(find, replace), every: true });
 
-/** What stands for a mistake of the TypeScript engine. */
+/** The Lua edits that replace the edits of the TypeScript engine. */
 const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
   'release without compare': [
     lua(
@@ -61,24 +61,23 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
   ],
 };
 
-/** What one machine cannot provoke, and why. */
+/** Mistakes that one machine cannot provoke, each with the reason. */
 export const BEYOND: Readonly<Record<string, string>> = {
-  'no margin for drift': 'all processes and servers count on one clock, which has one speed',
-  'sleep is not noticed': 'the machine does not sleep',
-  ...Object.fromEntries(
-    REVIEWED.map(({ name }) => [name, 'what it shows, a test on servers shows']),
-  ),
+  'no margin for drift': 'all processes and servers use one clock, which has one speed',
+  'sleep is not noticed': 'the machine is not suspended',
+  ...Object.fromEntries(REVIEWED.map(({ name }) => [name, 'covered by a test on servers'])),
 };
 
 const STORES = new Set(STORE.map(({ name }) => name));
 
-/** Those that can show there. */
+/** Mutants that the torture test can find. */
 export const TORTURED: readonly Mutant[] = MUTANTS.filter(({ name }) => !(name in BEYOND)).map(
   (mutant) => {
     const { name } = mutant;
     if (!STORES.has(name)) return mutant;
     const edits = INSTEAD[name];
-    if (edits === undefined) throw new Error(`what is "${name}" in the scripts?`);
+    if (edits === undefined)
+      throw new Error(`mutant "${name}" has no script edits: add them to INSTEAD`);
     return { ...mutant, edits };
   },
 );

@@ -1,4 +1,4 @@
-/** Mistakes in waiting, giving up and giving back. */
+/** Mistakes in waiting, abandoning an acquisition, and release. */
 import type { Edit, Mutant } from '../mutant.js';
 
 const room = (find: string, replace: string): Edit => ({
@@ -17,12 +17,12 @@ const NO_POLLS = line('this.#poll(this);', '');
 export const WAITING: readonly Mutant[] = [
   {
     name: 'polls stop',
-    mistake: 'acquisitions rely on being told (Redisson and others before the first lost message)',
+    mistake: 'acquisitions rely on pushes only (Redisson and others before the first lost message)',
     edits: [NO_POLLS],
   },
   {
     name: 'wake-up lost before the subscription',
-    mistake: 'what was granted between asking and listening is never found out',
+    mistake: 'a grant between the request and the subscription is never noticed',
     edits: [
       NO_POLLS,
       {
@@ -35,14 +35,14 @@ export const WAITING: readonly Mutant[] = [
   },
   {
     name: 'given up and not given back',
-    mistake: 'a timeout ends the waiting here, and the place in the queue stays',
+    mistake: 'a timeout ends the wait in the process, and the waiter stays in the queue',
     edits: [
       room('this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);', ''),
     ],
   },
   {
-    name: 'a late grant is kept by nobody',
-    mistake: 'a grant that comes after its request was given up is not given back',
+    name: 'a late grant is not released by any code',
+    mistake: 'a grant for an abandoned acquisition is not released',
     edits: [
       room('this.#withdraw(acquisition, true);', ''),
       {
@@ -55,7 +55,7 @@ export const WAITING: readonly Mutant[] = [
   },
   {
     name: 'a release is tried once',
-    mistake: 'a release that is not answered is not repeated',
+    mistake: 'a release without a reply is not repeated',
     edits: [
       {
         file: 'cleanup/release-retrier.js',
@@ -67,12 +67,12 @@ export const WAITING: readonly Mutant[] = [
   },
   {
     name: 'a pass is not told to the store',
-    mistake: 'the lock is handed on inside the process, and the store hands it to another',
+    mistake: 'the lock is handed off inside the process, and the store grants it to another one',
     edits: [{ file: 'acquire/releaser.js', find: "to: successor?.id ?? ''", replace: "to: ''" }],
   },
   {
     name: 'the limit of a wait is ignored',
-    mistake: 'a timeout is noticed only when somebody answers',
+    mistake: 'a timeout is noticed only when a reply arrives',
     edits: [
       {
         file: 'acquire/wait-limit.js',
