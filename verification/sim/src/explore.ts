@@ -1,4 +1,4 @@
-/** Runs many seeds, and counts. */
+/** Runs many seeds, and counts violations. */
 import type { Library } from './library.js';
 import { planOf } from './plan/generate.js';
 import { run } from './run.js';
@@ -7,16 +7,16 @@ export interface Exploration {
   readonly from: number;
   readonly seeds: number;
   readonly minutes: number;
-  /** Failed seeds after which it is enough. */
+  /** Stops after this many failed seeds. */
   readonly failures: number;
-  /** Kinds of violations that are not looked for. */
+  /** Kinds of violations that are not checked. */
   readonly ignores: readonly string[];
 }
 
 export async function explore(library: Library, how: Exploration): Promise<boolean> {
   const start = performance.now();
   const minutes = (): number => (performance.now() - start) / 60_000;
-  // a core that others use as well is not all ours
+  // other programs may use the core too
   const used = (): number => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 60e6;

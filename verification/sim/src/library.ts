@@ -1,7 +1,7 @@
 /**
- * The library under test, as it was compiled. Its types are those of this repository; its code
- * comes from `HOLDFAST_DIST` if that names a directory (a copy with a planted fault), and from
- * `packages/holdfast/dist` otherwise.
+ * The compiled library under test. Its types are those of this repository. Its code comes from the
+ * directory `HOLDFAST_DIST` (a copy with a planted fault) if that is set, and otherwise from
+ * `packages/holdfast/dist`.
  */
 import { pathToFileURL } from 'node:url';
 import type { RandomSource } from '../../../packages/holdfast/dist/random-source.js';
@@ -18,7 +18,7 @@ export interface Library {
   readonly StoreFailure: new (message: string, answered: boolean, cause: unknown) => StoreFailure;
 }
 
-/** @param folder what was compiled; unset for this repository's own */
+/** @param folder the compiled code; unset for the code of this repository */
 export async function loadLibrary(
   folder: string | undefined = process.env['HOLDFAST_DIST'],
 ): Promise<Library> {

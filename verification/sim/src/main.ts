@@ -1,20 +1,20 @@
 /**
  * The simulator's command.
  *
- *   npm run sim -- --seeds 1000 [--from 1]     explores that many seeds, from the first one
- *   npm run sim -- --minutes 1                 explores for as long
+ *   npm run sim -- --seeds 1000 [--from 1]     runs 1000 seeds, from the first one
+ *   npm run sim -- --minutes 1                 runs seeds for one minute
  *   npm run sim -- --seeds 1000 --failures 1   stops at the first violation
- *   npm run sim -- --ignore short,long         does not look for violations of these kinds
- *   npm run sim -- --seed 17 [--trace]         runs one, and prints what happens in it
- *   npm run sim -- --seed 17 --reduce          cuts it down to what still fails, and prints that
- *   npm run sim -- --seed 17 --history FILE    writes its history for the checker
- *   npm run sim -- --seed 17 --reduce --save FILE    keeps the small case
- *   npm run sim -- --plan FILE [--trace]       runs such a case
- *   npm run sim -- --plan FILE --lucks 200     runs it under so many other lucks, until one fails
+ *   npm run sim -- --ignore short,long         does not check for these kinds of violations
+ *   npm run sim -- --seed 17 [--trace]         runs one seed, and prints its events
+ *   npm run sim -- --seed 17 --reduce          prints a smaller plan that still fails
+ *   npm run sim -- --seed 17 --history FILE    writes the history for the checker
+ *   npm run sim -- --seed 17 --reduce --save FILE    saves the smaller plan
+ *   npm run sim -- --plan FILE [--trace]       runs a saved plan
+ *   npm run sim -- --plan FILE --lucks 200     runs it with 200 other random seeds, until one fails
  *
  * `HOLDFAST_DIST=DIR node verification/sim/dist/main.js --seeds 200` runs another compiled copy of
- * the library (one with a planted fault), and builds nothing. The exit code is 1 if something was
- * violated, the last line says what.
+ * the library (one with a planted fault), and builds nothing. The exit code is 1 after a
+ * violation; the last line names it.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -46,7 +46,7 @@ async function one(library: Library, plan: Plan, options: Options): Promise<bool
   return violations.length === 0;
 }
 
-/** Runs the same plan with other chances: what messages take, when timers come, who is first. */
+/** Runs the same plan with other random draws: latencies, timer delays, the order of events. */
 async function lucky(library: Library, plan: Plan, lucks: number): Promise<boolean> {
   for (let seed = 1; seed <= lucks; seed++) {
     const { violations } = await run({ ...plan, seed }, library);

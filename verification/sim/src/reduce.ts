@@ -1,6 +1,6 @@
 /**
- * Makes a failing case small: leaves out tasks and faults for as long as the same kind of violation
- * remains (delta debugging, after Zeller and Hildebrandt: halves first, then ever smaller parts).
+ * Makes a failing case small: leaves out tasks and faults while the same kind of violation remains
+ * (delta debugging, after Zeller and Hildebrandt: halves first, then smaller parts).
  */
 import type { Library } from './library.js';
 import type { FaultPlan, Plan, TaskPlan } from './plan/plan.js';
@@ -46,7 +46,7 @@ export async function smallest(plan: Plan, kind: string, library: Library): Prom
   return withParts(plan, parts);
 }
 
-/** Processes and machines that nothing is planned for are left out as well. */
+/** Leaves out processes and machines without tasks. */
 function alone(plan: Plan): Plan {
   const named = new Set(
     [...plan.tasks, ...plan.faults].flatMap((part) => ('process' in part ? [part.process] : [])),

@@ -1,4 +1,4 @@
-/** Runs a plan to its end, and says what was wrong. */
+/** Runs a plan to its end, and returns its violations. */
 import { ALL, type HistoryEvent, violations as judged } from 'holdfast-checker';
 import type { Library } from './library.js';
 import type { Plan } from './plan/plan.js';
@@ -15,12 +15,12 @@ export interface Result {
   readonly shortest: number;
 }
 
-/** How long after the last acquisition what it left may still be given back. */
+/** Time after the last acquisition within which its leases must be released. */
 const REST_MS = 20_000;
 /** How long a process may take to close. */
 const CLOSE_MS = 60_000;
 
-/** @param print gets the lines of the trace */
+/** @param print receives the lines of the trace */
 export async function run(
   plan: Plan,
   library: Library,
@@ -60,10 +60,10 @@ export async function run(
   }
 }
 
-/** What the checker of histories finds, which knows nothing of the store's truth. */
+/** Violations that the history checker finds; it does not see the store's state. */
 function judge(world: World, events: readonly HistoryEvent[]): void {
   for (const { check, excused, t, text } of judged(events, ALL)) {
-    // an echo of a request may come when its process has closed, and nobody can withdraw it then
+    // a late duplicate may arrive after its process has closed, and is not withdrawn then
     const isEcho = check === 'ghost' && world.plan.weather.doubled > 0;
     if (!excused && !isEcho) world.report(`history: ${check}`, '', text, t);
   }
@@ -77,14 +77,14 @@ function stuck(world: World): void {
   }
 }
 
-/** What the store shows when everything is over. */
+/** Checks of the store's state after the run. */
 function show(world: World): void {
   const { scheduler, server, history } = world;
   const now = server.now();
   const logged = new Set(world.plan.tasks.flatMap((task) => (isFamily(task) ? [] : [task.key])));
   for (const k of server.engine.keys()) {
     const resource = server.engine.resource(k);
-    // what writes no history is not looked for in it
+    // tasks without a history are not checked against it
     if (resource === undefined || !logged.has(k)) continue;
     const live = [...resource.holders.values()].filter(({ expires }) => expires > now);
     const holders = live.map(({ id, fence, weight }) => ({ id, fence, weight }));
@@ -97,7 +97,7 @@ function show(world: World): void {
   }
 }
 
-/** Closes everything: nothing may be left. */
+/** Closes everything: no lease or waiter may remain. */
 async function close(world: World): Promise<void> {
   const { scheduler } = world;
   const clients = [...world.clients.values()].filter(({ process }) => process.alive);
@@ -111,7 +111,7 @@ async function close(world: World): Promise<void> {
     });
   }
   await scheduler.settle();
-  // who stands still closes when it goes on
+  // a stopped process closes when it continues
   const latest = Math.max(scheduler.now, ...clients.map(({ process }) => process.freeAt));
   await scheduler.runUntil(latest + CLOSE_MS, () => open === 0);
   if (open > 0) world.report('stuck', '', `${open} do not close`);

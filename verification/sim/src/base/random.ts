@@ -1,6 +1,6 @@
 /**
- * Chance from a seed. Every part of a simulation draws from a source of its own, named after the
- * part: so cutting one task or fault out of a case leaves the luck of all others as it was.
+ * Random numbers from a seed. Each part of a simulation has its own source, named after the part.
+ * Removing one task or fault from a case therefore does not change the draws of the others.
  */
 
 /** Four words of state from a text (a variant of FNV-1a, one word after the other). */

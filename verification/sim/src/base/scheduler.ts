@@ -1,13 +1,13 @@
 /**
  * Virtual time: a heap of events, and one loop that runs them.
  *
- * Between two events everything that promises set off has happened. The loop waits for that without
- * the machine's event loop: a microtask that queues a tick comes back when no microtask is left,
- * at a tenth of the cost of `setImmediate`. Now and then it does give way, so that signals and
- * unhandled rejections are noticed.
+ * Between two events all promise callbacks have run. The loop waits for them without Node's event
+ * loop: a microtask that queues a tick resumes when no microtask is left, at a tenth of the cost
+ * of `setImmediate`. From time to time it yields to Node's event loop, so that Node delivers
+ * signals and unhandled rejections.
  */
 
-/** Events between two turns of the machine's own event loop. */
+/** Events between two turns of Node's event loop. */
 const GIVE_WAY = 2048;
 
 export class Event {
@@ -39,7 +39,7 @@ export class Scheduler {
   readonly #heap: Event[] = [];
   #order = 0;
 
-  /** Runs something at a time that is not past; what was set first runs first. */
+  /** Runs a callback at a time that is not past. Callbacks of one time run in call order. */
   at(time: number, run: () => void): Event {
     this.#order += 1;
     const event = new Event(Math.max(time, this.now), this.#order, run);
@@ -51,7 +51,7 @@ export class Scheduler {
     return this.at(this.now + ms, run);
   }
 
-  /** Runs all events until a time, and those that they set. Ends early when `stop` says so. */
+  /** Runs all events until a time, new ones included. Ends early when `stop` returns true. */
   runUntil(time: number, stop: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const step = (): void => {
@@ -76,7 +76,7 @@ export class Scheduler {
     });
   }
 
-  /** Lets what promises set off happen. */
+  /** Waits until all promise callbacks have run. */
   settle(): Promise<void> {
     return new Promise((resolve) => {
       setImmediate(resolve);

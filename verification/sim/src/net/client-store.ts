@@ -1,13 +1,13 @@
 /**
- * The store that a simulated process gives to its `Holdfast`: a connection for commands, and one
- * for pushes when somebody waits. It does with a lost connection what clients do:
+ * The store that a simulated process gives to its `Holdfast`: one connection for commands, and one
+ * for pushes while acquisitions wait. It treats a lost connection as real clients do:
  *
- * - `resends`: what was not answered goes out again on the next connection, as it was;
- * - `rejects`: what was not answered fails, though it may have been executed;
- * - `forgets`: what was not answered never settles.
+ * - `resends`: unanswered commands are sent again, unchanged, on the next connection;
+ * - `rejects`: unanswered commands fail, though the server may have executed them;
+ * - `forgets`: unanswered commands never settle.
  *
- * What is not answered for `repeats` ms it sends once more on the same connection, if it is set.
- * While there is no connection, commands wait for the next one, or fail at once (`queues`).
+ * If `repeats` is set, a command without a reply for `repeats` ms is sent once more on the same
+ * connection. Without a connection, commands wait for the next one, or fail at once (`queues`).
  */
 import type { Command, Reply } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type {
@@ -23,7 +23,7 @@ import type { Path } from './path.js';
 import type { Answer, Server } from './server.js';
 import { Subscription } from './subscription.js';
 
-/** What a client does with what was not answered. */
+/** How a client treats unanswered commands. */
 export interface Habits {
   readonly onLoss: 'resends' | 'rejects' | 'forgets';
   readonly queues: boolean;
@@ -60,7 +60,7 @@ export class ClientStore implements Store {
   #connections = 0;
   #numbers = 0;
   #attempt = 0;
-  /** When the last command of a key was answered, by a reply. */
+  /** The time of the last reply for a key. */
   readonly #answeredAt = new Map<string, number>();
 
   constructor(parts: StoreParts) {
@@ -74,7 +74,7 @@ export class ClientStore implements Store {
     return [...own, ...[...this.subscriptions].flatMap((one) => one.connection ?? [])];
   }
 
-  /** When the server last answered a command of a key here; a refusal is no answer. */
+  /** The time of the server's last reply for a key; an error is not a reply. */
   answeredAt(key: string): number {
     return this.#answeredAt.get(key) ?? Number.NEGATIVE_INFINITY;
   }
@@ -104,12 +104,12 @@ export class ClientStore implements Store {
     yield* this.#parts.server.engine.keys();
   }
 
-  /** The process is gone: its connections end. */
+  /** The process has died: its connections end. */
   abandon(tellsServerAt: number): void {
     for (const connection of this.connections) connection.abandon(tellsServerAt);
   }
 
-  /** Ends all connections, as a program does when it is done. */
+  /** Ends all connections, as a program does before it exits. */
   close(): void {
     this.#connection?.close();
     this.#connection = undefined;
@@ -136,8 +136,8 @@ export class ClientStore implements Store {
     const { op } = pending.command;
     const send = (): void => {
       this.#parts.trace?.(() => `${process.name} -> ${show(pending.command)}`);
-      // Whoever sends an acquisition twice notices that its answer is late: no network does it. And
-      // a copy of a forced release, which has no id, ends what was granted meanwhile.
+      // The sender of a second acquisition notices the late reply: no network does that. And a
+      // copy of a forced release has no id, so it ends a lease that was granted in between.
       connection.send(
         () => {
           const answer = server.execute(pending.command);
@@ -221,6 +221,6 @@ function statusOf(answer: Answer): string {
 }
 
 function showAnswer(answer: Answer): string {
-  // the number of this process is in what it shows
+  // the text contains the number of this process
   return JSON.stringify('reply' in answer ? answer.reply : answer).replace(/pid\\":\d+/g, 'pid');
 }

@@ -4,8 +4,8 @@
  *     opening --accepted--> open --reset, close, crash of either side--> closed (each by itself)
  *        \--refused, no answer--> closed
  *
- * The two sides learn of its end apart from each other, and one of them perhaps not for long: a
- * machine that lost its power tells nobody.
+ * Each side learns of the end at its own time. One side may learn of it much later: a machine that
+ * loses power sends no message.
  */
 import type { Push } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Process } from '../world/process.js';
@@ -16,19 +16,19 @@ import type { Server } from './server.js';
 /** How long a client waits for a connection to be accepted. */
 const CONNECT_MS = 3000;
 
-/** What a client does when something happens to its connection. */
+/** Callbacks of a client for its connection. */
 export interface ConnectionEvents {
   opened(): void;
-  /** It is over; also when it was never opened. */
+  /** The connection has ended, or was never opened. */
   ended(): void;
 }
 
 export class Connection {
   readonly name: string;
   readonly process: Process;
-  /** Channels that the server pushes on it. */
+  /** Channels whose pushes the server sends on this connection. */
   readonly channels: Set<string> = new Set();
-  /** What a push that arrives on it does. */
+  /** Called for each push that arrives. */
   pushed: ((push: Push) => void) | undefined;
   clientOpen = false;
   serverOpen = false;
@@ -60,7 +60,7 @@ export class Connection {
     this.#up.send(this.process.time, () => this.#server.deliver(receive), once);
   }
 
-  /** Asks for the pushes of a channel; the server confirms. */
+  /** Subscribes to a channel; the server confirms. */
   subscribe(channel: string, confirmed: () => void): void {
     this.#up.sendSurely(this.process.time, () => {
       this.#server.deliver(() => {
@@ -86,7 +86,7 @@ export class Connection {
     this.#down.send(time, arrive, false);
   }
 
-  /** The client closes it: the server learns of it in time. */
+  /** The client closes it: the server learns of this soon. */
   close(): void {
     if (this.#ended) return;
     this.#up.sendSurely(this.process.time, () => this.#server.drop(this));
@@ -94,7 +94,7 @@ export class Connection {
     this.#ended = true;
   }
 
-  /** Its process is gone. Whether the server is told, the machine decides. */
+  /** Its process has died. The machine may or may not tell the server. */
   abandon(tellsServerAt: number): void {
     this.clientOpen = false;
     this.#ended = true;
@@ -102,9 +102,8 @@ export class Connection {
   }
 
   /**
-   * It breaks in between, or the server ends it: both sides learn of it, and what is under way is
-   * lost.
-   * @param lingers how much later requests that are under way may arrive all the same
+   * The network or the server ends it: both sides learn of it, and messages in flight are lost.
+   * @param lingers by how many ms requests in flight may still arrive late
    */
   reset(clientLearnsAfter: number, serverLearnsAfter: number, lingers: number): void {
     this.#up.close(lingers);

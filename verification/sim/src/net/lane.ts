@@ -1,7 +1,7 @@
 /**
- * One direction of one connection: messages in order, unless the weather is loose. What is under
- * way when the connection is reset is lost; or comes late, where a proxy in between goes on
- * delivering what it had taken (`linger`).
+ * One direction of one connection: messages in order, unless the weather is loose. When the
+ * connection is reset, messages in flight are lost; or they come late, if a proxy still delivers
+ * the messages it has received (`linger`).
  */
 import type { Path } from './path.js';
 
@@ -15,7 +15,7 @@ export class Lane {
     this.#path = path;
   }
 
-  /** Sends at a time; `arrive` may run never, once, or (in loose weather, if not `once`) twice. */
+  /** Sends at a time; `arrive` runs at most once, or (in loose weather, unless `once`) twice. */
   send(time: number, arrive: () => void, once: boolean): void {
     if (this.#closed) return;
     const { random, weather } = this.#path;
@@ -26,12 +26,12 @@ export class Lane {
     }
   }
 
-  /** Sends what makes the connection one: it comes once, and is not lost. */
+  /** Sends a message that opens or ends the connection: never lost, never duplicated. */
   sendSurely(time: number, arrive: () => void): void {
     if (!this.#closed) this.#carry(time, arrive);
   }
 
-  /** @param lingers how much later what is under way may still arrive; 0: it is lost */
+  /** @param lingers by how many ms messages in flight may still arrive late; 0: they are lost */
   close(lingers: number): void {
     this.#closed = true;
     this.#lingers = lingers;
@@ -50,7 +50,7 @@ export class Lane {
     if (this.#closed) {
       if (this.#lingers > 0) scheduler.after(random.next() * this.#lingers, arrive);
     } else if (cutUntil > scheduler.now) {
-      // it was on its way when the way was cut
+      // the path was cut while the message was in flight
       this.#carry(scheduler.now, arrive);
     } else {
       arrive();

@@ -1,14 +1,14 @@
 /**
- * The way between a machine and the server, one direction of it: how long a message takes, and
- * whether any gets through.
+ * One direction of the path between a machine and the server: the latency of a message, and
+ * whether messages pass.
  *
- * While it is cut, what is sent waits (as segments that are sent again and again do) and arrives in
- * its order when the way is open again, unless its connection was reset meanwhile.
+ * While the path is cut, messages wait, as retransmitted TCP segments do. They arrive in order
+ * when the path is open again, unless their connection was reset in between.
  */
 import type { Random } from '../base/random.js';
 import type { Scheduler } from '../base/scheduler.js';
 
-/** What a network is like. */
+/** Properties of a network. */
 export interface Weather {
   /** Usual time of a message one way, in ms, and by how much it varies. */
   readonly latency: number;
@@ -29,7 +29,7 @@ export class Path {
   readonly scheduler: Scheduler;
   readonly random: Random;
   weather: Weather;
-  /** What the latency is multiplied by. */
+  /** The factor of the latency. */
   slowness = 1;
   #cutUntil = 0;
 
@@ -39,7 +39,7 @@ export class Path {
     this.weather = weather;
   }
 
-  /** When a message that is sent at a time would arrive at the earliest, and as luck has it. */
+  /** The earliest and the drawn arrival time of a message that is sent at a given time. */
   arrival(time: number): number {
     const { latency, jitter, spikes, spike } = this.weather;
     let takes = latency + this.random.next() * jitter;

@@ -1,12 +1,12 @@
 /**
- * The server: the library's engine on a clock of its own, which it tells the time by and which may
- * be set; and all connections to it.
+ * The server: the library's engine on the server's own clock, which may be set; and all its
+ * connections.
  *
  *     up --crash--> down --start--> up, with everything, with nothing, or with what a replica had
  *     up --stop--> up, but deaf for a while (a slow command, a fork, a full disk)
  *
- * What a replica had is made when it is needed: every command until then once more, with the time
- * and the numbers of receivers that the first execution saw.
+ * The state of a replica is computed when it is needed: all commands up to that point run again,
+ * with the time and the numbers of receivers of the first execution.
  */
 import type { Engine } from '../../../../packages/holdfast/dist/engine/engine.js';
 import type { Command, Reply } from '../../../../packages/holdfast/dist/engine/commands.js';
@@ -16,7 +16,7 @@ import type { Library } from '../library.js';
 import type { Machine } from '../world/machine.js';
 import type { Connection } from './connection.js';
 
-/** What came of a command at the server. */
+/** The result of a command at the server. */
 export type Answer = { readonly reply: Reply } | { readonly error: string };
 
 export interface ServerEvents {
@@ -26,7 +26,7 @@ export interface ServerEvents {
   after(command: Command, reply: Reply, now: number): void;
 }
 
-/** Commands between two times that what is idle is forgotten. */
+/** Commands between two removals of idle keys. */
 const SWEEP_EVERY = 4096;
 
 interface Logged {
@@ -41,12 +41,12 @@ export class Server {
   readonly machine: Machine;
   readonly connections: Set<Connection> = new Set();
   up = true;
-  /** It is deaf before. */
+  /** Executes no command before this time. */
   busyUntil = 0;
-  /** What it answers to every command instead of executing it. */
+  /** The error that it returns for every command instead of executing it. */
   refuses: string | undefined;
   engine: Engine;
-  /** It takes every channel for one that is listened to. */
+  /** Counts at least one listener on every channel. */
   readonly blind: boolean;
   readonly #library: Library;
   readonly #random: Random;
@@ -91,7 +91,7 @@ export class Server {
     this.connections.delete(connection);
   }
 
-  /** Something reaches it. */
+  /** A message arrives. */
   deliver(receive: () => void): void {
     if (!this.up) return;
     if (this.busyUntil <= this.scheduler.now && this.#queue.length === 0) {
@@ -103,7 +103,7 @@ export class Server {
   }
 
   execute(command: Command): Answer {
-    // a full server still lets go
+    // a full server still executes releases
     const lets = this.refuses === 'OOM' && command.op !== 'acquire';
     if (this.refuses !== undefined && !lets) return { error: this.refuses };
     const now = this.now();
@@ -124,7 +124,7 @@ export class Server {
     return { reply };
   }
 
-  /** A client that is none of ours deletes a key. */
+  /** A foreign client deletes a key. */
   forget(key: string): void {
     const resource = this.engine.resource(key);
     if (!this.up || resource === undefined) return;
@@ -143,12 +143,12 @@ export class Server {
     return !this.listeners(channel)[Symbol.iterator]().next().done;
   }
 
-  /** Does nothing for a while. */
+  /** Executes nothing for a while. */
   stop(ms: number): void {
     this.busyUntil = Math.max(this.busyUntil, this.scheduler.now + ms);
   }
 
-  /** Ends; whoever is connected learns of it within `tells` ms. */
+  /** Crashes; the connected clients learn of it within `tells` ms. */
   crash(tells: number): void {
     this.up = false;
     this.#queue = [];
@@ -158,7 +158,7 @@ export class Server {
     }
   }
 
-  /** Starts with everything it had, with nothing, or with what a replica had. */
+  /** Starts with all its data, with none, or with the data of a replica. */
   start(memory: 'keeps' | 'loses' | 'replica', lag: number): void {
     if (memory !== 'keeps') {
       const until = memory === 'replica' ? this.scheduler.now - lag : 0;
@@ -182,7 +182,7 @@ export class Server {
     return new this.#library.Engine((channel) => this.#count(channel));
   }
 
-  /** An engine to which all that is logged has happened. */
+  /** An engine that has executed all logged commands. */
   #replayed(): Engine {
     let told: number[] | undefined = [];
     const engine = new this.#library.Engine((channel) =>

@@ -1,5 +1,5 @@
 /**
- * The connection on which one process is pushed to.
+ * The connection on which one process receives pushes.
  *
  *     opening --confirmed--> up <--> down        (it opens itself again until it is closed)
  *        \--refused--> failed
@@ -36,7 +36,7 @@ export class Subscription {
     this.#connect();
   }
 
-  /** False until the server has confirmed it: what is being opened closes when it is open. */
+  /** False until the server has confirmed it: a connection that is opening closes once open. */
   get isOpen(): boolean {
     return this.#confirm === undefined;
   }

@@ -1,22 +1,22 @@
 /**
- * The rest of the family, on keys of their own: different terms side by side, read-write locks that
- * change sides, capacities that change, several keys at once, terms of leaders, scheduled runs,
- * calls by owners, crowds and sprints. All draw from a source of chance of their own, which leaves
- * the luck of the other tasks as it was.
+ * The other primitives, on separate keys: mixed lease lengths, read-write locks that change sides,
+ * capacities that change, several keys at once, terms of leaders, scheduled runs, calls by owners,
+ * crowds and sprints. They draw from a separate random source, so the draws of the other tasks do
+ * not change.
  */
 import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
 import type { TaskPlan } from './plan.js';
 
-/** What a writer takes of a read-write lock. */
+/** The weight of a writer of a read-write lock. */
 const WRITER = 2 ** 30;
-/** Acquisitions of one process that are more than one command of the store deals with. */
+/** More acquisitions of one process than one command of the store handles. */
 const CROWD = { min: 1001, max: 1150 } as const;
 
 type Maker = (more: Partial<TaskPlan>) => void;
 type Group = (random: Random, scene: Scene, make: Maker) => void;
 
-/** Each group, how often a seed has it, and how it draws its tasks. */
+/** Each group: the share of seeds that have it, and how it draws its tasks. */
 const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   terms: [0.35, terms],
   owned: [0.2, owned],
@@ -65,7 +65,7 @@ function someTask(random: Random, scene: Scene, key: string, number: number): Ta
   };
 }
 
-/** Some of the times are the same, or nearly: what comes together waits for each other. */
+/** Some of the times are equal or nearly equal, so that their tasks wait for each other. */
 function times(random: Random, scene: Scene): () => number {
   const width = scene.ttl * random.pick([0.01, 0.3, 2]);
   let from = random.next() * scene.busy;
@@ -97,7 +97,7 @@ function terms(random: Random, scene: Scene, make: Maker): void {
   }
 }
 
-/** Many acquisitions of few owners: they share a lease, or wait for each other's. */
+/** Many acquisitions of few owners: they share a lease, or wait for another owner's lease. */
 function owned(random: Random, scene: Scene, make: Maker): void {
   const at = times(random, scene);
   const few = random.pick([1, 2, 4]);
@@ -118,7 +118,7 @@ function shift(random: Random, scene: Scene, make: Maker): void {
   }
 }
 
-/** Permits that are taken while their number goes up and down. */
+/** Permits that are acquired while the capacity changes. */
 function resize(random: Random, scene: Scene, make: Maker): void {
   const at = times(random, scene);
   const capacity = random.whole(2, 6);
@@ -128,7 +128,7 @@ function resize(random: Random, scene: Scene, make: Maker): void {
   }
 }
 
-/** Some of a few keys, together; and one of them alone. */
+/** Acquisitions of several keys together, and of one of them alone. */
 function all(random: Random, scene: Scene, make: Maker): void {
   const at = times(random, scene);
   const names = Array.from({ length: random.whole(2, 5) }, (_, index) => `all${index}`);
@@ -156,7 +156,7 @@ function schedule(random: Random, scene: Scene, make: Maker): void {
   }
 }
 
-/** Locks by key and owner, some of them unlocked under a run's feet. */
+/** Locks by key and owner; a call unlocks some of them during a run. */
 function calls(random: Random, scene: Scene, make: Maker): void {
   const at = times(random, scene);
   for (let left = random.whole(2, 15); left > 0; left--) {
@@ -166,7 +166,7 @@ function calls(random: Random, scene: Scene, make: Maker): void {
   }
 }
 
-/** One process takes a lock again and again, as fast as it can. */
+/** One process acquires a lock repeatedly, as fast as it can. */
 function sprint(random: Random, scene: Scene, make: Maker): void {
   const at = times(random, scene);
   for (let left = random.whole(1, 4); left > 0; left--) {
@@ -175,7 +175,7 @@ function sprint(random: Random, scene: Scene, make: Maker): void {
   }
 }
 
-/** More acquisitions of one process on one key, or holds of one owner, than one command bears. */
+/** More acquisitions of one process, or holds of one owner, than one command handles. */
 function crowd(random: Random, scene: Scene, make: Maker): void {
   const weight = random.whole(CROWD.min, CROWD.max);
   const process = random.pick(scene.processes).name;

@@ -1,12 +1,12 @@
-/** What goes wrong in a simulation, and when. */
+/** The faults of a simulation, and their times. */
 import type { Random } from '../base/random.js';
 import type { Profile, Scene } from './generate.js';
 import type { FaultKind, FaultPlan } from './plan.js';
 
-/** Keys are deleted where their tasks are drawn, see `trouble.ts`. */
+/** Deletions of keys are drawn together with their tasks, see `trouble.ts`. */
 type Drawn = Exclude<FaultKind, 'forget'>;
 
-/** What may go wrong together: a memory that is lost, and a clock that is set back, are apart. */
+/** Sets of faults that may occur together: lost memory and a clock set back never do. */
 const KINDS: Record<Exclude<Profile, 'calm'>, readonly Drawn[]> = {
   faults: [
     ...(['stop', 'stop', 'crash', 'crash', 'close', 'sleep', 'set-clock', 'drift'] as const),
@@ -19,7 +19,7 @@ const KINDS: Record<Exclude<Profile, 'calm'>, readonly Drawn[]> = {
 
 export function faultsOf(scene: Scene, profile: Exclude<Profile, 'calm'>): FaultPlan[] {
   const random = scene.random.fork('faults');
-  // a world in which a few kinds of things go wrong often finds more than one in which all do
+  // a few frequent kinds of faults find more than all kinds at once
   const kinds = Array.from({ length: random.whole(1, 5) }, () => random.pick(KINDS[profile]));
   const count = random.whole(1, 20);
   const faults: FaultPlan[] = [];
@@ -44,7 +44,7 @@ function fault(random: Random, scene: Scene, kind: Drawn, profile: Profile): Fau
     case 'close':
       return { kind, at, process };
     case 'sleep':
-      // one that is shorter than what the keeper takes for sleep is nobody's sleep
+      // a suspend below the detector's threshold is not detected
       return { kind, at, ms: 1100 + ms, machine };
     case 'set-clock':
       return setClock(random, at, machine);

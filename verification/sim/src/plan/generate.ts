@@ -1,6 +1,6 @@
 /**
- * A plan from a seed: how fast this world lives, what its network is like, who is in it, what they
- * want, and what goes wrong.
+ * A plan from a seed: the speed of this world, its network, its processes, their tasks, and the
+ * faults.
  */
 import { Random } from '../base/random.js';
 import type { Weather } from '../net/path.js';
@@ -11,16 +11,16 @@ import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
 import { tasksOf } from './tasks.js';
 import { troubleOf } from './trouble.js';
 
-/** Clocks are wrong by up to this much; two of them by less than the library's margin of 1 %. */
+/** The largest drift of a clock; two clocks differ by less than the library's margin of 1 %. */
 const DRIFT = 0.0045;
 
-/** After the faults, and ten leases: what was signalled has woken somebody by then. */
+/** Ten leases after the faults: by then each signal has woken a waiter. */
 const SETTLED_MS = 60_000;
 
-/** As many leases as may be passed on inside a process. */
+/** The largest number of hand-offs inside a process. */
 const MANY_HAND_OFFS = 1000;
 
-/** What the rest of a plan is made with. */
+/** Inputs for the rest of a plan. */
 export interface Scene {
   readonly random: Random;
   /** Usual length of a lease. */
@@ -35,7 +35,7 @@ export interface Scene {
 export const PROFILES = ['calm', 'faults', 'loose', 'amnesia'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-/** What share of the seeds each profile has. */
+/** The share of the seeds for each profile. */
 const SHARES: readonly Profile[] = [
   ...(['calm', 'faults', 'faults', 'faults', 'faults'] as const),
   ...(['faults', 'loose', 'loose', 'amnesia', 'amnesia'] as const),
@@ -89,10 +89,10 @@ function crew(
   const claimWindow = Math.round(Math.max(100, Math.min(1000, ttl / random.between(1, 8))));
   const retention = Math.max(60_000, 4 * ttl);
   const requestTimeout = Math.round(random.spread(Math.max(50, claimWindow / 4), 2000));
-  // all have the same bound, or what the longest allows would hide what another may not
+  // one bound for all: the longest bound would hide violations of shorter ones
   const localHandOffs = random.pick([0, 1, 8, 8]);
   const unreachableAfter = Math.round(5 * requestTimeout * random.between(1, 3));
-  // a client that sends again has connected again before: that takes it some time
+  // a client that resends must reconnect first, which takes time
   const repeats = profile === 'loose' ? 60 + 4 * latency + random.spread(1, 500) : 0;
   const processes = Array.from({ length: random.whole(2, 6) }, (_, index) => ({
     name: `p${index + 1}`,
@@ -118,7 +118,7 @@ function machine(random: Random, name: string): MachinePlan {
     name,
     rate: 1 + random.between(-DRIFT, DRIFT),
     uptime: random.between(1000, 1e8),
-    // its wall clock shows a time of 2026, and minutes more or less
+    // its wall clock shows a time in 2026, wrong by some minutes
     wallApart: 1.79e12 + random.between(-3e5, 3e5),
   };
 }

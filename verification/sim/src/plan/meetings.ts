@@ -1,7 +1,7 @@
 /**
- * Conditions, latches and barriers in a simulation, on keys of their own: producers and consumers
- * of a stock, counters and those who wait for them, parties that meet. All draw from a source of
- * chance of their own, which leaves the luck of the other tasks as it was.
+ * Conditions, latches and barriers in a simulation, on separate keys: producers and consumers of a
+ * stock, latches with counters and waiters, and the parties of barriers. They draw from a separate
+ * random source, so the draws of the other tasks do not change.
  */
 import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
@@ -10,7 +10,7 @@ import type { Acquirer, TaskPlan } from './plan.js';
 /** In the names of those that come to a stock together. */
 export const RUSH = 'rush';
 
-/** How many of them a key has at most. */
+/** The largest number of tasks of a key. */
 const MOST = 12;
 
 type Maker = (face: Acquirer, more?: Partial<TaskPlan>) => TaskPlan;
@@ -38,7 +38,7 @@ export function meetingsOf(scene: Scene): TaskPlan[] {
   return tasks;
 }
 
-/** What must be done when the faults are over, so that nobody waits for what cannot come. */
+/** Tasks after the faults, so that no waiter waits for an event that cannot occur. */
 export function settlingOf(
   tasks: readonly TaskPlan[],
   processes: readonly { readonly name: string }[],

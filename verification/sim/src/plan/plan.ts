@@ -1,6 +1,6 @@
 /**
- * What happens in one simulation, as data: made from the seed before anything runs, so that parts
- * of it can be left out, and what is left runs as before.
+ * The events of one simulation, as data. The plan is drawn from the seed before the run, so that
+ * parts can be left out and the other parts run as before.
  */
 import type { Habits } from '../net/client-store.js';
 import type { Weather } from '../net/path.js';
@@ -10,7 +10,7 @@ export interface MachinePlan {
   readonly rate: number;
   readonly uptime: number;
   readonly wallApart: number;
-  /** A server that cannot tell how many listen on a channel: at least one always seems to. */
+  /** A server that cannot count the listeners of a channel: it always counts at least one. */
   readonly blind?: boolean;
 }
 
@@ -31,14 +31,14 @@ export interface ProcessPlan {
   };
 }
 
-/** What a holder does while it holds, in turn. */
+/** The steps of a holder, in order. */
 export type Step =
   | { readonly do: 'rest'; readonly ms: number }
   | { readonly do: 'use'; readonly late: number }
   | { readonly do: 'work'; readonly ms: number }
   | { readonly do: 'extend' | 'ensure'; readonly ms: number };
 
-/** Locks; what is done about a stock with a condition; gates; and the rest of the family. */
+/** Locks; tasks on a stock with a condition; gates; and the other primitives. */
 export type Acquirer =
   | ('mutex' | 'read' | 'write' | 'permits')
   | ('consume' | 'produce' | 'settle')
@@ -65,11 +65,11 @@ export interface TaskPlan {
   readonly steps: readonly Step[];
   /** A reentrant run enters again after each step, not only after the last. */
   readonly enters?: boolean;
-  /** It is warned so long before its lease ends; 0: as long as the library does by itself. */
+  /** Time before the end of the lease at which it is warned; 0: the library's default. */
   readonly expiring?: number;
   /** Changes of a read-write lock's side. */
   readonly moves?: readonly ('none' | 'upgrade' | 'downgrade')[];
-  /** How many permits there are to be. */
+  /** The new number of permits. */
   readonly permits?: number;
   readonly keys?: readonly string[];
   readonly slot?: string;
@@ -113,7 +113,7 @@ export type FaultPlan =
 export type Way = 'up' | 'down' | 'both';
 export type FaultKind = FaultPlan['kind'];
 
-/** Kinds of violations whose cause in the library is known, and is being removed. */
+/** Kinds of violations with a known cause in the library that is being fixed. */
 export const AWAITED: readonly string[] = [];
 
 export interface Plan {
@@ -125,10 +125,10 @@ export interface Plan {
   readonly processes: readonly ProcessPlan[];
   readonly tasks: readonly TaskPlan[];
   readonly faults: readonly FaultPlan[];
-  /** Kinds of violations that are not reported, to look for others in a library with known ones. */
+  /** Kinds of violations that are not reported, to find others in a library with known ones. */
   readonly ignores?: readonly string[];
   /** When the last fault is over. */
   readonly calm: number;
-  /** When at the latest everything must have come to rest. */
+  /** The latest time by which all tasks must have ended. */
   readonly end: number;
 }

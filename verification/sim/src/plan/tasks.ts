@@ -1,9 +1,9 @@
-/** What the processes of a simulation want: acquisitions of every kind, at random times. */
+/** The tasks of the processes in a simulation: acquisitions of every kind, at random times. */
 import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
 import type { Step, TaskPlan } from './plan.js';
 
-/** How much of what is asked is of which kind, drawn once for a simulation. */
+/** The share of each kind of task, drawn once for a simulation. */
 interface Mix {
   readonly fair: number;
   readonly owned: number;
@@ -15,7 +15,7 @@ interface Mix {
   readonly hold: number;
 }
 
-/** What a writer takes of a read-write lock: all there is. */
+/** The weight of a writer of a read-write lock: the whole capacity. */
 const WRITER = 2 ** 30;
 
 export function tasksOf(scene: Scene): TaskPlan[] {
@@ -30,7 +30,7 @@ export function tasksOf(scene: Scene): TaskPlan[] {
     hold: random.pick([0.01, 0.1, 1]),
   };
   const tasks: TaskPlan[] = [];
-  // waves: some of them come at once, so that there is something to wait for
+  // waves: some of them start at once, so that they wait for each other
   const waves = random.whole(3, 25);
   for (let wave = 0; wave < waves; wave++) {
     const from = random.next() * scene.busy;
@@ -69,7 +69,7 @@ function task(random: Random, scene: Scene, mix: Mix, name: string, at: number):
   };
 }
 
-/** Some keys are not mutexes. What is not alone writes to no fenced resource. */
+/** Some keys are not mutexes. A holder that may share a key writes to no fenced resource. */
 function faced(random: Random, scene: Scene, task: TaskPlan): TaskPlan {
   const kind = scene.random.fork(`kind/${task.key}`);
   const luck = kind.next();

@@ -1,19 +1,19 @@
 /**
- * Faults that are drawn for some tasks, at the times at which they are under way: few of the faults
- * that come at any time would meet them.
+ * Faults that are drawn for some tasks, at times at which these run: faults at random times would
+ * rarely hit them.
  */
 import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
 import { RUSH } from './meetings.js';
 import type { FaultPlan, TaskPlan } from './plan.js';
 
-/** What writes no history may be forgotten: nothing else tells a deletion from a mistake. */
+/** Only tasks without a history may lose their key: a history cannot tell it from a mistake. */
 const FORGOTTEN: ReadonlySet<string> = new Set<TaskPlan['face']>([
   ...(['shift', 'resize', 'all', 'lead', 'schedule', 'sprint'] as const),
 ]);
-/** What asks a lease of its own again and again whether it is held. */
+/** Tasks that repeatedly ask whether their lease is held. */
 const ASKING: ReadonlySet<string> = new Set<TaskPlan['face']>(['lead', 'all']);
-/** What is in the middle of something when its process closes. */
+/** Tasks that are in progress when their process closes. */
 const CLOSING: ReadonlySet<string> = new Set<TaskPlan['face']>([
   ...(['mutex', 'consume', 'produce', 'crowd', 'lead', 'schedule'] as const),
 ]);
@@ -21,14 +21,14 @@ const CLOSING: ReadonlySet<string> = new Set<TaskPlan['face']>([
 /** How long a sprint may take that takes long. */
 const SPRINT_MS = 200;
 
-/** @param others the faults that come at any time */
+/** @param others the faults at random times */
 export function troubleOf(
   scene: Scene,
   tasks: readonly TaskPlan[],
   others: readonly FaultPlan[],
 ): FaultPlan[] {
   const random = scene.random.fork('trouble');
-  // a server that forgets, and whose clock is set back, may repeat a fence
+  // a server that loses its memory and whose clock is set back may repeat a fence
   const isSet = others.some((one) => one.kind === 'set-clock' && one.machine === 'server');
   const faults = [
     ...(isSet ? [] : forgetting(random.fork('forget'), scene, tasks)),
@@ -38,7 +38,7 @@ export function troubleOf(
   return faults.sort((a, b) => a.at - b.at);
 }
 
-/** A key is deleted soon after something was asked of it. */
+/** A key is deleted soon after a command on it. */
 function forgetting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
   const some = tasks.filter(({ face }) => FORGOTTEN.has(face));
   if (some.length === 0 || !random.chance(0.6)) return [];
@@ -53,7 +53,7 @@ function forgetting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): F
   });
 }
 
-/** The wall clock of a holder's machine is set forward; the machine did not sleep. */
+/** The wall clock of a holder's machine is set forward without a suspend. */
 function stepping(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
   const some = tasks.filter(({ face, how }) => ASKING.has(face) || how === 'reenter');
   if (some.length === 0 || !random.chance(0.3)) return [];
