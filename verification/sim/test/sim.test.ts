@@ -1,6 +1,6 @@
 /**
- * The simulator in the test suite: a fixed set of seeds, every case that was a bug of ours, and
- * planted faults, each of which it has to find. It runs what was compiled.
+ * The simulator in the test suite: a fixed set of seeds, a case for each bug of this library, and
+ * planted faults, which it must find. It runs the compiled code.
  */
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,11 +40,11 @@ interface Edit {
 }
 
 interface Fault extends Edit {
-  /** What would hide the fault, taken away as well. */
+  /** Edits that remove code that would hide the fault. */
   readonly and?: Edit;
-  /** A case, or arguments. */
+  /** A case file, or arguments. */
   readonly shown: string | readonly string[];
-  /** The violation that it must be found as. */
+  /** The kind of violation that must be reported. */
   readonly as: RegExp;
 }
 
@@ -176,7 +176,7 @@ function planted(name: string, fault: Fault): string {
 }
 
 describe('the simulator', () => {
-  it('finds nothing in a fixed set of seeds', { timeout: LIMIT_MS }, async () => {
+  it('finds no violation in a fixed set of seeds', { timeout: LIMIT_MS }, async () => {
     const { passed, output } = await simulate(['--seeds', '100']);
     expect(output).toContain('0 violations');
     expect(passed).toBe(true);
@@ -192,7 +192,7 @@ describe('the simulator', () => {
   });
 
   for (const file of readdirSync(cases)) {
-    it(`has no more of ${file}`, { timeout: LIMIT_MS }, async () => {
+    it(`finds no violation in ${file}`, { timeout: LIMIT_MS }, async () => {
       const { passed, output } = await simulate(['--plan', join(cases, file)]);
       expect(passed, output).toBe(true);
     });
@@ -201,7 +201,7 @@ describe('the simulator', () => {
   for (const [name, fault] of Object.entries(FAULTS)) {
     it(`finds a library that ${name}`, { timeout: LIMIT_MS }, async () => {
       const { shown } = fault;
-      // what a case relies on changes with the library's messages: another luck shows it then
+      // the order of events depends on the library's messages: other random seeds show the fault
       const plan = (file: string): string[] => ['--plan', join(cases, file), '--lucks', '400'];
       const args = typeof shown === 'string' ? plan(shown) : shown;
       const { passed, output } = await simulate(args, planted(name, fault));

@@ -1,15 +1,14 @@
 /**
- * What the store owes to one acquisition, asserted after each command:
+ * Guarantees of the store for one acquisition, asserted after each command:
  *
  * - `short`: a lease that is not renewed is granted with its whole length;
- * - `long`: no lease is longer than its own acquisition asked for, whichever lease was there
- *   before; so the next process waits for a dead holder no longer than that holder's own ttl;
- * - `deadlock`: a reentrant run inside another never asks for the lock that its outer run holds;
- * - `capacity`: a capacity that was agreed stays, and no acquisition from before brings the old one
- *   back;
+ * - `long`: no lease is longer than its own acquisition requested, independent of the lease
+ *   before it; so the next process waits for a dead holder at most for that holder's own ttl;
+ * - `deadlock`: a nested reentrant run never requests the lock that its outer run holds;
+ * - `capacity`: an agreed capacity stays, and no earlier acquisition restores the old one;
  * - `dead`: the dead waiters of one process cost a few claim windows, not one each;
  * - `holds`: an owner does not have more holds than a lease may have;
- * - `chatty`: a waiter that is in the queue is not asked for again and again by itself.
+ * - `chatty`: a queued waiter is not requested repeatedly in commands of its own.
  */
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
 import type {
@@ -21,36 +20,36 @@ import type { TaskPlan } from '../plan/plan.js';
 import type { Attempt } from '../work/attempt.js';
 import type { World } from '../world/world.js';
 
-/** The library asks for a little more than `ensure` and `extend` were told. */
+/** The library requests slightly more than the argument of `ensure` and `extend`. */
 const ENSURED = 1.02;
 const ENSURED_MS = 12;
-/** Part of its length that a lease may miss: what lies between the two clocks' readings. */
+/** Part of its length that a lease may lack: the time between the readings of the two clocks. */
 const WHOLE = 0.999;
-/** In so many claim windows a queued acquisition is asked for at most so often by itself. */
+/** The limit of requests for one queued acquisition, and the claim windows that it covers. */
 const WINDOWS = 10;
 const REPEATS_MAX = 6;
 
-/** Grants to a process that is gone until the store knows that it is. */
+/** Grants to a dead process before the store detects that it is dead. */
 const DEAD_MAX = 3;
 
-/** Holds of an owner that one lease may have. */
+/** The largest number of holds of an owner in one lease. */
 const HOLDS_MAX = 1000;
 
 interface Key {
-  /** Acquisitions that were seen to be granted. */
+  /** Acquisitions whose grant was seen. */
   readonly granted: Set<string>;
-  /** The capacity that was agreed last, and how many commands came before. */
+  /** The capacity that was agreed last, and the number of commands before it. */
   agreed: { readonly capacity: number; readonly at: number } | undefined;
   commands: number;
-  /** Grants to processes that were gone by then, and the time of the last. */
+  /** Grants to dead processes, and the time of the last. */
   readonly dead: Map<string, { readonly count: number; readonly at: number }>;
 }
 
 interface Asked {
-  /** How many commands of its key came before it was queued. */
+  /** The number of commands of its key before it was queued. */
   queuedAt: number | undefined;
   channel: string;
-  /** When it was asked for again, though it was in the queue. */
+  /** Times at which it was requested again while it was in the queue. */
   repeats: number[];
 }
 
@@ -96,12 +95,12 @@ export class Promises {
     this.#capacity(command, resource, key);
   }
 
-  /** A store that forgets has nothing to keep. */
+  /** A store that lost its memory owes nothing for earlier acquisitions. */
   amnesia(): void {
     for (const key of this.#keys.keys()) this.forget(key);
   }
 
-  /** The store is about to forget a key. */
+  /** Called before the store forgets a key. */
   forget(key: string): void {
     const known = this.#key(key);
     known.agreed = undefined;
@@ -121,7 +120,7 @@ export class Promises {
     return key;
   }
 
-  /** A lease that an owner's other acquisition has joined is as long as that one needs it. */
+  /** A lease that another acquisition of the owner has joined is as long as that one needs. */
   #length(id: string, ms: number, isShared: boolean): void {
     const attempt = this.#world.watch.attempt(id);
     if (attempt === undefined) return;
@@ -135,7 +134,7 @@ export class Promises {
     }
   }
 
-  /** Acquisitions of a process that is gone are passed over, but for a few of them. */
+  /** The store skips the acquisitions of a dead process, except for a few of them. */
   #dead(id: string, key: Key): void {
     const attempt = this.#world.watch.attempt(id);
     if (attempt === undefined || attempt.client.process.alive) return;
@@ -144,7 +143,7 @@ export class Promises {
     const { name, plan } = attempt.client;
     const { now } = this.#world.scheduler;
     const { count: before, at } = key.dead.get(name) ?? { count: 0, at: Number.NEGATIVE_INFINITY };
-    // what was under way when it died comes all at once, its releases too
+    // messages in flight at its death arrive together, its releases too
     if (now - at < plan.options.claimWindow / 2) return;
     const count = before + 1;
     key.dead.set(name, { count, at: now });
@@ -173,9 +172,9 @@ export class Promises {
     if (attempt === undefined || !this.#answersInTime(attempt)) return;
     const { claimWindow } = attempt.client.plan.options;
     const from = now - WINDOWS * claimWindow;
-    // what was not answered is asked for again
+    // an unanswered request is sent again
     if (attempt.client.clearSince > from) asked.repeats = [];
-    // what was held up on its way comes all at once
+    // delayed messages arrive together
     if (now - (asked.repeats.at(-1) ?? Number.NEGATIVE_INFINITY) < claimWindow / 2) return;
     asked.repeats = [...asked.repeats.filter((at) => at > from), now];
     if (asked.repeats.length <= REPEATS_MAX) return;
@@ -183,7 +182,7 @@ export class Promises {
     this.#world.report('chatty', command.key, text);
   }
 
-  /** Requests are answered before their process gives them up, where nothing is in the way. */
+  /** Without a disturbance, a request is answered before its process abandons it. */
   #answersInTime({ client }: Attempt): boolean {
     const { loose, latency, jitter, spikes, spike } = this.#world.plan.weather;
     const takes = 2 * (latency + jitter + (spikes > 0 ? spike : 0));
@@ -195,7 +194,7 @@ export class Promises {
     if (agreed === undefined || resource.capacity === agreed.capacity) return;
     key.agreed = undefined;
     const id = command.op === 'acquire' ? command.id : '';
-    // one that had no place, or that was not told of it, is free to agree to another
+    // one without a place in the queue, or that did not learn of it, may accept another capacity
     const queuedAt = this.#asked.get(id)?.queuedAt ?? Number.POSITIVE_INFINITY;
     const isNew = queuedAt > agreed.at || (command.op === 'acquire' && command.ticket === 0);
     if (command.op === 'acquire' && isNew) return;
@@ -204,7 +203,7 @@ export class Promises {
   }
 }
 
-/** The longest lease that a task may have. */
+/** The longest possible lease of a task. */
 function longest({ ttl, steps }: TaskPlan): number {
   const asked = steps.map((step) => {
     const isAsking = step.do === 'ensure' || step.do === 'extend';

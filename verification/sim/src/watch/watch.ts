@@ -1,17 +1,16 @@
 /**
- * What only a simulator can see: the store's truth beside what every process believes.
- *
- * After each command, and just after each lease has ended by the server's clock, it looks at the
- * key and asserts:
+ * Compares the store's state with the leases that each process believes it holds. Only a simulator
+ * can see both. After each command, and just after each lease ends by the server's clock, it reads
+ * the key and asserts:
  *
  * - I1: the live leases in the store fit its capacity;
- * - I2: each grant's fence is above all before, whatever the store forgot;
- * - I5: what is free and waited for does not stay free while an undisturbed waiter lives;
- * - I6: what is over in its process holds and waits for nothing, soon after;
- * - I7: nobody believes in a lease that the store has ended.
+ * - I2: each grant's fence is above all earlier ones, also after the store lost its memory;
+ * - I5: a free lock with waiters does not stay free while an undisturbed waiter lives;
+ * - I6: soon after an acquisition ends in its process, it has no lease and no place in the queue;
+ * - I7: no process believes in a lease that the store has ended.
  *
- * Not promised, and so excused: a belief in a lease that was forced away, or that the store forgot,
- * and a lease that is over where the store forgot its release.
+ * Not guaranteed, and so not reported: belief in a lease that was force-released or that the store
+ * forgot, and a released lease whose release the store forgot.
  */
 import { SERVE_LIMIT } from '../../../../packages/holdfast/dist/engine/limits.js';
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
@@ -19,25 +18,25 @@ import type { Acquire, Command, Park } from '../../../../packages/holdfast/dist/
 import type { Attempt } from '../work/attempt.js';
 import type { World } from '../world/world.js';
 
-/** A queue of so few is served as a whole by one command. */
+/** One command serves a queue of at most this length completely. */
 const QUEUE_SMALL = 20;
 
-/** What the label of a run inside another run of the same lock ends with. */
+/** The end of the label of a run that is nested in a run of the same lock. */
 export const INNER = '/inner';
 
 interface Key {
   readonly name: string;
-  /** Acquisitions here that were granted and are not over. */
+  /** Acquisitions that their process knows as granted and that have not ended. */
   readonly believers: Set<Attempt>;
-  /** Acquisitions that were granted in the store. */
+  /** Acquisitions that the store has granted. */
   readonly granted: Set<string>;
   lastFence: number;
-  /** Weight that was in use at the last look. */
+  /** The weight in use at the last check. */
   used: number;
-  /** Leases up to this fence need not be in the store. */
+  /** Leases up to this fence may be missing in the store. */
   excused: number;
   commands: number;
-  /** Waiters before the command that is looked at. */
+  /** The waiters before the command under check. */
   queued: number;
   nextLook: number;
 }
@@ -48,7 +47,7 @@ export class Watch {
   /** The id of an acquisition → its attempt. */
   readonly #attempts = new Map<string, string>();
   #amnesiaAt = Number.NEGATIVE_INFINITY;
-  /** How long something that is free may stay so, and something that is over may linger. */
+  /** The time limits for a free lock with waiters, and for leases of ended acquisitions. */
   readonly #patience: { readonly free: number; readonly over: number };
 
   constructor(world: World, patience: { readonly free: number; readonly over: number }) {
@@ -70,14 +69,14 @@ export class Watch {
   }
 
   /**
-   * No command leaves free what the head of the queue could have (I5), and none gives a lease to
-   * somebody who cannot be told: polling heals both, so that they would only be slow.
+   * After a command, the free capacity is too small for the head of the queue (I5), and no lease
+   * was granted to an unreachable waiter. Polling repairs both, so they would only cost time.
    */
   #served(key: Key, command: Command): void {
     const resource = this.#resource(key);
     if (resource === undefined || command.op === 'inspect') return;
     const head = resource.waiters.get(resource.queue.at(0) ?? '');
-    // a command that passed over as many as it may leaves the rest to the next one
+    // a command that skipped its limit of waiters leaves the rest to the next command
     const inPart =
       key.queued - resource.queue.size >= SERVE_LIMIT || resource.queue.size >= QUEUE_SMALL;
     if (head !== undefined && resource.fits(head.weight) && !inPart) {
@@ -95,17 +94,17 @@ export class Watch {
       const isNew = since === server.now() && !key.granted.has(id);
       const isTold = id === sender || channel === '' || 'to' in command;
       if (!isNew || isTold || server.blind || server.listens(channel)) continue;
-      this.#world.report('deaf', key.name, `granted to ${id}, which nobody can tell`);
+      this.#world.report('deaf', key.name, `granted to ${id}, which has no listener`);
     }
   }
 
-  /** The store is about to forget. */
+  /** Called before the store loses its memory. */
   amnesia(): void {
     this.#amnesiaAt = this.#world.scheduler.now;
     for (const key of this.#keys.values()) this.#excuse(key);
   }
 
-  /** The store is about to forget a key. */
+  /** Called before the store forgets a key. */
   forget(name: string): void {
     this.#excuse(this.#key(name));
   }
@@ -122,7 +121,7 @@ export class Watch {
     this.#look(this.#key(key));
   }
 
-  /** Looks at everything, when all that was asked for is over. */
+  /** Checks all keys, after all acquisitions have ended. */
   last(): void {
     for (const key of this.#keys.values()) {
       this.#look(key);
@@ -181,12 +180,12 @@ export class Watch {
       used += holder.weight;
       ends = Math.min(ends, holder.expires);
       if (!key.granted.has(holder.id)) this.#fence(key, holder.id, holder.fence);
-      // a replica that missed the release has the lease still, until it ends
+      // a replica that missed the release still has the lease until it ends
       if (holder.fence <= key.excused) continue;
       if (holder.holds.size === 0) this.#lingers(key, holder.id, 'holds');
       for (const id of holder.holds.keys()) this.#lingers(key, id, 'holds');
     }
-    // what is held when the capacity shrinks stays held, and nothing comes to it
+    // leases outlive a smaller capacity, but no new lease is added to them
     const { used: before } = key;
     key.used = used;
     if (used > resource.capacity && used > before) {
@@ -216,7 +215,7 @@ export class Watch {
     });
   }
 
-  /** Free, and waited for: somebody should come soon. */
+  /** The lock is free and has waiters: one of them must get it soon. */
   #free(key: Key): void {
     const { commands } = key;
     const { scheduler } = this.#world;
@@ -231,36 +230,36 @@ export class Watch {
     });
   }
 
-  /** Something of an acquisition is in the store. */
+  /** The store has a lease or a waiter of an acquisition. */
   #lingers(key: Key, id: string, what: string): void {
     const attempt = this.attempt(id);
     const now = this.#world.scheduler.now;
     if (attempt === undefined || attempt.abandoned || !attempt.client.process.alive) return;
-    // a store that has lost its memory may know it from before its end
+    // a store that lost its memory may have it from before its end
     if (attempt.overAt <= this.#amnesiaAt) return;
     const since = Math.max(attempt.overAt, attempt.client.clearSince);
     if (now - since <= this.#patience.over) return;
     this.#world.report('ghost', key.name, `${attempt.name} (${id}) is over and ${what}`);
   }
 
-  /** Whose acquisition this is. */
+  /** The attempt of an acquisition. */
   attempt(id: string): Attempt | undefined {
     return this.#world.attempts.get(this.#attempts.get(id) ?? '');
   }
 
-  /** Whose reentrant run the acquisition is inside of. */
+  /** The attempt of the outer reentrant run. */
   outerOf(id: string): Attempt | undefined {
     const label = this.#attempts.get(id) ?? '';
     if (!label.endsWith(INNER)) return undefined;
     return this.#world.attempts.get(label.slice(0, -INNER.length));
   }
 
-  /** Nothing was in the way of its process for as long as something may be free. */
+  /** Its process was not disturbed for the time that a lock may stay free. */
   #clear({ client }: Attempt, now: number): boolean {
     return client.process.alive && now - client.clearSince > this.#patience.free;
   }
 
-  /** Its lease is in the store, or was passed on to it from one that is. */
+  /** Its lease is in the store, or was handed off to it from one that is. */
   #lives({ lease, weight }: Attempt, resource: Resource | undefined, now: number): boolean {
     if (lease === undefined || resource === undefined) return lease === undefined;
     const own = resource.leaseOf(lease.id, now);
@@ -283,7 +282,7 @@ export class Watch {
   }
 }
 
-/** Whether a lease with this fence runs on. */
+/** Whether a lease with this fence is still live. */
 function isLive(resource: Resource, fence: number, now: number): boolean {
   for (const holder of resource.holders.values()) {
     if (holder.fence === fence && holder.expires > now) return true;

@@ -8,14 +8,14 @@ import type { TaskPlan } from '../plan/plan.js';
 import type { Client } from '../world/client.js';
 
 /**
- * What an attempt has; an `id` that is only a process's stands for its lease
- * with this fence.
+ * A lease of an attempt. An `id` without an acquisition names the process: its lease has this
+ * fence.
  */
 export interface Held {
   readonly key: string;
   readonly id: string;
   readonly fence: number;
-  /** Whether its process believes in it. */
+  /** Whether its process believes that it holds the lease. */
   readonly held: boolean | (() => boolean);
 }
 
@@ -23,16 +23,16 @@ export class Attempt {
   readonly task: TaskPlan;
   readonly client: Client;
   lease: Held | undefined;
-  /** How much its process believes to have, where that may change. */
+  /** The weight that its process believes to hold, if that may change. */
   weight: (() => number) | undefined;
-  /** When it wanted nothing any more. */
+  /** The time at which it ended. */
   overAt: number = Number.POSITIVE_INFINITY;
-  /** When it was asked for. */
+  /** The time of the call. */
   readonly askedAt: number;
   lost = false;
-  /** Its place in the store's queue, as it was last told. */
+  /** Its place in the store's queue, from the last reply. */
   ticket = 0;
-  /** It was never given back: what it has ends by itself. */
+  /** It was not released: its lease expires. */
   abandoned = false;
 
   constructor(task: TaskPlan, client: Client) {

@@ -1,4 +1,4 @@
-/** What happened, as the checker reads it, in virtual time. */
+/** The history for the checker, in virtual time. */
 import type { Happening, HistoryEvent } from 'holdfast-checker';
 
 export class History {

@@ -1,4 +1,4 @@
-/** The lock that a task wants, whichever it is: they are all asked in the same way. */
+/** One interface for the locks of all tasks. */
 import type { AcquireOptions, Holdfast, Lease } from '../../../../packages/holdfast/dist/index.js';
 import type { TaskPlan } from '../plan/plan.js';
 

@@ -1,11 +1,11 @@
 /**
- * Who produces and consumes under a condition, and who counts, waits and meets at gates.
+ * Producers and consumers with a condition, and tasks that count, wait and meet at gates.
  *
- * A producer signals, and then adds to the stock under the same lease: so whatever is in the stock
- * has woken somebody, or nobody was there to be woken. A consumer waits until there is something,
- * and takes it. When the faults are over, the stock is closed and all are woken.
+ * A producer signals, and then adds an item to the stock under the same lease. So each item has
+ * woken a condition waiter, or there was none. A consumer waits until the stock has an item, and
+ * takes it. After the faults, the stock is closed and all condition waiters are woken.
  *
- * In the history a wait ends one attempt, and another begins after it: its lease has another id.
+ * In the history, a wait ends one attempt and starts a new one: the lease has a new id.
  */
 import type { Happening } from 'holdfast-checker';
 import type { AcquireOptions, Lease, Mutex } from '../../../../packages/holdfast/dist/index.js';
@@ -21,14 +21,14 @@ export function meets({ face }: TaskPlan): boolean {
   return MEETING.has(face);
 }
 
-/** What any of them may be told. */
+/** The errors that each of these tasks may get. */
 const CODES = [
   ...['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED', 'HOLDFAST_LOST'],
   ...['HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED', 'HOLDFAST_UNCERTAIN'],
 ];
-/** How long a gate is kept: a latch lasts for as long as the simulation. */
+/** The retention of a gate: a latch exists for the whole simulation. */
 const LATCH_MS = 86_400_000;
-/** Between two tries to close a stock. */
+/** The delay between two attempts to close a stock. */
 const AGAIN_MS = 1000;
 
 export async function meet(world: World, attempt: Attempt): Promise<void> {
@@ -50,10 +50,10 @@ class Meeting {
   readonly #world: World;
   readonly #attempt: Attempt;
   readonly #task: TaskPlan;
-  /** Its name in the history: another one after each wait. */
+  /** Its name in the history, which changes after each wait. */
   #name: string;
   #waits = 0;
-  /** The lease that the history knows it has. */
+  /** Its lease in the history. */
   #believed = '';
 
   constructor(world: World, attempt: Attempt) {
@@ -74,7 +74,7 @@ class Meeting {
     await this.#release(lease);
   }
 
-  /** Closes the stock, however often it takes: nobody waits for ever then. */
+  /** Closes the stock, with retries until it succeeds: after that no consumer waits forever. */
   async settle(): Promise<void> {
     const { key } = this.#task;
     const stock = this.#world.meetings.stock(key);
@@ -151,7 +151,7 @@ class Meeting {
     if (lease.held) stock.count += 1;
   }
 
-  /** Nobody else touches the stock while it is held. */
+  /** Asserts that no other task changes the stock while the lease is held. */
   async #alone(lease: Lease): Promise<boolean> {
     const { key, steps } = this.#task;
     const stock = this.#world.meetings.stock(key);
@@ -185,7 +185,7 @@ class Meeting {
     }
   }
 
-  /** What is in the stock has woken somebody, if anybody was there. */
+  /** Asserts that each item in the stock has woken a condition waiter, if there was one. */
   #unwoken(): void {
     const { plan, server, meetings, scheduler } = this.#world;
     const { key } = this.#task;
@@ -209,7 +209,7 @@ class Meeting {
   async #acquire(): Promise<Lease> {
     const { ttl, renew, fair, name } = this.#task;
     this.#ask();
-    // the limits of a consumer are for what it waits for
+    // a consumer's limits apply to its wait for an item
     const limits = this.#task.face === 'produce' ? this.#limits() : {};
     const options: AcquireOptions = { ttl, renew, fair, label: name, ...limits };
     try {

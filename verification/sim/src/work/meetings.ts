@@ -1,24 +1,24 @@
 /**
- * The truth about stocks and gates, which no process may see: what is there, who counted or came,
- * and who passed.
+ * The true state of stocks and gates, hidden from the processes: items, counts, arrivals and
+ * passages.
  */
 import type { BarrierResult } from '../../../../packages/holdfast/dist/index.js';
 
 export class Stock {
-  /** Only who holds the lock touches it. */
+  /** Only the holder of the lock changes it. */
   count = 0;
-  /** Nothing will come any more. */
+  /** No further items will be added. */
   closed = false;
-  /** A holder that was woken could not act on it, and its process gave the lock back. */
+  /** A woken holder could not act on the signal, and its process released the lock. */
   excused = false;
 }
 
 export class Gate {
-  /** Counts that were asked for; more cannot have been made. */
+  /** Requested counts; the real number cannot be larger. */
   asked = 0;
   readonly #generations = new Map<number, Set<number>>();
 
-  /** What is wrong with a passage, if anything. */
+  /** Describes the violation of a passage; `undefined` if there is none. */
   pass({ generation, index }: BarrierResult, parties: number): string | undefined {
     const passed = this.#generations.get(generation) ?? new Set();
     if (passed.has(index)) return `two are the number ${index} of ${generation}`;

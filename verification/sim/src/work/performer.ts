@@ -1,6 +1,6 @@
 /**
- * What a task does: acquires, works under the lease, writes to the fenced resource, and gives back;
- * and notes all of it.
+ * Performs a task: acquires, works under the lease, writes to the fenced resource, and releases.
+ * Records each step.
  */
 import type { Happening } from 'holdfast-checker';
 import type { AcquireOptions, Lease } from '../../../../packages/holdfast/dist/index.js';
@@ -53,7 +53,7 @@ class Performer {
     this.#note({ e: 'force', k });
     try {
       await this.#client.holdfast.forceRelease(k);
-      // without an answer it may still happen
+      // without a reply the server may still execute it
       this.#note({ e: 'forced', k });
     } catch (error) {
       this.#expect(error, ['HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED', 'HOLDFAST_UNREACHABLE']);
@@ -110,7 +110,7 @@ class Performer {
     this.#note({ e: 'released', ...this.#about, outcome });
   }
 
-  /** A run inside needs no answer of the store: also when its machine's clock was just set. */
+  /** A nested run needs no reply of the store, also when its machine's clock was just set. */
   async #enter(lock: Lock, lease: Lease): Promise<void> {
     if (lease.signal.aborted) return;
     // such a run would wait for its own outer lease
@@ -187,7 +187,7 @@ class Performer {
     return !lease.signal.aborted;
   }
 
-  /** A lease whose signal has not aborted is not said to be lost; the store is asked. */
+  /** A lease whose signal has not aborted must not be reported lost; asks the store. */
   async #doubt(lease: Lease): Promise<void> {
     try {
       lease.assertHeld();
@@ -238,7 +238,7 @@ class Performer {
     if (code === 'HOLDFAST_TIMEOUT') this.#blames(code);
   }
 
-  /** That another has the lock is said only if the store has said so. */
+  /** Asserts that "another owner has the lock" is reported only after such a reply. */
   #blames(what: string): void {
     const { key, name } = this.#task;
     if (this.#client.store.answeredAt(key) >= this.#attempt.askedAt) return;

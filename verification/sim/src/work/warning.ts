@@ -1,14 +1,14 @@
-/** Asks to be warned before a lease ends, and asserts that the warning is not for nothing. */
+/** Requests a warning before a lease ends, and asserts that each warning has a cause. */
 import type { AcquireOptions } from '../../../../packages/holdfast/dist/index.js';
 import type { World } from '../world/world.js';
 import type { Attempt } from './attempt.js';
 
-/** Part of a lease in which a renewal is sent and answered easily. */
+/** Part of a lease that is long enough for a renewal and its reply. */
 const EASILY = 0.1;
-/** By how much a timer may be late. */
+/** The largest delay of a timer. */
 const TIMER_MS = 30;
 
-/** The options with which a task asks for a warning, if it does. */
+/** The options of a task for the warning, if it requests one. */
 export function warning(world: World, attempt: Attempt): AcquireOptions {
   const { expiring } = attempt.task;
   if (expiring === undefined) return {};
@@ -16,7 +16,7 @@ export function warning(world: World, attempt: Attempt): AcquireOptions {
   return { onExpiring, ...(expiring === 0 ? {} : { expiringBefore: expiring }) };
 }
 
-/** Where nothing is in the way, renewal comes in time; then nobody is warned. */
+/** Without a disturbance, the renewal is in time and no warning is given. */
 function warned(world: World, { task, client, name }: Attempt): void {
   const { key, ttl, renew, maxHold } = task;
   const { latency, jitter, spikes, spike, loose } = world.plan.weather;

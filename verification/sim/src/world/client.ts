@@ -1,4 +1,4 @@
-/** A process with the library in it, from its start to its end. Its next life is another one. */
+/** A process with the library, from its start to its end. After a restart it is a new client. */
 import type { Holdfast } from '../../../../packages/holdfast/dist/index.js';
 import type { Random } from '../base/random.js';
 import type { Scheduler } from '../base/scheduler.js';
@@ -50,7 +50,7 @@ export class Client {
     });
   }
 
-  /** Since when nothing has been in its way. */
+  /** The time since which it has not been disturbed. */
   get clearSince(): number {
     const { process } = this;
     return Math.max(process.undisturbedSince, process.connectedSince);

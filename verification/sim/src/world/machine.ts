@@ -1,18 +1,18 @@
 /**
- * A machine: a monotonic clock that goes a little too fast or too slow and stands still while the
- * machine sleeps, and a wall clock that goes with it and is set now and then.
+ * A machine: a monotonic clock that runs slightly too fast or too slow and stops while the machine
+ * is suspended, and a wall clock that runs at the same rate and is sometimes set.
  */
 
 export class Machine {
   readonly name: string;
-  /** Nothing happens on it before. */
+  /** No event runs on it before this time. */
   asleepUntil = 0;
   #since = 0;
   #base: number;
   #rate: number;
   #wallApart: number;
 
-  /** @param rate milliseconds of its clocks in a true one */
+  /** @param rate milliseconds of its clocks per true millisecond */
   constructor(name: string, rate: number, uptime: number, wallApart: number) {
     this.name = name;
     this.#rate = rate;
@@ -29,12 +29,12 @@ export class Machine {
     return this.mono(time) + this.#wallApart;
   }
 
-  /** The true time at which the monotonic clock will show something, if nothing changes. */
+  /** The true time at which the monotonic clock will show a given time, if its rate stays. */
   timeOf(mono: number): number {
     return this.#since + (mono - this.#base) / this.#rate;
   }
 
-  /** The same of the wall clock. */
+  /** The same for the wall clock. */
   timeOfWall(wall: number): number {
     return this.timeOf(wall - this.#wallApart);
   }

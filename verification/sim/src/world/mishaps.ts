@@ -1,9 +1,9 @@
-/** What goes wrong, done to the world; and the end of all of it. */
+/** Applies faults to the world, and ends them. */
 import type { FaultPlan, Way } from '../plan/plan.js';
 import type { Client } from './client.js';
 import type { World } from './world.js';
 
-/** How much longer than a slow network its last messages are felt. */
+/** Time for which the last messages of a slow network still have an effect. */
 const AFTERMATH_MS = 5000;
 /** After this, a server ends a connection whose other side is silent. */
 const KEEPALIVE_MS = 30_000;
@@ -21,7 +21,7 @@ export class Mishaps {
     const { at, ...fields } = fault;
     const phase = 'ms' in fault ? 'begin' : 'once';
     this.#count += 1;
-    // the end of a fault has the name of its beginning
+    // the end of a fault has the same name as its start
     const name = `fault-${this.#count}`;
     history.note(scheduler.now, name, { e: 'fault', ...fields, phase });
     this.#do(fault);
@@ -69,7 +69,7 @@ export class Mishaps {
         machines.get(fault.machine)?.sleep(scheduler.now, fault.ms);
         return this.#disturb(fault.machine, fault.ms);
       case 'set-clock':
-        // Who sets the clock back meanwhile hides the sleep: nothing is left to tell it by.
+        // A clock that is set back in between hides the suspend: it cannot be detected.
         if ((machines.get(fault.machine)?.asleepUntil ?? 0) > scheduler.now) return undefined;
         (machines.get(fault.machine) ?? server.machine).stepWall(fault.step);
         return undefined;
@@ -117,9 +117,9 @@ export class Mishaps {
     client.process.deliver('task', () => {
       void client.holdfast.close(grace === undefined ? {} : { grace }).then(() => {
         const { nextTimer } = client.process;
-        // what was under way at the end has a deadline of its own
+        // requests in flight at the end have their own deadline
         client.process.later(1.05 * client.plan.options.requestTimeout + 50, () => {
-          // what is given back afterwards has one too
+          // releases after that have one too
           this.#world.leftovers(client, nextTimer);
           this.#world.kill(client, 1);
           if (scheduler.now < plan.calm) this.#world.start(client.plan);

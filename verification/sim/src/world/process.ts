@@ -1,12 +1,12 @@
 /**
- * A process: whatever reaches it (a timer, a message, the start of a task) does so one after the
- * other, and not while it is stopped, busy or asleep. A dead process is reached by nothing.
+ * A process handles its events (a timer, a message, the start of a task) one at a time, and none
+ * while it is stopped, busy or suspended. A dead process handles no event.
  *
  *     alive --crash, exit--> dead
  *
- * A process that was stopped finds everything at once when it goes on; which comes first is a
- * matter of luck, as it is on a real machine. Code that works without giving way moves the
- * process's own time on (`work`): what it sends leaves then.
+ * A stopped process gets all its events at once when it continues; their order is random, as on a
+ * real machine. Code that computes without yielding advances the process's own time (`work`): its
+ * messages leave at that time.
  */
 import type { Clock, Timer } from '../../../../packages/holdfast/dist/clock.js';
 import type { Random } from '../base/random.js';
@@ -20,7 +20,7 @@ interface Delivery {
   readonly run: () => void;
 }
 
-/** Timers may come this much too early, as they do where the loop's time is whole milliseconds. */
+/** Timers may fire this much too early, as with an event loop that counts whole milliseconds. */
 const EARLY_MS = 0.9;
 
 export class Process implements Clock {
@@ -31,9 +31,9 @@ export class Process implements Clock {
   readonly timers: Set<number> = new Set();
   /** The number of the next timer. */
   nextTimer = 1;
-  /** Nothing of the world outside was wrong for it since. */
+  /** The time since which no outside fault has affected it. */
   undisturbedSince = 0;
-  /** When its connection was made; infinite while there is none. */
+  /** The time at which its connection opened; infinite while there is none. */
   connectedSince: number = Number.POSITIVE_INFINITY;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
@@ -53,7 +53,7 @@ export class Process implements Clock {
     return Math.max(this.#scheduler.now, this.#busyUntil);
   }
 
-  /** When something could next be done here. */
+  /** The next time at which it can handle an event. */
   get freeAt(): number {
     return Math.max(this.#busyUntil, this.machine.asleepUntil);
   }
@@ -88,7 +88,7 @@ export class Process implements Clock {
     };
   }
 
-  /** A timer of anybody else. */
+  /** A timer of other code. */
   later(ms: number, callback: () => void): Timer {
     const late = this.#random.chance(0.02)
       ? this.#random.between(0, 25)
@@ -102,7 +102,7 @@ export class Process implements Clock {
     };
     const fire = (): void => {
       if (!set) return;
-      // the machine slept, or its clock goes slower than it did
+      // the machine was suspended, or its clock runs slower than before
       if (this.now() < due - 1e-3) return wait();
       set = false;
       callback();
@@ -122,7 +122,7 @@ export class Process implements Clock {
     });
   }
 
-  /** Calls back when all that has reached it by now has been handled. */
+  /** Calls back after all events that have arrived so far. */
   afterIo(callback: () => void): void {
     this.#scheduler.at(this.time, () => this.deliver('task', callback));
   }
@@ -134,7 +134,7 @@ export class Process implements Clock {
     });
   }
 
-  /** Lets something happen in it: now, or as soon as it can. */
+  /** Runs a callback in it: now, or as soon as it can. */
   deliver(kind: Kind, run: () => void): void {
     if (!this.alive) return;
     if (!this.stopped) {
@@ -145,13 +145,13 @@ export class Process implements Clock {
     this.#resume();
   }
 
-  /** Its code works on, and its event loop stands still. */
+  /** Its code computes, and its event loop is blocked. */
   work(ms: number): void {
     this.#busyUntil = this.time + ms;
     this.disturb(this.#busyUntil);
   }
 
-  /** It is stopped from outside. */
+  /** Another process stops it. */
   stop(ms: number): void {
     this.#busyUntil = Math.max(this.#busyUntil, this.#scheduler.now + ms);
     this.disturb(this.#busyUntil);
@@ -162,7 +162,7 @@ export class Process implements Clock {
     this.#deferred = [];
   }
 
-  /** Something outside is wrong for it until a time. */
+  /** An outside fault affects it until a time. */
   disturb(until: number): void {
     this.undisturbedSince = Math.max(this.undisturbedSince, until);
   }

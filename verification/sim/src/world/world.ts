@@ -1,4 +1,4 @@
-/** Everything of one simulation, put together from a plan. */
+/** All objects of one simulation, built from a plan. */
 import type { Happening } from 'holdfast-checker';
 import type { Acquire } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Lease } from '../../../../packages/holdfast/dist/index.js';
@@ -19,7 +19,7 @@ import { Client } from './client.js';
 import { Machine } from './machine.js';
 import { Mishaps } from './mishaps.js';
 
-/** Something that must not be. */
+/** A violated assertion. */
 export interface Violation {
   readonly kind: string;
   readonly t: number;
@@ -35,27 +35,27 @@ export class World {
   readonly server: Server;
   readonly machines: Map<string, Machine> = new Map();
   readonly paths: Map<string, { readonly up: Path; readonly down: Path }> = new Map();
-  /** The present life of each process. */
+  /** The current client of each process. */
   readonly clients: Map<string, Client> = new Map();
   readonly attempts: Map<string, Attempt> = new Map();
   readonly history: History;
   readonly watch: Watch;
   readonly promises: Promises = new Promises(this);
   readonly meetings: Meetings = new Meetings();
-  /** Permits of a key, as all know who use it. */
+  /** The agreed number of permits of each key. */
   readonly permits: Map<string, number> = new Map();
   readonly violations: Violation[] = [];
-  /** Attempts of living processes that are not over. */
+  /** Attempts of living processes that have not ended. */
   open = 0;
   grants = 0;
-  /** The least that a lease had left when its holder got it, as a part of its length. */
+  /** The smallest remaining time of a lease when its holder got it, as a part of its length. */
   shortest = 1;
   readonly #library: Library;
   readonly #random: Random;
   readonly #trace: Trace | undefined;
   readonly #disturbances = new Map<string, number>();
   readonly #lives = new Map<string, number>();
-  /** Writes that the resource has taken or refused. */
+  /** Writes that the resource has accepted or refused. */
   #writes = 0;
   readonly #fences = new Map<string, number>();
 
@@ -105,7 +105,7 @@ export class World {
     });
   }
 
-  /** Begins a life of a process. */
+  /** Starts a process. */
   start(plan: ProcessPlan): void {
     const life = (this.#lives.get(plan.name) ?? 0) + 1;
     this.#lives.set(plan.name, life);
@@ -114,12 +114,12 @@ export class World {
     const paths = this.paths.get(plan.machine) as { up: Path; down: Path };
     const own = { library: this.#library, random: this.#random, trace: this.#trace };
     const client = new Client(plan, life, { scheduler, server, machine, paths, ...own });
-    // it may begin in the middle of what is wrong
+    // it may start during a fault
     client.process.disturb(this.#disturbances.get(plan.machine) ?? 0);
     this.clients.set(plan.name, client);
   }
 
-  /** Something is wrong, until a time, for all processes of a machine. */
+  /** A fault affects all processes of a machine until a time. */
   disturb(machine: string, until: number): void {
     this.#disturbances.set(machine, Math.max(this.#disturbances.get(machine) ?? 0, until));
     for (const { process } of this.clients.values()) {
@@ -127,7 +127,7 @@ export class World {
     }
   }
 
-  /** Ends a life without warning. */
+  /** Kills a process without warning. */
   kill(client: Client, tellsServerAfter: number): void {
     this.history.note(this.scheduler.now, client.name, { e: 'crash' });
     client.process.crash();
@@ -152,7 +152,7 @@ export class World {
     this.watch.over(attempt);
   }
 
-  /** A client that was closed has nothing left. */
+  /** Asserts that a closed client has no leases and no waiters. */
   leftovers({ name, process, store }: Client, nextTimer: number): void {
     const left = [...process.timers].filter((number) => number < nextTimer);
     if (left.length > 0) this.report('timer', '', `${name} left ${left.length}`);
@@ -160,7 +160,7 @@ export class World {
     if (listens) this.report('listener', '', `${name} still listens`);
   }
 
-  /** Writes to the resource that the lock protects; the write arrives some time later. */
+  /** Writes to the resource that the lock protects; the write arrives later. */
   use(attempt: Attempt, fence: number, late: number): Promise<void> {
     const { client, task } = attempt;
     this.scheduler.at(client.process.time + late, () => {
@@ -185,12 +185,12 @@ export class World {
     this.#trace?.(text);
   }
 
-  /** The server has queued an acquisition, or has told again that it had. */
+  /** The server has queued an acquisition, or has repeated that reply. */
   #queued({ id, key: k }: Acquire, ticket: number): void {
     const attempt = this.watch.attempt(id);
     if (attempt === undefined || attempt.over || attempt.ticket === ticket) return;
     if (isFamily(attempt.task)) return;
-    // after a wait at a condition, the history knows it by another name
+    // after a wait at a condition, it has another name in the history
     if (attempt.task.face === 'consume' && attempt.lease !== undefined) return;
     attempt.ticket = ticket;
     const what = { e: 'queued', k, a: attempt.name, ticket } as const;
@@ -209,10 +209,10 @@ function machineOf({ name, rate, uptime, wallApart }: MachinePlan): Machine {
   return new Machine(name, rate, uptime, wallApart);
 }
 
-/** Until an echo is given back that came late. */
+/** The limit for the release of a late duplicate's lease. */
 const ECHO_MS = 10_000;
 
-/** What can take how long when nothing is wrong. */
+/** The longest duration of each step without faults. */
 function patience({ weather, processes }: Plan): { free: number; over: number } {
   const message = weather.latency + weather.jitter + (weather.spikes > 0 ? weather.spike : 0);
   const [one] = processes;
@@ -221,7 +221,7 @@ function patience({ weather, processes }: Plan): { free: number; over: number } 
   return { free: 2 * claimWindow + retry, over: ECHO_MS + retry };
 }
 
-/** The settings that the checker takes its bounds from: the longest of those in use. */
+/** The settings for the checker's bounds: the longest of those in use. */
 function beginning({ seed, processes, tasks, weather }: Plan): Happening {
   const longest = (name: 'claimWindow' | 'requestTimeout' | 'localHandOffs'): number =>
     Math.max(...processes.map(({ options }) => options[name]));
@@ -230,10 +230,10 @@ function beginning({ seed, processes, tasks, weather }: Plan): Happening {
   const message = latency + jitter + (spikes > 0 ? spike : 0);
   return {
     ...{ e: 'begin', seed, ttl, claimWindow: longest('claimWindow') },
-    // what is lost, is late for ever
+    // a lost message never arrives
     delay: weather.loose ? 1e9 : message,
     ...{ requestTimeout: longest('requestTimeout'), localHandOffs: longest('localHandOffs') },
-    // a holder that computes keeps its whole process from doing anything else
+    // a holder that computes blocks its whole process
     slack: 3 * ttl + 1000,
   };
 }

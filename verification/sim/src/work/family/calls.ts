@@ -1,7 +1,7 @@
-/** Those who do not hold a lease themselves: scheduled runs, and owners who lock by their name. */
+/** Tasks without a lease object: scheduled runs, and owners that lock by name. */
 import { Part, REFUSALS } from './part.js';
 
-/** How long a lock is kept after a scheduled run began, as a part of the ttl. */
+/** Time for which a lock is kept after a scheduled run began, as a part of the ttl. */
 const AT_LEAST = 0.3;
 
 export class Scheduled extends Part {
@@ -30,18 +30,18 @@ export class Calls extends Part {
     else await this.#lock();
   }
 
-  /** A copy of a request that locks again would take the place of the hold that is unlocked. */
+  /** A late duplicate of a lock request would restore the hold that was unlocked. */
   get #renews(): boolean {
     return this.task.renew && !this.world.plan.weather.loose;
   }
 
-  /** A lock that is renewed is its own process's: another could end this process's hold by name. */
+  /** A renewed lock has an owner of its own process: others could end its hold by name. */
   get #owner(): string {
     const { owner = '' } = this.task;
     return this.#renews ? `${owner} of ${this.client.name}` : owner;
   }
 
-  /** Locks some times, and unlocks as often. */
+  /** Locks several times, and unlocks equally often. */
   async #lock(): Promise<void> {
     const { key, weight, ttl } = this.task;
     const { wait, signal } = this.options();
@@ -60,7 +60,7 @@ export class Calls extends Part {
     for (; held > 0; held--) await this.#unlock();
   }
 
-  /** An owner's run, whose hold is unlocked meanwhile by a call. */
+  /** An owner's run; a call unlocks its hold during the run. */
   async #run(): Promise<void> {
     const mutex = this.client.holdfast.mutex(this.task.key);
     await mutex.run(
@@ -73,7 +73,7 @@ export class Calls extends Part {
     );
   }
 
-  /** Again if nothing was ended. */
+  /** Repeats the call if it ended no hold. */
   async #unlock(): Promise<void> {
     for (;;) {
       try {

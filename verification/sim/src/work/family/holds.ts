@@ -1,4 +1,4 @@
-/** Those who hold, and change what they hold, or hold several at once, or lead. */
+/** Tasks that change a lease, hold several leases at once, or lead. */
 import type { Lease, Leadership, MultiLease } from '../../../../../packages/holdfast/dist/index.js';
 import { Part, REFUSALS } from './part.js';
 
@@ -38,7 +38,7 @@ export class Shift extends Part {
   }
 }
 
-/** Permits, and those who change how many there are. All know the number that is agreed. */
+/** Permits, and changes of the capacity. All tasks know the agreed capacity. */
 export class Resize extends Part {
   async perform(): Promise<void> {
     const { key, capacity, permits: wanted } = this.task;
@@ -49,7 +49,7 @@ export class Resize extends Part {
         await this.#take(semaphore);
         return;
       }
-      // those who ask meanwhile are told either
+      // acquisitions during the change may see either capacity
       await semaphore.setPermits(wanted);
       this.world.permits.set(key, wanted);
     } catch (error) {
@@ -107,7 +107,7 @@ export class All extends Part {
       try {
         lease.assertHeld();
       } catch (error) {
-        // in doubt it is not said to be held either
+        // a lease in doubt is not reported as held
         if (this.expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']) === 'HOLDFAST_LOST') {
           this.unlost(lease.signal, 'is told so');
         }
@@ -117,7 +117,7 @@ export class All extends Part {
   }
 }
 
-/** A leader: for one term, or for as many as there are until it is stopped. */
+/** A leader: for one term, or for consecutive terms until it is stopped. */
 export class Lead extends Part {
   async perform(): Promise<void> {
     const { key, ttl, how, name, wait } = this.task;
@@ -137,12 +137,12 @@ export class Lead extends Part {
     }
   }
 
-  /** What the page on elections shows: work while it leads. */
+  /** The example of the page on elections: work while it leads. */
   async #lead(leadership: Leadership, serves: boolean): Promise<void> {
     const { id, term, key } = leadership;
     const end = this.holdsToo(key, { id, fence: term, key, held: () => leadership.leads });
     const until = this.client.process.now() + this.#length();
-    // work of `lead` may end in a doubt: it is begun again in the same term
+    // a doubt may end the work of `lead`: it starts again in the same term
     const goesOn = async (): Promise<boolean> => (serves ? leadership.leads : leadership.verify());
     while (await goesOn()) {
       if (!serves && this.client.process.now() >= until) break;

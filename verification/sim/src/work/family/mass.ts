@@ -1,12 +1,12 @@
-/** Much of the same in one process: one lock taken again and again, or by very many at once. */
+/** Load in one process: one lock, acquired many times in sequence or by many tasks at once. */
 import type { Lease } from '../../../../../packages/holdfast/dist/index.js';
 import { Part, REFUSALS } from './part.js';
 
-/** What one of a crowd may be told. */
+/** The allowed errors for one task of a crowd. */
 const CROWDED = [...REFUSALS, 'HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN'];
 /** Retentions after which it does not matter how many wait. */
 const LAST = 5;
-/** Retentions for which a crowd waits: it may be forgotten once in each. */
+/** Retentions for which a crowd waits: the store may forget it once in each. */
 const RETENTIONS = 1.5;
 
 export class Sprint extends Part {
@@ -25,7 +25,7 @@ export class Sprint extends Part {
   }
 }
 
-/** All wait at a condition, for longer than the store remembers who is not asked about. */
+/** All wait at a condition, for longer than the retention of a waiter without polls. */
 export class Crowd extends Part {
   /** How many have had the lock, and wait for a signal. */
   #asleep = 0;
@@ -36,7 +36,7 @@ export class Crowd extends Part {
     else await this.#hoard(owner);
   }
 
-  /** An owner takes one hold after another, until it is refused. */
+  /** An owner acquires hold after hold, until one is refused. */
   async #hoard(owner: string): Promise<void> {
     const mutex = this.client.holdfast.mutex(this.task.key);
     const leases: Lease[] = [];
@@ -65,7 +65,7 @@ export class Crowd extends Part {
       await this.rest(retention);
     }
     await this.rest(retention * RETENTIONS);
-    // one that came back from a lost message may park after the others were woken
+    // a waiter that recovered from a lost message may park after the others were woken
     while (left > 0) {
       try {
         await mutex.run(async (lease) => {

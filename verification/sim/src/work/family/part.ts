@@ -1,7 +1,7 @@
 /**
- * Code that all parts of the family share: how they acquire, which errors they may get, and what is
- * noted of their leases. They write no history: a change of weight, or several leases at once, is
- * judged by the state of the store.
+ * Shared code of these tasks: how they acquire, which errors are allowed, and how their leases are
+ * recorded. They write no history: the store's state is the check for a change of weight or for
+ * several leases at once.
  */
 import type { AcquireOptions } from '../../../../../packages/holdfast/dist/index.js';
 import type { TaskPlan } from '../../plan/plan.js';
@@ -9,7 +9,7 @@ import type { Client } from '../../world/client.js';
 import type { World } from '../../world/world.js';
 import { Attempt, type Held } from '../attempt.js';
 
-/** How an acquisition may end that gets nothing. */
+/** The allowed outcomes of an acquisition without a grant. */
 export const REFUSALS: readonly string[] = [
   ...['HOLDFAST_TIMEOUT', 'HOLDFAST_ABORTED', 'HOLDFAST_REFUSED'],
   ...['HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'],
@@ -28,7 +28,7 @@ export class Part {
     this.client = attempt.client;
   }
 
-  /** What the acquisition is asked with. */
+  /** The options of the acquisition. */
   options(): AcquireOptions {
     const { ttl, renew, fair, wait, name } = this.task;
     const signal = this.giveUp();
@@ -36,7 +36,7 @@ export class Part {
     return { ttl, renew, fair, label: name, ...limit, ...(signal && { signal }) };
   }
 
-  /** A signal that aborts when the task changes its mind. */
+  /** A signal that aborts when the task cancels. */
   giveUp(): AbortSignal | undefined {
     const { abort } = this.task;
     if (abort === undefined) return undefined;
@@ -45,7 +45,7 @@ export class Part {
     return controller.signal;
   }
 
-  /** It has got what it asked for; `weight` says how much of it, if that may change. */
+  /** The acquisition was granted; `weight` is the granted weight, if that may change. */
   holds(lease: Held, weight?: () => number): void {
     this.attempt.lease = lease;
     this.attempt.weight = weight;
@@ -54,7 +54,7 @@ export class Part {
     this.world.watch.visit(this.task.key);
   }
 
-  /** It has something of another key as well; the caller says when that is over. */
+  /** Records a lease of another key as well; the caller marks its end. */
   holdsToo(key: string, lease: Held): () => void {
     const too = new Attempt({ ...this.task, key }, this.client);
     too.lease = lease;
@@ -63,7 +63,7 @@ export class Part {
     return () => this.world.watch.over(too);
   }
 
-  /** What the ids of its process begin with. */
+  /** The prefix of the ids of its process. */
   get prefix(): string {
     return `${this.client.name.replace('.', '-')}.`;
   }
@@ -72,7 +72,7 @@ export class Part {
     await this.client.process.sleep(ms);
   }
 
-  /** An error is one that is documented; returns its code. */
+  /** Asserts that an error is documented; returns its code. */
   expect(error: unknown, codes: readonly string[]): string {
     const code = String((error as { code?: unknown } | null | undefined)?.code);
     if (!codes.includes(code)) {
@@ -87,14 +87,14 @@ export class Part {
     return code;
   }
 
-  /** That another has the lock is said only if the store has said so. */
+  /** Asserts that "another owner has the lock" is reported only after such a reply. */
   blames(what: string): void {
     const { key, name } = this.task;
     if (this.client.store.answeredAt(key) >= this.attempt.askedAt) return;
     this.world.report('blames', key, `${name} ended with ${what}, and the store did not answer`);
   }
 
-  /** A lease whose signal has not aborted is not said to be over. */
+  /** Asserts that a lease whose signal has not aborted is not reported as ended. */
   unlost(signal: AbortSignal, what: string): void {
     if (signal.aborted) return;
     const { key, name } = this.task;

@@ -1,4 +1,4 @@
-/** Performs the tasks of the rest of the family. */
+/** Performs the tasks of the other primitives. */
 import type { TaskPlan } from '../../plan/plan.js';
 import type { World } from '../../world/world.js';
 import type { Attempt } from '../attempt.js';
@@ -34,7 +34,7 @@ export async function performFamily(world: World, attempt: Attempt): Promise<voi
   try {
     await part.perform();
   } catch (error) {
-    // a run tells of its loss; a scheduled one may not know how its marking went
+    // a run reports its loss; a scheduled one may not know whether its mark was stored
     part.expect(error, [...REFUSALS, 'HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']);
   }
   attempt.overAt = attempt.client.process.time;
