@@ -52,10 +52,10 @@ async function lucky(library: Library, plan: Plan, lucks: number): Promise<boole
     const { violations } = await run({ ...plan, seed }, library);
     const [first] = violations;
     if (first === undefined) continue;
-    console.log(`luck ${seed}: ${first.kind} ${first.key}: ${first.text}`);
+    console.log(`random seed ${seed}: ${first.kind} ${first.key}: ${first.text}`);
     return false;
   }
-  console.log(`${lucks} lucks, 0 violations`);
+  console.log(`${lucks} random seeds, 0 violations`);
   return true;
 }
 

@@ -72,7 +72,7 @@ function judge(world: World, events: readonly HistoryEvent[]): void {
 function stuck(world: World): void {
   for (const attempt of world.attempts.values()) {
     if (attempt.over) continue;
-    const what = attempt.lease === undefined ? 'asks' : 'holds';
+    const what = attempt.lease === undefined ? 'waits' : 'holds';
     world.report('stuck', attempt.task.key, `${attempt.name} still ${what}`);
   }
 }
@@ -114,7 +114,7 @@ async function close(world: World): Promise<void> {
   // a stopped process closes when it continues
   const latest = Math.max(scheduler.now, ...clients.map(({ process }) => process.freeAt));
   await scheduler.runUntil(latest + CLOSE_MS, () => open === 0);
-  if (open > 0) world.report('stuck', '', `${open} do not close`);
+  if (open > 0) world.report('stuck', '', `${open} processes do not close`);
   await scheduler.runUntil(scheduler.now + CLOSE_MS, () => false);
   for (const client of clients) world.leftovers(client, Number.POSITIVE_INFINITY);
 }

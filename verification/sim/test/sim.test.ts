@@ -51,14 +51,14 @@ interface Fault extends Edit {
 const few = (from: number): string[] => ['--seeds', '80', '--failures', '1', '--from', `${from}`];
 
 const FAULTS: Readonly<Record<string, Fault>> = {
-  'does not notice sleep': {
+  'does not detect a suspend': {
     file: 'lease/suspend-detector.js',
     from: 'if (apart - this.#apart > SLEEP_MS)',
     to: 'if (false)',
     shown: 'push-from-before-sleep.json',
     as: /belief/,
   },
-  'takes the clocks to go alike while it waits': {
+  'ignores the drift of clocks while it waits': {
     file: 'acquire/acquisition.js',
     from: 'Math.abs(since) * DRIFT',
     to: '0',
@@ -70,70 +70,70 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'drift-while-waiting.json',
     as: /belief/,
   },
-  'withdraws beside the release that handOffs the lease on': {
+  'withdraws while a release hands off the lease': {
     file: 'cleanup/release-retrier.js',
     from: 'if (running === undefined)',
     to: 'if (true)',
     shown: 'withdrawal-overtakes-pass.json',
     as: /belief/,
   },
-  'lets late copies of a request hold': {
+  'keeps the leases of late duplicates': {
     file: 'cleanup/late-duplicates.js',
     from: 'if (this.#stopped || ',
     to: 'if (true || ',
     shown: 'late-copy.json',
     as: /ghost/,
   },
-  'leaves the pause between two tries when it is closed': {
+  'keeps a retry timer after close': {
     file: 'cleanup/release-retrier.js',
     from: 'for (const end of [...this.#pauses])',
     to: 'for (const end of [])',
     shown: 'close-between-tries.json',
     as: /timer/,
   },
-  'withdraws a acquisition for no longer than a lease': {
+  'withdraws an acquisition for no longer than a lease': {
     file: 'cleanup/abandoned.js',
     from: 'Math.max(ttl, this.#settings.retention)',
     to: 'ttl',
     shown: 'withdrawal-given-up.json',
     as: /ghost/,
   },
-  'closes a channel that a request names': {
+  'closes a channel while a request uses it': {
     file: 'store/wake-channel.js',
     from: 'if (this.#naming === 0)',
     to: 'if (true)',
     shown: 'channel-closed-while-named.json',
     as: /order/,
   },
-  'counts fences instead of taking them from the time': {
+  'counts fences instead of using the clock': {
     file: 'engine/resource.js',
     from: 'const fence = Math.max(this.fence + 1, now)',
     to: 'const fence = this.fence + 1',
     shown: few(1),
     as: /fence/,
   },
-  'counts a lease from the answer': {
+  'starts a lease at the reply': {
     file: 'acquire/acquisitions.js',
     from: 'const validUntil = sentAt + left - drift(left);',
     to: 'const validUntil = this.#clock.now() + left - drift(left);',
     shown: few(1),
     as: /belief/,
   },
-  'forgets to withdraw': {
+  'does not withdraw abandoned acquisitions': {
     file: 'cleanup/release-retrier.js',
     from: 'release(what, answered) {',
     to: "release(what, answered) { if (!answered) return Promise.resolve({ status: 'freed' });",
     shown: few(1),
     as: /ghost/,
   },
-  'never looks after its place in the queue': {
+  'never polls its place in the queue': {
     file: 'acquire/acquire-sender.js',
     from: '    poll(line) {',
     to: '    poll(line) { return;',
     shown: few(1),
     as: /idle|stuck/,
   },
-  'wakes nobody with a signal': {
+  'wakes no condition waiter with a signal': {
     file: 'engine/signals.js',
     from: 'looked < SIGNAL_LIMIT',
     to: 'looked < 0',
@@ -145,14 +145,14 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: few(1),
     as: /unwoken|stuck stock/,
   },
-  'counts a late copy of an arrival': {
+  'counts a late duplicate of an arrival': {
     file: 'engine/gates.js',
     from: 'if (!gate.arrivals.has(id))',
     to: 'if (true)',
     shown: few(1),
     as: /barrier|latch/,
   },
-  'lets one too many in': {
+  'grants one permit too many': {
     file: 'engine/resource.js',
     from: 'this.used + weight <= this.capacity',
     to: 'this.used + weight <= this.capacity + 1',

@@ -65,7 +65,7 @@ function stepping(random: Random, scene: Scene, tasks: readonly TaskPlan[]): Fau
   });
 }
 
-/** The store falls silent for a process, which then closes, and perhaps at once. */
+/** The store stops answering a process, which closes at that time or later. */
 function closing(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
   const some = tasks.filter(({ face }) => CLOSING.has(face));
   const rush = some.filter(({ name }) => name.includes(RUSH));

@@ -127,7 +127,7 @@ export class Promises {
     const { name, task } = attempt;
     const { ttl, renew } = task;
     if (!renew && ms < ttl * WHOLE) {
-      this.#world.report('short', task.key, `${name} is not renewed, and got ${ms} of ${ttl} ms`);
+      this.#world.report('short', task.key, `${name} without renewal got ${ms} of ${ttl} ms`);
     }
     if (!isShared && ms > longest(task)) {
       this.#world.report('long', task.key, `${name} asked for ${ttl} ms, and got ${ms}`);
@@ -148,7 +148,7 @@ export class Promises {
     const count = before + 1;
     key.dead.set(name, { count, at: now });
     if (count <= DEAD_MAX) return;
-    this.#world.report('dead', attempt.task.key, `${count} were granted to ${name}, which is gone`);
+    this.#world.report('dead', attempt.task.key, `${count} grants to ${name}, which is dead`);
   }
 
   #deadlock({ id, key }: Acquire, reply: Reply): void {
@@ -178,7 +178,7 @@ export class Promises {
     if (now - (asked.repeats.at(-1) ?? Number.NEGATIVE_INFINITY) < claimWindow / 2) return;
     asked.repeats = [...asked.repeats.filter((at) => at > from), now];
     if (asked.repeats.length <= REPEATS_MAX) return;
-    const text = `${attempt.name} is asked for again ${asked.repeats.length} times`;
+    const text = `${attempt.name} is requested again ${asked.repeats.length} times`;
     this.#world.report('chatty', command.key, text);
   }
 
@@ -198,7 +198,7 @@ export class Promises {
     const queuedAt = this.#asked.get(id)?.queuedAt ?? Number.POSITIVE_INFINITY;
     const isNew = queuedAt > agreed.at || (command.op === 'acquire' && command.ticket === 0);
     if (command.op === 'acquire' && isNew) return;
-    const text = `${agreed.capacity} was agreed, and a ${command.op} makes it`;
+    const text = `${command.op} changes the agreed capacity ${agreed.capacity} to`;
     this.#world.report('capacity', command.key, `${text} ${resource.capacity}`);
   }
 }

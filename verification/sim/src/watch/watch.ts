@@ -80,7 +80,7 @@ export class Watch {
     const inPart =
       key.queued - resource.queue.size >= SERVE_LIMIT || resource.queue.size >= QUEUE_SMALL;
     if (head !== undefined && resource.fits(head.weight) && !inPart) {
-      this.#world.report('unserved', key.name, `a ${command.op} leaves it free, and some wait`);
+      this.#world.report('unserved', key.name, `free after ${command.op}, with waiters`);
     }
     const holders = [...resource.holders.values()];
     const weight = holders.reduce((sum, holder) => sum + holder.weight, 0);
@@ -225,7 +225,7 @@ export class Watch {
       for (const id of resource.waiters.keys()) {
         const attempt = this.attempt(id);
         if (attempt === undefined || attempt.over || !this.#clear(attempt, scheduler.now)) continue;
-        this.#world.report('idle', key.name, `free, and ${attempt.name} waits`);
+        this.#world.report('idle', key.name, `free while ${attempt.name} waits`);
       }
     });
   }
@@ -278,7 +278,11 @@ export class Watch {
     if (lease === undefined || lease.fence <= key.excused) return;
     if (!client.process.alive || client.process.stopped) return;
     if (!(typeof lease.held === 'function' ? lease.held() : lease.held)) return;
-    this.#world.report('belief', key.name, `${attempt.name} believes in ${lease.fence}`);
+    this.#world.report(
+      'belief',
+      key.name,
+      `${attempt.name} believes in ended lease ${lease.fence}`,
+    );
   }
 }
 

@@ -162,7 +162,11 @@ class Meeting {
     if (!lease.held) return false;
     if (this.#believed === lease.id) this.#note({ e: 'hold', ...this.#about });
     if (stock.count !== before && this.#world.plan.profile !== 'amnesia') {
-      this.#world.report('torn', key, `${this.#name} held it, and ${before} is ${stock.count}`);
+      this.#world.report(
+        'torn',
+        key,
+        `${before} became ${stock.count} while ${this.#name} held it`,
+      );
     }
     return true;
   }
@@ -202,7 +206,7 @@ class Meeting {
       )
         continue;
       if (conditionWaiter.client.clearSince > scheduler.now - AGAIN_MS) continue;
-      this.#world.report('unwoken', key, `${count} in stock, and ${conditionWaiter.name} sleeps`);
+      this.#world.report('unwoken', key, `${count} in stock while ${conditionWaiter.name} waits`);
     }
   }
 

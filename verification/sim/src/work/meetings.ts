@@ -21,11 +21,11 @@ export class Gate {
   /** Describes the violation of a passage; `undefined` if there is none. */
   pass({ generation, index }: BarrierResult, parties: number): string | undefined {
     const passed = this.#generations.get(generation) ?? new Set();
-    if (passed.has(index)) return `two are the number ${index} of ${generation}`;
-    if (index < 0 || index >= parties) return `number ${index} of ${parties} parties`;
+    if (passed.has(index)) return `two parties have index ${index} of generation ${generation}`;
+    if (index < 0 || index >= parties) return `index ${index} with ${parties} parties`;
     this.#generations.set(generation, passed.add(index));
     const needed = this.#generations.size * parties;
-    return needed > this.asked ? `${needed} should have come, and ${this.asked} did` : undefined;
+    return needed > this.asked ? `${needed} arrivals needed, ${this.asked} made` : undefined;
   }
 }
 

@@ -200,7 +200,7 @@ class Performer {
   }
 
   #unlost(error: unknown): void {
-    const text = `${this.#task.name} has not lost its lease, and is told: ${String(error)}`;
+    const text = `${this.#task.name} has not lost its lease, but got: ${String(error)}`;
     this.#world.report('unlost', this.#task.key, text);
   }
 
@@ -223,7 +223,7 @@ class Performer {
     try {
       outcome = await lease.release();
       if (this.#task.end === 'twice' && (await lease.release()) !== outcome) {
-        this.#world.report('outcome', this.#task.key, `${this.#task.name}: two ends`);
+        this.#world.report('outcome', this.#task.key, `${this.#task.name}: two different outcomes`);
       }
     } catch (error) {
       this.#expect(error, ['HOLDFAST_UNCERTAIN']);
@@ -242,7 +242,7 @@ class Performer {
   #blames(what: string): void {
     const { key, name } = this.#task;
     if (this.#client.store.answeredAt(key) >= this.#attempt.askedAt) return;
-    this.#world.report('blames', key, `${name} ended with ${what}, and the store did not answer`);
+    this.#world.report('blames', key, `${name} ended with ${what} without a reply of the store`);
   }
 
   #over(): void {

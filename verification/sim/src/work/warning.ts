@@ -25,5 +25,5 @@ function warned(world: World, { task, client, name }: Attempt): void {
   const isEasy = !loose && takes < lease * EASILY;
   const isClear = world.scheduler.now - client.clearSince > 2 * ttl;
   if (!renew || maxHold !== undefined || !isEasy || !isClear) return;
-  world.report('warned', key, `${name} was warned, and nothing was in the way of its renewal`);
+  world.report('warned', key, `${name} was warned without a disturbance of its renewal`);
 }

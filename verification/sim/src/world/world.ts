@@ -155,9 +155,9 @@ export class World {
   /** Asserts that a closed client has no leases and no waiters. */
   leftovers({ name, process, store }: Client, nextTimer: number): void {
     const left = [...process.timers].filter((number) => number < nextTimer);
-    if (left.length > 0) this.report('timer', '', `${name} left ${left.length}`);
+    if (left.length > 0) this.report('timer', '', `${name} has ${left.length} timers after close`);
     const listens = [...store.subscriptions].some(({ isOpen }) => isOpen);
-    if (listens) this.report('listener', '', `${name} still listens`);
+    if (listens) this.report('listener', '', `${name} has a subscription after close`);
   }
 
   /** Writes to the resource that the lock protects; the write arrives later. */

@@ -109,7 +109,7 @@ export class All extends Part {
       } catch (error) {
         // a lease in doubt is not reported as held
         if (this.expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN']) === 'HOLDFAST_LOST') {
-          this.unlost(lease.signal, 'is told so');
+          this.unlost(lease.signal, 'is reported lost');
         }
       }
     }

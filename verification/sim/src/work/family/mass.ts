@@ -102,6 +102,6 @@ export class Crowd extends Part {
     const { loose } = this.world.plan.weather;
     if (woken >= asleep || !process.alive || !isClear || loose) return;
     const { key, name } = this.task;
-    this.world.report('forgotten', key, `${woken} were woken of ${asleep} that waited in ${name}`);
+    this.world.report('forgotten', key, `${woken} of ${asleep} waiters woken in ${name}`);
   }
 }

@@ -91,13 +91,13 @@ export class Part {
   blames(what: string): void {
     const { key, name } = this.task;
     if (this.client.store.answeredAt(key) >= this.attempt.askedAt) return;
-    this.world.report('blames', key, `${name} ended with ${what}, and the store did not answer`);
+    this.world.report('blames', key, `${name} ended with ${what} without a reply of the store`);
   }
 
   /** Asserts that a lease whose signal has not aborted is not reported as ended. */
   unlost(signal: AbortSignal, what: string): void {
     if (signal.aborted) return;
     const { key, name } = this.task;
-    this.world.report('unlost', key, `${name} has not lost its lease, and ${what}`);
+    this.world.report('unlost', key, `${name} has not lost its lease, but ${what}`);
   }
 }
