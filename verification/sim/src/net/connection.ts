@@ -1,7 +1,7 @@
 /**
  * A connection from a process to the server.
  *
- *     opening --accepted--> open --reset, close, crash of either side--> closed (each by itself)
+ *     opening --accepted--> open --reset, close, crash of either side--> closed (per side)
  *        \--refused, no answer--> closed
  *
  * Each side learns of the end at its own time. One side may learn of it much later: a machine that

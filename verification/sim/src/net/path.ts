@@ -13,15 +13,15 @@ export interface Weather {
   /** Usual time of a message one way, in ms, and by how much it varies. */
   readonly latency: number;
   readonly jitter: number;
-  /** How often a message takes up to `spike` ms. */
+  /** Part of the messages that take up to `spike` ms. */
   readonly spikes: number;
   readonly spike: number;
-  /** True: messages of one connection may overtake each other, as no stream does. */
+  /** True: messages of one connection may overtake each other, unlike in a TCP stream. */
   readonly loose: boolean;
-  /** Part of the messages that come twice; the second may be late by `echo` ms. */
+  /** Part of the messages that arrive twice; the second one up to `echo` ms later. */
   readonly doubled: number;
   readonly echo: number;
-  /** Part of the messages that never come. */
+  /** Part of the messages that never arrive. */
   readonly lost: number;
 }
 

@@ -3,7 +3,7 @@
  * connections.
  *
  *     up --crash--> down --start--> up, with everything, with nothing, or with what a replica had
- *     up --stop--> up, but deaf for a while (a slow command, a fork, a full disk)
+ *     up --stop--> up, but unresponsive for a while (a slow command, a fork, a full disk)
  *
  * The state of a replica is computed when it is needed: all commands up to that point run again,
  * with the time and the numbers of receivers of the first execution.

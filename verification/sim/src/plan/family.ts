@@ -30,7 +30,7 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   crowd: [0.015, crowd],
 };
 
-/** Whether a seed has sprints: its processes reserve many fences then. */
+/** Whether a seed has sprints: then its processes reserve many fences. */
 export function hasSprint(random: Random): boolean {
   return random.fork('family/sprint').chance((GROUPS['sprint'] as (typeof GROUPS)[string])[0]);
 }

@@ -72,7 +72,7 @@ function fault(random: Random, scene: Scene, kind: Drawn, profile: Profile): Fau
 }
 
 function setClock(random: Random, at: number, other: string): FaultPlan {
-  // The clock of a server that steps forward ends leases early, which is documented; and one that
+  // Not drawn: a server's clock that steps forward ends leases early, which is documented. One that
   // steps back by more than the retention may repeat a fence.
   const own = random.chance(0.5);
   const back = -random.spread(1, 10_000);

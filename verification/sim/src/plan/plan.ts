@@ -63,7 +63,7 @@ export interface TaskPlan {
   /** When the signal aborts, counted from the call. */
   readonly abort: number | undefined;
   readonly steps: readonly Step[];
-  /** A reentrant run enters again after each step, not only after the last. */
+  /** A reentrant run nests a run after each step, not only after the last. */
   readonly enters?: boolean;
   /** Time before the end of the lease at which it is warned; 0: the library's default. */
   readonly expiring?: number;
@@ -84,7 +84,7 @@ export type FaultPlan =
   | (Lasting & {
       readonly kind: 'crash';
       readonly process: string;
-      /** Whether the server is told at once. */
+      /** Whether the server learns of it at once. */
       readonly silent: boolean;
       readonly restarts: boolean;
     })

@@ -45,7 +45,7 @@ function forgetting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): F
   const sprints = some.filter(({ face }) => face === 'sprint');
   return Array.from({ length: random.whole(1, 3) }, (_, index) => {
     const task = random.pick(index === 0 && sprints.length > 0 ? sprints : some);
-    // a sprint is over soon
+    // a sprint is short
     const isSprint = task.face === 'sprint';
     const soon = isSprint ? random.spread(1, SPRINT_MS) : scene.ttl * random.spread(0.0005, 2);
     const at = task.at + soon;

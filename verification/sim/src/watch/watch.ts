@@ -239,7 +239,7 @@ export class Watch {
     if (attempt.overAt <= this.#amnesiaAt) return;
     const since = Math.max(attempt.overAt, attempt.client.clearSince);
     if (now - since <= this.#patience.over) return;
-    this.#world.report('ghost', key.name, `${attempt.name} (${id}) is over and ${what}`);
+    this.#world.report('ghost', key.name, `${attempt.name} (${id}) has ended, but ${what}`);
   }
 
   /** The attempt of an acquisition. */

@@ -1,7 +1,7 @@
 /**
  * One acquisition of a simulated process, from the call to its end.
  *
- *     asking --granted--> held --released, or known to be lost--> over
+ *     asking --granted--> held --released, or reported lost--> over
  *        \--refused, failed--> over
  */
 import type { TaskPlan } from '../plan/plan.js';
