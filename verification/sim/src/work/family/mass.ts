@@ -65,12 +65,14 @@ export class Crowd extends Part {
       await this.rest(retention);
     }
     await this.rest(retention * RETENTIONS);
-    // a waiter that recovered from a lost message may park after the others were woken
-    while (left > 0) {
+    // an acquisition whose message was lost may park after the signal: signal until all are over
+    for (let first = true; left > 0; first = false) {
       try {
         await mutex.run(async (lease) => {
           const asleep = this.#asleep;
-          this.#woken(await mutex.condition('crowd').signalAll(lease), asleep);
+          const woken = await mutex.condition('crowd').signalAll(lease);
+          // those that a signal has woken are in the queue of the lock
+          if (first) this.#woken(woken, asleep);
         }, this.options());
       } catch (error) {
         if (this.expect(error, CROWDED) === 'HOLDFAST_CLOSED') return;
