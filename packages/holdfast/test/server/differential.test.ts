@@ -15,7 +15,7 @@ import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
 import { PARKING_FAULTS } from '../support/faults-parking.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
-import { crowds } from '../support/crowds.js';
+import { crowds, rare } from '../support/crowds.js';
 import { type Step, traffic } from '../support/traffic.js';
 
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
@@ -57,7 +57,7 @@ const COVERAGE: Record<string, number> = {
   'poll standing queued': 400,
   'poll standing absent': 1000,
   'inspect inspected': 1000,
-  'force forced': 1000,
+  'forceRelease forced': 1000,
   'forced 0': 300,
   'forced 1': 300,
   'forced 2': 20,
@@ -164,6 +164,7 @@ describe('the differential test detects', () => {
         seed: SEED,
         numRuns: FAULT_RUNS,
         endOnFailure: true,
+        examples: rare.map((steps): [Step[]] => [steps]),
       });
       expect(details.failed, `${differential.operations} operations, all equal`).toBe(true);
       // an error of the script or of the test does not count as a detected difference

@@ -1,7 +1,4 @@
-/**
- * Possible mistakes in the scripts, each as a change of their text. The differential test must
- * detect every one of them.
- */
+/** Possible mistakes in the scripts, as changes of their text. The differential test finds each. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FOLDER } from './differential.js';
@@ -252,7 +249,11 @@ export const FAULTS: readonly Fault[] = [
     "if read('p:' .. h.owner) == h.id then writes['p:' .. h.owner] = false end",
     '',
   ]),
-  fault('serve: dead waiters are granted', [serve, 'return receivers ~= 0', 'return true']),
+  fault(
+    'serve: dead waiters are granted',
+    [serve, 'return receivers ~= 0', 'return true'],
+    [serve, 'if dead[channel] or not has_subscribers(channel) then', 'if dead[channel] then'],
+  ),
   fault('serve: order by id', [serve, "'ZADD', queue, w.ticket", "'ZADD', queue, 0"]),
   fault('serve: tickets are not unique', [serve, 'math.max(last_ticket + 1, now)', 'now']),
   fault('serve: a returning waiter loses its place', [serve, 'if w.ticket == 0 then', 'do']),

@@ -7,6 +7,7 @@
  * acquisition, and a sequence that fast-check shortens keeps its meaning.
  */
 import fc from 'fast-check';
+import { fixed } from './fixed-step.js';
 import type { Resource } from '../../src/engine/resource.js';
 import type { Command } from '../../src/engine/commands.js';
 
@@ -205,7 +206,7 @@ export function commandOf(
   tickets: ReadonlyMap<string, number>,
 ): Command {
   const { command } = one;
-  if (one.literal === true) return command;
+  if (one.literal === true) return fixed(command, resource);
   const at = (to: Pointer): string => idOf(to, resource);
   const parked = (id: string): boolean => resource?.parking.get(id) !== undefined;
   const notParked = (to: Pointer): string =>
