@@ -37,16 +37,20 @@ function run(about: About): Promise<Outcome> {
 /** Events that most runs give a chance to damage. */
 const OCCASIONS = 3;
 
-/** Each damaged copy of the history has at least one more violation, excused or not. */
+/** Each damaged copy of the history has a violation that the history has not, excused or not. */
 function expectDamageFound(events: readonly HistoryEvent[]): void {
-  const count = (history: readonly HistoryEvent[], name: CheckName): number =>
-    violations(history, ALL).filter(({ check }) => check === name).length;
+  const found = (history: readonly HistoryEvent[], name: CheckName): string[] =>
+    violations(history, ALL)
+      .filter(({ check }) => check === name)
+      .map((violation) => JSON.stringify(violation));
   let occasions = 0;
   for (const { name, check, make } of DAMAGES) {
     const copy = make(events);
     if (copy === undefined) continue;
     occasions += 1;
-    expect(count(copy, check), name).toBeGreaterThan(count(events, check));
+    const known = new Set(found(events, check));
+    const added = found(copy, check).filter((violation) => !known.has(violation));
+    expect(added.length, name).toBeGreaterThan(0);
   }
   expect(occasions).toBeGreaterThanOrEqual(OCCASIONS);
 }
@@ -68,7 +72,8 @@ it.each(['redis', 'valkey'] as const)(
 it('detects two holders of one lock', async () => {
   const { problems } = await run({
     server: 'redis',
-    seconds: 2,
+    // in 2 s a busy machine gives the fault too few chances
+    seconds: 8,
     processes: 4,
     fault: 'no-renewal',
   });
