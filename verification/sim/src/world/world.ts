@@ -226,6 +226,10 @@ function beginning({ seed, processes, tasks, weather }: Plan): Happening {
   const longest = (name: 'claimWindow' | 'requestTimeout' | 'localHandOffs'): number =>
     Math.max(...processes.map(({ options }) => options[name]));
   const ttl = Math.max(...tasks.map((task) => task.ttl));
+  // a lease that was ensured for longer outlives the crash of its process by as much
+  const ensured = tasks.flatMap(({ steps }) => steps.map((step) => ('ms' in step ? step.ms : 0)));
+  const lease = Math.max(ttl, ...ensured) * 1.05;
+  const slack = 3 * ttl + 1000;
   const { latency, jitter, spikes, spike } = weather;
   const message = latency + jitter + (spikes > 0 ? spike : 0);
   return {
@@ -234,6 +238,7 @@ function beginning({ seed, processes, tasks, weather }: Plan): Happening {
     delay: weather.loose ? 1e9 : message,
     ...{ requestTimeout: longest('requestTimeout'), localHandOffs: longest('localHandOffs') },
     // a holder that computes blocks its whole process
-    slack: 3 * ttl + 1000,
+    slack,
+    grace: 2 * (lease + longest('requestTimeout')) + longest('claimWindow') + slack,
   };
 }
