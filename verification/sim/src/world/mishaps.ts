@@ -151,10 +151,14 @@ export class Mishaps {
   #reset(fault: FaultPlan & { kind: 'reset' }): void {
     this.#with(fault.process, ({ process, store }) => {
       process.disturb(this.#world.scheduler.now + fault.unnoticed);
+      // what waits for a cut to end would be delivered later than any copy is given back
+      const up = this.#world.paths.get(process.machine.name)?.up;
+      const isCut = (up?.cutUntil ?? 0) > this.#world.scheduler.now;
+      const lingers = isCut ? 0 : fault.lingers;
       for (const connection of store.connections) {
         const pushes = connection.name.includes('/s');
         if (fault.which === (pushes ? 'commands' : 'pushes')) continue;
-        connection.reset(fault.unnoticed, 1, fault.lingers);
+        connection.reset(fault.unnoticed, 1, lingers);
       }
     });
   }
