@@ -131,6 +131,22 @@ async function allTasks(acquisitions: number): Promise<void> {
   await Promise.all(Array.from({ length: all.tasks }, (_, index) => task(index, share)));
 }
 
+/**
+ * An abandoned acquisition that asks for a long lease without renewal. If its withdrawal is missing,
+ * the store grants it that lease, and the key is not free in time.
+ */
+async function abandon(key: string): Promise<void> {
+  const held = await lockOf(own, holdfast, key).acquire();
+  const soon = new AbortController();
+  const long = { ttl: 2 * OPTIONS.retention, renew: false, signal: soon.signal };
+  const waits = lockOf(own, holdfast, key).acquire(long);
+  const queued = async (): Promise<boolean> => (await holdfast.inspect(key))?.waiters.length === 1;
+  await until(queued, { within: settleMs, every: 5, what: 'the waiter is queued' });
+  soon.abort();
+  await waits.catch(() => undefined);
+  await held.release();
+}
+
 /** All keys have neither holders nor waiters, long before they would expire. */
 async function waitUntilFree(): Promise<void> {
   const free = async (key: string): Promise<boolean> => (await holdfast.inspect(key)) === null;
@@ -158,6 +174,7 @@ await send('done');
 await alone;
 // these acquisitions also remove killed processes from the queues
 await allTasks(all.keys.length * all.tasks);
+await Promise.all(all.keys.map(abandon)).catch(addProblem);
 await waitUntilFree();
 const after = await monitor.settled(settleMs, before);
 await send('counted');
