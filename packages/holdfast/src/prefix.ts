@@ -6,8 +6,8 @@ export const PREFIX = 'holdfast:';
 
 /**
  * A prefix without braces and control characters. Braces mark the key in the names of records. With
- * braces in a prefix, `app` would list and force-release the locks of `app{eu}:`, and a cluster
- * would put all keys into one slot.
+ * braces in a prefix, `app` would list and force-release the locks of `app{eu}:`, and a
+ * cluster of servers would keep all keys on one of them.
  */
 export function checkPrefix(prefix: string): string {
   if (/[{}\p{Cc}]/u.test(prefix)) {

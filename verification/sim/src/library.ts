@@ -7,7 +7,11 @@ import { pathToFileURL } from 'node:url';
 import type { RandomSource } from '../../../packages/holdfast/dist/random-source.js';
 import type { Engine } from '../../../packages/holdfast/dist/engine/engine.js';
 import type { Holdfast, HoldfastOptions } from '../../../packages/holdfast/dist/index.js';
-import type { Store, StoreFailure } from '../../../packages/holdfast/dist/store/port.js';
+import type {
+  FailureKind,
+  Store,
+  StoreFailure,
+} from '../../../packages/holdfast/dist/store/port.js';
 
 export interface Library {
   readonly Holdfast: new (
@@ -15,7 +19,7 @@ export interface Library {
     options: HoldfastOptions & { randomSource: RandomSource },
   ) => Holdfast;
   readonly Engine: new (receivers: (channel: string) => number) => Engine;
-  readonly StoreFailure: new (message: string, answered: boolean, cause: unknown) => StoreFailure;
+  readonly StoreFailure: new (message: string, kind: FailureKind, cause: unknown) => StoreFailure;
 }
 
 /** @param folder the compiled code; unset for the code of this repository */

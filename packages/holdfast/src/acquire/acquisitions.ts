@@ -14,7 +14,7 @@ import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../options.js';
-import { type Store, StoreFailure } from '../store/port.js';
+import { isRefusal, type Store } from '../store/port.js';
 import {
   type Answer,
   AcquireSender,
@@ -174,7 +174,7 @@ export class Acquisitions implements ReplyHandler {
     if (acquisition.settled) return;
     acquisition.fault(error);
     const { key, terms } = acquisition.request;
-    if (error instanceof StoreFailure && error.answered && !failures.mayPass(error)) {
+    if (isRefusal(error)) {
       const refusal = failures.refusedByServer(key, error);
       if (acquisition instanceof ConditionWaiter) this.#refused(acquisition, refusal);
       else this.giveUp(acquisition, refusal);

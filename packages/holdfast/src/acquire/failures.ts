@@ -15,13 +15,6 @@ interface Asked {
 
 type Refusal = Full | Mismatch | Conflict | Crowded;
 
-/** Answers of a server that is not itself at the moment: the same request may succeed later. */
-const PASSING = /^(LOADING|READONLY|MASTERDOWN|BUSY|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF)\b/;
-
-export function mayPass(failure: StoreFailure): boolean {
-  return PASSING.test(failure.message);
-}
-
 export function timedOut(key: string, wait: number): HoldfastError {
   const message = `Holdfast: ${quote(key)} was not granted within ${wait} ms`;
   return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });

@@ -10,9 +10,8 @@
  */
 import type { Clock } from '../clock.js';
 import type { Park, Release, ReleaseReply } from '../engine/commands.js';
-import { StoreFailure } from '../store/port.js';
+import { isRefusal } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
-import { mayPass } from '../acquire/failures.js';
 
 const RETRY_MS_MIN = 20;
 const RETRY_MS_MAX = 1000;
@@ -136,7 +135,7 @@ export class ReleaseRetrier {
         if (again) continue;
         if (!missed || after === undefined) return { status, holds, repeated: failures > 0 };
         // This release may have overtaken the one that hands the lease off to this acquisition (the
-        // server did not know a script, or a request was lost). That hand-off would then make it a
+        // store sent that one again, or it was lost). That hand-off would then make it a
         // holder that is never released, so wait for it.
         const timer = this.#clock.after(PATIENCE * this.#requests.timeout, impatient, true);
         await after;
@@ -145,7 +144,7 @@ export class ReleaseRetrier {
         continue;
       } catch (error) {
         // the server would refuse every repetition too
-        if (isFinal(error)) return undefined;
+        if (isRefusal(error)) return undefined;
         failures += 1;
         if (failures >= PATIENCE) impatient();
       }
@@ -167,8 +166,4 @@ export class ReleaseRetrier {
       this.#pauses.add(end);
     });
   }
-}
-
-function isFinal(error: unknown): boolean {
-  return error instanceof StoreFailure && error.answered && !mayPass(error);
 }

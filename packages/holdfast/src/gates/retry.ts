@@ -1,7 +1,7 @@
 /** Repeats a gate command until the store answers. All gate commands may be repeated (I3). */
 import type { GateCommand, GateReply } from '../engine/commands.js';
 import type { Settings } from '../options.js';
-import type { StoreFailure } from '../store/port.js';
+import { isRefusal, type StoreFailure } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from '../acquire/failures.js';
 
@@ -34,8 +34,7 @@ export async function retryUntilAnswered(
       return await requests.send(next);
     } catch (error) {
       const failure = error as StoreFailure;
-      const final = failure.answered && !failures.mayPass(failure);
-      if (final) throw failures.refusedByServer(next.key, failure);
+      if (isRefusal(failure)) throw failures.refusedByServer(next.key, failure);
       how.failed(failure);
       if (how.over()) return undefined;
       if (clock.now() >= until) throw failures.unreachable(next.key, failure);

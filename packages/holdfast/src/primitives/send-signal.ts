@@ -9,7 +9,7 @@ import type { Core } from '../core.js';
 import type { SignalReply } from '../engine/commands.js';
 import { HoldfastError } from '../errors.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
-import { StoreFailure } from '../store/port.js';
+import { isRefusal, StoreFailure } from '../store/port.js';
 import * as failures from '../acquire/failures.js';
 import { Pause } from './pause.js';
 import { quote } from '../text.js';
@@ -67,7 +67,7 @@ async function send(
       throw record.lossError();
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
-      if (error.answered && !failures.mayPass(error)) throw failures.refusedByServer(key, error);
+      if (isRefusal(error)) throw failures.refusedByServer(key, error);
       cause = error;
     }
     await new Pause(clock).for(Math.min(again, RETRY_MS_MAX));

@@ -49,26 +49,42 @@ export interface Store {
 }
 
 /**
- * The reason why a store could not reply. Its cause is a copy without the data that clients attach
+ * The kind of a failure. Only the store knows which of its errors is which:
+ *
+ * - `unanswered`: the command could not be sent, or no reply came. It may have been executed.
+ * - `transient`: the store refused the command for now; the same command may succeed later.
+ * - `refused`: the store refused the command, and will refuse each repetition too.
+ */
+export type FailureKind = 'unanswered' | 'transient' | 'refused';
+
+/**
+ * The reason why a command has no reply. Its cause is a copy without the data that clients attach
  * to errors.
  */
 export class StoreFailure extends Error {
-  /**
-   * True if the store replied with an error. False if the command could not be sent, or no reply
-   * came.
-   */
-  readonly answered: boolean;
-  constructor(message: string, answered: boolean, cause: unknown) {
+  readonly kind: FailureKind;
+
+  constructor(message: string, kind: FailureKind, cause: unknown) {
     super(printable(message), { cause: cleanCause(cause) });
     this.name = 'StoreFailure';
-    this.answered = answered;
+    this.kind = kind;
   }
+
+  /** True if the store replied with an error, so the command was not executed. */
+  get answered(): boolean {
+    return this.kind !== 'unanswered';
+  }
+}
+
+/** True for the error of a command that the store refuses, now and in each repetition. */
+export function isRefusal(error: unknown): error is StoreFailure {
+  return error instanceof StoreFailure && error.kind === 'refused';
 }
 
 /** The store's record of a key was damaged, or something else than this library wrote it. */
 export class UnreadableRecord extends StoreFailure {
   constructor(message: string, cause: unknown) {
-    super(message, true, cause);
+    super(message, 'refused', cause);
     this.name = 'UnreadableRecord';
   }
 }

@@ -57,7 +57,7 @@ class Request implements Timed {
     this.fail(
       new StoreFailure(
         `no reply from the store within ${Math.ceil(this.limit)} ms`,
-        false,
+        'unanswered',
         undefined,
       ),
     );
@@ -159,5 +159,6 @@ export class Requests {
 
 function failureOf(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
-  return new StoreFailure(error instanceof Error ? error.message : String(error), false, error);
+  const message = error instanceof Error ? error.message : String(error);
+  return new StoreFailure(message, 'unanswered', error);
 }

@@ -59,9 +59,8 @@ export class WatchedStore implements Store {
   #execute(command: Command, fate: Fate): Promise<Reply> {
     if (fate === 'lost') return new Promise(() => undefined);
     if (fate === 'failed' || fate === 'refused') {
-      return Promise.reject(
-        new StoreFailure('OOM the test refuses this command', fate === 'refused', undefined),
-      );
+      const kind = fate === 'failed' ? 'unanswered' : 'refused';
+      return Promise.reject(new StoreFailure('OOM the test refuses this', kind, undefined));
     }
     const [reply] = this.inner.execute([command]) as [Promise<Reply>];
     if (fate === 'answered') return reply;

@@ -43,6 +43,23 @@ export function lockedHosts(file: SourceFile): string[] {
   return found === null ? [] : [`${file.path}: ${found[0]}`];
 }
 
+const DATABASE = /\w*(?:redis|valkey|sentinel)\w*|\b(?:lua|evalsha|eval|\w*pub\/?sub)\b/i;
+/** The codes with which a server begins its error replies, and which are words of this field. */
+const ERROR_CODES = new RegExp(
+  `\\b(?:${[
+    ...['LOADING', 'READONLY', 'MASTERDOWN', 'TRYAGAIN', 'CLUSTERDOWN', 'NOREPLICAS', 'MISCONF'],
+    ...['NOSCRIPT', 'BUSY', 'OOM', 'MOVED', 'ASK', 'WRONGTYPE', 'NOPERM', 'NOAUTH', 'WRONGPASS'],
+  ].join('|')})\\b`,
+);
+
+/** Above the store, neither code nor comments name the database behind it or its error codes. */
+export function databaseNames(file: SourceFile): string[] {
+  return file.text.split('\n').flatMap((line, index) => {
+    const found = line.match(DATABASE) ?? line.match(ERROR_CODES);
+    return found === null ? [] : [`${file.path}:${index + 1}: ${found[0]}`];
+  });
+}
+
 /** Relative links of a document lead to files or folders of the repository. */
 export function deadLinks(file: SourceFile, paths: ReadonlySet<string>): string[] {
   const text = file.text.replace(/`[^`\n]*`/g, '').replace(/^```[^]*?^```/gm, '');

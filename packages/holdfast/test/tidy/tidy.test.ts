@@ -16,7 +16,14 @@ import { byFolder, LIMIT, rate, readable as prose } from '../../../../tools/plai
 import { clientImports, clientNames, clocks, consoles, testFlags } from './code-rules.js';
 import { layering } from './layers.js';
 import type { SourceFile } from './syntax.js';
-import { deadLinks, lockedHosts, longLua, machinePaths, wideLines } from './text-rules.js';
+import {
+  databaseNames,
+  deadLinks,
+  lockedHosts,
+  longLua,
+  machinePaths,
+  wideLines,
+} from './text-rules.js';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const SRC = 'packages/holdfast/src/';
@@ -36,6 +43,16 @@ const files: SourceFile[] = paths
 
 const written = files.filter(({ path }) => !/\/generated\/|\.api\.md$/.test(path));
 const source = written.filter(({ path }) => path.startsWith(SRC) && path.endsWith('.ts'));
+
+/** The files that use the store port and nothing behind it. */
+const ABOVE_STORE = new RegExp(
+  [
+    '^(acquire|cleanup|gates|lease|primitives)/',
+    '^store/(deadlines|requests|wake-channel)\\.ts$',
+    // these two name the clients that a user may give
+    '^(?!holdfast\\.ts$|index\\.ts$)[\\w-]+\\.ts$',
+  ].join('|'),
+);
 
 interface Rule {
   readonly name: string;
@@ -144,6 +161,21 @@ const rules: Rule[] = [
       text,
     ]),
     good: [['a.ts', "export { fromIoredis } from './clients/ioredis.js' // ioredis"]],
+  },
+  {
+    name: 'no file above the store knows the database behind it',
+    rule: databaseNames,
+    files: source.filter(({ path }) => ABOVE_STORE.test(path.slice(SRC.length))),
+    bad: [
+      "if (failure.message.startsWith('LOADING')) retry()",
+      'const PASSING = /^(READONLY|BUSY)\\b/;',
+      "import { RedisStore } from './a.js'",
+      '// the Lua script does the same',
+      '/** Valkey answers NOPERM. */',
+    ].map((text) => [`${SRC}acquire/a.ts`, text]),
+    good: [
+      [`${SRC}acquire/a.ts`, '// the store is busy loading; ask it again, evaluate its answer'],
+    ],
   },
   {
     name: 'no source writes to the console',

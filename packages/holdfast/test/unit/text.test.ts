@@ -70,7 +70,7 @@ describe('messages', () => {
 
   it('are escaped where they are created, by any caller', () => {
     expect(new HoldfastError('HOLDFAST_LOST', `gone\n${hostile}`).message).not.toMatch(UNSAFE);
-    expect(new StoreFailure(`ERR ${hostile}`, true, undefined).message).not.toMatch(UNSAFE);
+    expect(new StoreFailure(`ERR ${hostile}`, 'refused', undefined).message).not.toMatch(UNSAFE);
   });
 });
 

@@ -168,7 +168,7 @@ describe.each(CALLS.map((one) => [one.name, one] as const))('%s', (_, { call, bu
 
   it('reports it when the server answers that it is loading', async () => {
     store.execute = (batch: readonly Command[]): Promise<Reply>[] =>
-      batch.map(() => Promise.reject(new StoreFailure('LOADING its data', true, undefined)));
+      batch.map(() => Promise.reject(new StoreFailure('LOADING its data', 'transient', undefined)));
     const seen = ending(call(caller, 200));
     await clock.advance(201);
     expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });

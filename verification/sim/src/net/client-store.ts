@@ -163,7 +163,11 @@ export class ClientStore implements Store {
     if ('reply' in answer) {
       this.#answeredAt.set(pending.command.key, process.time);
       pending.resolve(answer.reply);
-    } else pending.reject(new this.#parts.library.StoreFailure(answer.error, true, undefined));
+    } else {
+      // only a full server keeps refusing
+      const kind = answer.error === 'OOM' ? 'refused' : 'transient';
+      pending.reject(new this.#parts.library.StoreFailure(answer.error, kind, undefined));
+    }
   }
 
   #connect(): void {
@@ -199,7 +203,7 @@ export class ClientStore implements Store {
   }
 
   #failure(message: string): Error {
-    return new this.#parts.library.StoreFailure(message, false, undefined);
+    return new this.#parts.library.StoreFailure(message, 'unanswered', undefined);
   }
 }
 

@@ -132,8 +132,8 @@ async function allTasks(acquisitions: number): Promise<void> {
 }
 
 /**
- * An abandoned acquisition that asks for a long lease without renewal. If its withdrawal is missing,
- * the store grants it that lease, and the key is not free in time.
+ * An abandoned acquisition that asks for a long lease without renewal. If its withdrawal is
+ * missing, the store grants it that lease, and the key is not free in time.
  */
 async function abandon(key: string): Promise<void> {
   const held = await lockOf(own, holdfast, key).acquire();

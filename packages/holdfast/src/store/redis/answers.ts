@@ -24,5 +24,5 @@ const STATUSES: Statuses = {
 export function belonging(op: LockCommand['op'], reply: Reply): Reply {
   if ((STATUSES[op] as readonly string[]).includes(reply.status)) return reply;
   const message = `the reply "${reply.status}" does not belong to ${op}`;
-  throw new StoreFailure(message, false, undefined);
+  throw new StoreFailure(message, 'unanswered', undefined);
 }

@@ -18,12 +18,11 @@ import {
   type WakeListener,
 } from '../port.js';
 import { answerTo, decodePush, encode } from './codec.js';
+import { failureOf, isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';
 
 const SCAN_COUNT = 500;
-/** Answers of a script that found another type of key, or text that it did not write. */
-const UNREADABLE = /^WRONGTYPE\b|^(?:ERR )?user_script:\d/;
 
 export class RedisStore implements Store {
   readonly label: string;
@@ -63,7 +62,7 @@ export class RedisStore implements Store {
     const message =
       'the client is inside MULTI, so the command waits for its EXEC; ' +
       'give Holdfast a client that nothing else uses for transactions or blocking commands';
-    throw new StoreFailure(message, true, undefined);
+    throw new StoreFailure(message, 'refused', undefined);
   }
 
   /**
@@ -126,10 +125,7 @@ export class RedisStore implements Store {
   }
 
   #failure(error: unknown): StoreFailure {
-    const message = error instanceof Error ? error.message : String(error);
-    const answered = this.#client.isReply(error);
-    if (answered && UNREADABLE.test(message)) return new UnreadableRecord(message, error);
-    return new StoreFailure(message, answered, error);
+    return failureOf(error, this.#client.isReply(error));
   }
 }
 
@@ -145,8 +141,4 @@ function readable(command: Command, raw: unknown): Reply {
     if (!Array.isArray(raw) || String(raw[0]) !== 'inspected') throw error;
     throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
   }
-}
-
-function isNoScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
