@@ -64,14 +64,14 @@ export class Attempt {
   }
 
   /** The same lease with another weight. */
-  withWeight({ weight, fence, t }: Weight & Stamp, at: number): Attempt {
+  withWeight({ weight, fence, held, t }: Weight & Stamp, at: number): Attempt {
     const next = new Attempt({ ...this.ask, weight }, this.askAt);
     next.state = this.state;
     next.ticket = this.ticket;
     next.rootAt = this.rootAt;
     next.grant = { ...(this.grant as Grant & Stamp), fence, t };
     next.grantAt = at;
-    believe(next, at, t);
+    if (held !== false) believe(next, at, t);
     return next;
   }
 }
@@ -233,7 +233,7 @@ export class Attempts {
   /** Settles the attempt with the old weight; its name then stands for the new weight. */
   #withWeight(attempt: Attempt, event: Weight & Stamp, at: number): void {
     const next = attempt.withWeight(event, at);
-    believe(attempt, at - 1, event.t);
+    if (event.held !== false) believe(attempt, at - 1, event.t);
     attempt.state = 'released';
     attempt.outcome = 'freed';
     attempt.endT = event.t;

@@ -175,6 +175,8 @@ export interface Weight {
   readonly a: string;
   readonly weight: number;
   readonly fence: number;
+  /** `false` if `lease.held` was false when this event was written: the lease is in doubt. */
+  readonly held?: boolean;
 }
 
 /** The process did nothing for the last `ms`: it was blocked, or had no processor. */

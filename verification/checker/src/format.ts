@@ -72,7 +72,7 @@ const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
   forced: { k: TEXT, id: MAYBE_TEXT },
   resize: { k: TEXT, capacity: POSITIVE },
   resized: { k: TEXT, capacity: POSITIVE, accepted: FLAG },
-  weight: { ...ATTEMPT, weight: POSITIVE, fence: POSITIVE },
+  weight: { ...ATTEMPT, weight: POSITIVE, fence: POSITIVE, held: MAYBE_FLAG },
   park: { ...ATTEMPT, c: TEXT },
   woken: {
     ...ATTEMPT,

@@ -19,6 +19,7 @@ const EACH: readonly Happening[] = [
   { e: 'fail', k: 'k', a: 'a2', code: null },
   { e: 'fail', k: 'k', a: 'a3', code: 'HOLDFAST_TIMEOUT' },
   { e: 'hold', k: 'k', a: 'a1' },
+  { e: 'weight', k: 'k', a: 'a1', weight: 2, fence: 17, held: false },
   { e: 'use', k: 'k', a: 'a1', fence: 17, accepted: true },
   { e: 'release', k: 'k', a: 'a1' },
   { e: 'released', k: 'k', a: 'a1', outcome: 'released' },

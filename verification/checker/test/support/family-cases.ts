@@ -24,6 +24,20 @@ export const FAMILY_GOOD: readonly Case[] = [
     finds: [],
   },
   {
+    name: 'a writer in doubt that becomes a reader, and a second reader',
+    lines: `0 p1 ask a ${RW} weight=9\n1 p1 grant a 1\n2 p2 ask b ${RW}
+      3 p1 weight a 1 1 held=false\n4 p2 grant b 2\n5 p1 hold a\n6 p1 release a
+      7 p1 released a freed\n8 p2 release b\n9 p2 released b freed`,
+    finds: [],
+  },
+  {
+    name: 'a lost writer that becomes a reader, and the next writer',
+    lines: `0 p1 ask a ${RW} weight=9\n1 p1 grant a 1\n2 p1 hold a
+      3 p2 ask b ${RW} weight=9\n4 p2 grant b 2\n5 p1 weight a 1 1 held=false\n6 p1 lost a
+      7 p2 release b\n8 p2 released b freed`,
+    finds: [],
+  },
+  {
     name: 'the only reader, which becomes a writer',
     lines: `${turn('p2', 'b', 0, 1, RW)}\n10 p1 ask a ${RW}\n11 p1 grant a 2\n12 p1 weight a 9 3
       13 p1 use a 3\n14 p1 release a\n15 p1 released a freed${turn('p2', 'c', 20, 4, RW)}`,
@@ -93,6 +107,19 @@ export const FAMILY_BAD: readonly Case[] = [
     name: 'a reader next to a reader that became a writer',
     lines: `0 p1 ask a ${RW}\n1 p1 grant a 1\n2 p2 ask b ${RW}\n3 p2 grant b 2\n4 p1 weight a 9 3
       5 p2 hold b\n6 p2 release b\n7 p2 released b freed\n8 p1 release a\n9 p1 released a freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'a reader next to a writer whose lease was in doubt',
+    lines: `0 p1 ask a ${RW} weight=9\n1 p1 grant a 1\n2 p2 ask b ${RW}\n4 p2 grant b 2
+      5 p1 hold a\n6 p1 release a\n7 p1 released a freed\n8 p2 release b\n9 p2 released b freed`,
+    finds: ['exclusion'],
+  },
+  {
+    name: 'a writer next to a writer in doubt that became a reader',
+    lines: `0 p1 ask a ${RW} weight=9\n1 p1 grant a 1\n2 p1 weight a 1 1 held=false
+      3 p2 ask b ${RW} weight=9\n4 p2 grant b 2\n5 p1 hold a\n6 p2 release b\n7 p2 released b freed
+      8 p1 release a\n9 p1 released a freed`,
     finds: ['exclusion'],
   },
   {

@@ -51,7 +51,10 @@ function fields(e: string, [first = '', second, ...rest]: string[]): object {
     case 'use':
       return { ...about, fence: Number(second), accepted: true, ...options(rest) };
     case 'weight':
-      return { ...about, weight: Number(second), fence: Number(rest[0]) };
+      return {
+        ...{ ...about, weight: Number(second), fence: Number(rest[0]) },
+        ...options(rest.slice(1)),
+      };
     case 'park':
     case 'signal':
       return { ...about, c: 'c' };

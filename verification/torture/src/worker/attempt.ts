@@ -96,13 +96,19 @@ export class Attempt {
     return held;
   }
 
-  /** Notes that the lease has another weight, if it is still held. */
+  /**
+   * Notes that the lease has another weight. Also while the lease is in doubt: it may be held again
+   * later, and it then has the new weight.
+   */
   noteWeight(weight: number): void {
-    const t = monotonic();
     const { lease } = this;
-    if (lease?.held !== true) return;
+    if (lease === undefined) return;
+    const t = monotonic();
+    const { held } = lease;
+    const { fence } = lease;
     this.alone = weight === this.#capacity;
-    this.#workload.note({ e: 'weight', ...this.#about, weight, fence: lease.fence }, t);
+    const doubt = held ? {} : { held };
+    this.#workload.note({ e: 'weight', ...this.#about, weight, fence, ...doubt }, t);
   }
 
   /** Writes to the resource for `ms`; returns false when the lease is over. */
