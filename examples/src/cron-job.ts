@@ -17,7 +17,7 @@ async function fire(machine: Holdfast, tick: string): Promise<string> {
   const work = (): void => void runs.set(tick, (runs.get(tick) ?? 0) + 1);
   const outcome = await job.runOnce(work, { slot: tick });
   if (outcome.ran) return 'ran';
-  return `skipped (${outcome.why}: ${outcome.holder?.label ?? 'no holder'})`;
+  return `skipped (${outcome.reason}: ${outcome.holder?.label ?? 'no holder'})`;
 }
 
 for (const tick of ['02:00', '02:01', '02:02']) {

@@ -9,21 +9,21 @@ const holdfast = new Holdfast(memory());
 const semaphore = holdfast.semaphore('downloads', { permits: 3 });
 let busy = 0;
 
-async function download(name: string, count: number): Promise<void> {
+async function download(name: string, permits: number): Promise<void> {
   await semaphore.run(
     async (lease) => {
-      busy += count;
-      console.log(`${name} takes ${count}, ${busy} of ${semaphore.permits} are busy`);
+      busy += permits;
+      console.log(`${name} takes ${permits}, ${busy} of ${semaphore.permits} are busy`);
       await sleep(20, undefined, { signal: lease.signal });
-      busy -= count;
+      busy -= permits;
     },
-    { count },
+    { permits },
   );
 }
 
 const all = ['a', 'b', 'c', 'd', 'e'].map((name, at) => download(name, at === 2 ? 2 : 1));
 await sleep(5);
-// raises the capacity while permits are in use
+// adds permits while others are in use
 await semaphore.setPermits(5);
 await Promise.all(all);
 await holdfast.close();

@@ -79,10 +79,10 @@ async function writeTwice(
 
 /** Reports the lease and each renewal. A renewal is detected by a longer remaining time. */
 function reportLease(lease: Lease, report: (body: ReportBody) => void): Disposable {
-  report({ what: 'holds', fence: lease.fence, remaining: lease.remaining() });
-  let expected = lease.remaining();
+  report({ what: 'holds', fence: lease.fence, remaining: lease.remaining });
+  let expected = lease.remaining;
   const timer = setInterval(() => {
-    const remaining = lease.remaining();
+    const remaining = lease.remaining;
     if (remaining > expected) report({ what: 'renewed', remaining });
     expected = remaining;
   }, SAMPLE_MS);

@@ -16,10 +16,11 @@ import { escaped, quote } from './text.js';
  * - `HOLDFAST_ABORTED`: the signal of the caller aborted during the wait; `cause` is its reason.
  *   The caller holds nothing. Exception: after a wait at a condition, the lock is held again.
  * - `HOLDFAST_REFUSED`: the store answered and refused: the queue is at its limit, the same owner
- *   already holds a lower weight of the key or has the most holds, or the server itself refused
- *   (memory, permission, read-only replica). The caller holds what it held before, nothing more.
+ *   already holds the read lock or fewer permits, or has the most holds, or the server itself
+ *   refused (memory, permission, read-only replica). The caller holds what it held before, nothing
+ *   more.
  * - `HOLDFAST_MISMATCH`: the key is in use with another capacity: as another kind of lock, or with
- *   another number of permits, count or parties. The message names the capacity in use. The caller
+ *   another number of permits, count or parties. The message names the number in use. The caller
  *   holds nothing.
  * - `HOLDFAST_LOST`: a lease ended before its holder released it.
  * - `HOLDFAST_NOT_HELD`: code that needs a lock runs without it, see `assertLocked`.

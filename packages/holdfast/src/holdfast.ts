@@ -47,7 +47,7 @@ export function memory(): EmbeddedStore {
  */
 export class Holdfast implements AsyncDisposable {
   readonly #core: Core;
-  readonly #calls: OwnerLocks;
+  readonly #ownerLocks: OwnerLocks;
   readonly #removeSignals: () => void;
 
   /**
@@ -57,7 +57,7 @@ export class Holdfast implements AsyncDisposable {
   constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
     const settings = resolveSettings(options);
     this.#core = new Core(storeFor(where, settings.prefix), settings);
-    this.#calls = new OwnerLocks(this.#core);
+    this.#ownerLocks = new OwnerLocks(this.#core);
     this.#removeSignals = closeOn(checkSignals(options.closeOnSignals), () => this.close());
   }
 
@@ -104,8 +104,8 @@ export class Holdfast implements AsyncDisposable {
   }
 
   /** Locks with an explicit owner and no lease object, for code that is ported from Java. */
-  get calls(): OwnerLocks {
-    return this.#calls;
+  get ownerLocks(): OwnerLocks {
+    return this.#ownerLocks;
   }
 
   /**

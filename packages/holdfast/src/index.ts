@@ -30,12 +30,12 @@ export type { Mutex, MutexOptions } from './primitives/mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';
 export type { OwnerLocks, OwnerLockOptions } from './primitives/owner-locks.js';
 export type {
-  Ran,
   RunOnceOptions,
+  RunOnceResult,
   Schedule,
   ScheduledRun,
   ScheduleOptions,
-  Skipped,
+  SkipReason,
 } from './primitives/schedule.js';
 export { assertLocked, currentLease, locked } from './primitives/locked.js';
 export type {
@@ -47,7 +47,7 @@ export type {
 } from './primitives/locked.js';
 export type { RwLease, RwMode } from './primitives/rw-lease.js';
 export type { RwLock, RwSide } from './primitives/rw-lock.js';
-export type { Semaphore, SemaphoreOptions } from './primitives/semaphore.js';
+export type { Semaphore, SemaphoreOptions, SemaphoreRunOptions } from './primitives/semaphore.js';
 export type {
   FlightOptions,
   FlightResult,

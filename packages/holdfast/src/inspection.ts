@@ -31,7 +31,7 @@ export interface Participant {
 /** A holder of a lock. */
 export interface HolderInfo extends Participant {
   /** The permits that it holds: 1 for a mutex or a reader, all of them for a writer. */
-  readonly weight: number;
+  readonly permits: number;
   /** The fence of its lease. */
   readonly fence: number;
   /** The remaining time of the lease in ms, by the clock of the server, if it is not renewed. */
@@ -45,7 +45,7 @@ export interface HolderInfo extends Participant {
 /** A waiter in the queue of a lock. */
 export interface WaiterInfo extends Participant {
   /** The permits that it waits for. */
-  readonly weight: number;
+  readonly permits: number;
   /** Whether it must not be overtaken, see the `fair` option. */
   readonly fair: boolean;
   /** Ms since it joined the queue. */
@@ -64,10 +64,10 @@ export interface ParkedInfo extends Participant {
 export interface LockInfo {
   /** The key of the lock. */
   readonly key: string;
-  /** The number of permits: 1 for a mutex. */
-  readonly capacity: number;
+  /** The number of permits: 1 for a mutex, 2³⁰ for a read-write lock. */
+  readonly permits: number;
   /**
-   * The number of permits that are held. It may exceed `capacity` for a while after the permits of
+   * The number of permits that are held. It may exceed `permits` for a while after the permits of
    * a semaphore were reduced.
    */
   readonly used: number;
@@ -205,7 +205,7 @@ function info(key: string, reply: InspectReply): LockInfo | null {
   if (holderCount + waiterCount + parkedCount === 0) return null;
   return {
     key,
-    capacity: reply.capacity,
+    permits: reply.capacity,
     used: reply.used,
     fence: reply.fence,
     holders: reply.holders.map((holder) => holderInfo(holder, reply.now)),
@@ -220,12 +220,13 @@ function info(key: string, reply: InspectReply): LockInfo | null {
 function holderInfo(view: HolderView, now: number): HolderInfo {
   const { weight, fence, holds, left, since } = view;
   const times = { remaining: left / 1000, heldFor: (now - since) / 1000 };
-  return { ...party(view), weight, fence, holds, ...times };
+  return { ...party(view), permits: weight, fence, holds, ...times };
 }
 
 function waiterInfo(view: WaiterView, now: number): WaiterInfo {
   const { fair, ticket, weight } = view;
-  return { ...party(view), weight, fair, waitedFor: Math.max(0, now - ticket) / 1000 };
+  const waitedFor = Math.max(0, now - ticket) / 1000;
+  return { ...party(view), permits: weight, fair, waitedFor };
 }
 
 function parkedInfo(view: ParkedView, now: number): ParkedInfo {

@@ -35,13 +35,13 @@ export interface Signalled {
   readonly count: number | null;
 }
 
-/** The holder begins the run of a slot. A slot may have one run in `remember` ms. */
+/** The holder begins the run of a slot. A slot may have one run in `retention` ms. */
 export interface SlotRun {
   readonly e: 'run';
   readonly k: string;
   readonly a: string;
   readonly slot: string;
-  readonly remember: number;
+  readonly retention: number;
 }
 
 /** A latch of `size` counts is counted down by `by`. `g` names the call. */

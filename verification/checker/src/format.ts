@@ -81,7 +81,7 @@ const FIELDS: Readonly<Record<HistoryEvent['e'], Fields>> = {
   },
   signal: { ...ATTEMPT, c: TEXT },
   signalled: { ...ATTEMPT, c: TEXT, count: ['null or a count', (v) => v === null || isCount(v)] },
-  run: { ...ATTEMPT, slot: TEXT, remember: TIME },
+  run: { ...ATTEMPT, slot: TEXT, retention: TIME },
   count: { ...CALL, size: POSITIVE, by: POSITIVE },
   counted: { ...CALL, left: COUNT },
   await: {

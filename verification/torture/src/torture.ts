@@ -142,7 +142,8 @@ async function recordFinalState(scenario: Scenario): Promise<void> {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
     await until(free, { within: 30_000, every: 50 }).catch(() => undefined);
     const info = await holdfast.inspect(k);
-    const holders = (info?.holders ?? []).map(({ id, fence, weight }) => ({ id, fence, weight }));
+    const seen = info?.holders ?? [];
+    const holders = seen.map(({ id, fence, permits: weight }) => ({ id, fence, weight }));
     const waiters = (info?.waiters ?? []).map(({ id }) => id);
     note(scenario, { e: 'seen', k, holders, waiters, last: true });
   };

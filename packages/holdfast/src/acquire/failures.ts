@@ -33,18 +33,23 @@ export function refused(request: Asked, reply: Refusal): HoldfastError {
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
 }
 
-function reasonOf({ weight }: Asked, reply: Exclude<Refusal, Mismatch>): string {
+function reasonOf({ weight, option }: Asked, reply: Exclude<Refusal, Mismatch>): string {
   switch (reply.status) {
     case 'full':
       return `${reply.length} acquisitions wait already, which is the limit of maxQueue`;
     case 'conflict':
-      return (
-        `its owner holds ${reply.weight} of ${weight} already and would wait for itself; ` +
-        `release that hold first, or upgrade a read lock with lease.tryUpgrade()`
-      );
+      return option === undefined
+        ? 'its owner holds the read lock already and would wait for itself; ' +
+            'release that lease first, or upgrade it with lease.tryUpgrade()'
+        : `its owner holds ${permits(reply.weight)} of the requested ${weight} already ` +
+            'and would wait for itself; release that lease first';
     case 'crowded':
       return `its owner has ${reply.holds} holds already, the limit of one lease; release some`;
   }
+}
+
+function permits(count: number): string {
+  return count === 1 ? '1 permit' : `${count} permits`;
 }
 
 /** The requested capacity differs from the one in use. */
@@ -54,7 +59,7 @@ export function mismatch(
 ): HoldfastError {
   const own =
     option === undefined ? `${capacity} was requested` : `${quote(option)} is ${capacity} here`;
-  const message = `Holdfast: ${quote(key)} is in use with the capacity ${agreed}, and ${own}`;
+  const message = `Holdfast: ${quote(key)} is in use with ${permits(agreed)}, and ${own}`;
   return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
 }
 

@@ -36,7 +36,7 @@ const LOSS: Record<LossReason, string> = {
   'max-hold': 'it was held for as long as maxHold allows',
   closed: 'its Holdfast instance was closed',
   parked: 'it was given up to wait at a condition, and not granted again',
-  unlocked: 'its owner ended it with calls.unlock',
+  unlocked: 'its owner ended it with ownerLocks.unlock',
 };
 
 /** A grant of the store, as this process received it. */

@@ -81,8 +81,8 @@ export class Lease implements AsyncDisposable {
   /**
    * The number of holds of the owner, including this one, as the store last reported it when it
    * granted or released a hold of this owner in this process. 1 without `owner`; 0 after this lease
-   * is released or lost. Later changes by other processes are not counted; `calls.holds` asks the
-   * store.
+   * is released or lost. Later changes by other processes are not counted; `ownerLocks.holds` asks
+   * the store.
    */
   get holds(): number {
     return this.#away === undefined && this.#record.state === 'held' ? this.#record.holds : 0;
@@ -134,9 +134,9 @@ export class Lease implements AsyncDisposable {
 
   /**
    * The milliseconds for which the lock is certainly held without another renewal; 0 if it is not
-   * held.
+   * held. Each read checks the clock.
    */
-  remaining(): number {
+  get remaining(): number {
     return this.held ? this.#record.remaining : 0;
   }
 
@@ -151,7 +151,7 @@ export class Lease implements AsyncDisposable {
 
   /**
    * Ensures that the lock is held for at least `ms` from now, and sends a request only if less time
-   * remains. Resolves to `remaining()`.
+   * remains. Resolves to the remaining time.
    *
    * Rejects with `HOLDFAST_LOST` if the lease has ended. Rejects with `HOLDFAST_UNCERTAIN` if the
    * store did not answer (the lease is unchanged), or if less than `ms` remains after slow answers
@@ -159,7 +159,7 @@ export class Lease implements AsyncDisposable {
    */
   async ensure(ms: number): Promise<number> {
     needed(ms, 0);
-    const left = this.remaining();
+    const left = this.remaining;
     return left > 0 && left >= ms ? left : this.extend(Math.max(1, ms));
   }
 
@@ -179,7 +179,7 @@ export class Lease implements AsyncDisposable {
     }
     const message =
       `Holdfast: "${this.key}" was not extended to ${ms} ms, as the store answers too slowly; ` +
-      `it is held for ${Math.floor(this.remaining())} ms`;
+      `it is held for ${Math.floor(this.remaining)} ms`;
     throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: this.key });
   }
 
@@ -208,7 +208,7 @@ export class Lease implements AsyncDisposable {
       throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });
     }
     if (!this.held) throw this.#notHeld();
-    return this.remaining();
+    return this.remaining;
   }
 
   /**

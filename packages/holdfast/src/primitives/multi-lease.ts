@@ -59,9 +59,9 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /** Ms for which all are certainly held without another renewal. 0 if one is not held. */
-  remaining(): number {
+  get remaining(): number {
     let least = Number.POSITIVE_INFINITY;
-    for (const lease of this.#leases) least = Math.min(least, lease.remaining());
+    for (const lease of this.#leases) least = Math.min(least, lease.remaining);
     return least;
   }
 
@@ -72,8 +72,8 @@ export class MultiLease implements AsyncDisposable {
 
   /**
    * Makes sure that all locks are held for at least `ms` from now. It extends the leases that are
-   * too short, in one round trip. Resolves to `remaining()`. Rejects as `Lease.ensure` does; the
-   * error of a lost lease takes precedence over other errors.
+   * too short, in one round trip. Resolves to the remaining time. Rejects as `Lease.ensure` does;
+   * the error of a lost lease takes precedence over other errors.
    */
   async ensure(ms: number): Promise<number> {
     duration('ms', ms, 0, 0, LONGEST_MS);
@@ -145,6 +145,6 @@ export class MultiLease implements AsyncDisposable {
     // a loss is final, so it takes precedence over the uncertain result of another lease
     const worst = reasons.find((reason) => isHoldfastError(reason, 'HOLDFAST_LOST')) ?? reasons[0];
     if (worst !== undefined) throw worst;
-    return this.remaining();
+    return this.remaining;
   }
 }

@@ -27,8 +27,8 @@ import { quote } from '../text.js';
 const SHOWN = 20;
 /** How many times to choose again when the chosen hold has gone. */
 const TRIES = 20;
-const EXPIRY_MS_MIN = 10;
-const EXPIRY_MS_MAX = 86_400_000;
+const TTL_MIN = 10;
+const TTL_MAX = 86_400_000;
 
 /** Options of an owner's lock. */
 export interface OwnerLockOptions
@@ -41,7 +41,7 @@ export interface OwnerLockOptions
 }
 
 /**
- * `lock`, `unlock` and `renew` with key, owner and expiry, for programs that are ported from Java.
+ * `lock`, `unlock` and `renew` with key, owner and ttl, for programs that are ported from Java.
  *
  * The lock of a key is its mutex, so it and a lease of `holdfast.mutex(key)` exclude each other. An
  * owner is a unique name, for example of a thread, a job or a request. Every process that uses the
@@ -62,22 +62,17 @@ export class OwnerLocks {
    * Locks for an owner, or adds a hold to the lock that the owner has. Waits without a limit, or
    * for `wait` ms. Resolves to the fence, which is the same for all holds of one lock.
    *
-   * The lock ends `expiryMs` after it was granted; a further hold extends it to at least `expiryMs`
+   * The lock ends `ttl` after it was granted; a further hold extends it to at least `ttl`
    * from then, by the store's clock. The end is not reported. The lock stays in the store until
    * then, also if this process ends or its `Holdfast` closes; with `renew: true`, closing releases
    * it.
    *
    * Fairness, cancellation and errors are those of `Mutex.acquire`. A late duplicate of the request
-   * that arrives after the unlock may lock again, for at most `expiryMs`.
-   * @param expiryMs 10 to 86,400,000; anything else rejects with `HOLDFAST_BAD_OPTION`
+   * that arrives after the unlock may lock again, for at most `ttl`.
+   * @param ttl 10 to 86,400,000; anything else rejects with `HOLDFAST_BAD_OPTION`
    */
-  async lock(
-    key: string,
-    owner: string,
-    expiryMs: number,
-    options?: OwnerLockOptions,
-  ): Promise<number> {
-    const fence = await this.#lock(key, owner, expiryMs, options, Number.POSITIVE_INFINITY);
+  async lock(key: string, owner: string, ttl: number, options?: OwnerLockOptions): Promise<number> {
+    const fence = await this.#lock(key, owner, ttl, options, Number.POSITIVE_INFINITY);
     if (fence === null) throw failures.timedOut(key, 0);
     return fence;
   }
@@ -89,11 +84,11 @@ export class OwnerLocks {
   async tryLock(
     key: string,
     owner: string,
-    expiryMs: number,
+    ttl: number,
     options?: OwnerLockOptions,
   ): Promise<number | null> {
     try {
-      return await this.#lock(key, owner, expiryMs, options, 0);
+      return await this.#lock(key, owner, ttl, options, 0);
     } catch (error) {
       if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
       throw error;
@@ -121,21 +116,21 @@ export class OwnerLocks {
   }
 
   /**
-   * Extends the owner's lock to at least `expiryMs` from now; never shortens it. Resolves to
+   * Extends the owner's lock to at least `ttl` from now; never shortens it. Resolves to
    * `false`, and changes nothing, if the owner does not hold the lock (any more): it never renews
    * the lock of another owner, and never revives a lock that has ended.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if the request was not sent, and with `HOLDFAST_UNCERTAIN`
    * if the store did not reply; it is safe to repeat.
    */
-  async renew(key: string, owner: string, expiryMs: number): Promise<boolean> {
-    checkExpiry(expiryMs);
+  async renew(key: string, owner: string, ttl: number): Promise<boolean> {
+    checkTtl(ttl);
     const { retention } = this.#core.settings;
     for (let tries = 0; tries < TRIES; tries++) {
       const lease = await this.#leaseOf(key, owner);
       if (lease === undefined) return false;
       const id = this.#choose(lease.ids);
-      const command = { op: 'renew', key, id, ttl: Math.ceil(expiryMs), retention } as const;
+      const command = { op: 'renew', key, id, ttl: Math.ceil(ttl), retention } as const;
       const { status } = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
       if (status === 'renewed') return true;
     }
@@ -150,14 +145,14 @@ export class OwnerLocks {
   async #lock(
     key: string,
     owner: string,
-    expiryMs: number,
+    ttl: number,
     options: OwnerLockOptions = {},
     wait: number,
   ): Promise<number | null> {
     checkKey(key);
-    checkExpiry(expiryMs);
+    checkTtl(ttl);
     checkObject('options', options);
-    const own = { ttl: expiryMs, owner: checkOwner(owner) };
+    const own = { ttl, owner: checkOwner(owner) };
     const asked = { ...over({ renew: false }, options), ...own };
     const terms = resolveTerms(this.#core.settings, {}, asked, wait);
     const wanted = { key, weight: 1, capacity: 1, terms, stays: !terms.renew };
@@ -195,8 +190,8 @@ export class OwnerLocks {
   }
 }
 
-function checkExpiry(value: unknown): void {
-  if (typeof value === 'number' && value >= EXPIRY_MS_MIN && value <= EXPIRY_MS_MAX) return;
-  const expected = `a number of milliseconds from ${EXPIRY_MS_MIN} to ${EXPIRY_MS_MAX}`;
-  throw badOption('expiryMs', expected, value);
+function checkTtl(value: unknown): void {
+  if (typeof value === 'number' && value >= TTL_MIN && value <= TTL_MAX) return;
+  const expected = `a number of milliseconds from ${TTL_MIN} to ${TTL_MAX}`;
+  throw badOption('ttl', expected, value);
 }

@@ -8,10 +8,10 @@
  *
  * It uses two resources. The lock of the key prevents simultaneous runs; before the work begins,
  * the store extends it to `atLeast`. The marker of a slot is a resource of its own: a lease of
- * `remember` ms that is not renewed, and released only after a failure with `onFailure: 'release'`.
- * At most one run of a slot is granted the marker (I1), and the marker expires (I9). Both are in
- * the store before the work begins, so a run counts even if its process crashes, and there is no
- * second run.
+ * `retention` ms that is not renewed, and released only after a failure with
+ * `afterFailure: 'release'`. At most one run of a slot is granted the marker (I1), and the marker
+ * expires (I9). Both are in the store before the work begins, so a run counts even if its process
+ * crashes, and there is no second run.
  */
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
@@ -39,20 +39,20 @@ export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
    * Ms for which a slot is remembered after it was taken. A machine that fires later than this runs
    * the slot again. 10 to 86,400,000; default 3,600,000.
    */
-  readonly remember?: number;
+  readonly retention?: number;
   /**
    * Whether a run counts if its work fails. `keep`: it counts; the lock is kept for `atLeast` and
    * the slot stays taken. `release`: it does not count, and the next machine that fires runs.
    * Default `keep`.
    */
-  readonly onFailure?: 'keep' | 'release';
+  readonly afterFailure?: 'keep' | 'release';
 }
 
 /** Options of one `runOnce`. */
 export interface RunOnceOptions {
   /**
    * The name of the scheduled time, equal on all machines, for example `2026-11-21T02:00Z`. A slot
-   * runs at most once in `remember` ms. Key and slot together have at most 1,018 bytes.
+   * runs at most once in `retention` ms. Key and slot together have at most 1,018 bytes.
    */
   readonly slot?: string;
   /** Longest time to wait for the lock, in ms. Default 0: skip the run if the lock is not free. */
@@ -61,32 +61,44 @@ export interface RunOnceOptions {
   readonly signal?: AbortSignal;
 }
 
-/** The result of a call that did the work. */
-export interface Ran<T> {
-  readonly ran: true;
-  /** What the work resolved to. */
-  readonly value: T;
-  /** See `ScheduledRun.fence`. */
-  readonly fence: number;
-}
+/**
+ * Why a call did not run its work:
+ *
+ * - `busy`: another run holds the lock, or began less than `atLeast` ms ago. With `wait`, this was
+ *   so during the whole wait.
+ * - `slot-taken`: the slot has had its run. That run may be active, done, or failed.
+ */
+export type SkipReason = 'busy' | 'slot-taken';
 
-/** The result of a call that skipped the work. */
-export interface Skipped {
-  readonly ran: false;
-  /**
-   * `busy`: another run holds the lock, or less than `atLeast` ms have passed since it began.
-   * `slot-taken`: this slot has already had its run.
-   */
-  readonly why: 'busy' | 'slot-taken';
-  /** The holder of the other run, if the store still has it. */
-  readonly holder: HolderInfo | null;
-}
+/** The result of `runOnce`. `ran` tells whether this call ran the work. */
+export type RunOnceResult<T> =
+  | {
+      readonly ran: true;
+      /** The value to which the work resolved. */
+      readonly value: T;
+      /** See `ScheduledRun.fence`. */
+      readonly fence: number;
+    }
+  | {
+      readonly ran: false;
+      /** Why the work was not run. */
+      readonly reason: SkipReason;
+      /** The run that holds the lock or the slot, if the store still has it. */
+      readonly holder: HolderInfo | null;
+    };
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
 /** Limit of key and slot together: the marker's key adds two `#` and up to four digits. */
 const SLOT_BYTES_MAX = 1018;
-const SCHEDULE = new Set<string>(['ttl', 'label', 'atLeast', 'atMost', 'remember', 'onFailure']);
+const SCHEDULE = new Set<string>([
+  'ttl',
+  'label',
+  'atLeast',
+  'atMost',
+  'retention',
+  'afterFailure',
+]);
 const RUN = new Set<string>(['slot', 'wait', 'signal']);
 
 /** One run of scheduled work; the work receives it as its argument. */
@@ -127,8 +139,8 @@ export class ScheduledRun {
   }
 
   /** Ms for which the lock is certainly held without another renewal. 0 if it is not held. */
-  remaining(): number {
-    return this.#lease.remaining();
+  get remaining(): number {
+    return this.#lease.remaining;
   }
 }
 
@@ -147,9 +159,9 @@ export class Schedule {
     if (Number.isNaN(atLeast)) throw badOption('atLeast', 'a number of milliseconds', undefined);
     const atMost = duration('atMost', options.atMost, HOUR, 10, DAY);
     if (atMost < atLeast) throw badOption('atMost', `at least ${atLeast} (atLeast)`, atMost);
-    duration('remember', options.remember, HOUR, 10, DAY);
-    if (![undefined, 'keep', 'release'].includes(options.onFailure)) {
-      throw badOption('onFailure', '"keep" or "release"', options.onFailure);
+    duration('retention', options.retention, HOUR, 10, DAY);
+    if (![undefined, 'keep', 'release'].includes(options.afterFailure)) {
+      throw badOption('afterFailure', '"keep" or "release"', options.afterFailure);
     }
     this.key = key;
     this.#core = core;
@@ -159,8 +171,9 @@ export class Schedule {
   }
 
   /**
-   * Does the work and resolves to `Ran`. Resolves to `Skipped` if another machine does the work, if
-   * another run began less than `atLeast` ms ago, or if the `slot` has already had its run.
+   * Does the work and resolves to its value with `ran: true`. Does nothing and resolves to a
+   * `reason` with `ran: false` if another machine does the work, if another run began less than
+   * `atLeast` ms ago, or if the `slot` has already had its run.
    *
    * The lock is renewed while the work runs, for at most `atMost` ms. It ends when the work ends,
    * but not before `atLeast` ms after it was acquired. If the process exits before that, the store
@@ -176,7 +189,7 @@ export class Schedule {
   async runOnce<T>(
     work: (run: ScheduledRun) => T | Promise<T>,
     options: RunOnceOptions = {},
-  ): Promise<Ran<T> | Skipped> {
+  ): Promise<RunOnceResult<T>> {
     checkWork(work);
     known('options', options, RUN);
     const { slot, ...waiting } = options;
@@ -184,18 +197,18 @@ export class Schedule {
     this.#acquirer.terms(waiting, 0);
     if (marked !== undefined) {
       const holder = await this.#holder(marked);
-      if (holder !== null) return { ran: false, why: 'slot-taken', holder };
+      if (holder !== null) return { ran: false, reason: 'slot-taken', holder };
     }
     const lease = await this.#acquirer.tryAcquire(1, waiting);
     if (lease === null) {
       const holder = (await quietly(this.#holder(this.key))) ?? null;
-      return { ran: false, why: 'busy', holder };
+      return { ran: false, reason: 'busy', holder };
     }
     const marker = await this.#prepare(lease, marked);
     if (marker !== null) return this.#run(lease, marker, () => work(new ScheduledRun(lease, slot)));
     await quietly(lease.release());
     const holder = (await quietly(this.#holder(marked as string))) ?? null;
-    return { ran: false, why: 'slot-taken', holder };
+    return { ran: false, reason: 'slot-taken', holder };
   }
 
   /**
@@ -220,7 +233,7 @@ export class Schedule {
 
   /** Marks a slot as taken; `null` if it is already taken. */
   async #mark(key: string): Promise<KeptLease | null> {
-    const ttl = this.#options.remember ?? HOUR;
+    const ttl = this.#options.retention ?? HOUR;
     const options = { ...shared(this.#options), ttl, renew: false };
     const subject = { key, capacity: 1 };
     return new Acquirer(this.#core, subject, options, keptLease).tryAcquire(1);
@@ -230,9 +243,9 @@ export class Schedule {
     lease: KeptLease,
     marker: KeptLease | undefined,
     work: () => T | Promise<T>,
-  ): Promise<Ran<T>> {
+  ): Promise<RunOnceResult<T>> {
     const { fence } = lease;
-    const forgiving = this.#options.onFailure === 'release';
+    const forgiving = this.#options.afterFailure === 'release';
     // this process must not release the marker, not even in a `close` during the work
     if (!forgiving) marker?.leave();
     let value: T;

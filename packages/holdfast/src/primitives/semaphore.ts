@@ -22,6 +22,12 @@ export interface SemaphoreOptions extends LockOptions {
   readonly permits: number;
 }
 
+/** Options of `run` of a semaphore. */
+export interface SemaphoreRunOptions extends AcquireOptions {
+  /** The number of permits to acquire: 1 to all permits of the semaphore. Default 1. */
+  readonly permits?: number | undefined;
+}
+
 /**
  * A fixed number of permits, shared by processes and machines.
  *
@@ -58,7 +64,7 @@ export class Semaphore {
   }
 
   /**
-   * Acquires `count` permits, all or none; waits without a limit, or for `wait` ms.
+   * Acquires permits, all or none; waits without a limit, or for `wait` ms.
    *
    * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
    * arrives afterwards is released. Nothing is held after a rejection.
@@ -67,10 +73,10 @@ export class Semaphore {
    * message names it); with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (for example
    * if the `owner` already holds fewer permits: it would wait for itself),
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
-   * @param count number of permits; 1 to `permits`, default 1
+   * @param permits the number of permits to acquire; 1 to all permits of the semaphore, default 1
    */
-  async acquire(count?: number, options?: AcquireOptions): Promise<Lease> {
-    return this.#acquirer.acquire(this.#count(count), options);
+  async acquire(permits?: number, options?: AcquireOptions): Promise<Lease> {
+    return this.#acquirer.acquire(this.#wanted(permits), options);
   }
 
   /**
@@ -80,23 +86,23 @@ export class Semaphore {
    * It never overtakes a waiter: while the queue is not empty, no permit counts as free. Rejects as
    * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
-  async tryAcquire(count?: number, options?: AcquireOptions): Promise<Lease | null> {
-    return this.#acquirer.tryAcquire(this.#count(count), options);
+  async tryAcquire(permits?: number, options?: AcquireOptions): Promise<Lease | null> {
+    return this.#acquirer.tryAcquire(this.#wanted(permits), options);
   }
 
   /**
    * Acquires permits, does the work, and releases them, also if the work throws. Resolves and
    * rejects as `Mutex.run` does.
-   * @param options those of an acquisition, and `count`: the number of permits, default 1
+   * @param options those of an acquisition, and `permits`: the number to acquire, default 1
    */
   async run<T>(
     work: (lease: Lease) => T | Promise<T>,
-    options: AcquireOptions & { readonly count?: number } = {},
+    options: SemaphoreRunOptions = {},
   ): Promise<T> {
     checkWork(work);
     checkObject('options', options);
-    const { count, ...rest } = options;
-    return this.#acquirer.run(this.#count(count), work, rest);
+    const { permits, ...rest } = options;
+    return this.#acquirer.run(this.#wanted(permits), work, rest);
   }
 
   /**
@@ -125,8 +131,8 @@ export class Semaphore {
     this.#acquirer = this.#newAcquirer();
   }
 
-  #count(count: number | undefined): number {
-    return whole('count', count, 1, 1, this.#permits);
+  #wanted(permits: number | undefined): number {
+    return whole('permits', permits, 1, 1, this.#permits);
   }
 
   #newAcquirer(): Acquirer<Lease> {

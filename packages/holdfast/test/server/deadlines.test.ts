@@ -156,7 +156,7 @@ describe.each(CLIENTS)('%s', (client) => {
     proxy.blackhole();
     await failure(lease.extend(60_000), 'HOLDFAST_UNCERTAIN');
     expect(lease.held).toBe(true);
-    expect(lease.remaining()).toBeLessThan(20_000);
+    expect(lease.remaining).toBeLessThan(20_000);
     proxy.heal();
     await until(async () => (await lease.extend(60_000)) > 59_000);
   });
@@ -176,9 +176,9 @@ describe.each(CLIENTS)('%s', (client) => {
     const before = proxy.count('evalsha');
     proxy.blackhole();
     await until(() => proxy.count('evalsha') >= before + 2);
-    const left = lease.remaining();
+    const left = lease.remaining;
     proxy.heal();
-    await until(() => lease.remaining() > left);
+    await until(() => lease.remaining > left);
     expect(lease.held).toBe(true);
     expect(lease.signal.aborted).toBe(false);
   });

@@ -33,7 +33,7 @@ function calls(holdfast: Holdfast): [string, () => Promise<unknown>][] {
     ['runOnce', () => schedule.runOnce(() => 1, { wait })],
     ['runOnce of a slot', () => schedule.runOnce(() => 1, { wait, slot: 'now' })],
     ['campaign', () => holdfast.election(key).campaign({ wait })],
-    ['tryLock', () => holdfast.calls.tryLock(key, 'me', 5000, { wait })],
+    ['tryLock', () => holdfast.ownerLocks.tryLock(key, 'me', 5000, { wait })],
     ['single flight', () => holdfast.singleFlight(freshKey()).run(work, { wait })],
     ['latch', () => holdfast.latch(key, { count: 1 }).await({ wait })],
     ['barrier', () => barrier.await({ wait })],

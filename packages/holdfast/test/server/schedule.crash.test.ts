@@ -101,7 +101,7 @@ describe.each(SERVERS)('on %s', (name) => {
         expect([lost, rule.hits]).toEqual([lost, 1]);
         const near = (await make()).schedule(key, learn);
         const outcome = await near.runOnce(work, { slot, wait: LONG });
-        if (!outcome.ran) expect(outcome.why).toBe('slot-taken');
+        if (!outcome.ran) expect(outcome.reason).toBe('slot-taken');
         expect([lost, runs]).toEqual([lost, 1]);
       }
     });

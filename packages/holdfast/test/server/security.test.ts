@@ -149,7 +149,7 @@ describe.each(SERVERS)('%s', (name) => {
     expect(granted).toBe(false);
     await lease.release();
     const next = await waiting;
-    expect(next.remaining()).toBeLessThanOrEqual(60_000);
+    expect(next.remaining).toBeLessThanOrEqual(60_000);
     await stranger.publish(channel as string, `r ${id}`);
     await next.extend(60_000);
     expect(next.held).toBe(true);

@@ -30,8 +30,8 @@ function taking(backend: Backend): void {
     }
     expect(lease.held).toBe(true);
     lease.assertHeld();
-    expect(lease.remaining()).toBeGreaterThan(0);
-    expect(lease.remaining()).toBeLessThan(5000);
+    expect(lease.remaining).toBeGreaterThan(0);
+    expect(lease.remaining).toBeLessThan(5000);
     expect(lease.signal.aborted).toBe(false);
   });
 
@@ -137,7 +137,7 @@ function releasing(backend: Backend): void {
     expect(await Promise.all([lease.release(), lease.release()])).toEqual(['freed', 'freed']);
     expect([...lease.outcomes]).toEqual(keys.map((key) => [key, 'freed']));
     expect(lease.held).toBe(false);
-    expect(lease.remaining()).toBe(0);
+    expect(lease.remaining).toBe(0);
     expect(lease.signal.aborted).toBe(false);
     const next = await other.allOf(keys).tryAcquire();
     expect(await lease.release()).toBe('freed');

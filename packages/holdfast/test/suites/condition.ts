@@ -33,7 +33,7 @@ function waiting(backend: Backend): void {
     const waiting = condition.await(lease);
     await waitForParked(other, key, 1);
     expect(lease.held).toBe(false);
-    expect(lease.remaining()).toBe(0);
+    expect(lease.remaining).toBe(0);
     const signaller = await other.mutex(key).acquire();
     expect(await other.mutex(key).condition('c').signal(signaller)).toBe(1);
     await queued(other, key, 1);

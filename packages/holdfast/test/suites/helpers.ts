@@ -1,7 +1,7 @@
 /** Helpers of the suites. */
 import { until } from 'holdfast-testkit';
 import { expect } from 'vitest';
-import type { Holdfast, HoldfastErrorCode, LockInfo } from '../../src/index.js';
+import type { Holdfast, HoldfastErrorCode, LockInfo, RunOnceResult } from '../../src/index.js';
 import { HoldfastError } from '../../src/index.js';
 
 let count = 0;
@@ -83,4 +83,10 @@ export class Watch {
   get ascending(): boolean {
     return this.fences.every((fence, at) => at === 0 || fence > (this.fences[at - 1] as number));
   }
+}
+
+/** The fence of a scheduled run, which must have run. */
+export function fenceOf(result: RunOnceResult<unknown>): number {
+  if (!result.ran) throw new Error(`it was not run: ${result.reason}`);
+  return result.fence;
 }

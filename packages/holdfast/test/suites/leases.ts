@@ -75,7 +75,7 @@ function renewal(backend: Backend): void {
     expect(reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
     expect(reason.message).toContain('could not be renewed');
     expect(lease.held).toBe(false);
-    expect(lease.remaining()).toBe(0);
+    expect(lease.remaining).toBe(0);
     expect(() => lease.assertHeld()).toThrow(reason.message);
     await granted;
     expect(heldAtGrant).toBe(false);

@@ -48,7 +48,7 @@ function sharing(backend: Backend): void {
     expect([first.mode, second.mode]).toEqual(['read', 'read']);
     expect(second.fence).toBeGreaterThan(first.fence);
     const info = await one.inspect(key);
-    expect(info?.holders.map(({ id, weight }) => [id, weight])).toEqual([
+    expect(info?.holders.map(({ id, permits }) => [id, permits])).toEqual([
       [first.id, 1],
       [second.id, 1],
     ]);
@@ -128,10 +128,10 @@ function ending(backend: Backend): void {
     const key = freshKey();
     await using _lease = await one.mutex(key).acquire();
     const error = await failure(other.rwLock(key).read.acquire(), 'HOLDFAST_MISMATCH');
-    expect(error.message).toContain('the capacity 1,');
+    expect(error.message).toContain('in use with 1 permit,');
     expect(error).toMatchObject({ key, option: undefined });
     const info = await one.inspect(key);
-    expect(info).toMatchObject({ capacity: 1, waiterCount: 0 });
+    expect(info).toMatchObject({ permits: 1, waiterCount: 0 });
   });
 
   it('refuses invalid keys and options, and sends no request', async () => {
@@ -202,7 +202,7 @@ function streaming(backend: Backend): void {
       own = fence;
     });
     const waits = async (): Promise<boolean> =>
-      own > 0 || ((await watch.inspect(key))?.waiters.some(({ weight }) => weight > 1) ?? false);
+      own > 0 || ((await watch.inspect(key))?.waiters.some(({ permits }) => permits > 1) ?? false);
     await until(waits, { what: 'the writer waits' });
     // every acquisition from here on arrives after the writer
     writes = true;

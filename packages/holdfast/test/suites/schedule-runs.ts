@@ -1,9 +1,9 @@
 /** One run at a time, with a minimum interval between runs. */
 import { until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
-import type { Ran, ScheduledRun, Skipped } from '../../src/index.js';
+import type { RunOnceResult, ScheduledRun } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { aborted, failure, freshKey, later, queued } from './helpers.js';
+import { aborted, failure, fenceOf, freshKey, later, queued } from './helpers.js';
 
 const LONG = 60_000;
 const NO_POLL = { ttl: 600_000, claimWindow: 60_000, retention: 600_000 };
@@ -19,17 +19,17 @@ function skipping(backend: Backend): void {
     const [one, other] = [await backend.make({ label: 'one' }), await backend.make()];
     const key = freshKey();
     const options = { atLeast: 0 };
-    let refused: Ran<number> | Skipped | undefined;
+    let refused: RunOnceResult<number> | undefined;
     const outcome = await one.schedule(key, options).runOnce(async (run) => {
       expect(run).toMatchObject({ key, slot: undefined, held: true });
-      expect(run.remaining()).toBeGreaterThan(0);
+      expect(run.remaining).toBeGreaterThan(0);
       refused = await other.schedule(key, options).runOnce(() => 1);
       return `by ${run.fence}`;
     });
-    const { fence } = outcome as Ran<string>;
+    const fence = fenceOf(outcome);
     expect(outcome).toEqual({ ran: true, value: `by ${fence}`, fence });
-    expect(refused).toMatchObject({ ran: false, why: 'busy' });
-    expect((refused as Skipped).holder).toMatchObject({ label: 'one', fence, pid: process.pid });
+    expect(refused).toMatchObject({ ran: false, reason: 'busy' });
+    expect(refused).toMatchObject({ holder: { label: 'one', fence, pid: process.pid } });
     expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ value: 2 });
   });
 
@@ -46,7 +46,7 @@ function skipping(backend: Backend): void {
     );
     await until(async () => (await other.inspect(key)) !== null);
     const busy = await other.schedule(key, options).runOnce(() => 1, { wait: 20 });
-    expect(busy).toMatchObject({ ran: false, why: 'busy' });
+    expect(busy).toMatchObject({ ran: false, reason: 'busy' });
     const caller = new AbortController();
     const { signal } = caller;
     const aborting = later(other.schedule(key, options).runOnce(() => 1, { wait: LONG, signal }));
@@ -56,9 +56,9 @@ function skipping(backend: Backend): void {
     const waiting = other.schedule(key, options).runOnce(() => 2, { wait: LONG });
     await queued(one, key, 1);
     finish();
-    const outcomes = [await first, await waiting] as Ran<unknown>[];
-    expect(outcomes[1]).toMatchObject({ ran: true, value: 2 });
-    expect(outcomes[1]?.fence).toBeGreaterThan(outcomes[0]?.fence as number);
+    const second = await waiting;
+    expect(second).toMatchObject({ ran: true, value: 2 });
+    expect(fenceOf(second)).toBeGreaterThan(fenceOf(await first));
   });
 }
 
@@ -68,8 +68,8 @@ function keeping(backend: Backend): void {
     const key = freshKey();
     const options = { atLeast: LONG };
     await one.schedule(key, options).runOnce(() => 1);
-    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ why: 'busy' });
-    expect(await one.schedule(key, options).runOnce(() => 3)).toMatchObject({ why: 'busy' });
+    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ reason: 'busy' });
+    expect(await one.schedule(key, options).runOnce(() => 3)).toMatchObject({ reason: 'busy' });
   });
 
   it('that ends early excludes others until its minimum time is over, and no longer', async () => {
@@ -81,7 +81,7 @@ function keeping(backend: Backend): void {
     const next = await other.schedule(key, options).runOnce(() => 2, { wait: LONG });
     expect(next).toMatchObject({ ran: true, value: 2 });
     // fences are store times in microseconds
-    const apart = (next as Ran<number>).fence - (first as Ran<number>).fence;
+    const apart = fenceOf(next) - fenceOf(first);
     expect(apart).toBeGreaterThanOrEqual(100_000);
   });
 
@@ -92,7 +92,7 @@ function keeping(backend: Backend): void {
     await one.schedule(key, options).runOnce(() => 1);
     const start = await other.inspect(key);
     await one.close();
-    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ why: 'busy' });
+    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ reason: 'busy' });
     const info = await other.inspect(key);
     expect(info?.holders[0]?.id).toBe(start?.holders[0]?.id);
     // the lease expires at the end of the minimum time
@@ -113,17 +113,17 @@ function keeping(backend: Backend): void {
     await until(() => begun);
     await one.close({ grace: 0 });
     expect((await failure(running, 'HOLDFAST_LOST')).message).toContain('closed');
-    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ why: 'busy' });
+    expect(await other.schedule(key, options).runOnce(() => 2)).toMatchObject({ reason: 'busy' });
   });
 }
 
 function failing(backend: Backend): void {
   it.each(['keep', 'release'] as const)(
-    'with `onFailure: %s` and failed work',
-    async (onFailure) => {
+    'with `afterFailure: %s` and failed work',
+    async (afterFailure) => {
       const [one, other] = [await backend.make(), await backend.make()];
       const key = freshKey();
-      const options = { atLeast: LONG, onFailure };
+      const options = { atLeast: LONG, afterFailure };
       const own = new Error('own');
       const work = (): never => {
         throw own;
@@ -136,7 +136,7 @@ function failing(backend: Backend): void {
       expect(error).toBe(own);
       const next = await other.schedule(key, options).runOnce(() => 1, { slot });
       const unslotted = await other.schedule(`${key} 2`, options).runOnce(() => 1);
-      expect(next.ran).toBe(onFailure === 'release');
+      expect(next.ran).toBe(afterFailure === 'release');
       expect(unslotted.ran).toBe(true);
     },
   );

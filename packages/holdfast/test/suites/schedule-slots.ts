@@ -1,8 +1,8 @@
 /** A slot has one run, for any number of machines and at any distance in time. */
 import { expect, it } from 'vitest';
-import type { Holdfast, Ran } from '../../src/index.js';
+import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { freshKey, turn } from './helpers.js';
+import { fenceOf, freshKey, turn } from './helpers.js';
 
 const LONG = 60_000;
 
@@ -45,21 +45,21 @@ export function scheduleSlots(backend: Backend): void {
     const [one, other] = [await backend.make({ label: 'one' }), await backend.make()];
     const key = freshKey();
     const options = { atLeast: 0 };
-    const ran = await one.schedule(key, options).runOnce(({ slot }) => slot, { slot: 'a' });
-    expect(ran).toMatchObject({ ran: true, value: 'a' });
+    const first = await one.schedule(key, options).runOnce(({ slot }) => slot, { slot: 'a' });
+    expect(first).toMatchObject({ ran: true, value: 'a' });
     await one.close();
     const again = await other.schedule(key, options).runOnce(() => 1, { slot: 'a', wait: LONG });
-    expect(again).toMatchObject({ ran: false, why: 'slot-taken', holder: { label: 'one' } });
+    expect(again).toMatchObject({ ran: false, reason: 'slot-taken', holder: { label: 'one' } });
     const next = await other.schedule(key, options).runOnce(() => 2, { slot: 'b' });
     expect(next).toMatchObject({ ran: true, value: 2 });
-    expect((next as Ran<number>).fence).toBeGreaterThan((ran as Ran<string>).fence);
+    expect(fenceOf(next)).toBeGreaterThan(fenceOf(first));
   });
 
   ambiguousNames(backend);
 
   it('is forgotten after its retention', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
-    const schedule = one.schedule(freshKey(), { atLeast: 0, remember: 50 });
+    const schedule = one.schedule(freshKey(), { atLeast: 0, retention: 50 });
     await schedule.runOnce(() => 1, { slot: 'a' });
     // its marker is a lease without renewal: a waiter is granted it when it has expired
     await other.mutex(`${schedule.key}#a#1`).run(() => undefined);
@@ -73,7 +73,7 @@ export function scheduleSlots(backend: Backend): void {
     const outcome = await one.schedule(key, options).runOnce(
       async () => {
         const busy = await other.schedule(key, options).runOnce(() => 1, { slot: 'b' });
-        expect(busy).toMatchObject({ ran: false, why: 'busy' });
+        expect(busy).toMatchObject({ ran: false, reason: 'busy' });
       },
       { slot: 'a' },
     );
@@ -101,7 +101,7 @@ function ambiguousNames(backend: Backend): void {
     }
     for (const [name, slot] of pairs) {
       const again = await other.schedule(name, { atLeast: 0 }).runOnce(() => 1, { slot });
-      expect(again, `${name}, ${slot}`).toMatchObject({ why: 'slot-taken' });
+      expect(again, `${name}, ${slot}`).toMatchObject({ reason: 'slot-taken' });
     }
   });
 }

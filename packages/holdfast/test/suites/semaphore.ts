@@ -18,14 +18,14 @@ export function semaphoreSuite(backend: Backend): void {
 }
 
 function permitting(backend: Backend): void {
-  it('are taken in parts, and never more than the capacity', async () => {
+  it('are taken in parts, and never more than there are', async () => {
     const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const [here, there] = [one, other].map((each) => each.semaphore(key, { permits: 5 }));
     const two = await here?.acquire(2);
     const three = await there?.acquire(3);
     expect(await here?.tryAcquire()).toBeNull();
-    expect(await one.inspect(key)).toMatchObject({ capacity: 5, used: 5 });
+    expect(await one.inspect(key)).toMatchObject({ permits: 5, used: 5 });
     expect(await two?.release()).toBe('freed');
     expect(await there?.tryAcquire(3)).toBeNull();
     const last = await there?.tryAcquire(2);
@@ -41,7 +41,7 @@ function permitting(backend: Backend): void {
       const semaphore = holdfast.semaphore(key, { permits: 5 });
       for (let round = 0; round < 4; round++) {
         const count = 1 + ((at + round) % 4);
-        await semaphore.run(() => inside.visit(count), { count });
+        await semaphore.run(() => inside.visit(count), { permits: count });
       }
     };
     const instances = await Promise.all([backend.make(), backend.make(), backend.make()]);
@@ -56,7 +56,7 @@ function permitting(backend: Backend): void {
     const inside = new WeightWatch();
     const semaphore = holdfast.semaphore(freshKey(), { permits: 5 });
     const visit = (): Promise<void> => inside.visit(5);
-    await Promise.all([semaphore.run(visit, { count: 5 }), inside.visit(1), visit()]);
+    await Promise.all([semaphore.run(visit, { permits: 5 }), inside.visit(1), visit()]);
     expect(inside.most).toBeGreaterThan(5);
   });
 
@@ -75,7 +75,7 @@ function checking(backend: Backend): void {
     const semaphore = holdfast.semaphore(freshKey(), { permits: 5, owner: 'me' });
     await using _two = await semaphore.acquire(2);
     const error = await failure(semaphore.acquire(3), 'HOLDFAST_REFUSED');
-    expect(error.message).toContain('its owner holds 2 of 3 already');
+    expect(error.message).toContain('its owner holds 2 permits of the requested 3 already');
     const one = await semaphore.acquire();
     expect(one.holds).toBe(2);
     expect(await one.release()).toBe('kept');
@@ -95,16 +95,16 @@ function checking(backend: Backend): void {
     expect((await failure(make(), 'HOLDFAST_BAD_OPTION')).option).toBe(option);
   });
 
-  it('must be a whole number, and no more than the capacity', async () => {
+  it('must be a whole number, and no more than there are', async () => {
     const holdfast = await backend.make();
     const semaphore = holdfast.semaphore(freshKey(), { permits: 3 });
     for (const count of [0, 4, 1.5, Number.NaN, '1']) {
       const error = await failure(semaphore.acquire(count as number), 'HOLDFAST_BAD_OPTION');
-      expect(error.option).toBe('count');
+      expect(error.option).toBe('permits');
     }
     await failure(semaphore.tryAcquire(4), 'HOLDFAST_BAD_OPTION');
     await failure(
-      semaphore.run(() => 1, { count: 4 }),
+      semaphore.run(() => 1, { permits: 4 }),
       'HOLDFAST_BAD_OPTION',
     );
     expect(await holdfast.inspect(semaphore.key)).toBeNull();
@@ -125,7 +125,7 @@ function ordering(backend: Backend): void {
     for (const [at, count] of counts.entries()) {
       // adjacent waiters are of one instance, which could hand a lease on among them
       const semaphore = (all[at < 3 ? 0 : 1] as Holdfast).semaphore(key, { permits, fair });
-      waiting.push(semaphore.run(({ fence }) => fence, { count }));
+      waiting.push(semaphore.run(({ fence }) => fence, { permits: count }));
       await queued(all[0] as Holdfast, key, at + 1);
     }
     // four of five permits are free, but no acquisition overtakes the large request at the head
@@ -166,7 +166,7 @@ function agreeing(backend: Backend): void {
       'HOLDFAST_MISMATCH',
     );
     expect(error).toMatchObject({ key, option: 'permits' });
-    expect(error.message).toContain('in use with the capacity 3, and "permits" is 5 here');
+    expect(error.message).toContain('in use with 3 permits, and "permits" is 5 here');
     await lease.release();
     await (await other.semaphore(key, { permits: 5 }).acquire(5)).release();
   });
@@ -181,7 +181,7 @@ function agreeing(backend: Backend): void {
     await semaphore.setPermits(3);
     await using _second = await waiting;
     expect(semaphore.permits).toBe(3);
-    expect(await one.inspect(key)).toMatchObject({ capacity: 3, used: 2 });
+    expect(await one.inspect(key)).toMatchObject({ permits: 3, used: 2 });
     await (await semaphore.acquire()).release();
     await failure(other.semaphore(key, { permits: 1 }).acquire(), 'HOLDFAST_MISMATCH');
   });
@@ -196,10 +196,10 @@ function shrinking(backend: Backend): void {
     const tooLarge = later(other.semaphore(key, { permits: 4, ttl: 200 }).acquire(3));
     await queued(one, key, 1);
     await semaphore.setPermits(2);
-    expect(await one.inspect(key)).toMatchObject({ capacity: 2, used: 4 });
+    expect(await one.inspect(key)).toMatchObject({ permits: 2, used: 4 });
     const waiting = later(other.semaphore(key, { permits: 2 }).acquire());
     const error = await failure(tooLarge, 'HOLDFAST_MISMATCH');
-    expect(error.message).toContain('the capacity 2');
+    expect(error.message).toContain('in use with 2 permits');
     await queued(one, key, 1);
     for (const lease of leases.slice(0, 2)) await lease.release();
     expect(leases[3]?.held).toBe(true);
@@ -218,9 +218,9 @@ function shrinking(backend: Backend): void {
     await semaphore.setPermits(2);
     await lease.release();
     const error = await failure(tooLarge, 'HOLDFAST_MISMATCH');
-    expect(error.message).toContain('the capacity 2');
+    expect(error.message).toContain('in use with 2 permits');
     await using _all = await semaphore.acquire(2);
-    expect(await one.inspect(key)).toMatchObject({ capacity: 2, used: 2 });
+    expect(await one.inspect(key)).toMatchObject({ permits: 2, used: 2 });
   });
 
   it('is not changed by a caller that expects another number', async () => {
@@ -229,9 +229,9 @@ function shrinking(backend: Backend): void {
     await using _lease = await one.semaphore(key, { permits: 3 }).acquire();
     const stranger = other.semaphore(key, { permits: 2 });
     const error = await failure(stranger.setPermits(9), 'HOLDFAST_MISMATCH');
-    expect(error.message).toContain('the capacity 3, and "permits" is 2 here');
+    expect(error.message).toContain('with 3 permits, and "permits" is 2 here');
     expect(stranger.permits).toBe(2);
-    expect((await one.inspect(key))?.capacity).toBe(3);
+    expect((await one.inspect(key))?.permits).toBe(3);
   });
 
   it('of an unused semaphore is set by the next caller', async () => {

@@ -59,8 +59,8 @@ export const MADE_WITH: Readonly<Record<string, Readonly<Record<string, Range>>>
     label,
     atLeast: number([0, 100], [DAY + 1, Infinity]),
     atMost: number([50, 200, DAY], [0, 9, DAY + 1]),
-    remember: number([10, DAY], [0, 9, DAY + 1]),
-    onFailure: { good: ['keep', 'release'], bad: ['', 'ignore', null, 5] },
+    retention: number([10, DAY], [0, 9, DAY + 1]),
+    afterFailure: { good: ['keep', 'release'], bad: ['', 'ignore', null, 5] },
   },
 };
 

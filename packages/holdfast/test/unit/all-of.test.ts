@@ -160,7 +160,7 @@ describe('lost replies', () => {
     expect(lease.held).toBe(true);
     await clock.advance(1000);
     expect(lease.signal.reason).toMatchObject({ code: 'HOLDFAST_LOST', key: 'b' });
-    expect(lease.remaining()).toBe(0);
+    expect(lease.remaining).toBe(0);
     // The other leases are held until their release.
     expect((await holdfast.inspect('a'))?.holders).toHaveLength(1);
     expect(await lease.release()).toBe('lost');

@@ -35,7 +35,7 @@ const TAKING: readonly Taking[] = [
   [
     'semaphore.run',
     (o) => holdfast.semaphore('k', { permits: 1 }).run(() => 1, o),
-    [...ACQUIRE, 'count'],
+    [...ACQUIRE, 'permits'],
   ],
   ['election', (o) => holdfast.election('k', o), ['ttl', 'label', 'onExpiring', 'expiringBefore']],
   ['campaign', (o) => holdfast.election('k').campaign(o), ['wait', 'signal']],
@@ -45,11 +45,15 @@ const TAKING: readonly Taking[] = [
     ['signal', 'pause', 'onFailure'],
   ],
   ['observe', (o) => holdfast.election('k').observe(o), ['signal', 'every']],
-  ['calls.lock', (o) => holdfast.calls.lock('k', 'me', 500, o), ['fair', 'label', 'wait', 'renew']],
+  [
+    'ownerLocks.lock',
+    (o) => holdfast.ownerLocks.lock('k', 'me', 500, o),
+    ['fair', 'label', 'wait', 'renew'],
+  ],
   [
     'schedule',
     (o) => holdfast.schedule('k', over({ atLeast: 0 }, o)),
-    ['atLeast', 'atMost', 'remember', 'onFailure', 'ttl', 'label'],
+    ['atLeast', 'atMost', 'retention', 'afterFailure', 'ttl', 'label'],
   ],
   [
     'runOnce',
@@ -133,8 +137,8 @@ describe('an undefined option of an acquisition', () => {
     expect(asked()).toMatchObject({ ttl: 4000, owner: 'me' });
   });
 
-  it('keeps the default of `calls.lock`, which is not to renew', async () => {
-    await holdfast.calls.lock('k', 'me', 1000, { renew: undefined } as object);
+  it('keeps the default of `ownerLocks.lock`, which is not to renew', async () => {
+    await holdfast.ownerLocks.lock('k', 'me', 1000, { renew: undefined } as object);
     await clock.advance(5000);
     const looking = holdfast.inspect('k');
     await clock.advance(1);

@@ -49,12 +49,12 @@ describe('a lease is handed off inside the process', () => {
     await lease.ensure(3_600_000);
     void lease.release();
     const successorRecord = await waiting;
-    expect(successorRecord.remaining()).toBeLessThan(ttl);
-    expect(successorRecord.remaining()).toBeGreaterThan(0.95 * ttl);
+    expect(successorRecord.remaining).toBeLessThan(ttl);
+    expect(successorRecord.remaining).toBeGreaterThan(0.95 * ttl);
     await settle();
     const { left } = await holder();
     expect(left).toBeLessThanOrEqual(ttl * 1000);
-    expect(successorRecord.remaining()).toBeLessThan(left / 1000);
+    expect(successorRecord.remaining).toBeLessThan(left / 1000);
   });
 
   it('and lasts no longer if the store has forgotten the waiter', async () => {
@@ -69,7 +69,7 @@ describe('a lease is handed off inside the process', () => {
     expect(passedTo()).toEqual([successorRecord.id]);
     const { left } = await holder();
     expect(left).toBeLessThanOrEqual(ttl * 1000);
-    expect(successorRecord.remaining()).toBeLessThan(left / 1000);
+    expect(successorRecord.remaining).toBeLessThan(left / 1000);
   });
 });
 
@@ -87,7 +87,7 @@ describe('a hand-off by the store', () => {
     const asked = second.maxHold ?? second.ttl ?? ttl;
     expect((await holder()).left).toBeLessThanOrEqual(asked * 1000);
     const whole = second.renew === false ? asked : Math.min(asked, 1000);
-    expect(successorRecord.remaining()).toBeGreaterThan(0.95 * whole);
+    expect(successorRecord.remaining).toBeGreaterThan(0.95 * whole);
   });
 });
 

@@ -23,7 +23,7 @@ const SUITES = [
   'leases',
   'locked',
   'mutex',
-  'owner-calls',
+  'owner-locks',
   'owners',
   'rw-lock',
   'semaphore',

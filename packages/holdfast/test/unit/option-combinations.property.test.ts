@@ -121,8 +121,8 @@ class Run {
 
   #granted(lease: Lease, { owner = '', renew, ttl = 10_000 }: Record<string, unknown>): void {
     const whole = Number(ttl) - drift(Number(ttl));
-    if (renew === false && lease.remaining() < whole) {
-      this.#problems.push(`${lease.remaining()} ms of ${Number(ttl)} without renewal`);
+    if (renew === false && lease.remaining < whole) {
+      this.#problems.push(`${lease.remaining} ms of ${Number(ttl)} without renewal`);
     }
     // An owner may join its last lease: one of its holds can outlast its `maxHold` in the store.
     const joined = owner !== '' && owner === this.#fenceOwner && lease.fence === this.#fence;

@@ -26,18 +26,18 @@ function gate(): { readonly opened: Promise<void>; open: () => void } {
   return { opened, open };
 }
 
-describe('a hold that `calls.unlock` released', () => {
+describe('a hold that `ownerLocks.unlock` released', () => {
   const owner = 'me';
 
   it('makes `run` reject with HOLDFAST_LOST', async () => {
-    const work = (): Promise<boolean> => holdfast.calls.unlock('k', owner);
+    const work = (): Promise<boolean> => holdfast.ownerLocks.unlock('k', owner);
     const error = await failure(holdfast.mutex('k').run(work, { owner }), 'HOLDFAST_LOST');
     expect(error).toMatchObject({ key: 'k' });
     expect(error.message).toContain('unlock');
   });
 
   it('makes `allOf.run` reject with HOLDFAST_LOST', async () => {
-    const work = (): Promise<boolean> => holdfast.calls.unlock('j', owner);
+    const work = (): Promise<boolean> => holdfast.ownerLocks.unlock('j', owner);
     const running = holdfast.allOf(['j', 'k']).run(work, { owner });
     expect(await failure(running, 'HOLDFAST_LOST')).toMatchObject({ key: 'j' });
     expect(await holdfast.inspect('k')).toBeNull();
@@ -46,7 +46,7 @@ describe('a hold that `calls.unlock` released', () => {
   it('aborts the signal of its lease at once', async () => {
     const lease = await holdfast.mutex('k').acquire({ owner });
     const { signal } = lease;
-    const unlocking = holdfast.calls.unlock('k', owner);
+    const unlocking = holdfast.ownerLocks.unlock('k', owner);
     await clock.advance(1);
     expect(await unlocking).toBe(true);
     expect(lease.held).toBe(false);

@@ -35,8 +35,8 @@ describe('refuses bad input at the call', () => {
     ['a negative atLeast', () => schedule({ atLeast: -1 }), 'atLeast'],
     ['atMost', () => schedule({ atMost: 9 }), 'atMost'],
     ['atMost below atLeast', () => schedule({ atMost: 99 }), 'atMost'],
-    ['remember', () => schedule({ remember: 0 }), 'remember'],
-    ['onFailure', () => schedule({ onFailure: 'retry' }), 'onFailure'],
+    ['retention', () => schedule({ retention: 0 }), 'retention'],
+    ['afterFailure', () => schedule({ afterFailure: 'retry' }), 'afterFailure'],
     ['an unknown option', () => schedule({ fair: true }), 'fair'],
     ['work', () => schedule().runOnce(undefined as never), 'work'],
     ['a slot', () => run({ slot: '' }), 'slot'],
@@ -157,7 +157,7 @@ describe('the maximum time', () => {
 });
 
 describe('a slot', () => {
-  const hour: ScheduleOptions = { atLeast: 0, remember: 3_600_000 };
+  const hour: ScheduleOptions = { atLeast: 0, retention: 3_600_000 };
 
   it.each(['lives', 'exits'] as const)(
     'has one run while the store remembers it: %s',
@@ -180,7 +180,7 @@ describe('a slot', () => {
 
 describe('after a run', () => {
   it('no timer and no lease remain', async () => {
-    const schedule = holdfast.schedule('job', { atLeast: 500, remember: 1000 });
+    const schedule = holdfast.schedule('job', { atLeast: 500, retention: 1000 });
     await schedule.runOnce(() => 1, { slot: 's' });
     expect(clock.timers('strong')).toBe(0);
     await clock.advance(TTL + 10_000);

@@ -49,7 +49,7 @@ const CALLS: readonly Call[] = [
     name: 'schedule.runOnce',
     call: async (h, wait) => {
       const schedule = h.schedule('k', { atLeast: 0 });
-      return ((await schedule.runOnce(() => 1, { wait })) as { why?: string }).why;
+      return ((await schedule.runOnce(() => 1, { wait })) as { reason?: string }).reason;
     },
     busy: '"busy"',
   },
@@ -59,13 +59,13 @@ const CALLS: readonly Call[] = [
     busy: 'HOLDFAST_TIMEOUT',
   },
   {
-    name: 'calls.tryLock',
-    call: (h, wait) => h.calls.tryLock('k', 'me', 5000, { wait }),
+    name: 'ownerLocks.tryLock',
+    call: (h, wait) => h.ownerLocks.tryLock('k', 'me', 5000, { wait }),
     busy: 'null',
   },
   {
-    name: 'calls.lock',
-    call: (h, wait) => h.calls.lock('k', 'me', 5000, { wait }),
+    name: 'ownerLocks.lock',
+    call: (h, wait) => h.ownerLocks.lock('k', 'me', 5000, { wait }),
     busy: 'HOLDFAST_TIMEOUT',
   },
   {

@@ -1,5 +1,5 @@
 /**
- * A slot has at most one run in `remember` ms.
+ * A slot has at most one run in `retention` ms.
  *
  * Excused if the store lost its memory between the ask of the first run and the second run.
  */
@@ -17,7 +17,7 @@ export const slot: Check = (context) => {
       if (event.e !== 'run' || attempt === undefined) return;
       const name = `${event.k} ${event.slot}`;
       const known = runs.get(name);
-      if (known !== undefined && event.t < known.t + event.remember) {
+      if (known !== undefined && event.t < known.t + event.retention) {
         const { by } = known;
         const isForgotten = context.amnesiaT(event.k) >= by.ask.t;
         context.report({

@@ -63,7 +63,7 @@ function fields(e: string, [first = '', second, ...rest]: string[]): object {
     case 'signalled':
       return { ...about, c: 'c', count: second === undefined ? null : Number(second) };
     case 'run':
-      return { ...about, slot: second, remember: 1000 };
+      return { ...about, slot: second, retention: 1000 };
     case 'count':
       return { ...call, size: 2, by: Number(second ?? 1) };
     case 'counted':

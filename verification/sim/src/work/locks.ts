@@ -37,7 +37,7 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
       return {
         acquire: (options) => semaphore.acquire(weight, options),
         tryAcquire: (options) => semaphore.tryAcquire(weight, options),
-        run: (work, options) => semaphore.run(work, { ...options, count: weight }),
+        run: (work, options) => semaphore.run(work, { ...options, permits: weight }),
       };
     }
   }

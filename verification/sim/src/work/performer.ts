@@ -213,7 +213,7 @@ class Performer {
   async #untilLost(lease: Lease): Promise<void> {
     this.#attempt.abandoned = true;
     while (await this.#holds(lease)) {
-      await this.#client.process.sleep(Math.max(1, lease.remaining() / 2));
+      await this.#client.process.sleep(Math.max(1, lease.remaining / 2));
     }
   }
 

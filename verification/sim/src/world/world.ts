@@ -142,7 +142,7 @@ export class World {
   granted(attempt: Attempt, lease: Lease): void {
     this.grants += 1;
     const { ttl } = attempt.task;
-    this.shortest = Math.min(this.shortest, lease.remaining() / ttl);
+    this.shortest = Math.min(this.shortest, lease.remaining / ttl);
     this.watch.believes(attempt);
     this.watch.visit(attempt.task.key);
   }

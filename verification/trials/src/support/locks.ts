@@ -57,6 +57,6 @@ export function lockOf(
   return {
     acquire: (more) => semaphore.acquire(weight, more),
     tryAcquire: (more) => semaphore.tryAcquire(weight, more),
-    run: (work, more) => semaphore.run(work, { ...more, count: weight }),
+    run: (work, more) => semaphore.run(work, { ...more, permits: weight }),
   };
 }

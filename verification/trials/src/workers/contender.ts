@@ -43,7 +43,7 @@ export type Event = {
       readonly id: string;
       readonly held: boolean;
       readonly code: string;
-      /** The latest end of the lease that `remaining()` has ever promised. */
+      /** The latest end of the lease that `remaining` has ever promised. */
       readonly promised: number;
     }
   | {
@@ -61,7 +61,7 @@ type Request =
   | { type: 'release'; keys: readonly string[] }
   | ({ type: 'stall' } & Stall);
 
-/** The interval of reading `remaining()`. */
+/** The interval of reading `remaining`. */
 const SAMPLE_MS = 10;
 
 const { url, client: name, options, fault, beats: wanted, primitive = 'mutex' } = given<Given>();
@@ -107,9 +107,9 @@ function aborted({ key, id, held, signal }: Lease): void {
   report({ type: 'aborted', key, at, id, held, code, promised });
 }
 
-/** The end of a lease by `remaining()`; 0 if it has ended. */
+/** The end of a lease by `remaining`; 0 if it has ended. */
 function promisedBy(lease: Lease): number {
-  const remaining = lease.remaining();
+  const remaining = lease.remaining;
   return remaining > 0 ? monotonic() + remaining : 0;
 }
 

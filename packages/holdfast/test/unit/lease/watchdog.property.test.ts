@@ -56,7 +56,7 @@ async function live(
   const look = async (): Promise<void> => {
     const [shown] = await Promise.all(store.inner.execute([{ op: 'inspect', key: 'k', limit: 1 }]));
     const left = shown?.status === 'inspected' ? (shown.holders[0]?.left ?? 0) / 1000 : 0;
-    const believed = lease.remaining();
+    const believed = lease.remaining;
     if (believed > left) throw new Error(`I7: ${believed} ms believed, ${left} ms left`);
     // The reply to a renewal may have arrived, and is read first.
     if (left === 0 && !lease.signal.aborted) await clock.advance(0);

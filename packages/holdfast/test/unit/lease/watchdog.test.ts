@@ -113,7 +113,7 @@ describe('the deadline of a lease (I7)', () => {
     const acquired = holdfast.mutex('k').acquire();
     await clock.advance(500);
     const lease = await acquired;
-    expect(lease.remaining()).toBe(9000 - 500 - drift(9000));
+    expect(lease.remaining).toBe(9000 - 500 - drift(9000));
   });
 
   it('counts from before the request, also after a slow renewal', async () => {
@@ -121,9 +121,9 @@ describe('the deadline of a lease (I7)', () => {
     store.ail('renew', 400);
     while (store.seen('renew').length === 0) await clock.advance(1);
     await clock.advance(400);
-    expect(lease.remaining()).toBeLessThanOrEqual(9000 - 400 - drift(9000));
-    expect(lease.remaining()).toBeGreaterThan(9000 - 402 - drift(9000));
-    expect(lease.remaining()).toBeLessThan(await leftInStore(lease));
+    expect(lease.remaining).toBeLessThanOrEqual(9000 - 400 - drift(9000));
+    expect(lease.remaining).toBeGreaterThan(9000 - 402 - drift(9000));
+    expect(lease.remaining).toBeLessThan(await leftInStore(lease));
   });
 
   it("is unchanged without a reply, and is before the store's", async () => {
@@ -133,7 +133,7 @@ describe('the deadline of a lease (I7)', () => {
     const expected = 9000 - drift(9000);
     await clock.advance(expected - 1);
     expect([lease.held, signal.aborted]).toEqual([true, false]);
-    expect(lease.remaining()).toBeCloseTo(1);
+    expect(lease.remaining).toBeCloseTo(1);
     await clock.advance(1);
     expect([lease.held, signal.aborted]).toEqual([false, true]);
     expect(signal.reason).toMatchObject({ code: 'HOLDFAST_LOST', key: 'k' });
@@ -186,7 +186,7 @@ describe('the deadline of a lease (I7)', () => {
   it('passes during a stall, before any timer has run', async () => {
     const lease = await holdfast.mutex('k').acquire();
     clock.stall(9000);
-    expect([lease.held, lease.remaining(), lease.signal.aborted]).toEqual([false, 0, true]);
+    expect([lease.held, lease.remaining, lease.signal.aborted]).toEqual([false, 0, true]);
     expect(() => lease.assertHeld()).toThrow(/was lost/);
   });
 
@@ -195,7 +195,7 @@ describe('the deadline of a lease (I7)', () => {
     await clock.advance(100);
     clock.sleep(60_000);
     store.ail('poll', 300);
-    expect([lease.held, lease.remaining(), lease.signal.aborted]).toEqual([false, 0, false]);
+    expect([lease.held, lease.remaining, lease.signal.aborted]).toEqual([false, 0, false]);
     await clock.advance(299);
     expect(lease.held).toBe(false);
     await clock.advance(1);

@@ -8,7 +8,7 @@ export class Scheduled extends Part {
   async perform(): Promise<void> {
     const { key, ttl, wait, slot, steps } = this.task;
     const options = { ttl, atLeast: Math.round(ttl * AT_LEAST), atMost: 20 * ttl };
-    const schedule = this.client.holdfast.schedule(key, { ...options, remember: 60 * ttl });
+    const schedule = this.client.holdfast.schedule(key, { ...options, retention: 60 * ttl });
     const limits = {
       ...(wait === undefined ? {} : { wait }),
       ...(slot === undefined ? {} : { slot }),
@@ -20,7 +20,7 @@ export class Scheduled extends Part {
       for (const step of steps) if ('ms' in step) await this.rest(step.ms);
       end();
     }, limits);
-    if (!done.ran && done.why === 'busy') this.blames('busy');
+    if (!done.ran && done.reason === 'busy') this.blames('busy');
   }
 }
 
@@ -50,7 +50,7 @@ export class Calls extends Part {
     for (let count = 0; count < weight; count++) {
       try {
         const options = { ...limits, renew: this.#renews, label: 'calls' };
-        await this.client.holdfast.calls.lock(key, this.#owner, ttl, options);
+        await this.client.holdfast.ownerLocks.lock(key, this.#owner, ttl, options);
         held += 1;
       } catch (error) {
         this.expect(error, REFUSALS);
@@ -77,7 +77,7 @@ export class Calls extends Part {
   async #unlock(): Promise<void> {
     for (;;) {
       try {
-        await this.client.holdfast.calls.unlock(this.task.key, this.#owner);
+        await this.client.holdfast.ownerLocks.unlock(this.task.key, this.#owner);
         return;
       } catch (error) {
         const codes = ['HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED', 'HOLDFAST_CLOSED'];

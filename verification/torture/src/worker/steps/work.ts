@@ -30,12 +30,12 @@ export async function election(workload: Workload, random: Random): Promise<void
 
 /** All processes compute the same slot names; most calls use the slot of the current time. */
 const TICK_MS = 700;
-const REMEMBER_MS = 60_000;
+const RETENTION_MS = 60_000;
 
 export async function schedule(workload: Workload, random: Random): Promise<void> {
   const { ttl } = workload.drawLockOptions(random);
   const atLeast = between(random, 0, 300);
-  const more = { atLeast, atMost: 5000, remember: REMEMBER_MS, ttl };
+  const more = { atLeast, atMost: 5000, retention: RETENTION_MS, ttl };
   const one = workload.holdfast.schedule(SCHEDULE, more);
   const slot = random() < 0.7 ? `${Math.floor(monotonic() / TICK_MS)}` : undefined;
   const wait = random() < 0.5 ? 0 : between(random, 1, 300);
@@ -51,7 +51,7 @@ export async function schedule(workload: Workload, random: Random): Promise<void
     };
     const isHeld = attempt.noteGrant(lease);
     if (slot !== undefined) {
-      workload.note({ e: 'run', k: SCHEDULE, a: attempt.a, slot, remember: REMEMBER_MS });
+      workload.note({ e: 'run', k: SCHEDULE, a: attempt.a, slot, retention: RETENTION_MS });
     }
     if (isHeld) await attempt.section(random);
     attempt.noteRelease();
@@ -59,7 +59,7 @@ export async function schedule(workload: Workload, random: Random): Promise<void
   try {
     const outcome = await one.runOnce(work, slot === undefined ? { wait } : { wait, slot });
     if (outcome.ran) attempt.noteOutcome('freed');
-    else attempt.noteFailure(outcome.why);
+    else attempt.noteFailure(outcome.reason);
   } catch (error) {
     noteRejected(attempt, error);
   }

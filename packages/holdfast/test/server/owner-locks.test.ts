@@ -1,5 +1,5 @@
 /** Calls with key and owner, in memory and with every client on every server. */
 import { ALL_BACKENDS, onBackends } from '../support/backends.js';
-import { ownerCallsSuite } from '../suites/owner-calls.js';
+import { ownerLocksSuite } from '../suites/owner-locks.js';
 
-onBackends('owner-calls', ALL_BACKENDS, ownerCallsSuite);
+onBackends('owner-locks', ALL_BACKENDS, ownerLocksSuite);

@@ -34,24 +34,24 @@ function ops(store: WatchedStore): string[] {
 describe('calls with an owner', () => {
   it('cost one command to lock, and two to unlock or to renew', async () => {
     const { store, one } = setUp();
-    await one.calls.lock(KEY, 'me', LONG);
+    await one.ownerLocks.lock(KEY, 'me', LONG);
     expect(ops(store)).toEqual(['acquire']);
-    await one.calls.renew(KEY, 'me', LONG);
+    await one.ownerLocks.renew(KEY, 'me', LONG);
     expect(ops(store)).toEqual(['inspect', 'renew']);
-    await one.calls.unlock(KEY, 'me');
+    await one.ownerLocks.unlock(KEY, 'me');
     expect(ops(store)).toEqual(['inspect', 'release']);
-    expect(await one.calls.unlock(KEY, 'me')).toBe(false);
+    expect(await one.ownerLocks.unlock(KEY, 'me')).toBe(false);
     expect(ops(store)).toEqual(['inspect']);
   });
 
   it('renew only if asked to, until they unlock', async () => {
     const { clock, store, one, other } = setUp();
-    await one.calls.lock(KEY, 'me', 1000, { renew: true });
-    await one.calls.lock('plain', 'me', 1000);
+    await one.ownerLocks.lock(KEY, 'me', 1000, { renew: true });
+    await one.ownerLocks.lock('plain', 'me', 1000);
     await clock.advance(10_000);
-    expect(await other.calls.holds(KEY, 'me')).toBe(1);
-    expect(await other.calls.holds('plain', 'me')).toBe(0);
-    expect(await one.calls.unlock(KEY, 'me')).toBe(true);
+    expect(await other.ownerLocks.holds(KEY, 'me')).toBe(1);
+    expect(await other.ownerLocks.holds('plain', 'me')).toBe(0);
+    expect(await one.ownerLocks.unlock(KEY, 'me')).toBe(true);
     ops(store);
     await clock.advance(10_000);
     expect(ops(store)).toEqual([]);
@@ -59,12 +59,12 @@ describe('calls with an owner', () => {
 
   it('keep no state of their locks in this process', async () => {
     const { clock, store, one, other } = setUp();
-    for (let index = 0; index < 50; index++) await one.calls.lock(`${index}`, 'me', LONG);
+    for (let index = 0; index < 50; index++) await one.ownerLocks.lock(`${index}`, 'me', LONG);
     expect(clock.timers('strong')).toBe(0);
     // No waits and no releases are pending.
     await one.close();
     expect(store.seen('release')).toEqual([]);
-    expect(await other.calls.holds('7', 'me')).toBe(1);
+    expect(await other.ownerLocks.holds('7', 'me')).toBe(1);
   });
 });
 
@@ -72,56 +72,56 @@ describe('lost replies', () => {
   it('to a lock lead to one hold, not to two', async () => {
     const { clock, store, one } = setUp();
     store.ail('acquire', 'answer lost');
-    const locking = one.calls.lock(KEY, 'me', LONG);
+    const locking = one.ownerLocks.lock(KEY, 'me', LONG);
     await clock.advance(2001);
     store.heal();
     await clock.advance(1000);
     expect(await locking).toBeGreaterThan(0);
-    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(1);
   });
 
   it('that arrive late do not release a newer lock', async () => {
     const { clock, store, one } = setUp();
     store.ail('acquire', 3000);
-    const locking = one.calls.lock(KEY, 'me', LONG);
+    const locking = one.ownerLocks.lock(KEY, 'me', LONG);
     await clock.advance(2001);
     store.heal();
     await clock.advance(500);
     await locking;
     await clock.advance(5000);
-    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(1);
     expect(store.seen('release')).toEqual([]);
   });
 
   it('to an unlock release one hold, not two', async () => {
     const { clock, store, one } = setUp();
-    for (let time = 0; time < 3; time++) await one.calls.lock(KEY, 'me', LONG);
+    for (let time = 0; time < 3; time++) await one.ownerLocks.lock(KEY, 'me', LONG);
     store.ail('release', 'answer lost');
-    const unlocking = one.calls.unlock(KEY, 'me');
+    const unlocking = one.ownerLocks.unlock(KEY, 'me');
     await clock.advance(2001);
     store.heal();
     await clock.advance(100);
     expect(await unlocking).toBe(true);
-    expect(await one.calls.holds(KEY, 'me')).toBe(2);
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(2);
   });
 
   it('to an unlock make it uncertain, and it is retried', async () => {
     const { clock, store, one } = setUp();
-    await one.calls.lock(KEY, 'me', LONG);
+    await one.ownerLocks.lock(KEY, 'me', LONG);
     store.ail('release', 'lost');
-    const unlocking = later(one.calls.unlock(KEY, 'me'));
+    const unlocking = later(one.ownerLocks.unlock(KEY, 'me'));
     await clock.advance(5000);
     await failure(unlocking, 'HOLDFAST_UNCERTAIN');
-    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(1);
     store.heal();
     await clock.advance(5000);
-    expect(await one.calls.holds(KEY, 'me')).toBe(0);
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(0);
   });
 
   it('to an abandoned lock call lead to its release', async () => {
     const { clock, store, one } = setUp();
     store.ail('acquire', 'answer lost');
-    const trying = later(one.calls.tryLock(KEY, 'me', LONG));
+    const trying = later(one.ownerLocks.tryLock(KEY, 'me', LONG));
     await clock.advance(2001);
     await failure(trying, 'HOLDFAST_UNREACHABLE');
     await clock.advance(100);
@@ -133,13 +133,13 @@ describe('two simultaneous unlocks', () => {
   it('release one hold each, although both choose the same first', async () => {
     const { clock, store, one, other } = setUp();
     const third = new Holdfast(store, { clock });
-    for (let time = 0; time < 3; time++) await third.calls.lock(KEY, 'me', LONG);
-    const both = [one.calls.unlock(KEY, 'me'), other.calls.unlock(KEY, 'me')];
+    for (let time = 0; time < 3; time++) await third.ownerLocks.lock(KEY, 'me', LONG);
+    const both = [one.ownerLocks.unlock(KEY, 'me'), other.ownerLocks.unlock(KEY, 'me')];
     expect(await Promise.all(both)).toEqual([true, true]);
     const ids = store.seen('release').map(({ id }) => id);
     expect(ids).toHaveLength(3);
     expect(new Set(ids).size).toBe(2);
-    expect(await one.calls.holds(KEY, 'me')).toBe(1);
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(1);
   });
 });
 
@@ -155,12 +155,12 @@ class NamedAfterOwner extends WatchedStore {
 describe('a late duplicate of an unlock', () => {
   async function delivered(Store: typeof WatchedStore): Promise<number> {
     const { store, one } = setUp(Store);
-    await one.calls.lock(KEY, 'me', LONG);
-    await one.calls.unlock(KEY, 'me');
+    await one.ownerLocks.lock(KEY, 'me', LONG);
+    await one.ownerLocks.unlock(KEY, 'me');
     const again = store.seen('release');
-    await one.calls.lock(KEY, 'me', LONG);
+    await one.ownerLocks.lock(KEY, 'me', LONG);
     await Promise.all(store.execute(again));
-    return one.calls.holds(KEY, 'me');
+    return one.ownerLocks.holds(KEY, 'me');
   }
 
   it('does not release a newer lock of the same owner', async () => {
