@@ -1,85 +1,91 @@
-/** `npm run bench`: compares Holdfast with the bare client, on servers that it starts itself. */
+/**
+ * `npm run bench`: measures Holdfast beside the bare clients and other libraries, on a server that
+ * it starts itself; `--draw` draws the pictures of a result.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { cpus, release, type, totalmem } from 'node:os';
+import { dirname } from 'node:path';
 import { argv } from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { startServer } from 'holdfast-testkit';
-import { cost } from './cost.js';
-import { counts } from './counts.js';
-import { crowd } from './crowd.js';
-import { handoff } from './handoff.js';
-import { readers } from './readers.js';
-import { Report } from './report.js';
-import { type Bench, type Part, readSettings, type Settings, USAGE } from './settings.js';
-import { concurrent, uncontended } from './uncontended.js';
+import { installPeers } from './install.js';
+import { describeMachine, load } from './machine.js';
+import { printTable } from './print.js';
+import type { Result, Table } from './results.js';
+import { c, d, e, h, processes } from './scenarios/contended.js';
+import { g } from './scenarios/held.js';
+import { i } from './scenarios/memory.js';
+import { a, b, keys } from './scenarios/pairs.js';
+import { holders, j } from './scenarios/readers.js';
+import type { Scenario } from './scenarios/scenario.js';
+import { k } from './scenarios/takeover.js';
+import { f, waiters } from './scenarios/waiters.js';
+import { readSettings, type ScenarioId, type Settings, USAGE } from './settings.js';
 
-const PARTS: Record<Part, (bench: Bench, report: Report) => Promise<void>> = {
-  counts,
-  uncontended,
-  concurrent,
-  handoff,
-  crowd,
-  cost,
-  readers,
+const RUN: Record<ScenarioId, Scenario> = {
+  ...{ a, b, c, d, e, f, g, h, i, j, k },
+  ...{ keys, holders, waiters, processes },
 };
 
-const PACKAGES = ['ioredis', 'redis', 'ioredis-5', 'redis-5'];
-
-/** The machine, servers and clients of the measurement. */
-function environment(servers: Record<string, string>): Record<string, unknown> & { date: string } {
-  const require = createRequire(import.meta.url);
-  const version = (name: string): string =>
-    (require(`${name}/package.json`) as { version: string }).version;
+async function measure(settings: Settings): Promise<Result> {
+  const machine = describeMachine();
+  const peers = settings.peers ? installPeers() : undefined;
+  await using target = await startServer({ server: settings.server });
+  const { scenarios, rounds, sizes, command } = settings;
+  const before = load();
+  console.log(`${command}\n${target.name} ${target.version}, Node ${machine.node}`);
+  console.log(`${machine.cores} cores, load average ${before.toFixed(1)}`);
+  console.log(`median, lowest–highest of ${rounds} rounds of ${sizes.seconds} s`);
+  if (!machine.pinning) console.log('taskset is missing: processes are not bound to cores');
+  const tables: Table[] = [];
+  const bench = { ...settings, target, peersFolder: peers?.folder };
+  for (const id of scenarios) {
+    await RUN[id](bench, (table) => {
+      tables.push(table);
+      printTable(table);
+    });
+  }
   return {
+    format: 2,
     date: new Date().toISOString(),
-    node: process.version,
-    system: `${type()} ${release()}`,
-    cores: cpus().length,
-    processor: cpus()[0]?.model.trim() ?? '',
-    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
-    servers,
-    clients: Object.fromEntries(PACKAGES.map((name) => [name, version(name)])),
+    command,
+    machine,
+    server: { name: target.name, version: target.version },
+    peers: peers?.versions ?? {},
+    load: { before, after: load() },
+    settings: { rounds, sizes },
+    tables,
   };
 }
 
-function save(content: object, date: string): void {
-  const folder = fileURLToPath(new URL('../results/', import.meta.url));
-  mkdirSync(folder, { recursive: true });
-  const file = `${folder}${date.slice(0, 19).replaceAll(':', '')}.json`;
-  writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
+function write(file: string, result: Result): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`);
   console.log(`\nwritten: ${file}`);
 }
 
-async function run(settings: Settings): Promise<boolean> {
-  const report = new Report();
-  const servers: Record<string, string> = {};
-  for (const name of settings.servers) {
-    await using server = await startServer({ server: name });
-    servers[name] = server.version;
-    console.log(`${name} ${server.version}, Node ${process.version}, ${cpus().length} cores;`);
-    console.log(`median (lowest–highest) of ${settings.rounds} rounds of ${settings.seconds} s`);
-    for (const part of settings.parts) await PARTS[part]({ ...settings, server }, report);
-  }
-  const { figures, broken } = report;
-  const missed = figures.filter(({ target }) => target?.met === false).length;
-  const targets = figures.filter(({ target }) => target !== undefined).length;
-  console.log(`\n${targets - missed} of ${targets} targets met`);
-  if (broken.length > 0) console.log(`broken:\n  ${broken.join('\n  ')}`);
-  if (settings.save) {
-    const machine = environment(servers);
-    save(
-      { ...machine, rounds: settings.rounds, seconds: settings.seconds, figures, broken },
-      machine.date,
-    );
-  }
+/** False if Holdfast failed or violated exclusion. */
+function sound({ tables }: Result): boolean {
+  const targets = tables.flatMap((table) => table.targets);
+  const met = targets.filter((target) => target.met).length;
+  console.log(`\n${met} of ${targets.length} targets met`);
+  const broken = tables.flatMap(({ scenario, rows }) =>
+    rows
+      .filter(({ variant, state }) => variant.kind === 'ours' && state !== 'ok')
+      .map(({ variant, state, note }) => `${scenario}: ${variant.name}: ${state}: ${note ?? ''}`),
+  );
+  for (const line of broken) console.log(`broken: ${line}`);
   return broken.length === 0;
+}
+
+async function run(settings: Settings): Promise<void> {
+  const result = await measure(settings);
+  if (settings.json !== undefined) write(settings.json, result);
+  if (!sound(result)) process.exitCode = 1;
 }
 
 try {
   const settings = readSettings(argv.slice(2));
   if (settings === undefined) console.log(USAGE);
-  else if (!(await run(settings))) process.exitCode = 1;
+  else await run(settings);
 } catch (error) {
   console.error(error instanceof Error ? (error.stack ?? error.message) : error);
   process.exitCode = 1;

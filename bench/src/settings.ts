@@ -1,41 +1,122 @@
 /** The command line of a run, and its settings. */
 import { parseArgs } from 'node:util';
 import type { Server, ServerName } from 'holdfast-testkit';
-import { CLIENTS, type ClientName } from './clients.js';
+import { CLIENTS, type ClientName } from './variants.js';
 
-export const PARTS = [
-  'counts',
-  'uncontended',
-  'concurrent',
-  'handoff',
-  'crowd',
-  'cost',
-  'readers',
+/** The scenarios; the last four give the pictures of cost against a size. */
+export const SCENARIOS = [
+  'a',
+  'b',
+  'c',
+  'd',
+  'e',
+  'f',
+  'g',
+  'h',
+  'i',
+  'j',
+  'k',
+  'keys',
+  'holders',
+  'waiters',
+  'processes',
 ] as const;
-export type Part = (typeof PARTS)[number];
+export type ScenarioId = (typeof SCENARIOS)[number];
 
-export interface Settings {
-  readonly servers: readonly ServerName[];
-  readonly clients: readonly ClientName[];
-  readonly parts: readonly Part[];
+/** Planted libraries, with which the tests check the bench itself. */
+export const PLANTED = ['cheat', 'hang'] as const;
+export type Planted = (typeof PLANTED)[number];
+
+/** How much each scenario measures. */
+export interface Sizes {
   /** The duration of each measurement in each round, in seconds. */
   readonly seconds: number;
-  readonly rounds: number;
-  readonly save: boolean;
+  /** Concurrent loops of scenario b. */
+  readonly loops: number;
+  /** Waiters of scenario f. */
+  readonly waiters: readonly number[];
+  /** Leases held in scenario g. */
+  readonly leases: readonly number[];
+  /** Seconds for which the leases of scenario g are held. */
+  readonly holdSeconds: number;
+  /** Locks held in scenario i. */
+  readonly locks: number;
+  /** Readers of scenario j. */
+  readonly readers: number;
+  /** Killed holders of scenario k in each round, and their ttl in ms. */
+  readonly kills: number;
+  readonly killTtl: number;
+  /** The sizes of the pictures of cost. */
+  readonly sweeps: Readonly<
+    Record<'keys' | 'holders' | 'waiters' | 'processes', readonly number[]>
+  >;
 }
 
-/** The settings, and the server to measure. */
+const FULL: Sizes = {
+  seconds: 0.4,
+  loops: 256,
+  waiters: [1000, 10_000],
+  leases: [5000, 100_000],
+  holdSeconds: 10,
+  locks: 5000,
+  readers: 10_000,
+  kills: 10,
+  killTtl: 1000,
+  sweeps: {
+    keys: [1, 4, 16, 64, 256, 1024],
+    holders: [10, 100, 1000, 10_000],
+    waiters: [10, 100, 1000, 10_000],
+    processes: [1, 2, 4, 8],
+  },
+};
+
+const QUICK: Sizes = {
+  seconds: 0.1,
+  loops: 32,
+  waiters: [50],
+  leases: [100],
+  holdSeconds: 1,
+  locks: 100,
+  readers: 100,
+  kills: 1,
+  killTtl: 300,
+  sweeps: { keys: [1, 16], holders: [10, 100], waiters: [10, 50], processes: [1, 2] },
+};
+
+export interface Settings {
+  readonly server: ServerName;
+  readonly clients: readonly ClientName[];
+  readonly scenarios: readonly ScenarioId[];
+  readonly rounds: number;
+  readonly sizes: Sizes;
+  readonly quick: boolean;
+  readonly peers: boolean;
+  readonly planted: readonly Planted[];
+  /** The file for the result. */
+  readonly json: string | undefined;
+  /** A result file to draw; nothing is measured then. */
+  readonly draw: string | undefined;
+  /** The arguments as given, for the result. */
+  readonly command: string;
+}
+
+/** What a scenario gets: the settings, the server, and the folder of the installed peers. */
 export interface Bench extends Settings {
-  readonly server: Server;
+  readonly server: ServerName;
+  readonly target: Server;
+  /** `undefined` if the run measures no peers. */
+  readonly peersFolder: string | undefined;
 }
 
 export const USAGE: string = `npm run bench -- [options]
-  --only PART      one of ${PARTS.join(', ')}; may be repeated
-  --client NAME    one of ${CLIENTS.join(', ')}; may be repeated (default ioredis, node-redis)
-  --server NAME    redis (default) or valkey; may be repeated
-  --seconds N      duration of each measurement in each round (default 0.4)
-  --rounds N       rounds of A/B/A/B… (default 7)
-  --save           also writes bench/results/<date>.json`;
+  --only a,c,e     scenarios: ${SCENARIOS.join(', ')} (default all)
+  --rounds N       counted rounds of each scenario (default 7; with --quick 1)
+  --quick          every scenario at a small size, within about a minute
+  --client NAME    one of ${CLIENTS.join(', ')}; may be repeated (default all)
+  --server NAME    redis (default) or valkey
+  --no-peers       without the other libraries, so without the npm registry
+  --json FILE      writes the result as JSON
+  --draw FILE      measures nothing: draws the pictures of a result into docs/pictures`;
 
 /** Throws with a readable message if the command line is invalid. */
 export function readSettings(args: string[]): Settings | undefined {
@@ -45,24 +126,44 @@ export function readSettings(args: string[]): Settings | undefined {
       help: { type: 'boolean' },
       only: { type: 'string', multiple: true },
       client: { type: 'string', multiple: true },
-      server: { type: 'string', multiple: true },
-      seconds: { type: 'string', default: '0.4' },
-      rounds: { type: 'string', default: '7' },
-      save: { type: 'boolean', default: false },
+      server: { type: 'string', default: 'redis' },
+      rounds: { type: 'string' },
+      quick: { type: 'boolean', default: false },
+      'no-peers': { type: 'boolean', default: false },
+      plant: { type: 'string', multiple: true },
+      json: { type: 'string' },
+      draw: { type: 'string' },
     },
   });
   if (values.help === true) return undefined;
+  const { quick } = values;
+  const clients = quick ? (['ioredis-5'] as const) : CLIENTS;
+  const [server = 'redis'] = chosen('server', [values.server], ['redis', 'valkey'] as const);
   return {
-    servers: chosen('server', values.server ?? ['redis'], ['redis', 'valkey'] as const),
-    clients: chosen('client', values.client ?? ['ioredis', 'node-redis'], CLIENTS),
-    parts: chosen('only', values.only ?? [...PARTS], PARTS),
-    seconds: positive('seconds', values.seconds),
-    rounds: Math.ceil(positive('rounds', values.rounds)),
-    save: values.save,
+    server,
+    clients: chosen('client', values.client ?? clients, CLIENTS),
+    scenarios: chosen(
+      'only',
+      values.only?.flatMap((one) => one.split(',')),
+      SCENARIOS,
+    ),
+    rounds: whole('rounds', values.rounds ?? (quick ? '1' : '7')),
+    sizes: quick ? QUICK : FULL,
+    quick,
+    peers: !values['no-peers'],
+    planted: chosen('plant', values.plant ?? [], PLANTED),
+    json: values.json,
+    draw: values.draw,
+    command: ['npm run bench --', ...args].join(' '),
   };
 }
 
-function chosen<T extends string>(option: string, given: string[], known: readonly T[]): T[] {
+function chosen<T extends string>(
+  option: string,
+  given: readonly string[] | undefined,
+  known: readonly T[],
+): T[] {
+  if (given === undefined) return [...known];
   for (const name of given) {
     if (!known.some((one) => one === name)) {
       throw new Error(`--${option} ${name}: expected one of ${known.join(', ')}`);
@@ -71,8 +172,10 @@ function chosen<T extends string>(option: string, given: string[], known: readon
   return known.filter((one) => given.includes(one));
 }
 
-function positive(option: string, text: string): number {
+function whole(option: string, text: string): number {
   const value = Number(text);
-  if (!(value > 0)) throw new Error(`--${option} ${text}: expected a number above 0`);
+  if (!Number.isInteger(value) || value < 1) {
+    throw new Error(`--${option} ${text}: expected a whole number above 0`);
+  }
   return value;
 }

@@ -1,0 +1,117 @@
+/**
+ * Scenario k: a holder is killed, so its locks are not released. The time from the expiry of a lock
+ * in the server to the next grant.
+ */
+import { Holdfast } from 'holdfast';
+import { percentile, sleep } from 'holdfast-testkit';
+import { TeamContender } from '../contenders.js';
+import { now } from '../orders.js';
+import type { Row } from '../results.js';
+import type { Reading } from '../rounds.js';
+import { askOne, Team } from '../team.js';
+import { target } from '../targets.js';
+import { bare, ours } from '../variants.js';
+import { connect, disconnect } from '../worker/clients.js';
+import { mainClient, measureTable, others, type Scenario } from './scenario.js';
+
+/** Ms between two acquisitions of the holder, so that its locks end one after another. */
+const APART_MS = 20;
+/** Ms for the waiters to ask before the holder is killed. */
+const ASKED_MS = 50;
+/** An expiry is known to about a millisecond; an earlier grant than this is a violation. */
+const EARLY_MS = 2;
+
+let runs = 0;
+
+class Takeover extends TeamContender {
+  async measure(): Promise<Reading> {
+    const { kills, killTtl } = this.bench.sizes;
+    const run = runs++;
+    const keys = Array.from({ length: kills }, (_, kill) => `bench:kill:${run}:${kill}`);
+    await using holder = await Team.start(this.bench, this.variant, { ttl: killTtl });
+    for (const key of keys) {
+      await holder.ask({ do: 'take', key }, this.limit);
+      await sleep(APART_MS);
+    }
+    const [waiter] = this.team.workers;
+    if (waiter === undefined) throw new Error('not started');
+    const taken = keys.map((key) => askOne(waiter, { do: 'take', key }, 3 * killTtl + this.limit));
+    const grants = Promise.all(taken);
+    grants.catch(() => undefined);
+    await sleep(ASKED_MS);
+    await holder[Symbol.asyncDispose]();
+    const expiries = await this.#expiries(keys);
+    const delays = (await grants).map(({ at }, kill) => at - (expiries[kill] ?? Number.NaN));
+    await this.team.ask({ do: 'drop' }, this.limit);
+    return {
+      figures: {
+        'take-over p50': percentile(delays, 50),
+        'take-over p99': percentile(delays, 99),
+      },
+      violations: delays.filter((delay) => delay < -EARLY_MS).length,
+      latencies: delays,
+    };
+  }
+
+  /** When the locks end, on the shared clock. The holder is dead, so it renews them no more. */
+  async #expiries(keys: readonly string[]): Promise<number[]> {
+    if (this.variant.kind === 'ours') return this.#inspected(keys);
+    const { target: server } = this.bench;
+    const from = now();
+    const [seconds, micros] = (await server.command('TIME')) as [string, string];
+    const offset = Number(seconds) * 1000 + Number(micros) / 1000 - (from + now()) / 2;
+    const ends: number[] = [];
+    for (const key of keys) {
+      // each library has its own names: the key is part of them
+      const found = (await server.command('KEYS', `*${key}*`)) as string[];
+      const times = await Promise.all(found.map((name) => server.command('PEXPIRETIME', name)));
+      ends.push(Math.max(...times.map(Number)) - offset);
+    }
+    return ends;
+  }
+
+  async #inspected(keys: readonly string[]): Promise<number[]> {
+    const connected = await connect(mainClient(this.bench), this.bench.target.port);
+    const observer = new Holdfast(connected.client);
+    const ends: number[] = [];
+    // the first inspection loads the script
+    await observer.inspect('bench:none');
+    for (const key of keys) {
+      const from = now();
+      const info = await observer.inspect(key);
+      ends.push((from + now()) / 2 + (info?.holders[0]?.remaining ?? Number.NaN));
+    }
+    await observer.close();
+    disconnect(connected);
+    return ends;
+  }
+}
+
+/** The least limit of the distribution that contains this share. */
+function quantile(row: Row | undefined, share: number): number {
+  return row?.latencies?.find(([, below]) => below >= share)?.[0] ?? Number.NaN;
+}
+
+export const k: Scenario = async (bench, add) => {
+  const client = mainClient(bench);
+  const normal = ours(client);
+  const variants = [bare(client), normal, ours(client, 'fair'), ...others(bench)];
+  const contenders = variants.map((variant) =>
+    Object.assign(new Takeover(bench, variant, { ttl: bench.sizes.killTtl }), {
+      against: bare(client).name,
+    }),
+  );
+  add(
+    await measureTable(bench, {
+      ...{ scenario: 'k', title: 'A killed holder: the next grant after the expiry' },
+      ...{ main: 'take-over p50', placement: 'two cores', contenders },
+      targets: ({ rows }) => {
+        const row = rows.find(({ variant }) => variant.name === normal.name);
+        return [
+          target(`${normal.name}: p50 of all kills, ms`, quantile(row, 0.5), { most: 2 }),
+          target(`${normal.name}: p99 of all kills, ms`, quantile(row, 0.99), { most: 10 }),
+        ];
+      },
+    }),
+  );
+};

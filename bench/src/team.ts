@@ -1,0 +1,71 @@
+/** The worker processes of one variant. */
+import { spawnWorker, type Worker } from 'holdfast-testkit';
+import type { Order, Orders } from './orders.js';
+import type { Bench } from './settings.js';
+import type { Variant } from './variants.js';
+import type { Given } from './worker/library.js';
+
+const START_MS = 30_000;
+const TTL = 10_000;
+
+/** Settings of the locks of a team. */
+export interface TeamOptions {
+  readonly processes?: number;
+  readonly ttl?: number;
+  readonly renew?: boolean;
+}
+
+export class Team implements AsyncDisposable {
+  readonly workers: readonly Worker[];
+
+  private constructor(workers: readonly Worker[]) {
+    this.workers = workers;
+  }
+
+  static async start(bench: Bench, variant: Variant, options: TeamOptions = {}): Promise<Team> {
+    const { processes = 1, ttl = TTL, renew = true } = options;
+    const { port } = bench.target;
+    const given: Given = { variant, port, ttl, renew, peersFolder: bench.peersFolder };
+    const file = new URL('./worker/main.js', import.meta.url);
+    const env = { NODE_NO_WARNINGS: '1' };
+    const workers = Array.from({ length: processes }, () =>
+      spawnWorker(file, { args: [JSON.stringify(given)], env }),
+    );
+    const team = new Team(workers);
+    try {
+      await Promise.all(workers.map((worker) => worker.next('ready', { within: START_MS })));
+    } catch (error) {
+      await team[Symbol.asyncDispose]();
+      throw error;
+    }
+    return team;
+  }
+
+  /** All workers do the same at the same time. Rejects if one fails or exceeds `within` ms. */
+  ask<O extends Order>(order: O, within: number): Promise<Orders[O['do']]['result'][]> {
+    return Promise.all(this.workers.map((worker) => askOne(worker, order, within)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker[Symbol.asyncDispose]()));
+  }
+}
+
+let orders = 0;
+
+/** One worker does it. Rejects if it fails or exceeds `within` ms. */
+export async function askOne<O extends Order>(
+  worker: Worker,
+  order: O,
+  within: number,
+): Promise<Orders[O['do']]['result']> {
+  const id = `done ${orders++}`;
+  worker.messages.length = 0;
+  await worker.send({ type: 'order', order, id });
+  const { result, reason } = await worker.next(id, { within }).catch((error: Error) => {
+    const text = error.message.replace(`no message ${id}`, `no answer to ${order.do}`);
+    throw new Error(text, { cause: error });
+  });
+  if (typeof reason === 'string') throw new Error(reason);
+  return result as Orders[O['do']]['result'];
+}
