@@ -10,6 +10,7 @@ import type { Clock } from '../clock.js';
 import type { Acquire, AcquireReply, Micros, ParkReply, Standing } from '../engine/commands.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../options.js';
+import { spread } from '../retry.js';
 import type { Requests } from '../store/requests.js';
 import type { LateDuplicates } from '../cleanup/late-duplicates.js';
 import type { LocalQueue } from './local-queue.js';
@@ -53,12 +54,14 @@ export class AcquireSender {
   readonly #clock: Clock;
   readonly #wake: Wake;
   readonly #handler: ReplyHandler;
+  readonly #delay: () => number;
 
   constructor(parts: AcquireSenderParts, wake: Wake, handler: ReplyHandler) {
     this.#parts = parts;
     this.#clock = parts.settings.clock;
     this.#wake = wake;
     this.#handler = handler;
+    this.#delay = spread(parts.settings);
   }
 
   /** Sends the request of an acquisition, unless one is under way. */
@@ -98,10 +101,7 @@ export class AcquireSender {
 
   /** Sends the request of an acquisition again after a pause. */
   askLater(acquisition: Acquisition): void {
-    const { randomSource, claimWindow, unreachableAfter } = this.#parts.settings;
-    const jitter = 0.5 + randomSource.fraction() / 2;
-    const pause = Math.min(claimWindow / 4, unreachableAfter / 10) * jitter;
-    acquisition.pause(this.#clock.after(pause, () => void this.ask(acquisition)));
+    acquisition.pause(this.#clock.after(this.#delay(), () => void this.ask(acquisition)));
   }
 
   /**

@@ -10,11 +10,13 @@
  */
 import type { Clock } from '../clock.js';
 import type { Park, Release, ReleaseReply } from '../engine/commands.js';
+import { Pause } from '../pause.js';
+import { growing, retry } from '../retry.js';
 import { isRefusal } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 
-const RETRY_MS_MIN = 20;
-const RETRY_MS_MAX = 1000;
+/** The pauses between attempts, in ms. */
+const DELAY = growing(20, 1000);
 /** Attempts before the caller stops waiting; later attempts continue in the background. */
 const PATIENCE = 2;
 
@@ -42,6 +44,7 @@ interface Tries {
   until: number;
   /** Set by a further call during an attempt: the result of that attempt may be too old. */
   again: boolean;
+  readonly pause: Pause;
   readonly impatient: (() => void)[];
   readonly ended: ((returned: ReleaseResult | undefined) => void)[];
 }
@@ -51,8 +54,6 @@ export class ReleaseRetrier {
   readonly #clock: Clock;
   readonly #running = new Map<string, Tries>();
   #stopped = false;
-  /** Ends the pauses between attempts. */
-  readonly #pauses = new Set<() => void>();
   #idle: (() => void)[] = [];
 
   constructor(requests: Requests, clock: Clock) {
@@ -80,6 +81,7 @@ export class ReleaseRetrier {
         void this.#start(what, {
           until: what.until,
           again: false,
+          pause: new Pause(this.#clock),
           impatient: [impatient],
           ended: [ended],
         });
@@ -106,7 +108,7 @@ export class ReleaseRetrier {
   /** Stops all attempts. */
   stop(): void {
     this.#stopped = true;
-    for (const end of [...this.#pauses]) end();
+    for (const { pause } of this.#running.values()) pause.wake();
   }
 
   async #start(what: ReleaseTask, tries: Tries): Promise<void> {
@@ -117,53 +119,44 @@ export class ReleaseRetrier {
     if (this.#running.size === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
+  /** Resolves to the answer of the store, or to `undefined` if attempts end before. */
   async #tryUntil(what: ReleaseTask, tries: Tries): Promise<ReleaseResult | undefined> {
-    const { command } = what;
     const impatient = (): void => {
       for (const tell of tries.impatient) tell();
     };
     let { after } = what;
-    let pause = RETRY_MS_MIN;
-    for (let failures = 0; ; ) {
-      try {
-        const reply = await this.#requests.send(command);
-        // the store answers a park command that wants nothing only with "absent"
-        const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
-        const missed = status === 'absent' || status === 'dequeued';
-        const again = missed && tries.again;
-        tries.again = false;
-        if (again) continue;
-        if (!missed || after === undefined) return { status, holds, repeated: failures > 0 };
-        // This release may have overtaken the one that hands the lease off to this acquisition (the
-        // store sent that one again, or it was lost). That hand-off would then make it a
-        // holder that is never released, so wait for it.
-        const timer = this.#clock.after(PATIENCE * this.#requests.timeout, impatient, true);
-        await after;
-        timer.cancel();
-        after = undefined;
-        continue;
-      } catch (error) {
-        // the server would refuse every repetition too
-        if (isRefusal(error)) return undefined;
-        failures += 1;
+    const attempt = async (failures: number): Promise<ReleaseResult | undefined> => {
+      const reply = await this.#requests.send(what.command);
+      // the store answers a park command that wants nothing only with "absent"
+      const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
+      const missed = status === 'absent' || status === 'dequeued';
+      const again = missed && tries.again;
+      tries.again = false;
+      if (again) return undefined;
+      if (!missed || after === undefined) return { status, holds, repeated: failures > 0 };
+      // This release may have overtaken the one that hands the lease off to this acquisition (the
+      // store sent that one again, or it was lost). That hand-off would then make it a holder that
+      // is never released, so wait for it.
+      const timer = this.#clock.after(PATIENCE * this.#requests.timeout, impatient, true);
+      await after;
+      timer.cancel();
+      after = undefined;
+      return undefined;
+    };
+    return retry(attempt, {
+      clock: this.#clock,
+      delay: DELAY,
+      // a further call may extend it
+      get until() {
+        return tries.until;
+      },
+      continues: (failures) => failures === 0 || !this.#stopped,
+      failed: (error, failures) => {
+        if (isRefusal(error)) throw error;
         if (failures >= PATIENCE) impatient();
-      }
-      if (this.#stopped || this.#clock.now() + pause >= tries.until) return undefined;
-      await this.#pause(pause);
-      if (this.#stopped) return undefined;
-      pause = Math.min(RETRY_MS_MAX, pause * 2);
-    }
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        timer.cancel();
-        this.#pauses.delete(end);
-        resolve();
-      };
-      const timer = this.#clock.after(ms, end, true);
-      this.#pauses.add(end);
-    });
+      },
+      weak: true,
+      pause: tries.pause,
+    }).catch(() => undefined);
   }
 }

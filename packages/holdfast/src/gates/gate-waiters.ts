@@ -28,7 +28,7 @@ import { GateAddress, NOWHERE } from './gate-address.js';
 import type { GateCommands } from './gate-commands.js';
 import { GateQueue } from './gate-queue.js';
 import { type GateResult, type GateSubject, GateWaiter, type GateRequest } from './gate-waiter.js';
-import { retryUntilAnswered, type RetryPolicy } from './retry.js';
+import { retryUntilAnswered, type GatePolicy } from './retry.js';
 import type { Wake } from '../store/wake-channel.js';
 
 /** The most arrivals that one poll keeps alive. */
@@ -94,7 +94,7 @@ export class GateWaiters {
   }
 
   async #ask(waiter: GateWaiter): Promise<void> {
-    const how: RetryPolicy = {
+    const how: GatePolicy = {
       over: () => waiter.settled,
       failed: (failure) => {
         waiter.doubtful ||= waiter.sent && !failure.answered;

@@ -1,12 +1,13 @@
-/** Repeats a gate command until the store answers. All gate commands may be repeated (I3). */
+/** Repeats a gate command until the store answers. */
 import type { GateCommand, GateReply } from '../engine/commands.js';
 import type { Settings } from '../options.js';
 import { isRefusal, type StoreFailure } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from '../acquire/failures.js';
+import { retry, spread } from '../retry.js';
 
 /** The conditions under which attempts continue. */
-export interface RetryPolicy {
+export interface GatePolicy {
   /** True when the answer is not needed any more. */
   over(): boolean;
   /** An attempt failed. If it was not answered, the store may have carried it out. */
@@ -24,25 +25,29 @@ export interface RetryPolicy {
 export async function retryUntilAnswered(
   { requests, settings }: { readonly requests: Requests; readonly settings: Settings },
   command: () => GateCommand,
-  how: RetryPolicy,
+  how: GatePolicy,
 ): Promise<GateReply | undefined> {
-  const { randomSource, claimWindow, clock, unreachableAfter } = settings;
-  const until = clock.now() + how.patience;
-  for (;;) {
-    const next = command();
-    try {
-      return await requests.send(next);
-    } catch (error) {
-      const failure = error as StoreFailure;
-      if (isRefusal(failure)) throw failures.refusedByServer(next.key, failure);
-      how.failed(failure);
-      if (how.over()) return undefined;
-      if (clock.now() >= until) throw failures.unreachable(next.key, failure);
-    }
-    const pause = Math.min(claimWindow / 4, unreachableAfter / 10);
-    await new Promise<void>((resolve) => {
-      clock.after(pause * (0.5 + randomSource.fraction() / 2), resolve, how.weak);
-    });
-    if (how.over()) return undefined;
-  }
+  const { clock } = settings;
+  let sent = command();
+  let last: StoreFailure | undefined;
+  const reply = await retry<GateReply>(
+    (tries) => {
+      if (tries > 0) sent = command();
+      return requests.send(sent);
+    },
+    {
+      clock,
+      delay: spread(settings),
+      until: clock.now() + how.patience,
+      continues: (tries) => tries === 0 || !how.over(),
+      failed: (error) => {
+        last = error as StoreFailure;
+        if (isRefusal(last)) throw failures.refusedByServer(sent.key, last);
+        how.failed(last);
+      },
+      ...(how.weak && { weak: true }),
+    },
+  );
+  if (reply === undefined && !how.over()) throw failures.unreachable(sent.key, last);
+  return reply;
 }

@@ -6,6 +6,7 @@
  * the store is asked about the other local holds.
  */
 import type { Settings } from '../options.js';
+import { retry } from '../retry.js';
 import type { Requests } from '../store/requests.js';
 import type { LeaseRecord } from './lease-record.js';
 import type { Watchdog } from './watchdog.js';
@@ -45,42 +46,34 @@ export class Revocations {
     // an answer that is under way may be older than this push
     this.#asking.set(id, asking);
     if (asking) return;
-    let known = false;
-    while (!known && this.#watchdog.find(id) === record) {
+    const { clock, claimWindow } = this.#settings;
+    const attempt = async (): Promise<true | undefined> => {
       this.#asking.set(id, false);
-      known = (await this.#verify(record)) && this.#asking.get(id) !== true;
-    }
+      const decided = await this.#decided(record);
+      return decided && this.#asking.get(id) === false ? true : undefined;
+    };
+    await retry(attempt, {
+      clock,
+      delay: () => claimWindow / 4,
+      continues: () => this.#watchdog.find(id) === record,
+      weak: true,
+    });
     this.#asking.delete(id);
   }
 
-  /** Asks the store; resolves to false if that has to be repeated. */
-  async #verify(record: LeaseRecord): Promise<boolean> {
-    const { key, id } = record;
+  /** Asks the store. Resolves to false if its answer decides nothing; rejects without one. */
+  async #decided(record: LeaseRecord): Promise<boolean> {
+    const { key, id, settled } = record;
     const { retention } = this.#settings;
-    try {
-      const reply = await this.#requests.send({
-        op: 'poll',
-        key,
-        ids: [id],
-        patience: 0,
-        retention,
-      });
-      if (reply.standings[0]?.status === 'granted') return true;
-    } catch {
-      await this.#pause();
-      return false;
-    }
-    // the store may not know of the hand-off to this acquisition yet
+    const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
+    const reply = await this.#requests.send(command);
+    if (reply.standings[0]?.status === 'granted') return true;
     if (!record.confirmed) {
-      await (record.settled ?? this.#pause());
+      // the store may not know of the hand-off to this acquisition yet
+      await settled;
       return false;
     }
     this.#watchdog.lose(record, 'forced');
     return true;
-  }
-
-  #pause(): Promise<void> {
-    const { clock, claimWindow } = this.#settings;
-    return new Promise((resolve) => void clock.after(claimWindow / 4, resolve, true));
   }
 }

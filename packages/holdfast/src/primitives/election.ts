@@ -15,7 +15,7 @@ import { duration, known } from '../checks.js';
 import type { AcquireOptions, LockOptions } from '../options.js';
 import { checkWork, Acquirer, plainLease, quietly } from './acquirer.js';
 import { Leadership } from './leadership.js';
-import { Pause } from './pause.js';
+import { Pause } from '../pause.js';
 import { watchLeader } from './watch-leader.js';
 
 /** Options of an election: see the same names in `LockOptions`. */

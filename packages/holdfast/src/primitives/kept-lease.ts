@@ -14,10 +14,10 @@ import { HoldfastError } from '../errors.js';
 import { drift, type LeaseRecord } from '../lease/lease-record.js';
 import { Lease, type ReleaseOutcome } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
-import { Pause } from './pause.js';
+import { retry } from '../retry.js';
 import { quote } from '../text.js';
 
-/** Pause between two attempts when the store does not reply. */
+/** Ms between two attempts when the store does not reply. */
 const RETRY_MS = 20;
 
 export class KeptLease extends Lease {
@@ -76,17 +76,17 @@ export class KeptLease extends Lease {
   async #extend(ms: number): Promise<void> {
     const record = this.#record;
     const { clock, watchdog } = this.#core;
-    const rest = new Pause(clock);
     let failure: unknown;
-    while (await this.verify()) {
-      try {
-        if ((await watchdog.renew(record, ms)) === 'renewed') return;
-        watchdog.lose(record, 'gone');
-      } catch (error) {
+    const status = await retry(() => watchdog.renew(record, ms), {
+      clock,
+      delay: () => RETRY_MS,
+      continues: () => this.verify(),
+      failed: (error) => {
         failure = error;
-        await rest.for(RETRY_MS);
-      }
-    }
+      },
+    });
+    if (status === 'renewed') return;
+    if (status === 'absent') watchdog.lose(record, 'gone');
     if (failure === undefined) throw record.lossError();
     const what = `the extension of ${quote(record.key)}`;
     const message = `Holdfast: the store did not reply to ${what}; no work was run`;

@@ -9,13 +9,13 @@ import type { Core } from '../core.js';
 import type { SignalReply } from '../engine/commands.js';
 import { HoldfastError } from '../errors.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
-import { isRefusal, StoreFailure } from '../store/port.js';
+import { isRefusal } from '../store/port.js';
 import * as failures from '../acquire/failures.js';
-import { Pause } from './pause.js';
+import { growing, retry } from '../retry.js';
 import { quote } from '../text.js';
 
-const RETRY_MS_MIN = 5;
-const RETRY_MS_MAX = 200;
+/** The pauses between attempts, in ms. */
+const DELAY = growing(5, 200);
 
 /** Wakes `count` waiters of a condition, or all (0). Resolves to the number that were woken. */
 export function sendSignal(
@@ -59,20 +59,18 @@ async function send(
     retention,
   } as const;
   let cause: unknown;
-  for (let again = RETRY_MS_MIN; await core.watchdog.verified(record); again *= 2) {
-    try {
-      const reply = await core.requests.send(command);
-      if (reply.status === 'signalled') return reply;
-      core.watchdog.lose(record, 'gone');
-      throw record.lossError();
-    } catch (error) {
-      if (!(error instanceof StoreFailure)) throw error;
+  const reply = await retry<SignalReply>(() => core.requests.send(command), {
+    clock,
+    delay: DELAY,
+    continues: () => core.watchdog.verified(record),
+    failed: (error) => {
       if (isRefusal(error)) throw failures.refusedByServer(key, error);
       cause = error;
-    }
-    await new Pause(clock).for(Math.min(again, RETRY_MS_MAX));
-  }
-  if (cause === undefined) throw record.lossError();
+    },
+  });
+  if (reply?.status === 'signalled') return reply;
+  if (reply !== undefined) core.watchdog.lose(record, 'gone');
+  if (reply !== undefined || cause === undefined) throw record.lossError();
   const what = `a signal at a condition of ${quote(key)}`;
   const message = `Holdfast: the store did not reply to ${what} before the lease ended`;
   throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });

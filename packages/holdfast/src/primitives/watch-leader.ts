@@ -9,7 +9,7 @@ import { onAbort } from '../abort.js';
 import type { Core } from '../core.js';
 import { isHoldfastError } from '../errors.js';
 import type { Leader } from './election.js';
-import { Pause } from './pause.js';
+import { Pause } from '../pause.js';
 
 export interface Watching {
   /** Ms between two polls. */

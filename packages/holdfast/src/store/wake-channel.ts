@@ -10,10 +10,13 @@
  */
 import type { Clock, Timer } from '../clock.js';
 import type { Push } from '../engine/commands.js';
+import { growing } from '../retry.js';
 import type { Store, WakeChannel } from './port.js';
 
-const RETRY_MS_MIN = 50;
-const RETRY_MS_MAX = 5000;
+/** The pauses between attempts to open the channel, in ms. */
+const DELAY = growing(100, 5000);
+/** Ms between two looks whether the last request that names the channel has ended. */
+const NAMED_MS = 50;
 
 export interface WakeEvents {
   push(push: Push): void;
@@ -137,8 +140,7 @@ export class Wake {
   #retryLater(): void {
     if (this.#closed || this.#waiters === 0) return;
     this.#failures += 1;
-    const delay = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** this.#failures);
-    this.#timer = this.#clock.after(delay, () => this.#open(), true);
+    this.#timer = this.#clock.after(DELAY(this.#failures), () => this.#open(), true);
   }
 
   #set(up: boolean): void {
@@ -158,7 +160,7 @@ export class Wake {
    */
   #lingered(): void {
     if (this.#naming === 0) void this.#shut();
-    else this.#timer = this.#clock.after(RETRY_MS_MIN, () => this.#lingered(), true);
+    else this.#timer = this.#clock.after(NAMED_MS, () => this.#lingered(), true);
   }
 
   async #shut(): Promise<void> {

@@ -59,8 +59,8 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       {
         file: 'cleanup/release-retrier.js',
-        find: 'if (this.#stopped || this.#clock.now() + pause >= tries.until)',
-        replace: 'if (true)',
+        find: 'continues: (failures) => failures === 0 || !this.#stopped',
+        replace: 'continues: (failures) => failures === 0',
       },
     ],
     rare: true,

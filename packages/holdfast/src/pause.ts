@@ -1,5 +1,5 @@
 /** A wait that can be ended early. */
-import type { Clock } from '../clock.js';
+import type { Clock } from './clock.js';
 
 /** `for` resolves after `ms`, or earlier when `wake` is called. Only one pause runs at a time. */
 export class Pause {
@@ -10,9 +10,10 @@ export class Pause {
     this.#clock = clock;
   }
 
-  for(ms: number): Promise<void> {
+  /** @param weak true if the pause does not keep the process alive */
+  for(ms: number, weak = false): Promise<void> {
     return new Promise((resolve) => {
-      const timer = this.#clock.after(ms, resolve);
+      const timer = this.#clock.after(ms, resolve, weak);
       this.#end = () => {
         timer.cancel();
         resolve();

@@ -1,0 +1,80 @@
+/**
+ * The one loop that repeats requests until they have an answer. Each command may be repeated (I3),
+ * so callers differ only in their policy: how long to pause, until when, and what ends the
+ * attempts.
+ *
+ * Parts that repeat a request as one step of a larger state machine (an acquisition, the watchdog,
+ * the wake channel) have their own timers, and use the delays of this file.
+ */
+import type { Clock } from './clock.js';
+import { Pause } from './pause.js';
+import type { Settings } from './options.js';
+
+export interface RetryPolicy {
+  readonly clock: Clock;
+  /** The pause in ms after this number of failed attempts. */
+  readonly delay: (failures: number) => number;
+  /** No attempt starts at this time of the clock or later. Read after each failure. */
+  readonly until?: number;
+  /**
+   * False when the answer is not needed any more. Called before each attempt and after each
+   * failure.
+   * @param failures the number of failed attempts up to now
+   */
+  readonly continues: (failures: number) => boolean | Promise<boolean>;
+  /** Called with each failure. An error that it throws ends the attempts. */
+  readonly failed?: (error: unknown, failures: number) => void;
+  /** True if the pauses do not keep the process alive. */
+  readonly weak?: boolean;
+  /** The pause between attempts, for a caller that ends it early. */
+  readonly pause?: Pause;
+}
+
+/**
+ * Calls `attempt` until it resolves to an answer. If it rejects, it is called again after a pause.
+ * If it resolves to `undefined`, the answer decided nothing, and it is called again at once.
+ *
+ * The first attempt starts during this call if `continues` returns no promise, so the requests of
+ * two calls keep their order.
+ *
+ * Resolves to the answer, or to `undefined` if the attempts ended before: `continues` returned
+ * false, or the next attempt would start too late. Rejects only with an error of `failed`.
+ */
+export async function retry<T>(
+  attempt: (failures: number) => Promise<T | undefined>,
+  policy: RetryPolicy,
+): Promise<T | undefined> {
+  const { clock, delay, continues, failed, weak, pause = new Pause(clock) } = policy;
+  let failures = 0;
+  // without an `await` if there is nothing to wait for
+  for (let more = continues(failures); more === true || (await more); more = continues(failures)) {
+    try {
+      const answer = await attempt(failures);
+      if (answer !== undefined) return answer;
+      continue;
+    } catch (error) {
+      failures += 1;
+      failed?.(error, failures);
+    }
+    if (!(await continues(failures))) return undefined;
+    const ms = delay(failures);
+    if (clock.now() + ms >= (policy.until ?? Number.POSITIVE_INFINITY)) return undefined;
+    await pause.for(ms, weak);
+  }
+  return undefined;
+}
+
+/** Delays that double from `min` up to `max`. */
+export function growing(min: number, max: number): RetryPolicy['delay'] {
+  return (failures) => Math.min(max, min * 2 ** (failures - 1));
+}
+
+/**
+ * Random delays of similar length, for many waiters that failed at the same time: at most a quarter
+ * of the claim window and a tenth of `unreachableAfter`.
+ */
+export function spread(settings: Settings): () => number {
+  const { randomSource, claimWindow, unreachableAfter } = settings;
+  const longest = Math.min(claimWindow / 4, unreachableAfter / 10);
+  return () => longest * (0.5 + randomSource.fraction() / 2);
+}
