@@ -9,6 +9,8 @@ export interface Catch {
   /** The check that found it; `undefined` if none did. */
   readonly by: string | undefined;
   readonly text: string;
+  /** The first broken invariant of the engine until then: a finding of its own kind. */
+  readonly broken: string | undefined;
   /** Number of seeds that were run. */
   readonly seeds: number;
 }
@@ -48,15 +50,15 @@ function look(folder: string, { from, seeds, limit }: Seeds): Promise<Catch> {
     child.on('error', reject);
     child.on('close', (code) => {
       clearTimeout(timer);
-      if (hangs) resolve({ by: 'hangs', text: `no end after ${limit} ms`, seeds: count });
-      else if (code !== 0) resolve({ by: 'crashes', text: errors.slice(0, 500), seeds: count });
-      else if (last.startsWith('{')) resolve({ ...caught(last), seeds: count });
-      else resolve({ by: undefined, text: '', seeds: count });
+      const found = { seeds: count, broken: undefined };
+      if (hangs) resolve({ ...found, by: 'hangs', text: `no end after ${limit} ms` });
+      else if (code !== 0) resolve({ ...found, by: 'crashes', text: errors.slice(0, 500) });
+      else resolve({ ...found, ...caught(last) });
     });
   });
 }
 
-function caught(line: string): { readonly by: string; readonly text: string } {
-  const { kind, text } = JSON.parse(line) as { kind: string; text: string };
-  return { by: kind, text };
+function caught(line: string): Omit<Catch, 'seeds'> {
+  const result = JSON.parse(line) as { kind?: string; text?: string; broken?: string };
+  return { by: result.kind, text: result.text ?? '', broken: result.broken };
 }

@@ -45,12 +45,13 @@ function line(cells: readonly string[]): string {
 }
 
 async function simulate(mutants: readonly Mutant[], seeds: number): Promise<[Table, boolean]> {
-  const table = new Table('mutant', 'mistake', 'caught by', 'seeds');
+  const table = new Table('mutant', 'mistake', 'caught by', 'engine assertion', 'seeds');
   let missed = 0;
   for (const mutant of mutants) {
     const found: Catch = await hunt(mutant, { from: 1, seeds, limit: HANGS_MS });
     if (found.by === undefined) missed += 1;
-    table.add(mutant.name, mutant.mistake, found.by ?? 'NOT CAUGHT', `${found.seeds}`);
+    const asserted = found.broken === undefined ? '' : 'fires';
+    table.add(mutant.name, mutant.mistake, found.by ?? 'NOT CAUGHT', asserted, `${found.seeds}`);
     if (found.by === 'crashes') console.log(found.text);
   }
   console.log(`${mutants.length - missed} caught, ${missed} missed`);

@@ -5,6 +5,7 @@
  */
 import { pathToFileURL } from 'node:url';
 import type { RandomSource } from '../../../packages/holdfast/dist/random-source.js';
+import type { Report } from '../../../packages/holdfast/dist/engine/assertions.js';
 import type { Engine } from '../../../packages/holdfast/dist/engine/engine.js';
 import type { Holdfast, HoldfastOptions } from '../../../packages/holdfast/dist/index.js';
 import type {
@@ -19,6 +20,8 @@ export interface Library {
     options: HoldfastOptions & { randomSource: RandomSource },
   ) => Holdfast;
   readonly Engine: new (receivers: (channel: string) => number) => Engine;
+  /** See `engine/assertions.ts`. */
+  readonly enableAssertions: (on: boolean, receiver: Report) => void;
   readonly StoreFailure: new (message: string, kind: FailureKind, cause: unknown) => StoreFailure;
 }
 
@@ -32,10 +35,11 @@ export async function loadLibrary(
       : pathToFileURL(`${folder}/`);
   const load = async (path: string): Promise<object> =>
     (await import(new URL(path, base).href)) as object;
-  const [index, engine, port] = await Promise.all([
+  const [index, engine, assertions, port] = await Promise.all([
     load('index.js'),
     load('engine/engine.js'),
+    load('engine/assertions.js'),
     load('store/port.js'),
   ]);
-  return { ...index, ...engine, ...port } as Library;
+  return { ...index, ...engine, ...assertions, ...port } as Library;
 }

@@ -21,7 +21,7 @@ import { parseArgs } from 'node:util';
 import { explore } from './explore.js';
 import { type Library, loadLibrary } from './library.js';
 import { planOf } from './plan/generate.js';
-import { AWAITED, type Plan } from './plan/plan.js';
+import type { Plan } from './plan/plan.js';
 import { reduce } from './reduce.js';
 import { run } from './run.js';
 
@@ -90,7 +90,7 @@ async function main(): Promise<void> {
       save: { type: 'string' },
       plan: { type: 'string' },
       lucks: { type: 'string' },
-      ignore: { type: 'string', default: AWAITED.join() },
+      ignore: { type: 'string', default: '' },
     },
   });
   const library = await loadLibrary();
@@ -100,7 +100,7 @@ async function main(): Promise<void> {
   else if (values.seed !== undefined) plan = planOf(Number(values.seed));
   const ignores = values.ignore.split(',');
   if (plan !== undefined && values.lucks !== undefined) {
-    process.exitCode = (await lucky(library, plan, Number(values.lucks))) ? 0 : 1;
+    process.exitCode = (await lucky(library, { ...plan, ignores }, Number(values.lucks))) ? 0 : 1;
     return;
   }
   const ok =

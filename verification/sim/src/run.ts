@@ -13,6 +13,8 @@ export interface Result {
   readonly time: number;
   readonly events: number;
   readonly shortest: number;
+  /** The first broken invariant of the engine, also if this kind of violation is not reported. */
+  readonly broken: string | undefined;
 }
 
 /** Time after the last acquisition within which its leases must be released. */
@@ -29,6 +31,7 @@ export async function run(
   const world = new World(plan, library, print);
   const { scheduler, history, violations } = world;
   const failed = (): boolean => violations.length > 0;
+  library.enableAssertions(true, (key, problem) => world.invariant(key, problem));
   const late = (reason: unknown): void => {
     world.report('unhandled', '', reason instanceof Error ? (reason.stack ?? '') : String(reason));
   };
@@ -44,7 +47,7 @@ export async function run(
     if (!failed()) await close(world);
     history.note(scheduler.now, '-', { e: 'end' });
     await scheduler.settle();
-    const { grants, shortest } = world;
+    const { grants, shortest, broken } = world;
     const events = history.sorted();
     if (!failed()) judge(world, events);
     return {
@@ -53,6 +56,7 @@ export async function run(
       grants,
       time,
       shortest,
+      broken,
       events: scheduler.count,
     };
   } finally {

@@ -1,6 +1,6 @@
 /**
  * The invariants of a resource between two commands. They are checked in the tests and in the
- * simulator, and are off in programs that use the library.
+ * simulator (`enableAssertions`), and are off in programs that use the library.
  *
  * - I1: `used` is the sum of the weights of all leases and never grows beyond the capacity (a
  *   capacity that was lowered below `used` ends no lease).
@@ -21,20 +21,28 @@ interface Snapshot {
 
 const EMPTY: Snapshot = { used: 0, highest: 0, fences: new Map() };
 const snapshots = new WeakMap<Resource, Snapshot>();
-let enabled = false;
+
+/** Receives the first broken invariant of a resource. */
+export type Report = (key: string, problem: string) => void;
+
+let report: Report | undefined;
 
 /** A resource with more entries is checked only once in this number of commands. */
 const ENTRIES_MAX = 200;
 let skipped = 0;
 
 /** Turns the assertions of all engines in this process on or off. */
-export function enableAssertions(on: boolean): void {
-  enabled = on;
+export function enableAssertions(on: boolean, receiver: Report = fail): void {
+  report = on ? receiver : undefined;
 }
 
-/** Throws an `Error` that names the broken invariant. */
+function fail(key: string, problem: string): never {
+  throw new Error(`engine assertion: "${key}": ${problem}`);
+}
+
+/** Checks a resource after a command, if the assertions are on. */
 export function assertSound(key: string, resource: Resource, now: Micros): void {
-  if (!enabled) return;
+  if (report === undefined) return;
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
     // the next check does not know how much was in use before it
@@ -43,7 +51,7 @@ export function assertSound(key: string, resource: Resource, now: Micros): void 
     return;
   }
   const problem = unsound(resource, now);
-  if (problem !== undefined) throw new Error(`engine assertion: "${key}": ${problem}`);
+  if (problem !== undefined) report(key, problem);
 }
 
 /** Describes the first invariant that does not hold. Stores the state for the next call. */

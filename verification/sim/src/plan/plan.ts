@@ -113,9 +113,6 @@ export type FaultPlan =
 export type Way = 'up' | 'down' | 'both';
 export type FaultKind = FaultPlan['kind'];
 
-/** Kinds of violations with a known cause in the library that is being fixed. */
-export const AWAITED: readonly string[] = [];
-
 export interface Plan {
   readonly seed: number;
   readonly profile: string;

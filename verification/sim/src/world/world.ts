@@ -19,6 +19,9 @@ import { Client } from './client.js';
 import { Machine } from './machine.js';
 import { Mishaps } from './mishaps.js';
 
+/** The kind of a violation that the engine's own assertions report. */
+export const INVARIANT = 'invariant';
+
 /** A violated assertion. */
 export interface Violation {
   readonly kind: string;
@@ -45,6 +48,8 @@ export class World {
   /** The agreed number of permits of each key. */
   readonly permits: Map<string, number> = new Map();
   readonly violations: Violation[] = [];
+  /** The first broken invariant of the engine. */
+  broken: string | undefined;
   /** Attempts of living processes that have not ended. */
   open = 0;
   grants = 0;
@@ -172,6 +177,15 @@ export class World {
       this.history.note(sent, client.name, { e: 'use', ...about, sent, at: this.#writes });
     });
     return Promise.resolve();
+  }
+
+  /**
+   * The engine breaks an invariant (`engine/assertions.ts`). This kind is apart from the others: it
+   * reads the engine's inside, so it says nothing about what the other assertions detect.
+   */
+  invariant(key: string, problem: string): void {
+    this.broken ??= `${key}: ${problem}`;
+    this.report(INVARIANT, key, problem);
   }
 
   report(kind: string, key: string, text: string, t: number = this.scheduler.now): void {
