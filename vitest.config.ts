@@ -25,6 +25,7 @@ const servers = {
 const LOAD = [
   'packages/holdfast/test/server/{trials,torture,deadlines,demo}*.test.ts',
   'packages/holdfast/test/server/*.crash.test.ts',
+  'bench/test/*.test.ts',
 ];
 
 export default defineConfig({
@@ -40,6 +41,7 @@ export default defineConfig({
             'packages/holdfast/test/**/*.test.ts',
             'examples/test/**/*.test.ts',
             'verification/checker/test/**/*.test.ts',
+            'bench/test/rules/*.test.ts',
           ],
           exclude: ['packages/holdfast/test/server/**'],
           restoreMocks: true,

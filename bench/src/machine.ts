@@ -82,13 +82,13 @@ function bind(pid: number, cores: string): void {
   execFileSync(TASKSET, ['-a', '-p', '-c', cores, `${pid}`], { stdio: 'ignore' });
 }
 
-const CALIBRATION_TURNS = 4_000_000;
+const CALIBRATION_TURNS = 8_000_000;
 
 /** Milliseconds of a fixed piece of work: more when other programs use the core. */
 export function calibrate(): number {
   const start = performance.now();
   let value = 1;
-  for (let turn = 0; turn < CALIBRATION_TURNS; turn++) value = (value * 1_103_515_245 + turn) | 0;
+  for (let turn = 0; turn < CALIBRATION_TURNS; turn++) value = Math.imul(value, 1_103_515_245) + 1;
   // `value` is used, so that the loop is not optimised away
   return performance.now() - start + (value === 0.5 ? 1 : 0);
 }

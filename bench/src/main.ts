@@ -2,10 +2,12 @@
  * `npm run bench`: measures Holdfast beside the bare clients and other libraries, on a server that
  * it starts itself; `--draw` draws the pictures of a result.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { argv } from 'node:process';
+import { fileURLToPath } from 'node:url';
 import { startServer } from 'holdfast-testkit';
+import { drawPictures } from './draw/pictures.js';
 import { installPeers } from './install.js';
 import { describeMachine, load } from './machine.js';
 import { printTable } from './print.js';
@@ -19,6 +21,8 @@ import type { Scenario } from './scenarios/scenario.js';
 import { k } from './scenarios/takeover.js';
 import { f, waiters } from './scenarios/waiters.js';
 import { readSettings, type ScenarioId, type Settings, USAGE } from './settings.js';
+
+const PICTURES = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
 
 const RUN: Record<ScenarioId, Scenario> = {
   ...{ a, b, c, d, e, f, g, h, i, j, k },
@@ -56,10 +60,18 @@ async function measure(settings: Settings): Promise<Result> {
   };
 }
 
-function write(file: string, result: Result): void {
+function write(file: string, content: string): void {
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(result, null, 1)}\n`);
-  console.log(`\nwritten: ${file}`);
+  writeFileSync(file, content);
+  console.log(`written: ${file}`);
+}
+
+function draw(file: string, folder: string): void {
+  const result = JSON.parse(readFileSync(file, 'utf8')) as Partial<Result>;
+  if (result.format !== 2) throw new Error(`${file}: expected format 2, got ${result.format}`);
+  const pictures = drawPictures(result as Result);
+  if (pictures.size === 0) throw new Error(`${file}: no scenario of a picture was measured`);
+  for (const [name, picture] of pictures) write(join(folder, name), picture);
 }
 
 /** False if Holdfast failed or violated exclusion. */
@@ -78,13 +90,14 @@ function sound({ tables }: Result): boolean {
 
 async function run(settings: Settings): Promise<void> {
   const result = await measure(settings);
-  if (settings.json !== undefined) write(settings.json, result);
+  if (settings.json !== undefined) write(settings.json, `${JSON.stringify(result, null, 1)}\n`);
   if (!sound(result)) process.exitCode = 1;
 }
 
 try {
   const settings = readSettings(argv.slice(2));
   if (settings === undefined) console.log(USAGE);
+  else if (settings.draw !== undefined) draw(settings.draw, settings.into ?? PICTURES);
   else await run(settings);
 } catch (error) {
   console.error(error instanceof Error ? (error.stack ?? error.message) : error);

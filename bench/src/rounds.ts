@@ -60,6 +60,7 @@ export async function inTurns(
   contenders: readonly Contender[],
   rounds: number,
   main: FigureName,
+  calibration: () => number = calibrate,
 ): Promise<Measured> {
   const entries: Entry[] = contenders.map((contender) => ({
     ...{ contender, readings: [], warmUp: undefined, failure: undefined },
@@ -68,8 +69,8 @@ export async function inTurns(
     for (const entry of entries) await attempt(entry, async () => entry.contender.start?.());
     const calibrations: number[] = [];
     for (let round = 0; round <= rounds; round++) {
-      const calibration = await oneRound(round, entries);
-      if (round > 0) calibrations.push(calibration);
+      const median = await oneRound(round, entries, calibration);
+      if (round > 0) calibrations.push(median);
     }
     const judged = judge(calibrations);
     const kept = judged.map(({ noisy }) => !noisy);
@@ -80,18 +81,22 @@ export async function inTurns(
   }
 }
 
-async function oneRound(round: number, entries: readonly Entry[]): Promise<number> {
+async function oneRound(
+  round: number,
+  entries: readonly Entry[],
+  calibration: () => number,
+): Promise<number> {
   const readings: number[] = [];
   for (const entry of round % 2 === 0 ? entries : entries.toReversed()) {
     if (entry.failure !== undefined) continue;
-    readings.push(calibrate());
+    readings.push(calibration());
     await attempt(entry, async () => {
       const reading = await entry.contender.measure(round === 0);
       if (round === 0) entry.warmUp = reading;
       else entry.readings.push(reading);
     });
   }
-  readings.push(calibrate());
+  readings.push(calibration());
   return spread(readings).median;
 }
 

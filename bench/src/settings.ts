@@ -96,6 +96,8 @@ export interface Settings {
   readonly json: string | undefined;
   /** A result file to draw; nothing is measured then. */
   readonly draw: string | undefined;
+  /** The folder of the pictures; by default `docs/pictures`. */
+  readonly into: string | undefined;
   /** The arguments as given, for the result. */
   readonly command: string;
 }
@@ -116,7 +118,8 @@ export const USAGE: string = `npm run bench -- [options]
   --server NAME    redis (default) or valkey
   --no-peers       without the other libraries, so without the npm registry
   --json FILE      writes the result as JSON
-  --draw FILE      measures nothing: draws the pictures of a result into docs/pictures`;
+  --draw FILE      measures nothing: draws the pictures of a result
+  --into FOLDER    the folder of the pictures (default docs/pictures)`;
 
 /** Throws with a readable message if the command line is invalid. */
 export function readSettings(args: string[]): Settings | undefined {
@@ -133,6 +136,7 @@ export function readSettings(args: string[]): Settings | undefined {
       plant: { type: 'string', multiple: true },
       json: { type: 'string' },
       draw: { type: 'string' },
+      into: { type: 'string' },
     },
   });
   if (values.help === true) return undefined;
@@ -154,6 +158,7 @@ export function readSettings(args: string[]): Settings | undefined {
     planted: chosen('plant', values.plant ?? [], PLANTED),
     json: values.json,
     draw: values.draw,
+    into: values.into,
     command: ['npm run bench --', ...args].join(' '),
   };
 }

@@ -1,0 +1,66 @@
+/**
+ * The bench itself, at its smallest size, on a real server and without the npm registry. Two planted
+ * libraries are the negative controls: one lets two holders in, one stops answering.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, expect, it } from 'vitest';
+import type { Result, Row, Table } from '../src/results.js';
+import { SCENARIOS } from '../src/settings.js';
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const LIMIT_MS = 600_000;
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const run = promisify(execFile);
+
+async function bench(...words: string[]): Promise<{ result: Result; output: string }> {
+  const file = join(folder, `${words.join('')}.json`);
+  const args = [MAIN, '--quick', '--no-peers', '--json', file, ...words];
+  const { stdout } = await run(process.execPath, args, { timeout: LIMIT_MS });
+  return { result: JSON.parse(readFileSync(file, 'utf8')) as Result, output: stdout };
+}
+
+const rowOf = (table: Table | undefined, name: string): Row | undefined =>
+  table?.rows.find(({ variant }) => variant.name === name);
+
+it('measures every scenario, and Holdfast is sound in each', { timeout: LIMIT_MS }, async () => {
+  const { result } = await bench();
+  const measured = new Set(result.tables.map(({ scenario }) => scenario));
+  // g comes with the batched renewals
+  expect([...measured]).toEqual(SCENARIOS.filter((id) => id !== 'g'));
+  for (const { scenario, rows, main } of result.tables) {
+    const ours = rows.filter(({ variant }) => variant.kind === 'ours');
+    expect(ours.length, scenario).toBeGreaterThan(0);
+    for (const row of ours) {
+      const where = `${scenario}: ${row.variant.name}: ${row.note ?? ''}`;
+      expect(row.state, where).toBe('ok');
+      expect(row.figures[main]?.median, where).toSatisfy(Number.isFinite);
+    }
+  }
+});
+
+it('shows a library that cheats, and one that hangs', { timeout: LIMIT_MS }, async () => {
+  const { result, output } = await bench('--only', 'c', '--plant', 'cheat', '--plant', 'hang');
+  for (const table of result.tables) {
+    expect(rowOf(table, 'planted cheat')?.state).toBe('violates exclusion');
+    expect(rowOf(table, 'planted hang')).toMatchObject({ state: 'failed' });
+    expect(rowOf(table, 'planted hang')?.note).toContain('no answer to loops');
+    expect(rowOf(table, 'holdfast ioredis-5')?.violations).toBe(0);
+  }
+  expect(output).toContain('VIOLATES EXCLUSION');
+});
+
+it('finds two holders in two processes', { timeout: LIMIT_MS }, async () => {
+  const { result } = await bench('--only', 'd', '--plant', 'cheat');
+  for (const table of result.tables) {
+    expect(rowOf(table, 'planted cheat')?.state).toBe('violates exclusion');
+    expect(rowOf(table, 'holdfast ioredis-5')?.state).toBe('ok');
+  }
+});
