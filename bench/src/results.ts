@@ -20,6 +20,7 @@ export const UNITS = {
   'hand-off p99': 'ms',
   'take-over p50': 'ms',
   'take-over p99': 'ms',
+  void: '',
   'first tenth': '/s',
   'last tenth': '/s',
   'last to first': '',

@@ -79,7 +79,7 @@ const QUICK: Sizes = {
   locks: 100,
   readers: 100,
   kills: 1,
-  killTtl: 300,
+  killTtl: 1000,
   sweeps: { keys: [1, 16], holders: [10, 100], waiters: [10, 50], processes: [1, 2] },
 };
 

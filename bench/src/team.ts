@@ -5,7 +5,7 @@ import type { Bench } from './settings.js';
 import type { Variant } from './variants.js';
 import type { Given } from './worker/library.js';
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 const TTL = 10_000;
 
 /** Settings of the locks of a team. */

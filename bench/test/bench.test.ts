@@ -1,6 +1,6 @@
 /**
- * The bench itself, at its smallest size, on a real server and without the npm registry. Two planted
- * libraries are the negative controls: one lets two holders in, one stops answering.
+ * The bench itself, at its smallest size, on a real server and without the npm registry. Two
+ * planted libraries are the negative controls: one lets two holders in, one stops answering.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';

@@ -53,9 +53,10 @@ export function drawPictures(result: Result): Map<string, string> {
 
 /** The command under each picture, and where it was measured. */
 function notes({ machine, server, date, load }: Result, { scenario, placement }: Table): string[] {
+  const where = [machine.processor, placement, `load average ${load.before.toFixed(1)}`];
   return [
     `npm run bench -- --only ${scenario} --json FILE; npm run bench -- --draw FILE`,
-    `${date.slice(0, 10)}, ${machine.processor || 'unknown processor'}, ${placement}, load average ${load.before.toFixed(1)}`,
+    [date.slice(0, 10), ...where].filter((part) => part !== '').join(', '),
     `Node ${machine.node}, ${server.name} ${server.version}; compare within the picture only`,
   ];
 }

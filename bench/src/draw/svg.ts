@@ -109,8 +109,9 @@ export function drawChart(chart: Chart): string {
 }
 
 function grid(x: Scale, y: Scale): string[] {
+  const at = (px: number, py: number): string => `${px.toFixed(1)} ${py.toFixed(1)}`;
   const line = (x1: number, y1: number, x2: number, y2: number): string =>
-    `<path d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}" stroke="#dddddd"/>`;
+    `<path d="M${at(x1, y1)}L${at(x2, y2)}" stroke="#dddddd"/>`;
   return [
     ...x.ticks.flatMap((tick) => [
       line(x.place(tick), BOX.top, x.place(tick), BOX.bottom),
