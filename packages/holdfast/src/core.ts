@@ -106,7 +106,7 @@ export class Core implements Grantor {
     // may still be granted later
     from.handOffs = 0;
     return this.#acquisitions.park(from, condition, () => {
-      if (from.state === 'held') from.state = 'released';
+      from.release();
       this.watchdog.remove(from);
       if (from.mayBeDuplicated) this.#acquisitions.abandoned.follow(from);
     });
@@ -152,7 +152,7 @@ export class Core implements Grantor {
    * itself.
    */
   leave(record: LeaseRecord): void {
-    if (record.state === 'held') record.state = 'released';
+    record.release();
     record.left = true;
     this.watchdog.remove(record);
   }

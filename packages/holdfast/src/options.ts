@@ -1,5 +1,7 @@
 /**
- * All options with their defaults and limits. Options are resolved once and then frozen.
+ * The options of a `Holdfast`, of a lock and of an acquisition, with their defaults and limits. The
+ * options of each other primitive are in its own file. The settings of a `Holdfast` are resolved
+ * once and frozen.
  *
  * All durations are in milliseconds.
  */

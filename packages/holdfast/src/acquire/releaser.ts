@@ -88,7 +88,7 @@ export class Releaser {
     const asked = !believed || this.#retrier.has(record.id);
     const queue = asked ? undefined : this.#acquisitions.queues.get(record.key);
     const next = queue?.successor(record, this.#settings.claimWindow);
-    record.state = 'released';
+    record.release();
     this.#watchdog.remove(record);
     return next && this.#acquisitions.handOff(record, next);
   }

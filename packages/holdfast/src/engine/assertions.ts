@@ -8,7 +8,8 @@
  * - An acquisition is in one state: it holds, waits, is parked, or is unknown.
  * - Orders and maps agree: leases and expiries, waiters and tickets, owners, holds.
  */
-import type { Holder, Resource } from './resource.js';
+import type { Holder } from './entries.js';
+import type { Resource } from './resource.js';
 import type { Micros } from './commands.js';
 
 /** The state of a resource after the previous command. */

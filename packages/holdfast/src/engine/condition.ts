@@ -33,8 +33,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
   const { id, as, want, channel, token, retention } = wanted;
   const known = resource.parking.get(as) ?? resource.waiters.get(as);
   if (known !== undefined) {
-    known.channel = channel;
-    known.token = token;
+    resource.readdress(known, wanted);
     resource.parking.hear(as, now, retention);
   } else if (resource.leaseOf(as, now) === undefined) {
     const holder = resource.leaseOf(id, now);
@@ -101,7 +100,7 @@ export function signal(
   const holder = resource.capacity === 1 ? resource.leaseOf(id, now) : undefined;
   if (holder !== undefined && seq > holder.sent.seq) {
     const woken = wake(resource, context, condition, count);
-    holder.sent = { seq, woken, left: resource.parking.count(condition) };
+    resource.noteSignal(holder, { seq, woken, left: resource.parking.count(condition) });
   }
   serve(resource, context, '');
   resource.touch(now, retention);

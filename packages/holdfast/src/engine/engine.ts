@@ -19,7 +19,8 @@ import { isGateCommand } from './gate-messages.js';
 import { Gates } from './gates.js';
 import { force } from './force-release.js';
 import { poll } from './poll.js';
-import { type Holder, NOTHING_SENT, Resource } from './resource.js';
+import { type Holder, NOTHING_SENT } from './entries.js';
+import { Resource } from './resource.js';
 import { type Addressed, granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
 import { inspect } from './inspect.js';
@@ -147,8 +148,7 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
   const free = (): boolean => resource.queue.size === 0 && resource.fits(wanted.weight);
   const known = resource.waiters.get(wanted.id);
   if (known !== undefined) {
-    known.channel = wanted.channel;
-    known.token = wanted.token;
+    resource.readdress(known, wanted);
   } else if (free()) {
     return granted(resource.grant(wanted, now, wanted.ttl), now);
   } else if (!wanted.queue) {

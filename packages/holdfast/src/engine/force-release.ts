@@ -1,6 +1,7 @@
 /** Ends leases without their holders' consent and notifies the holders' processes. */
 import { FORCE_LIMIT } from './limits.js';
-import type { Holder, Resource } from './resource.js';
+import type { Holder } from './entries.js';
+import type { Resource } from './resource.js';
 import { type CommandContext, serve } from './serve.js';
 import type * as T from './commands.js';
 

@@ -6,7 +6,8 @@
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import type { Parked } from './parking.js';
-import type { Holder, Resource, Waiter } from './resource.js';
+import type { Holder, Waiter } from './entries.js';
+import type { Resource } from './resource.js';
 import type * as T from './commands.js';
 
 export function inspect(

@@ -6,7 +6,8 @@
  * frees permits serves the queue (I5); a change that removes permits ends no lease.
  */
 import { type CommandContext, serve } from './serve.js';
-import type { Holder, Resource } from './resource.js';
+import type { Holder } from './entries.js';
+import type { Resource } from './resource.js';
 import type * as T from './commands.js';
 import { redeliverSignals } from './signals.js';
 
@@ -40,7 +41,7 @@ function weigh(
   if (hold !== undefined && holder.holds.size > 1) {
     if (weight < own || weight > holder.weight) return 'refused';
     // the lease has that weight already
-    hold.weight = weight;
+    resource.resizeHold(hold, weight);
     return 'resized';
   }
   if (weight > holder.weight && !resource.fits(weight - holder.weight)) return 'refused';

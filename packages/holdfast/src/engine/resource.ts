@@ -10,70 +10,16 @@
  *
  * Invariants kept here: I1 (`used` is the sum of the holders' weights, and no grant makes it exceed
  * `capacity`), I2 (`fence` only grows, and every grant takes a higher one), I9 (every lease ends;
- * `forgetAt` limits the life of the resource). The methods of this file write the capacity, fences,
- * leases and queue. Other files write only a waiter's channel and token, a holder's last signal,
- * the weight of one of several holds, and `unconsumedSignals`.
+ * `forgetAt` limits the life of the resource). Only this file writes the fields of a resource, a
+ * lease, a hold and a waiter, and changes their maps and orders; other files call its methods, and
+ * append to `unconsumedSignals`. A test holds this.
  */
+import { type Hold, type Holder, type Joining, NOTHING_SENT, type Waiter } from './entries.js';
 import { EXPIRE_LIMIT } from './limits.js';
 import { type Parked, Parking } from './parking.js';
 import { Processes } from './processes.js';
 import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
-
-/** One acquisition of an owner that holds the lease. */
-export interface Hold {
-  /** The permits that it requested. A lease has the weight of its heaviest hold. */
-  weight: number;
-  /** The channel for a message that the lease was ended by force, or `''`. */
-  readonly channel: string;
-}
-
-/** An acquisition that joins a lease. */
-export type Joining = Pick<Acquire, 'id' | 'weight' | 'channel'>;
-
-/** A live lease. */
-export interface Holder {
-  /** The acquisition that was granted. With an owner: the first of its holds. */
-  readonly id: string;
-  readonly owner: string;
-  weight: number;
-  fence: number;
-  readonly channel: string;
-  readonly meta: string;
-  readonly since: Micros;
-  /** The requested length of the lease in ms. */
-  readonly ttl: number;
-  /** How many more times the process may hand the lease off before the store must decide. */
-  handOffs: number;
-  /** The owner's holds, in the order in which they joined; empty without an owner. */
-  readonly holds: Map<string, Hold>;
-  expires: Micros;
-  /** The condition of its signal, or `''`. Cleared when the holder itself ends the lease. */
-  signalled: string;
-  /** The holder's last signal and its reply. */
-  sent: { readonly seq: number; readonly woken: number; readonly left: number };
-}
-
-/** The value of `sent` before the holder has signalled. */
-export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
-
-/** A queued acquisition. */
-export interface Waiter {
-  readonly id: string;
-  readonly owner: string;
-  readonly weight: number;
-  readonly ttl: number;
-  readonly claim: number;
-  readonly fair: boolean;
-  readonly handOffs: number;
-  readonly meta: string;
-  readonly ticket: number;
-  /** The condition of its signal, or `''`. */
-  readonly signalled: string;
-  channel: string;
-  /** See `Acquire.token`. */
-  token: string;
-}
 
 export class Resource {
   capacity = 0;
@@ -253,6 +199,22 @@ export class Resource {
     this.used += weight - holder.weight;
     holder.weight = weight;
     for (const hold of holder.holds.values()) hold.weight = weight;
+  }
+
+  /** Changes one of several holds to a weight up to that of the lease. */
+  resizeHold(hold: Hold, weight: number): void {
+    hold.weight = weight;
+  }
+
+  /** Records the last signal of a holder and its reply. */
+  noteSignal(holder: Holder, sent: Holder['sent']): void {
+    holder.sent = sent;
+  }
+
+  /** Records where a queued or parked acquisition receives pushes from now on. */
+  readdress(waiter: Waiter | Parked, { channel, token }: Pick<Waiter, 'channel' | 'token'>): void {
+    waiter.channel = channel;
+    waiter.token = token;
   }
 
   /** Sets the capacity. Leases that are held stay held. */

@@ -11,7 +11,8 @@
  * reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
-import type { Holder, Joining, Resource, Waiter } from './resource.js';
+import type { Holder, Joining, Waiter } from './entries.js';
+import type { Resource } from './resource.js';
 import type { Conflict, Crowded, Granted, Micros, Push } from './commands.js';
 import { redeliverSignals } from './signals.js';
 

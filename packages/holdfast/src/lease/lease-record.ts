@@ -8,6 +8,8 @@
  * of the lease is over and the answer to a renewal may have arrived unread. A lease in doubt is not
  * believed, and not lost.
  *
+ * Only this file writes `state`, `reason` and `validUntil`; a test holds this.
+ *
  * Invariants: I7 (`validUntil` is never later than the expiry at the server: it is counted from
  * before the request was sent, minus a margin for drift) and I8 (a lease that is released or lost
  * is never extended again: `confirm` checks the state). A `Lease` is the view of the user.
@@ -226,6 +228,11 @@ export class LeaseRecord {
   resized(weight: number, fence: number): void {
     this.weight = weight;
     this.fence = fence;
+  }
+
+  /** Its owner ends it. Nothing changes if it has ended before. */
+  release(): void {
+    if (this.state === 'held') this.state = 'released';
   }
 
   lose(reason: LossReason): void {

@@ -4,7 +4,8 @@
  * summary contains is shown as one of many, because its storage format is internal to the store.
  */
 import type { Parked } from '../../src/engine/parking.js';
-import type { Hold, Holder, Resource, Waiter } from '../../src/engine/resource.js';
+import type { Hold, Holder, Waiter } from '../../src/engine/entries.js';
+import type { Resource } from '../../src/engine/resource.js';
 
 /** The values of a field as text, because Lua numbers have no other exact form. */
 export interface Dump {

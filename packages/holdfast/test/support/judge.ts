@@ -3,7 +3,8 @@
  * broke. It does not use the engine's code: it compares the state before and after each command.
  */
 import { Engine } from '../../src/engine/engine.js';
-import type { Holder, Resource } from '../../src/engine/resource.js';
+import type { Holder } from '../../src/engine/entries.js';
+import type { Resource } from '../../src/engine/resource.js';
 import type { Command, Reply } from '../../src/engine/commands.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
 

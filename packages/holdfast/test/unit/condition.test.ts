@@ -3,7 +3,8 @@
  * guarantee about signals has a planted fault that breaks it.
  */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Holder, Resource } from '../../src/engine/resource.js';
+import type { Holder } from '../../src/engine/entries.js';
+import { Resource } from '../../src/engine/resource.js';
 import type { Command, Op, Park, Reply } from '../../src/engine/commands.js';
 import { Holdfast, type HoldfastErrorCode, type Lease, type Mutex } from '../../src/index.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';

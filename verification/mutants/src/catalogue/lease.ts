@@ -129,7 +129,7 @@ export const LEASE: readonly Mutant[] = [
     edits: [
       {
         file: 'acquire/releaser.js',
-        find: "record.state = 'released';\n        this.#watchdog.remove(record);",
+        find: 'record.release();\n        this.#watchdog.remove(record);',
         replace: '',
       },
     ],
