@@ -232,14 +232,3 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     ],
   ],
 ];
-
-/** Sequences that random traffic seldom draws, run against every planted fault first. */
-export const rare: readonly Step[][] = [
-  [
-    literally(asking('heavy', { owner: 'o', weight: 2 })),
-    literally(asking('light', { owner: 'o', weight: 1 })),
-    literally({ op: 'resize', key, id: 'light', weight: 2, fence: 0, retention }),
-    literally(release('heavy')),
-    literally(poll('light')),
-  ],
-];
