@@ -2,12 +2,13 @@
  * The clients of Holdfast and of the bare lock, with their default options. Each is imported
  * when it is needed, so that a worker starts sooner.
  */
+import type { IoredisLike, NodeRedisLike } from 'holdfast';
 import type { ClientName } from '../variants.js';
 
 const HOST = '127.0.0.1';
 
 /** The part of ioredis in use. */
-export interface Ioredis {
+export interface Ioredis extends IoredisLike {
   set(key: string, value: string, px: 'PX', ms: number, nx: 'NX'): Promise<unknown>;
   evalsha(sha: string, keys: number, ...words: string[]): Promise<unknown>;
   script(load: 'LOAD', source: string): Promise<unknown>;
@@ -18,7 +19,7 @@ export interface Ioredis {
 }
 
 /** The part of node-redis in use. */
-export interface NodeRedis {
+export interface NodeRedis extends NodeRedisLike {
   on(event: 'error', listener: () => void): unknown;
   connect(): Promise<unknown>;
   duplicate(): NodeRedis;

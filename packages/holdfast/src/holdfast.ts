@@ -1,5 +1,5 @@
 /** The `Holdfast` class: the entry point of the library. */
-import { portFor } from './clients/detect.js';
+import { portFor, type RedisClient } from './clients/detect.js';
 import { Core } from './core.js';
 import { badOption, HoldfastError } from './errors.js';
 import * as inspection from './inspection.js';
@@ -22,13 +22,14 @@ import { MemoryStore } from './store/memory/memory-store.js';
 import type { Store } from './store/port.js';
 import { RedisStore } from './store/redis/redis-store.js';
 
-/** An ioredis or node-redis client, connected or still connecting. Holdfast never closes it. */
-export type RedisClient = object;
-
-/** A store in the memory of this process, see {@link memory}. */
+/** A store in the memory of this process, see {@link memory}. Only Holdfast calls its methods. */
 export interface EmbeddedStore {
   /** The name of the store in messages. */
   readonly label: string;
+  /** Executes commands. */
+  readonly execute: (...args: never) => unknown;
+  /** Opens a channel for pushes. */
+  readonly listen: (...args: never) => unknown;
 }
 
 /**
@@ -172,7 +173,10 @@ export class Holdfast implements AsyncDisposable {
    * one. Resolves to the number of ended leases. Rejects with `HOLDFAST_UNCERTAIN` if the store
    * does not answer; the leases may have been ended then.
    */
-  async forceRelease(key: string, options: { readonly id?: string } = {}): Promise<number> {
+  async forceRelease(
+    key: string,
+    options: { readonly id?: string | undefined } = {},
+  ): Promise<number> {
     checkObject('options', options);
     const { id } = options;
     if (id !== undefined && (typeof id !== 'string' || id === '')) {
@@ -201,7 +205,7 @@ export class Holdfast implements AsyncDisposable {
    * held after that are released, and their signals abort. When the promise resolves, Holdfast has
    * no timer, listener or connection left. The given client stays open.
    */
-  async close(options: { readonly grace?: number } = {}): Promise<void> {
+  async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
     checkObject('options', options);
     const grace = duration('grace', options.grace, this.#core.settings.grace, 0, 86_400_000);
     this.#removeSignals();

@@ -1,6 +1,34 @@
+/**
+ * Holdfast: distributed locks and their family on Redis and Valkey, or in memory.
+ *
+ * Create one {@link Holdfast} for each process, with the client that the process already has:
+ *
+ * ```ts
+ * import { Holdfast } from 'holdfast';
+ * import { Redis } from 'ioredis'; // or node-redis: await createClient().connect()
+ *
+ * const holdfast = new Holdfast(new Redis());
+ *
+ * await holdfast.mutex('invoice:42').run(async (lease) => {
+ *   await store.write(invoice, { fence: lease.fence, signal: lease.signal });
+ * });
+ * ```
+ *
+ * A granted lock is a {@link Lease}: it has an end by the clock of the server, is renewed while it
+ * is held, reports its loss with `signal`, and has a `fence` that grows from lease to lease. All
+ * durations are in milliseconds. An option of `undefined` counts as not given. Errors are
+ * {@link HoldfastError}s with a code.
+ *
+ * @packageDocumentation
+ */
+export type { RedisClient } from './clients/detect.js';
+export type { IoredisLike } from './clients/ioredis.js';
+export type { IoredisSettings } from './clients/ioredis-subscription.js';
+export type { NodeRedisLike } from './clients/node-redis.js';
+export type { NodeRedisSettings } from './clients/node-redis-subscription.js';
 export type { Clock, Timer } from './clock.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
-export { type EmbeddedStore, Holdfast, memory, type RedisClient } from './holdfast.js';
+export { type EmbeddedStore, Holdfast, memory } from './holdfast.js';
 export type {
   HolderInfo,
   ListOptions,

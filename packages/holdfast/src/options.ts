@@ -18,106 +18,106 @@ export interface HoldfastOptions {
    * The prefix of all key and channel names in the store: at most 100 characters, without braces
    * and control characters. Default `holdfast:`.
    */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /**
    * The length of a lease. If a holder crashes, its lock is free after this time at the latest. 10
    * to 86,400,000; default 10,000.
    */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /** Whether leases are renewed while they are held. Default `true`. */
-  readonly renew?: boolean;
+  readonly renew?: boolean | undefined;
   /**
    * The first length of a lease that is granted to a waiter, if it is shorter than `ttl`. Renewal
    * extends the lease. If the waiter is frozen, the queue is blocked for this time. Waiters also
    * poll the store at this interval. A lease with `renew: false` starts with its full `ttl`. 20 to
    * 60,000; default 1,000.
    */
-  readonly claimWindow?: number;
+  readonly claimWindow?: number | undefined;
   /**
    * The longest time to wait for the answer to one request, independent of the timeouts of the
    * client. Default 2,000.
    */
-  readonly requestTimeout?: number;
+  readonly requestTimeout?: number | undefined;
   /**
    * The longest time without an answer of the store after which a waiting acquisition rejects with
    * `HOLDFAST_UNREACHABLE`. Default 10,000.
    */
-  readonly unreachableAfter?: number;
+  readonly unreachableAfter?: number | undefined;
   /**
    * The longest queue of one key. Further acquisitions are rejected with `HOLDFAST_REFUSED`.
    * Default 10,000.
    */
-  readonly maxQueue?: number;
+  readonly maxQueue?: number | undefined;
   /**
    * How many times in a row a process may hand a lease off to its own waiters, without a round
    * trip, before the store grants the next lease in queue order. So in the default mode, at most
    * this many later waiters overtake a waiter for each grant before its own. 0 to 1,000; default 8.
    * `fair` acquisitions do not use it.
    */
-  readonly localHandOffs?: number;
+  readonly localHandOffs?: number | undefined;
   /**
    * How long the store remembers a key after its last use. Fences keep growing as long as the clock
    * of the server is not set back by more than this. 1,000 to 86,400,000; at least three times
    * `claimWindow`; default 60,000.
    */
-  readonly retention?: number;
+  readonly retention?: number | undefined;
   /**
    * How long the connection for wake-ups stays open after the last waiter has left. Default 30,000.
    */
-  readonly linger?: number;
+  readonly linger?: number | undefined;
   /**
    * Free text that `inspect` and `list` show, for example the name of the service or job. At most
    * 200 characters.
    */
-  readonly label?: string;
+  readonly label?: string | undefined;
   /**
    * Closes this instance when the process receives one of these signals; the signal then ends the
    * process as usual. Default: none.
    */
-  readonly closeOnSignals?: readonly NodeJS.Signals[];
+  readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
   /** How long `close()` waits for the holders to release their leases. Default 10,000. */
-  readonly grace?: number;
+  readonly grace?: number | undefined;
   /** The clock, for tests. */
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /**
    * The source of random values, for simulations.
    * @internal
    */
-  readonly randomSource?: RandomSource;
+  readonly randomSource?: RandomSource | undefined;
 }
 
 /** Options of one lock, or of one acquisition of it. They override those of the `Holdfast`. */
 export interface LockOptions {
   /** See {@link HoldfastOptions.ttl}. */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /** See {@link HoldfastOptions.renew}. */
-  readonly renew?: boolean;
+  readonly renew?: boolean | undefined;
   /** The longest time for which a lease is renewed; the lease ends after it. Default: no limit. */
-  readonly maxHold?: number;
+  readonly maxHold?: number | undefined;
   /**
    * Whether the lock is granted in strict order of arrival across all processes. Default `false`: a
    * process may hand a lease off among its own waiters, at most `localHandOffs` times in a row.
    */
-  readonly fair?: boolean;
+  readonly fair?: boolean | undefined;
   /**
    * The name of the holder, valid for all acquisitions, processes and machines. If a live lease has
    * the same owner, the acquisition joins it as one more hold. A lease has at most 1,000 holds; a
    * further one is rejected with `HOLDFAST_REFUSED`. At most 200 characters.
    */
-  readonly owner?: string;
+  readonly owner?: string | undefined;
   /** Free text that `inspect` and `list` show, see {@link HoldfastOptions.label}. */
-  readonly label?: string;
+  readonly label?: string | undefined;
   /**
    * Called when the lease is in danger of ending: a renewal failed or is overdue, or the lease is
    * not renewed (any longer). It gets the remaining time in ms, and is called once until the danger
    * is over. An exception that it throws becomes a warning of the process.
    */
-  readonly onExpiring?: (remaining: number) => void;
+  readonly onExpiring?: ((remaining: number) => void) | undefined;
   /**
    * How long before the end of the lease `onExpiring` is called. A renewal is overdue when a third
    * of the time that the store last granted remains. Default: a third of the ttl.
    */
-  readonly expiringBefore?: number;
+  readonly expiringBefore?: number | undefined;
 }
 
 /** Options of one acquisition. */
@@ -127,15 +127,17 @@ export interface AcquireOptions extends LockOptions {
    * case the call waits for the first answer of the store, for at most `requestTimeout`. If the
    * store does not answer at the end of the wait, the call rejects with `HOLDFAST_UNREACHABLE`.
    */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /**
    * Aborts the wait: the call rejects with `HOLDFAST_ABORTED`. It does not affect a granted lease.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** All settings of a `Holdfast`, with defaults filled in. */
-export type Settings = Required<Omit<HoldfastOptions, 'closeOnSignals'>>;
+export type Settings = {
+  readonly [K in keyof Omit<HoldfastOptions, 'closeOnSignals'>]-?: NonNullable<HoldfastOptions[K]>;
+};
 
 /** All settings of one acquisition, with defaults filled in. */
 export interface ResolvedAcquireOptions {

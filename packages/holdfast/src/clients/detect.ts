@@ -3,6 +3,9 @@ import { type IoredisLike, ioredisPort } from './ioredis.js';
 import { type NodeRedisLike, nodeRedisPort } from './node-redis.js';
 import type { ClientPort } from './port.js';
 
+/** An ioredis or node-redis client, connected or still connecting. Holdfast never closes it. */
+export type RedisClient = IoredisLike | NodeRedisLike;
+
 const ACCEPTED =
   'Pass a client of ioredis 5 or 6 (`new Redis(…)`, also with Sentinel) ' +
   'or of node-redis, the package `redis` 5 or 6 (`createClient(…)`)';

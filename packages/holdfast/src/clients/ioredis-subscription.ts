@@ -2,7 +2,7 @@
 import { isErrorReply } from './errors.js';
 import type { Subscription, SubscriptionListener } from './port.js';
 
-/** The client options that the adapter reads. */
+/** The options of an ioredis client that Holdfast reads. */
 export interface IoredisSettings {
   readonly keyPrefix?: unknown;
   readonly enableAutoPipelining?: unknown;

@@ -4,9 +4,16 @@ import { isErrorReply } from './errors.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
-/** The parts of an ioredis client that the adapter uses. */
+/**
+ * A client of ioredis 5 or 6, or of a library derived from it: `new Redis(…)`. The interface has
+ * the members that Holdfast uses, and those by which it recognizes the client.
+ */
 export interface IoredisLike {
   readonly options: IoredisSettings;
+  /** A cluster has no mode. */
+  readonly mode: string;
+  pipeline(...args: never): unknown;
+  defineCommand(...args: never): unknown;
   evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   scan(

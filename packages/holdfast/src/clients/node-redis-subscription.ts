@@ -1,7 +1,7 @@
 /** Subscribes to one channel on a separate connection: node-redis. */
 import type { Subscription, SubscriptionListener } from './port.js';
 
-/** The client options that the adapter reads. */
+/** The options of a node-redis client that Holdfast reads. */
 export interface NodeRedisSettings {
   readonly keyPrefix?: unknown;
   readonly name?: unknown;

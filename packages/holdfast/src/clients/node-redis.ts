@@ -4,9 +4,14 @@ import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
-/** The parts of a `createClient` client that the adapter uses. */
+/**
+ * A client of node-redis, the package `redis`, version 5 or 6: `createClient(…)`. The interface has
+ * the members that Holdfast uses, and those by which it recognizes the client.
+ */
 export interface NodeRedisLike {
   readonly options?: NodeRedisSettings | undefined;
+  connect(): Promise<unknown>;
+  withCommandOptions(...args: never): unknown;
   sendCommand(args: readonly string[], options?: object): Promise<unknown>;
   duplicate(overrides?: object): unknown;
 }

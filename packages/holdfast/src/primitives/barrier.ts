@@ -17,7 +17,7 @@ export interface BarrierOptions {
    * Ms for which a waiting party may be silent before it counts as dead. After a crash the other
    * parties wait no longer than this. See `HoldfastOptions.ttl` for range and default.
    */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
 }
 
 /** One opening of a barrier, as one party sees it. */

@@ -18,9 +18,9 @@ import { quote } from '../text.js';
 /** Options of waiting at a condition. */
 export interface AwaitOptions {
   /** Longest time to wait for a signal, in ms. Default: no limit. */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /** Stops waiting for a signal; the lock is still acquired again. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const AWAIT: ReadonlySet<string> = new Set<keyof AwaitOptions>(['wait', 'signal']);

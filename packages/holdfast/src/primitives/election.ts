@@ -24,30 +24,30 @@ export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' |
 /** Options of one candidature. */
 export interface CampaignOptions {
   /** Longest time to wait, in ms. Default: no limit. */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /** Withdraws the candidature. It has no effect on a term that has begun. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `lead`. */
 export interface LeadOptions {
   /** Stops `lead`: the current term ends, and no other term begins. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Ms from the end of a term to the next candidature. 1 to 86,400,000; default 100. */
-  readonly pause?: number;
+  readonly pause?: number | undefined;
   /**
    * Called with the error of a candidature that failed because the store did not reply. `lead`
    * tries again after `pause`.
    */
-  readonly onFailure?: (error: unknown) => void;
+  readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
 /** Options of an observation. */
 export interface ObserveOptions {
   /** Ends the observation. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Ms between two requests to the store. 10 to 86,400,000; default 1,000. */
-  readonly every?: number;
+  readonly every?: number | undefined;
 }
 
 /** The current leader, as an observer sees it. */

@@ -5,9 +5,9 @@ import { duration, known } from '../checks.js';
 /** Options of one `await` of a latch or a barrier. */
 export interface WaitOptions {
   /** Longest time to wait, in ms. Default: no limit. */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /** Stops the wait when it aborts. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const AWAIT = new Set<string>(['wait', 'signal']);

@@ -18,12 +18,12 @@ export interface LatchOptions {
    * Longest time between two counts, in ms. After it the latch is broken. 10 to 86,400,000; default
    * 3,600,000 (one hour).
    */
-  readonly ttl?: number;
+  readonly ttl?: number | undefined;
   /**
    * Ms for which the store remembers an open or broken latch, for late callers. 1,000 to
    * 86,400,000, and at least three times the `claimWindow`; default as `ttl`.
    */
-  readonly retention?: number;
+  readonly retention?: number | undefined;
 }
 
 const DAY = 86_400_000;

@@ -16,7 +16,7 @@ export interface MutexOptions extends LockOptions {
    * That is the outermost one, unless its work started other work without awaiting it. Default
    * `false`.
    */
-  readonly reentrant?: boolean;
+  readonly reentrant?: boolean | undefined;
 }
 
 /**

@@ -37,7 +37,7 @@ export interface OwnerLockOptions
    * Renews the lock while it is locked and this process runs. Such a lock is released when this
    * `Holdfast` closes. Default `false`.
    */
-  readonly renew?: boolean;
+  readonly renew?: boolean | undefined;
 }
 
 /**

@@ -34,18 +34,18 @@ export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
    * Ms for which the lock is held at most, even if the work still runs. Then the run's signal
    * aborts. 10 to 86,400,000, and not below `atLeast`; default 3,600,000.
    */
-  readonly atMost?: number;
+  readonly atMost?: number | undefined;
   /**
    * Ms for which a slot is remembered after it was taken. A machine that fires later than this runs
    * the slot again. 10 to 86,400,000; default 3,600,000.
    */
-  readonly retention?: number;
+  readonly retention?: number | undefined;
   /**
    * Whether a run counts if its work fails. `keep`: it counts; the lock is kept for `atLeast` and
    * the slot stays taken. `release`: it does not count, and the next machine that fires runs.
    * Default `keep`.
    */
-  readonly afterFailure?: 'keep' | 'release';
+  readonly afterFailure?: 'keep' | 'release' | undefined;
 }
 
 /** Options of one `runOnce`. */
@@ -54,11 +54,11 @@ export interface RunOnceOptions {
    * The name of the scheduled time, equal on all machines, for example `2026-11-21T02:00Z`. A slot
    * runs at most once in `retention` ms. Key and slot together have at most 1,018 bytes.
    */
-  readonly slot?: string;
+  readonly slot?: string | undefined;
   /** Longest time to wait for the lock, in ms. Default 0: skip the run if the lock is not free. */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /** Stops the wait for the lock. It has no effect on work that has begun. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**

@@ -24,9 +24,9 @@ export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>
 /** Options of one call. */
 export interface FlightOptions {
   /** Longest time to wait for another caller's computation, in ms. Default: no limit. */
-  readonly wait?: number;
+  readonly wait?: number | undefined;
   /** Stops the wait. It does not stop a computation, which has the signal of its lease. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How to find a result, and how to compute it. */

@@ -22,13 +22,13 @@ describe.each(CLIENTS)('%s', (client) => {
   it('refuses to work inside MULTI, and leaves no key after EXEC', async () => {
     const server = await serverOf('redis');
     const opened = await openClient(client, server);
-    const holdfast = made.add(new Holdfast(opened.client as object));
+    const holdfast = made.add(new Holdfast(opened.client));
     const other = await made.on(openClient(client, server));
     const key = freshKey();
-    await send(opened.client as object, 'MULTI');
+    await send(opened.client, 'MULTI');
     const error = await failure(holdfast.mutex(key).acquire({ wait: 5000 }), 'HOLDFAST_REFUSED');
     expect(error.message).toContain('MULTI');
-    await send(opened.client as object, 'EXEC').catch(() => undefined);
+    await send(opened.client, 'EXEC').catch(() => undefined);
     await unused(other, key);
     expect((await holdfast.mutex(key).tryAcquire())?.held).toBe(true);
     await made.close();

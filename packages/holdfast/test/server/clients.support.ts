@@ -7,6 +7,7 @@ import { createClient as createClient5 } from 'redis-5';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/clients/detect.js';
 import type { ClientPort } from '../../src/clients/port.js';
+import type { NodeRedisLike, RedisClient } from '../../src/index.js';
 
 export type Protocol = 2 | 3;
 
@@ -31,7 +32,7 @@ export interface Where {
 
 /** A user's client, and the port on it. */
 export interface Opened {
-  readonly client: unknown;
+  readonly client: RedisClient;
   readonly port: ClientPort;
   readonly close: () => Promise<void>;
 }
@@ -59,7 +60,7 @@ export async function closeAll(): Promise<void> {
   await Promise.all([...open].map((one) => one.close()));
 }
 
-function opened(client: unknown, close: () => Promise<unknown>): Opened {
+function opened(client: RedisClient, close: () => Promise<unknown>): Opened {
   const one: Opened = {
     client,
     port: portFor(client),
@@ -129,9 +130,8 @@ function ioredis(
   };
 }
 
-interface NodeRedis {
+interface NodeRedis extends NodeRedisLike {
   on(event: 'error', listener: () => void): unknown;
-  connect(): Promise<unknown>;
   destroy(): void;
 }
 

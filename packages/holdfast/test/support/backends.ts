@@ -80,7 +80,7 @@ export class Made {
   async on(opening: Promise<Opened>, options: HoldfastOptions = {}): Promise<Holdfast> {
     const opened = await opening;
     this.#clients.push(opened);
-    return this.add(new Holdfast(opened.client as object, options));
+    return this.add(new Holdfast(opened.client, options));
   }
 
   add(instance: Holdfast): Holdfast {

@@ -124,7 +124,7 @@ describe('Holdfast refuses', () => {
   it.each([undefined, null, 5, 'redis://x', {}, [], [memory()], () => 1])(
     '%o as a store',
     (where) => {
-      expect(errorOf(() => new Holdfast(where as object))).toMatchObject(bad('where'));
+      expect(errorOf(() => new Holdfast(where as never))).toMatchObject(bad('where'));
     },
   );
 });

@@ -4,6 +4,7 @@
  * node-redis, which is longer than most faults.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RedisClient } from 'holdfast';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import type { ClientName } from '../settings.js';
@@ -11,7 +12,7 @@ import type { ClientName } from '../settings.js';
 const RETRY_MS_MAX = 500;
 
 /** Connects; the server may be down when the process starts. */
-export async function connect(name: ClientName, url: string): Promise<object> {
+export async function connect(name: ClientName, url: string): Promise<RedisClient> {
   const pause = (retries: number): number => Math.min(50 * retries, RETRY_MS_MAX);
   if (name === 'ioredis') {
     const client = new Redis(url, { retryStrategy: pause });

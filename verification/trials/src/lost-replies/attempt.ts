@@ -3,7 +3,13 @@
  * the checks.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Holdfast, isHoldfastError, type Lease, type LockOptions } from 'holdfast';
+import {
+  Holdfast,
+  isHoldfastError,
+  type Lease,
+  type LockOptions,
+  type RedisClient,
+} from 'holdfast';
 import { type Proxy, until } from 'holdfast-testkit';
 import type { Redis } from 'ioredis';
 import { type ClientName, connect } from '../support/clients.js';
@@ -71,7 +77,7 @@ export class Attempt {
     scenario: Scenario,
     name: string,
     key: string,
-    client: object,
+    client: RedisClient,
     close: () => void,
   ) {
     this.scenario = scenario;

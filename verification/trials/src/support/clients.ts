@@ -1,4 +1,5 @@
 /** The clients of the trials, each with its default options. */
+import type { NodeRedisLike, RedisClient } from 'holdfast';
 import { Redis as Redis6 } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
 import { createClient as createClient6 } from 'redis';
@@ -9,7 +10,7 @@ export type ClientName = (typeof CLIENTS)[number];
 
 /** A connected client, and the function that closes it. */
 export interface Connected {
-  readonly client: object;
+  readonly client: RedisClient;
   readonly close: () => void;
 }
 
@@ -28,9 +29,8 @@ export async function connect(name: ClientName, url: string): Promise<Connected>
 }
 
 /** The part of node-redis in use; the package's own types list every command. */
-interface NodeRedis {
+interface NodeRedis extends NodeRedisLike {
   on(event: 'error', listener: () => void): unknown;
-  connect(): Promise<unknown>;
   destroy(): void;
 }
 

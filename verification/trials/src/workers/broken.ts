@@ -2,7 +2,7 @@
  * Holdfast instances with a planted fault. Each fault removes one part of the library's safety, and
  * the trials must find it.
  */
-import { type Clock, Holdfast, type HoldfastOptions } from 'holdfast';
+import { type Clock, Holdfast, type HoldfastOptions, type RedisClient } from 'holdfast';
 import { portFor } from '../../../../packages/holdfast/dist/clients/detect.js';
 import type { Command, Reply } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Store } from '../../../../packages/holdfast/dist/store/port.js';
@@ -12,7 +12,7 @@ import { Acquisition } from '../../../../packages/holdfast/dist/acquire/acquisit
 const PREFIX = 'holdfast:';
 
 /** Creates a Holdfast instance, with the given fault if any. */
-export function broken(client: object, options: HoldfastOptions, fault?: string): Holdfast {
+export function broken(client: RedisClient, options: HoldfastOptions, fault?: string): Holdfast {
   switch (fault) {
     case undefined:
       return new Holdfast(client, options);
@@ -40,7 +40,7 @@ interface Change {
 }
 
 /** The store of a client, with a change. */
-function change(client: object, { command, reply }: Change): Store {
+function change(client: RedisClient, { command, reply }: Change): Store {
   const store = new RedisStore(portFor(client), PREFIX);
   return {
     label: store.label,
