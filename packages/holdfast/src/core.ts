@@ -153,7 +153,7 @@ export class Core implements Grantor {
    */
   leave(record: LeaseRecord): void {
     record.release();
-    record.left = true;
+    record.detached = true;
     this.watchdog.remove(record);
   }
 
@@ -191,8 +191,8 @@ export class Core implements Grantor {
     for (const record of [...watchdog.all()]) {
       watchdog.lose(record, 'closed');
       // a lease that must stay for some time ends by itself
-      record.left = clock.now() < record.keepUntil;
-      if (record.left) continue;
+      record.detached = clock.now() < record.keepUntil;
+      if (record.detached) continue;
       this.#acquisitions.abandoned.withdraw(record, record.terms.ttl, false);
     }
     const settled = Promise.all([this.#retrier.settled(), this.gateCommands.settled()]);

@@ -73,7 +73,7 @@ export class AcquireSender {
     acquisition.channel = command.channel;
     acquisition.bounds = { ...command, owner: acquisition.request.terms.owner };
     const late = (reply: Answer): void => {
-      if (acquisition instanceof ConditionWaiter) acquisition.told(reply);
+      if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
       this.#handler.onLateReply(acquisition, reply.status);
     };
     const names = command.channel !== '';
@@ -94,7 +94,7 @@ export class AcquireSender {
     acquisition.tokens.answered(command.token);
     if (this.#parts.lateDuplicates.possible(this.#clock.now() - sent.at))
       acquisition.mayBeDuplicated = true;
-    if (acquisition instanceof ConditionWaiter) acquisition.told(reply);
+    if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
     else this.#handler.onReply(acquisition, reply, sent);
   }

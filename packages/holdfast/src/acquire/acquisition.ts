@@ -32,7 +32,7 @@ export interface AcquireRequest {
    * Called with each failure, and with `undefined` for each answer that leaves it in the queue. For
    * a caller that limits the wait itself.
    */
-  readonly told?: (trouble: unknown) => void;
+  readonly onProgress?: (trouble: unknown) => void;
 }
 
 /** The most consecutive grants whose leases were over when the reply arrived. */
@@ -118,7 +118,7 @@ export class Acquisition {
 
   /** The store reported that it is in the queue. */
   moved(): void {
-    this.request.told?.(undefined);
+    this.request.onProgress?.(undefined);
   }
 
   /** A request that was under way when it settled had no answer. */
@@ -155,7 +155,7 @@ export class Acquisition {
   /** Records a failure: no answer, or an error of the server that may pass. */
   fault(error: unknown): void {
     this.trouble = error;
-    this.request.told?.(error);
+    this.request.onProgress?.(error);
   }
 
   /**

@@ -155,7 +155,7 @@ export class Acquisitions implements ReplyHandler {
     if (!acquisition.settled || this.#watchdog.find(acquisition.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
     // neither must a lease that was left to the store
-    if (acquisition.record?.left === true) return;
+    if (acquisition.record?.detached === true) return;
     this.#withdraw(acquisition, true);
   }
 
@@ -285,8 +285,8 @@ export class Acquisitions implements ReplyHandler {
     record.origin = acquisition.origin;
     this.#leave(acquisition);
     record.confirmed = confirmed;
-    record.left = acquisition.request.stays === true;
-    if (record.left) acquisition.grant(record);
+    record.detached = acquisition.request.stays === true;
+    if (record.detached) acquisition.grant(record);
     else acquisition.grant(record, this.#watchdog.add(record));
     return record;
   }

@@ -101,7 +101,7 @@ export class ConditionWaiter extends Acquisition {
   }
 
   /** Handles every reply to its requests, also late ones. */
-  told(reply: ParkReply | AcquireReply): void {
+  onReply(reply: ParkReply | AcquireReply): void {
     if ('signalled' in reply) this.#tell(reply.signalled);
     if (reply.status === 'queued') this.#queued = true;
     if (reply.status === 'absent' && this.#parked) this.forgotten();

@@ -33,8 +33,8 @@ const FENCE_LEAD: Micros = 2 * 86_400_000_000;
 const HOLDS_MAX = 1_000_000;
 
 /** Compares two tokens in constant time. An empty token matches none. */
-export function sameToken(told: string, own: string): boolean {
-  const [a, b] = [Buffer.from(told), Buffer.from(own)];
+export function sameToken(received: string, own: string): boolean {
+  const [a, b] = [Buffer.from(received), Buffer.from(own)];
   return own !== '' && a.length === b.length && timingSafeEqual(a, b);
 }
 
@@ -64,8 +64,8 @@ export class PushTokens {
   }
 
   /** True for the token of a request that a push may still answer. */
-  include(told: string): boolean {
-    return this.#tokens.some((own) => sameToken(told, own));
+  include(received: string): boolean {
+    return this.#tokens.some((own) => sameToken(received, own));
   }
 }
 

@@ -14,25 +14,25 @@ export function force(
   if (resource === undefined) return { status: 'forced', now, ended: 0 };
   resource.dropExpired(now);
   const one = resource.leaseOf(id, now);
-  const doomed =
+  const ended =
     id === '' ? resource.expiries.first(FORCE_LIMIT) : one === undefined ? [] : [one.id];
-  for (const victim of doomed) {
-    const holder = resource.holders.get(victim) as Holder;
+  for (const lease of ended) {
+    const holder = resource.holders.get(lease) as Holder;
     resource.remove(holder);
-    for (const [channel, told] of listeners(holder)) {
-      pushes.push({ channel, push: { kind: 'revoke', id: told } });
+    for (const [channel, hold] of listeners(holder)) {
+      pushes.push({ channel, push: { kind: 'revoke', id: hold } });
     }
   }
   serve(resource, context, '');
   resource.touch(now, retention);
-  return { status: 'forced', now, ended: doomed.length };
+  return { status: 'forced', now, ended: ended.length };
 }
 
 /** The channels of the processes that hold a lease, each with the first of its holds. */
 function listeners({ id, channel, holds }: Holder): Map<string, string> {
-  const told = new Map<string, string>();
-  for (const [hold, own] of holds) if (!told.has(own.channel)) told.set(own.channel, hold);
-  if (holds.size === 0) told.set(channel, id);
-  told.delete('');
-  return told;
+  const first = new Map<string, string>();
+  for (const [hold, own] of holds) if (!first.has(own.channel)) first.set(own.channel, hold);
+  if (holds.size === 0) first.set(channel, id);
+  first.delete('');
+  return first;
 }

@@ -2,10 +2,10 @@
  * One gate: it counts arrivals and opens when the agreed number has arrived. Latches and barriers
  * are gates that differ in their next step.
  *
- *     latch    closed --last arrival--> open  --turn--> (next generation) closed
- *                 \---no arrival for ttl--> broken --turn--> (next generation) closed
+ *     latch    closed --last arrival--> open  --end--> (next generation) closed
+ *                 \---no arrival for ttl--> broken --end--> (next generation) closed
  *     barrier  closed --last arrival--> open, and the next generation is closed
- *                 \---an arrival expired, turn--> broken, and the next generation is closed
+ *                 \---an arrival expired, end--> broken, and the next generation is closed
  *
  * A generation's number is above that of every earlier one, like a fence (I2), so an arrival that
  * names an old generation is not counted. The gate remembers arrivals by id for the current
@@ -87,7 +87,7 @@ export class Gate {
   }
 
   /** Breaks the current generation if the latch or an arrival of the barrier has expired. */
-  redeliverSignals(context: CommandContext): void {
+  breakExpired(context: CommandContext): void {
     const { now } = context;
     if (this.kind === 'latch') {
       if (this.fate(this.generation) !== 'closed' || this.endsAt > now) return;
@@ -97,7 +97,7 @@ export class Gate {
     }
     const first = this.expiries.at(0);
     if (first !== undefined && (this.expiries.score(first) as number) <= now) {
-      this.turn(context, 'expired', this.count);
+      this.end(context, 'expired', this.count);
     }
     this.endsAt = Math.max(this.endsAt, now);
   }
@@ -125,7 +125,7 @@ export class Gate {
   }
 
   /** Ends the current generation, as broken unless it is open, and begins the next one. */
-  turn(context: CommandContext, reason: BreakReason, count: number): void {
+  end(context: CommandContext, reason: BreakReason, count: number): void {
     if (this.fate(this.generation) === 'closed') this.#remember(reason);
     this.#next(context, count);
   }

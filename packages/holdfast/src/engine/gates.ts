@@ -40,7 +40,7 @@ export class Gates {
       this.#gates.set(key, gate);
     }
     if (gate === undefined) return none(now, command.generation);
-    gate.redeliverSignals(context);
+    gate.breakExpired(context);
     if (gate.kind !== command.kind) return other(gate, now);
     switch (command.op) {
       case 'arrive':
@@ -48,7 +48,7 @@ export class Gates {
       case 'watch':
         return watch(gate, command, now);
       case 'endGeneration':
-        return turn(gate, command, context);
+        return endGeneration(gate, command, context);
     }
   }
 }
@@ -83,11 +83,11 @@ function watch(gate: Gate, command: G.Watch, now: Micros): G.GateReply {
   return status(gate, now, generation, '');
 }
 
-function turn(gate: Gate, command: G.EndGeneration, context: CommandContext): G.GateReply {
+function endGeneration(gate: Gate, command: G.EndGeneration, context: CommandContext): G.GateReply {
   const { generation, reason, count } = command;
   const { now } = context;
   if (generation === gate.generation) {
-    gate.turn(context, reason, count);
+    gate.end(context, reason, count);
     gate.retention = command.retention;
     if (gate.kind === 'latch') gate.endsAt = now + command.ttl * 1000;
   }

@@ -32,7 +32,11 @@ export class GateCommands {
   }
 
   /** Ends a generation, if it is the current one. */
-  turn(subject: GateSubject, generation: number, reason: BreakReason): Promise<GateStatus> {
+  endGeneration(
+    subject: GateSubject,
+    generation: number,
+    reason: BreakReason,
+  ): Promise<GateStatus> {
     return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
   }
 

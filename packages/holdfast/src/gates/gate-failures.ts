@@ -33,9 +33,9 @@ export function otherGate(key: string, reply: GateOther): HoldfastError {
 }
 
 /** The error of a wait that reached its limit. */
-export function endOfWait({ subject, trouble, wish }: GateWaiter): HoldfastError {
+export function endOfWait({ subject, trouble, request }: GateWaiter): HoldfastError {
   if (trouble !== undefined) return unreachable(subject.key, trouble);
-  return notOpened(subject.key, wish.wait);
+  return notOpened(subject.key, request.wait);
 }
 
 function notOpened(key: string, wait: number): HoldfastError {

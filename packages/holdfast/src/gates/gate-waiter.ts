@@ -47,7 +47,7 @@ export interface GateResult {
 
 export class GateWaiter {
   readonly subject: GateSubject;
-  readonly wish: GateRequest;
+  readonly request: GateRequest;
   readonly promise: Promise<GateResult>;
   id: string;
   generation: number;
@@ -67,19 +67,19 @@ export class GateWaiter {
   /** Set when the wait limit passed before the answer that decides: no further request is sent. */
   overdue: boolean;
   /** The last push about its gate while a request for it was under way. */
-  told: GatePush | undefined;
+  lastPush: GatePush | undefined;
   settled = false;
   readonly #resolve: (passage: GateResult) => void;
   readonly #reject: (error: Error) => void;
   readonly #cleanups: (() => void)[] = [];
 
-  constructor(subject: GateSubject, wish: GateRequest, id: string, now: number) {
+  constructor(subject: GateSubject, request: GateRequest, id: string, now: number) {
     this.subject = subject;
-    this.wish = wish;
+    this.request = request;
     this.id = id;
-    this.generation = wish.generation;
+    this.generation = request.generation;
     this.heardAt = now;
-    this.overdue = wish.wait === 0;
+    this.overdue = request.wait === 0;
     let resolve: (passage: GateResult) => void = () => undefined;
     let reject: (error: Error) => void = () => undefined;
     this.promise = new Promise((yes, no) => {
@@ -92,7 +92,7 @@ export class GateWaiter {
 
   /** True if it must arrive, and has not, as far as is known. */
   get arrives(): boolean {
-    return this.wish.by > 0 && this.rank < 0;
+    return this.request.by > 0 && this.rank < 0;
   }
 
   /** Binds it to another generation, with another id. */
@@ -108,7 +108,7 @@ export class GateWaiter {
    * The answer to a request that was sent before still counts.
    */
   limit(clock: Clock, late: () => void, aborted: (reason: unknown) => void): void {
-    const { signal, wait } = this.wish;
+    const { signal, wait } = this.request;
     if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
       const timer = clock.after(wait, () => {
         if (this.lined || this.trouble !== undefined) late();

@@ -70,12 +70,12 @@ export class GateWaiters {
   }
 
   /** Arrives, or waits, or both. */
-  enter(subject: GateSubject, wish: GateRequest): Promise<GateResult> {
+  enter(subject: GateSubject, request: GateRequest): Promise<GateResult> {
     const { key } = subject;
-    const { signal } = wish;
+    const { signal } = request;
     if (this.#closed) return Promise.reject(gateClosed(key));
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
-    const waiter = new GateWaiter(subject, wish, this.#parts.nextId(), this.#clock.now());
+    const waiter = new GateWaiter(subject, request, this.#parts.nextId(), this.#clock.now());
     this.#waiters.add(waiter);
     const late = (): void => this.#giveUp(waiter, endOfWait(waiter));
     waiter.limit(this.#clock, late, (reason) =>
@@ -116,20 +116,20 @@ export class GateWaiters {
       if (reply !== undefined && !waiter.settled) this.#answered(waiter, reply);
     } catch (error) {
       asked();
-      const counted = waiter.doubtful && !waiter.wish.waits;
+      const counted = waiter.doubtful && !waiter.request.waits;
       this.#giveUp(waiter, counted ? mayHaveCounted(key, error) : (error as HoldfastError));
     }
   }
 
   #command(waiter: GateWaiter): GateCommand {
     const { subject, generation, id } = waiter;
-    const address = waiter.wish.waits ? this.#address.now : NOWHERE;
+    const address = waiter.request.waits ? this.#address.now : NOWHERE;
     waiter.channel = address.channel;
     if (!waiter.arrives || generation === 0) {
       return { op: 'watch', ...subject, generation, ids: [], ...address };
     }
     waiter.sent = true;
-    const { by } = waiter.wish;
+    const { by } = waiter.request;
     return { op: 'arrive', ...subject, generation, id, by, ...address };
   }
 
@@ -144,9 +144,9 @@ export class GateWaiters {
     if (waiter.arrives && !this.#counted(waiter, reply)) return;
     waiter.generation = reply.generation;
     waiter.left = reply.left;
-    if (!waiter.wish.waits && waiter.rank >= 0) this.#pass(waiter, reply.current);
+    if (!waiter.request.waits && waiter.rank >= 0) this.#pass(waiter, reply.current);
     else if (reply.fate !== 'closed') this.#ended(waiter, reply);
-    else if (waiter.told?.generation === reply.generation) this.#ended(waiter, waiter.told);
+    else if (waiter.lastPush?.generation === reply.generation) this.#ended(waiter, waiter.lastPush);
     else if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
     else this.#wait(waiter, reply, `${reply.generation} ${kind} ${key}`);
   }
@@ -195,7 +195,8 @@ export class GateWaiters {
       this.#lines.delete(name);
     });
     // the channel opened, or a newer push arrived, while this request was under way
-    const overtaken = waiter.told !== undefined && waiter.told.generation > reply.generation;
+    const overtaken =
+      waiter.lastPush !== undefined && waiter.lastPush.generation > reply.generation;
     if (overtaken || waiter.channel !== wake.channel) joined.look();
     else joined.plan(reply.next, this.#period(joined));
   }
@@ -259,7 +260,7 @@ export class GateWaiters {
 
   #pushed(push: Push): void {
     if (push.kind !== 'gate' || !this.#address.knows(push.token)) return;
-    for (const waiter of this.#asking.get(push.key) ?? []) waiter.told = push;
+    for (const waiter of this.#asking.get(push.key) ?? []) waiter.lastPush = push;
     for (const kind of ['latch', 'barrier']) {
       const line = this.#lines.get(`${push.generation} ${kind} ${push.key}`);
       for (const waiter of [...(line?.waiters ?? [])]) this.#ended(waiter, push);

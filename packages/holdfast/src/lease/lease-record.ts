@@ -76,7 +76,7 @@ export class LeaseRecord {
   handOffs: number;
   readonly since: number;
   /** True once it was handed off here, so that a reserved fence was used. */
-  passedOn = false;
+  handedOff = false;
   /** When renewal stops because of `maxHold`. */
   readonly holdUntil: number;
   /** False until the store has confirmed that the lease was handed off to this acquisition. */
@@ -108,7 +108,7 @@ export class LeaseRecord {
   /** Until when a close does not release it: the store must keep it for some time. */
   keepUntil = 0;
   /** Set when it is left to the store: this process neither renews nor releases it. */
-  left = false;
+  detached = false;
   /** Set after a possible suspend, until the store has answered: the lease is not believed. */
   doubted = false;
   /** True if the store may receive a late duplicate of the request for it. */
@@ -164,7 +164,7 @@ export class LeaseRecord {
 
   /** True if it was never handed off and never will be, see `Release.unpassed`. */
   get unpassed(): boolean {
-    return this.state !== 'held' && !this.passedOn;
+    return this.state !== 'held' && !this.handedOff;
   }
 
   /**
@@ -172,7 +172,7 @@ export class LeaseRecord {
    * from when it receives the hand-off, which is later (I7).
    */
   handOff(ttl: number): Grant {
-    this.passedOn = true;
+    this.handedOff = true;
     const { fence, handOffs, since } = this;
     const validUntil = Math.min(this.validUntil, this.#clock.now() + ttl - drift(ttl));
     return { fence: fence + 1, handOffs: handOffs - 1, holds: 1, validUntil, since };

@@ -62,14 +62,14 @@ export class Acquirer<L extends Lease> {
 
   /**
    * Waits without a limit, or for `wait` ms; rejects if the lock is not granted by then.
-   * @param told see `AcquireRequest`
+   * @param onProgress see `AcquireRequest`
    */
   async acquire(
     weight: number,
     options?: AcquireOptions,
-    told?: AcquireRequest['told'],
+    onProgress?: AcquireRequest['onProgress'],
   ): Promise<L> {
-    const lease = await this.#acquire(weight, options, Number.POSITIVE_INFINITY, told);
+    const lease = await this.#acquire(weight, options, Number.POSITIVE_INFINITY, onProgress);
     if (lease === null) throw failures.timedOut(this.key, 0);
     return lease;
   }
@@ -120,11 +120,11 @@ export class Acquirer<L extends Lease> {
     weight: number,
     options: AcquireOptions | undefined,
     wait: number,
-    told?: AcquireRequest['told'],
+    onProgress?: AcquireRequest['onProgress'],
   ): Promise<L | null> {
     const terms = this.terms(options, wait);
     const { key, capacity, option } = this.#subject;
-    const extras = { ...(option && { option }), ...(told && { told }) };
+    const extras = { ...(option && { option }), ...(onProgress && { onProgress }) };
     const request = { key, capacity, weight, terms, ...extras };
     const record = await this.core.acquire(request);
     return record === null ? null : this.#make(record, this.core);

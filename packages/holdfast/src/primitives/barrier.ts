@@ -93,6 +93,6 @@ export class Barrier {
     const { gateCommands } = this.#core;
     const { current } = await gateCommands.look(this.#subject);
     if (current === 0) return;
-    this.#generation = (await gateCommands.turn(this.#subject, current, 'reset')).current;
+    this.#generation = (await gateCommands.endGeneration(this.#subject, current, 'reset')).current;
   }
 }

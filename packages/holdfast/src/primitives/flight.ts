@@ -106,13 +106,13 @@ export class Flight {
   async #lead(again: boolean): Promise<Lease | null> {
     const { lead, wait } = this.#locks;
     const { signal } = this.#giveUp;
-    const told = (trouble: unknown): void => this.#onReply(trouble);
-    if (again) return lead.acquire(SEATS, { signal }, told);
+    const onProgress = (trouble: unknown): void => this.#onReply(trouble);
+    if (again) return lead.acquire(SEATS, { signal }, onProgress);
     const lease = await lead.tryAcquire(SEATS, { signal });
     if (lease !== null) return lease;
     this.#onReply(undefined);
     this.#wait();
-    const seat = await wait.acquire(1, { signal }, told);
+    const seat = await wait.acquire(1, { signal }, onProgress);
     void quietly(seat.release());
     return null;
   }
