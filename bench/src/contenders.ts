@@ -104,7 +104,7 @@ function costs(
   const all = total((result) => result.all);
   const commands = total((result) => result.commands);
   return {
-    rate: total(({ tasks, ms }) => (tasks.reduce((sum, one) => sum + one, 0) * 1000) / ms),
+    rate: total(({ counted, ms }) => (counted * 1000) / ms),
     'node cpu': total((result) => result.cpu) / all,
     'server cpu': server.cpu / all,
     'script time': server.scriptTime / all,

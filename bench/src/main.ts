@@ -40,14 +40,7 @@ async function measure(settings: Settings): Promise<Result> {
   console.log(`median, lowest–highest of ${rounds} rounds of ${sizes.seconds} s`);
   if (!machine.pinning) console.log('taskset is missing: processes are not bound to cores');
   const tables: Table[] = [];
-  const bench = { ...settings, target, peersFolder: peers?.folder };
-  for (const id of scenarios) {
-    await RUN[id](bench, (table) => {
-      tables.push(table);
-      printTable(table);
-    });
-  }
-  return {
+  const result = (): Result => ({
     format: 2,
     date: new Date().toISOString(),
     command,
@@ -57,13 +50,24 @@ async function measure(settings: Settings): Promise<Result> {
     load: { before, after: load() },
     settings: { rounds, sizes },
     tables,
-  };
+  });
+  const bench = { ...settings, target, peersFolder: peers?.folder };
+  for (const id of scenarios) {
+    await RUN[id](bench, (table) => {
+      tables.push(table);
+      printTable(table);
+      // after each table, because a run is long
+      if (settings.json !== undefined) write(settings.json, toJson(result()));
+    });
+  }
+  return result();
 }
+
+const toJson = (result: Result): string => `${JSON.stringify(result, null, 1)}\n`;
 
 function write(file: string, content: string): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, content);
-  console.log(`written: ${file}`);
 }
 
 function draw(file: string, folder: string): void {
@@ -71,7 +75,10 @@ function draw(file: string, folder: string): void {
   if (result.format !== 2) throw new Error(`${file}: expected format 2, got ${result.format}`);
   const pictures = drawPictures(result as Result);
   if (pictures.size === 0) throw new Error(`${file}: no scenario of a picture was measured`);
-  for (const [name, picture] of pictures) write(join(folder, name), picture);
+  for (const [name, picture] of pictures) {
+    write(join(folder, name), picture);
+    console.log(`drawn: ${join(folder, name)}`);
+  }
 }
 
 /** False if Holdfast failed or violated exclusion. */
@@ -90,7 +97,7 @@ function sound({ tables }: Result): boolean {
 
 async function run(settings: Settings): Promise<void> {
   const result = await measure(settings);
-  if (settings.json !== undefined) write(settings.json, `${JSON.stringify(result, null, 1)}\n`);
+  if (settings.json !== undefined) console.log(`\nwritten: ${settings.json}`);
   if (!sound(result)) process.exitCode = 1;
 }
 

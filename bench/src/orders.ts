@@ -22,7 +22,11 @@ export interface LoopsOrder {
 export interface LoopsResult {
   /** Acquisitions by task, within the time. */
   readonly tasks: number[];
-  /** The time in which they were counted. */
+  /**
+   * The acquisitions of the rate, and their time. On a busy machine none may end in time: then all
+   * are counted, with the time that they took.
+   */
+  readonly counted: number;
   readonly ms: number;
   /** Acquisitions including those that ended after the time. */
   readonly all: number;

@@ -18,7 +18,7 @@ export interface ServerReading {
 }
 
 export async function readServer(server: Server): Promise<ServerReading> {
-  const info = String(await server.command('INFO', 'everything'));
+  const info = String(await server.command('INFO', 'cpu', 'stats', 'commandstats'));
   const field = (name: string): number =>
     Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1] ?? 0);
   const stats = [...info.matchAll(/^cmdstat_([^:]+):calls=(\d+),usec=(\d+)/gm)].map(

@@ -13,7 +13,7 @@ import {
   target,
 } from '../targets.js';
 import { ASYNC_MUTEX, bare, CHAIN, ours, type Variant } from '../variants.js';
-import { mainClient, measureTable, others, type Scenario } from './scenario.js';
+import { mainClient, measureTable, others, placements, type Scenario } from './scenario.js';
 
 const HOT = { keys: 'one' } as const;
 
@@ -35,7 +35,7 @@ const local = (bench: Bench): Variant[] => (bench.peersFolder === undefined ? []
 
 export const c: Scenario = async (bench, add) => {
   const { normal, fair } = names(bench);
-  for (const placement of ['one core', 'a core each'] as const) {
+  for (const placement of placements(bench, ['one core', 'a core each'])) {
     add(
       await measureTable(bench, {
         ...{ scenario: 'c', title: '16 tasks of one process, one key', main: 'rate', placement },
@@ -52,7 +52,7 @@ export const c: Scenario = async (bench, add) => {
 
 export const d: Scenario = async (bench, add) => {
   const { normal, fair } = names(bench);
-  for (const placement of ['one core', 'two cores'] as const) {
+  for (const placement of placements(bench, ['one core', 'two cores'])) {
     add(
       await measureTable(bench, {
         ...{ scenario: 'd', title: '4 processes of 4 tasks, one key', main: 'rate', placement },

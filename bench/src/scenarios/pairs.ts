@@ -5,7 +5,7 @@ import type { Contender, Measured } from '../rounds.js';
 import type { Bench } from '../settings.js';
 import { ratioTarget } from '../targets.js';
 import { bare, type ClientName, ours, PEERS } from '../variants.js';
-import { mainClient, measureTable, type Scenario } from './scenario.js';
+import { mainClient, measureTable, placements, type Scenario } from './scenario.js';
 
 /** The least ratio to the bare client, by client. */
 type Least = Partial<Record<ClientName, number>>;
@@ -40,7 +40,7 @@ export const a: Scenario = async (bench, add) => {
   const title = 'One pair after another, no waiters';
   const least = { 'ioredis-5': 0.75, 'node-redis-5': 0.75, 'node-redis': 0.95 };
   const apart = { 'ioredis-5': 0.9, 'node-redis-5': 0.9, 'node-redis': 0.9 };
-  for (const placement of ['one core', 'a core each'] as const) {
+  for (const placement of placements(bench, ['one core', 'a core each'])) {
     add(
       await measureTable(bench, {
         ...{ scenario: 'a', title, main: 'rate', placement, contenders: contenders(bench, {}) },
@@ -54,7 +54,7 @@ export const b: Scenario = async (bench, add) => {
   const { loops } = bench.sizes;
   const least = { 'ioredis-5': 1.5, 'node-redis-5': 1, 'node-redis': 2.5 };
   const staggered = { 'ioredis-5': 0.9, 'node-redis-5': 0.9, 'node-redis': 0.9 };
-  for (const placement of ['one core', 'a core each'] as const) {
+  for (const placement of placements(bench, ['one core', 'a core each'])) {
     for (const stagger of [0, 5]) {
       const work = { tasks: loops, stagger };
       const gap = stagger === 0 ? '' : `, each with a pause of 0 to ${stagger} ms`;

@@ -35,6 +35,10 @@ export const others = (bench: Bench): Variant[] => [
   ...bench.planted.map(planted),
 ];
 
+/** The placements of a scenario; a quick run takes the first. */
+export const placements = (bench: Bench, all: readonly Placement[]): readonly Placement[] =>
+  bench.quick ? all.slice(0, 1) : all;
+
 /** The client of the scenarios that measure the library rather than the client. */
 export const mainClient = (bench: Bench): Bench['clients'][number] =>
   bench.clients[0] ?? 'ioredis-5';

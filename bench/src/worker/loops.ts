@@ -1,7 +1,7 @@
 /** Concurrent loops of acquire and release, with the checks of exclusion and fairness. */
 import { type LoopsOrder, type LoopsResult, now } from '../orders.js';
 import type { Held, Library } from './library.js';
-import { countCommands, counted } from './traffic.js';
+import { countCommands, sentCommands } from './traffic.js';
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -22,13 +22,12 @@ export async function loops(library: Library, order: LoopsOrder): Promise<LoopsR
   );
   clearTimeout(timer);
   const { user, system } = process.cpuUsage(cpu);
-  const commands = counted();
+  const commands = sentCommands();
   countCommands(false);
   const { result } = record;
-  // on a busy machine not even one acquisition may end in time: then the last ones count
-  const none = result.tasks.every((count) => count === 0);
-  const [tasks, ms] = none ? [result.tasks.map(() => 1), now() - start] : [result.tasks, order.ms];
-  return { ...result, tasks, ms, cpu: user + system, commands };
+  const inTime = result.tasks.reduce((sum, one) => sum + one, 0);
+  const [counted, ms] = inTime === 0 ? [result.all, now() - start] : [inTime, order.ms];
+  return { ...result, counted, ms, cpu: user + system, commands };
 }
 
 /** A key for each task: nothing but the pairs, because the record itself would cost time. */
@@ -101,7 +100,14 @@ class Record {
   constructor({ tasks, intervals }: LoopsOrder) {
     this.#intervals = intervals;
     this.result = {
-      ...{ tasks: Array.from({ length: tasks }, () => 0), all: 0, ms: 0, cpu: 0, violations: 0 },
+      ...{
+        tasks: Array.from({ length: tasks }, () => 0),
+        all: 0,
+        counted: 0,
+        ms: 0,
+        cpu: 0,
+        violations: 0,
+      },
       ...{ longestWait: 0, gaps: [], intervals: [], commands: 0, fence: false },
     };
   }

@@ -28,4 +28,4 @@ export function countCommands(on: boolean): void {
   commands = 0;
 }
 
-export const counted = (): number => commands;
+export const sentCommands = (): number => commands;
