@@ -12,7 +12,7 @@ import type { Acquire, Micros, Park } from '../engine/commands.js';
 import { DRIFT, type LeaseRecord } from '../lease/lease-record.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { ResolvedAcquireOptions } from '../options.js';
-import { type MultiAcquireLimits, PushTokens } from './pushes.js';
+import { type PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from '../cleanup/withdrawal.js';
 
 /** The key, the permits and the options of an acquisition. */
@@ -51,7 +51,7 @@ export class Acquisition {
   /**
    * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
    */
-  bounds: MultiAcquireLimits = { owner: '', claim: 0, handOffs: 0 };
+  bounds: PushLimits = { owner: '', claim: 0, handOffs: 0 };
   /**
    * The local time before a request was sent, and the time of the store when it answered. They
    * convert the time of a grant to the local clock.

@@ -17,7 +17,7 @@ import type { Acquisition } from './acquisition.js';
 export type GrantPush = Extract<Push, { kind: 'grant' }>;
 
 /** The limits of a pushed grant: the values of the last request of the waiter. */
-export interface MultiAcquireLimits {
+export interface PushLimits {
   readonly owner: string;
   /** Ms. */
   readonly claim: number;
@@ -91,7 +91,7 @@ export function believed(
 }
 
 /** A pushed grant, limited to the request; `undefined` if no store would send it. */
-export function bounded(push: GrantPush, asked: MultiAcquireLimits): GrantPush | undefined {
+export function bounded(push: GrantPush, asked: PushLimits): GrantPush | undefined {
   const { fence, now, left, handOffs, holds } = push;
   const numbers = [fence, now, left, handOffs, holds];
   if (!numbers.every((one) => Number.isSafeInteger(one) && one >= 0)) return undefined;

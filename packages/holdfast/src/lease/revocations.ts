@@ -63,14 +63,15 @@ export class Revocations {
 
   /** Asks the store. Resolves to false if its answer decides nothing; rejects without one. */
   async #decided(record: LeaseRecord): Promise<boolean> {
-    const { key, id, settled } = record;
+    const { key, id } = record;
     const { retention } = this.#settings;
     const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     const reply = await this.#requests.send(command);
     if (reply.standings[0]?.status === 'granted') return true;
     if (!record.confirmed) {
       // the store may not know of the hand-off to this acquisition yet
-      await settled;
+      if (record.settled === undefined) throw new Error('the hand-off is not confirmed');
+      await record.settled;
       return false;
     }
     this.#watchdog.lose(record, 'forced');
