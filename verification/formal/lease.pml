@@ -255,6 +255,20 @@ inline receivePush() {
   }
 }
 
+/*
+ * A root (roots.pml) goes on to another task of the process. The deadline of the root stays; for
+ * the store, which is not told, nothing has changed.
+ */
+inline handOff() {
+  d_step {
+    state == HELD && localRemaining > 0 ->
+#ifdef BUG_HAND_OFF_RENEWS
+    localRemaining = TTL - MARGIN(TTL);
+#endif
+    check()
+  }
+}
+
 inline loseMessage(i) {
   d_step { request[i] != FREE -> forget(i) }
 }
@@ -274,6 +288,7 @@ active proctype world() {
   :: receiveReply(0)
   :: receiveReply(1)
   :: receivePush()
+  :: handOff()
   :: loseMessage(0)
   :: loseMessage(1)
   :: d_step { pushed -> noPush() }
