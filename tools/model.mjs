@@ -91,6 +91,7 @@ const FULL = [
   { model: 'handoff', name: 'in every state, three faults', defines: ['FAULTS=3'] },
   { model: 'handoff', name: 'every run ends, two faults', defines: ['FAULTS=2'], cycles: true },
   planted('handoff', 'PASSED_TOO_LATE', ['FAULTS=3']),
+  planted('roots', 'TURN_UNNAMED', ['FAULTS=2']),
   { model: 'roots', name: 'every run ends', defines: ['FAULTS=1'], cycles: true },
   { model: 'lease', name: 'the holder ends it first', defines: ['TTL=6', 'DRIFT=7'] },
 ];
