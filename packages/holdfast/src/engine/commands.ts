@@ -202,10 +202,11 @@ export interface Resize {
   readonly id: string;
   readonly weight: number;
   /**
-   * The fence of the lease as the caller knows it. A late duplicate of an earlier change names an
-   * older fence and changes nothing.
+   * The number of this change: each change of an acquisition has a greater one than the change
+   * before it. A late duplicate has a number that the store has seen, and changes nothing, also if
+   * the change was refused.
    */
-  readonly fence: number;
+  readonly seq: number;
   readonly retention: number;
 }
 

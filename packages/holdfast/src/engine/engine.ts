@@ -223,7 +223,7 @@ function letGo(
   resource.dequeue(to);
   resource.add({
     ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },
-    ...{ fence: holder.fence + 1, handOffs: holder.handOffs - 1, holds: new Map() },
+    ...{ fence: holder.fence + 1, handOffs: holder.handOffs - 1, changes: 0, holds: new Map() },
     ...{ signalled: successor?.signalled ?? '', sent: NOTHING_SENT },
   });
   return 'passed';

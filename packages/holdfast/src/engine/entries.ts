@@ -5,6 +5,8 @@ import type { Acquire, Micros } from './commands.js';
 export interface Hold {
   /** The permits that it requested. A lease has the weight of its heaviest hold. */
   weight: number;
+  /** The number of the last change of the weight that the store has seen. */
+  changes: number;
   /** The channel for a message that the lease was ended by force, or `''`. */
   readonly channel: string;
 }
@@ -18,6 +20,8 @@ export interface Holder {
   readonly id: string;
   readonly owner: string;
   weight: number;
+  /** As in `Hold`, for a lease without an owner. */
+  changes: number;
   fence: number;
   readonly channel: string;
   readonly meta: string;

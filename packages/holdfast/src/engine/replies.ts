@@ -194,8 +194,8 @@ export interface ForceReleaseReply {
 export interface ResizeReply {
   /**
    * `resized`: the lease has the requested weight, from before or from now on. `refused`: the
-   * weight does not fit, the fence is not the current one, or the lease has other holds. `absent`:
-   * there is no such lease.
+   * weight does not fit, the store has seen this change or a later one, or the lease has other
+   * holds. `absent`: there is no such lease.
    */
   readonly status: 'resized' | 'refused' | 'absent';
   readonly now: Micros;

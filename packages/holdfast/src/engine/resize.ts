@@ -1,8 +1,8 @@
 /**
  * Changes the weight of a lease, or the capacity of a resource.
  *
- * Both commands name the state that the caller knows, the fence of the lease or the capacity, and
- * change nothing if it is out of date: a late duplicate undoes no later change (I3). A change that
+ * A change of a weight has a number, and a change of the capacity names the present capacity. So a
+ * late duplicate changes nothing, and undoes no later change (I3). A change that
  * frees permits serves the queue (I5); a change that removes permits ends no lease.
  */
 import { type CommandContext, serve } from './serve.js';
@@ -31,15 +31,16 @@ export function resize(
 function weigh(
   resource: Resource,
   holder: Holder,
-  { id, weight, fence }: T.Resize,
+  { id, weight, seq }: T.Resize,
   now: T.Micros,
 ): 'resized' | 'refused' {
   const hold = holder.holds.get(id);
-  const own = hold?.weight ?? holder.weight;
-  if (weight === own) return 'resized';
-  if (fence !== holder.fence) return 'refused';
+  const own = hold ?? holder;
+  const isNew = resource.noteChange(own, seq);
+  if (weight === own.weight) return 'resized';
+  if (!isNew) return 'refused';
   if (hold !== undefined && holder.holds.size > 1) {
-    if (weight < own || weight > holder.weight) return 'refused';
+    if (weight < own.weight || weight > holder.weight) return 'refused';
     // the lease has that weight already
     resource.resizeHold(hold, weight);
     return 'resized';

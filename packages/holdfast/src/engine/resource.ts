@@ -42,10 +42,7 @@ export class Resource {
   readonly holds: Map<string, string> = new Map();
   readonly processes: Processes = new Processes();
   readonly parking: Parking = new Parking(this.processes);
-  /**
-   * Conditions of unconsumed signals: their receivers ended without acting on them. Each signal
-   * goes to the next parked waiter. Empty between commands.
-   */
+  /** Conditions of unconsumed signals, for the next parked waiters. Empty between commands. */
   readonly unconsumedSignals: string[] = [];
 
   get idle(): boolean {
@@ -116,8 +113,8 @@ export class Resource {
     const expires = now + lease * 1000;
     return this.add({
       ...{ id, owner, weight, channel, meta, ttl, fence, handOffs, since: now, expires },
-      holds: new Map(owner === '' ? [] : [[id, { weight, channel }]]),
-      ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT },
+      holds: new Map(owner === '' ? [] : [[id, { weight, changes: 0, channel }]]),
+      ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT, changes: 0 },
     });
   }
 
@@ -136,7 +133,7 @@ export class Resource {
   join(holder: Holder, wanted: Joining, now: Micros, lease: number, signalled = ''): Holder {
     const { id, weight, channel } = wanted;
     holder.signalled ||= signalled;
-    if (!holder.holds.has(id)) holder.holds.set(id, { weight, channel });
+    if (!holder.holds.has(id)) holder.holds.set(id, { weight, changes: 0, channel });
     this.holds.set(id, holder.id);
     this.extend(holder, now + lease * 1000);
     return holder;
@@ -204,6 +201,13 @@ export class Resource {
   /** Changes one of several holds to a weight up to that of the lease. */
   resizeHold(hold: Hold, weight: number): void {
     hold.weight = weight;
+  }
+
+  /** Notes the number of a change of a weight; false for a late duplicate. */
+  noteChange(own: Holder | Hold, seq: number): boolean {
+    if (seq <= own.changes) return false;
+    own.changes = seq;
+    return true;
   }
 
   /** Records the last signal of a holder and its reply. */

@@ -83,6 +83,8 @@ export class LeaseRecord {
   confirmed: boolean = true;
   /** Set if it was granted after a wait at a condition. */
   origin: { readonly id: string; readonly condition: string } | undefined;
+  /** Changes of the weight that were requested; each request has its number. */
+  changes = 0;
   /** Signals that the holder has sent; each is sent after the answer to the one before. */
   signals = 0;
   signalling: Promise<unknown> = Promise.resolve();

@@ -4,9 +4,8 @@
  *     write --downgrade--> read --tryUpgrade--> write, with a new fence
  *
  * `mode` never allows more than the store does: it becomes `read` before the request to downgrade
- * is sent, and `write` only after the store has replied (I7). A change without a reply is repeated
- * before the next change is sent, so that a late duplicate finds another fence and changes nothing
- * (I3).
+ * is sent, and `write` only after the store has replied (I7). Each change has a number, so a late
+ * duplicate of an earlier change has no effect, also if that change was refused (I3).
  */
 import type { Core } from '../core.js';
 import { HoldfastError, isHoldfastError } from '../errors.js';
@@ -57,7 +56,6 @@ export class RwLease extends Lease {
   downgrade(): Promise<void> {
     return this.#inTurn(async () => {
       await this.#certainlyHeld();
-      if (this.#unanswered === 'write') await this.#change('write');
       const settled = this.#mode === 'read' && this.#unanswered === undefined;
       if (settled && this.#record.weight === READER) return;
       const before = this.#mode;
@@ -83,7 +81,6 @@ export class RwLease extends Lease {
   tryUpgrade(): Promise<boolean> {
     return this.#inTurn(async () => {
       await this.#certainlyHeld();
-      if (this.#unanswered === 'read') await this.#change('read');
       if (this.#mode === 'write') return true;
       const changed = await this.#change('write');
       if (changed) this.#mode = 'write';
@@ -105,10 +102,11 @@ export class RwLease extends Lease {
 
   /** Sends the change to the store; false if the store refuses it. */
   async #change(to: RwMode): Promise<boolean> {
-    const { key, id, fence } = this.#record;
+    const { key, id } = this.#record;
+    const seq = (this.#record.changes += 1);
     const { retention } = this.#core.settings;
     const weight = to === 'write' ? WRITER : READER;
-    const command = { op: 'resize', key, id, weight, fence, retention } as const;
+    const command = { op: 'resize', key, id, weight, seq, retention } as const;
     this.#unanswered = to;
     try {
       const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');

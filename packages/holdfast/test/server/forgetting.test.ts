@@ -28,7 +28,7 @@ const steps: readonly Command[] = [
   { op: 'release', key: 'mutex', id: 'a', to: 'b', retention },
   { op: 'poll', key: 'several', ids: ['b'], patience: 0, retention },
   { op: 'inspect', key: 'several', limit: 10 },
-  { op: 'resize', key: 'several', id: 'a', weight: 1, fence: 0, retention },
+  { op: 'resize', key: 'several', id: 'a', weight: 1, seq: 1, retention },
   { op: 'capacity', key: 'several', from: 3, capacity: 1, retention },
   { op: 'capacity', key: 'mutex', from: 1, capacity: 2, retention },
   { op: 'capacity', key: 'unknown', from: 1, capacity: 2, retention },

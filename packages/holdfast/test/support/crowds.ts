@@ -72,7 +72,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
       literally(asking('ahead', { weight: 1000 })),
       literally(asking('joins', { owner: 'o' })),
       literally(release('long')),
-      literally({ op: 'resize', key, id: 'own', weight: 1, fence: 0, retention }, 10_000),
+      literally({ op: 'resize', key, id: 'own', weight: 1, seq: 0, retention }, 10_000),
     ],
   ],
   [

@@ -93,10 +93,12 @@ function holderOf(holder: Holder): string[] {
   const full = [...holder.holds.values()].filter((hold) => hold.weight === weight).length;
   const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1), full].join(' ');
   const { signalled, sent } = holder;
-  const signals = signalled !== '' || sent.seq > 0;
+  const { changes } = holder;
+  const signals = signalled !== '' || sent.seq > 0 || changes > 0;
   return [
     ...texts(expires, weight, fence, handOffs, ttl, since, owner, holds, channel, meta),
     ...(signals ? texts(signalled, sent.seq, sent.woken, sent.left) : []),
+    ...(changes > 0 ? texts(changes) : []),
   ];
 }
 
@@ -115,9 +117,10 @@ function holdsOf({ holders, holds }: Resource, record: Record<string, string[]>)
     const own = [...holder.holds.keys()];
     own.forEach((id, at) => {
       if (holds.get(id) !== holder.id) return;
-      const { weight, channel } = holder.holds.get(id) as Hold;
+      const { weight, changes, channel } = holder.holds.get(id) as Hold;
       const beside = [own[at - 1] ?? '', own[at + 1] ?? ''];
-      record[`r:${id}`] = texts(holder.id, ...beside, weight, channel);
+      const changed = changes > 0 ? [changes] : [];
+      record[`r:${id}`] = texts(holder.id, ...beside, weight, channel, ...changed);
     });
   }
 }

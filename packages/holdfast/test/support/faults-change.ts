@@ -6,6 +6,7 @@ const resize = 'resize.lua';
 const capacity = 'capacity.lua';
 const record = 'lib/record.lua';
 const holders = 'lib/holders.lua';
+const holds = 'lib/holds.lua';
 
 export const CHANGE_FAULTS: readonly Fault[] = [
   fault('resize: the fence stays the same', [holders, 'h.fence = fence\n  end', 'end']),
@@ -30,26 +31,42 @@ export const CHANGE_FAULTS: readonly Fault[] = [
     'if weight > h.weight and used',
     'if used',
   ]),
-  fault('resize: a late duplicate takes effect', [
-    resize,
-    'if own_fence ~= h.fence then',
-    'if false then',
-  ]),
+  fault('resize: a late duplicate takes effect', [resize, 'if seq <= last then', 'if false then']),
   fault('resize: other holds change too', [resize, 'if hold_count(h) > 1 then', 'if false then']),
   fault('resize: one of several holds exceeds the weight of the lease', [
     resize,
-    ' or weight > h.weight then return',
-    ' then return',
+    ' or weight > h.weight then',
+    ' then',
   ]),
   fault('resize: one of several holds keeps its old weight', [
     resize,
-    'resize_hold(h, id, weight)',
+    'resize_hold(h, id, weight, seq)',
     '',
+  ]),
+  fault('resize: a change that the other holds refuse is not noted', [
+    resize,
+    'or weight > h.weight then\n      save_change(h, id, own, seq)',
+    'or weight > h.weight then',
+  ]),
+  fault('resize: a change that does not fit is not noted', [
+    resize,
+    '> capacity then\n    save_change(h, id, own, seq)',
+    '> capacity then',
+  ]),
+  fault('resize: a change to the present weight is not noted', [
+    resize,
+    'if weight == own then\n    save_change(h, id, own, seq)',
+    'if weight == own then',
+  ]),
+  fault('resize: a hold forgets its changes when the hold after it leaves', [
+    holds,
+    'local hold = { read_hold(id) }',
+    'local hold = { read_hold(id) }\n  hold[6] = nil',
   ]),
   fault('resize: the weight of the lease is taken for the weight of each hold', [
     resize,
-    'if weight == own then',
-    'if weight == own or weight == h.weight then',
+    'if weight == own then\n',
+    'if weight == own or weight == h.weight then\n',
   ]),
   fault('resize: the queue is not served', [resize, "serve('')\n", '']),
   fault('capacity: a waiter that lost its place changes the capacity', [

@@ -2,9 +2,14 @@
 import type { Command } from '../../src/engine/commands.js';
 import type { Resource } from '../../src/engine/resource.js';
 
-/** A fixed resize with the fence 0 names the present fence of its lease. */
+/** A fixed resize with the number 0 is a new change of its lease. */
 export function fixed(command: Command, resource: Resource | undefined): Command {
-  if (command.op !== 'resize' || command.fence !== 0) return command;
-  const root = resource?.holds.get(command.id) ?? command.id;
-  return { ...command, fence: resource?.holders.get(root)?.fence ?? 0 };
+  if (command.op !== 'resize' || command.seq !== 0) return command;
+  return { ...command, seq: changesOf(command.id, resource) + 1 };
+}
+
+/** The number of the last change of an acquisition that the store has seen. */
+export function changesOf(id: string, resource: Resource | undefined): number {
+  const holder = resource?.holders.get(resource.holds.get(id) ?? id);
+  return (holder?.holds.get(id) ?? holder)?.changes ?? 0;
 }

@@ -15,7 +15,7 @@ const ask = (id: string, more: Partial<Acquire> = {}): Step => literally(asking(
 const poll = (...ids: string[]): Step => literally({ op: 'poll', key, ids, patience, retention });
 const inspect = (of = key, limit = 50): Step => literally({ op: 'inspect', key: of, limit });
 const resize = (id: string, weight: number): Step =>
-  literally({ op: 'resize', key, id, weight, fence: 0, retention });
+  literally({ op: 'resize', key, id, weight, seq: 0, retention });
 const lower = (from: number, capacity: number): Step =>
   literally({ op: 'capacity', key, from, capacity, retention });
 const release = (id: string, of = key): Step =>

@@ -7,7 +7,7 @@
  * acquisition, and a sequence that fast-check shortens keeps its meaning.
  */
 import fc from 'fast-check';
-import { fixed } from './fixed-step.js';
+import { changesOf, fixed } from './fixed-step.js';
 import type { Resource } from '../../src/engine/resource.js';
 import type { Command } from '../../src/engine/commands.js';
 
@@ -144,7 +144,7 @@ const action = fc.oneof(
   kind(3, signalling, {
     id: pointer([8, 'holder'], [1, 'any']),
   }),
-  kind(3, fc.record({ op: op('resize'), key, id, weight, fence: zero, retention }), {
+  kind(3, fc.record({ op: op('resize'), key, id, weight, seq: zero, retention }), {
     id: pointer([8, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
   kind(2, fc.record({ op: op('capacity'), key: mostly, from: zero, capacity: weight, retention })),
@@ -226,9 +226,8 @@ export function commandOf(
       return { ...command, id: at(one.id), to: notParked(one.to) };
     case 'resize': {
       const who = at(one.id);
-      const root = resource?.holds.get(who) ?? who;
-      const fence = resource?.holders.get(root)?.fence ?? 0;
-      return { ...command, id: who, fence: one.again ? fence : fence - 1 };
+      const last = changesOf(who, resource);
+      return { ...command, id: who, seq: one.again ? last + 1 : last };
     }
     case 'capacity':
       return { ...command, from: one.again ? (resource?.capacity ?? 0) : 9 };

@@ -16,6 +16,7 @@ export class World {
   readonly dead: Set<string> = new Set();
   readonly #receivers = (channel: string): number => (this.dead.has(channel) ? 0 : 1);
   #pushes: string[] = [];
+  #changes = 0;
 
   constructor() {
     this.engine = new Engine(this.#receivers);
@@ -89,8 +90,9 @@ export class World {
     return this.show(10_000).parked.map(({ id }) => id);
   }
 
-  resize(id: string, weight: number, fence: number): T.ResizeReply {
-    return this.apply({ op: 'resize', key, id, weight, fence, retention });
+  /** Changes a weight; `seq` is by default the number of a new change. */
+  resize(id: string, weight: number, seq: number = (this.#changes += 1)): T.ResizeReply {
+    return this.apply({ op: 'resize', key, id, weight, seq, retention });
   }
 
   setCapacity(from: number, capacity: number): T.CapacityReply {

@@ -45,7 +45,7 @@ describe('without a reply', () => {
     expect((await holdfast.inspect('k'))?.fence).toBe(lease.fence);
   });
 
-  it('a downgrade counts from the call on, and is repeated before an upgrade', async () => {
+  it('a downgrade counts from the call on, and an upgrade is possible without it', async () => {
     const { clock, store, holdfast } = setUp();
     const lease = await holdfast.rwLock('k').write.acquire();
     store.ail('resize', 'lost');
@@ -56,6 +56,49 @@ describe('without a reply', () => {
     await failure(downgrading, 'HOLDFAST_UNCERTAIN');
     store.heal();
     expect(await lease.tryUpgrade()).toBe(true);
-    expect(store.seen('resize').map(({ weight }) => weight === 1)).toEqual([true, true, false]);
+    expect(store.seen('resize').map(({ weight }) => weight === 1)).toEqual([true, false]);
+  });
+});
+
+describe('a late duplicate', () => {
+  /** The store receives the last change of a weight once more. */
+  async function repeat(store: WatchedStore): Promise<void> {
+    await store.inner.execute(store.seen('resize').slice(-1))[0];
+  }
+
+  it('of a refused downgrade lets no reader in beside the writer', async () => {
+    const { store, holdfast } = setUp();
+    const lock = holdfast.rwLock('k', { owner: 'me' });
+    const first = await lock.write.acquire();
+    const second = await lock.write.acquire();
+    await failure(first.downgrade(), 'HOLDFAST_REFUSED');
+    await second.release();
+    await repeat(store);
+    expect(first).toMatchObject({ mode: 'write', held: true });
+    expect(await holdfast.rwLock('k').read.tryAcquire()).toBeNull();
+    await first.downgrade();
+    expect(await holdfast.rwLock('k').read.tryAcquire()).not.toBeNull();
+  });
+
+  it('of a refused upgrade keeps no reader out', async () => {
+    const { store, holdfast } = setUp();
+    const { read } = holdfast.rwLock('k');
+    const [first, second] = [await read.acquire(), await read.acquire()];
+    expect(await first.tryUpgrade()).toBe(false);
+    await second.release();
+    await repeat(store);
+    expect(first.mode).toBe('read');
+    expect(await read.tryAcquire()).not.toBeNull();
+  });
+
+  it('of a downgrade before an upgrade lets no reader in', async () => {
+    const { store, holdfast } = setUp();
+    const { read, write } = holdfast.rwLock('k');
+    const lease = await write.acquire();
+    await lease.downgrade();
+    const [downgrade] = store.seen('resize');
+    expect(await lease.tryUpgrade()).toBe(true);
+    await store.inner.execute(downgrade === undefined ? [] : [downgrade])[0];
+    expect(await read.tryAcquire()).toBeNull();
   });
 });

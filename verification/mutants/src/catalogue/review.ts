@@ -131,4 +131,21 @@ export const REVIEW: readonly Mutant[] = [
       { file: 'acquire/wait-limit.js', find: 'if (trouble !== undefined)', replace: 'if (false)' },
     ],
   },
+  {
+    name: 'a refused change takes effect later',
+    mistake: 'a late duplicate of a refused downgrade makes a writer a reader in the store',
+    edits: [
+      {
+        file: 'engine/resize.js',
+        find: 'resource.noteChange(own, seq);',
+        replace: 'seq > own.changes;',
+      },
+      {
+        file: 'engine/resize.js',
+        find: 'resource.resize(holder, weight, now);',
+        replace: 'resource.noteChange(own, seq);\n    resource.resize(holder, weight, now);',
+      },
+    ],
+    rare: true,
+  },
 ];

@@ -28,6 +28,7 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   calls: [0.2, calls],
   sprint: [0.1, sprint],
   crowd: [0.015, crowd],
+  sides: [0.2, sides],
 };
 
 /** Whether a seed has sprints: then its processes reserve many fences. */
@@ -115,6 +116,18 @@ function shift(random: Random, scene: Scene, make: Maker): void {
       random.pick(['none', 'upgrade', 'downgrade'] as const),
     );
     make({ at: at(), face: 'shift', capacity: WRITER, weight, moves });
+  }
+}
+
+/** Owners with two holds that change sides, and readers beside them. */
+function sides(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  for (let left = random.whole(3, 12); left > 0; left--) {
+    const owner = random.chance(0.5) ? `o${left}` : undefined;
+    const weight = owner === undefined ? 1 : random.pick([1, WRITER, WRITER]);
+    const change = random.pick(['upgrade', 'downgrade'] as const);
+    const moves = weight === 1 ? [change] : (['downgrade', 'none', change] as const);
+    make({ at: at(), face: 'shift', capacity: WRITER, weight, owner, moves });
   }
 }
 

@@ -32,7 +32,7 @@ export function encode(command: T.Command): string[] {
       return [id, condition, `${count}`, `${seq}`, `${retention}`];
     }
     case 'resize':
-      return [command.id, `${command.weight}`, `${command.fence}`, `${command.retention}`];
+      return [command.id, `${command.weight}`, `${command.seq}`, `${command.retention}`];
     case 'capacity':
       return [`${command.from}`, `${command.capacity}`, `${command.retention}`];
   }

@@ -10,7 +10,7 @@ describe('a lease', () => {
     const { fence } = world.grant('a', { ...five, weight: 5 });
     world.ask('b', { ...five, weight: 2 });
     world.ask('c', { ...five, weight: 2 });
-    expect(world.resize('a', 1, fence)).toMatchObject({ status: 'resized', fence });
+    expect(world.resize('a', 1)).toMatchObject({ status: 'resized', fence });
     expect(world.held()).toEqual(['a', 'b', 'c']);
     expect(world.pushed()).toEqual(['grant b', 'grant c']);
     expect(world.show().used).toBe(5);
@@ -20,7 +20,8 @@ describe('a lease', () => {
     const world = new World();
     const first = world.grant('a', five);
     const other = world.grant('b', five);
-    const grown = world.resize('a', 4, first.fence);
+    const grown = world.resize('a', 4);
+    expect(first.fence).toBeLessThan(other.fence);
     expect(grown.status).toBe('resized');
     expect(grown.fence).toBeGreaterThan(other.fence);
     expect(world.show()).toMatchObject({ used: 5, fence: grown.fence });
@@ -30,47 +31,83 @@ describe('a lease', () => {
     const world = new World();
     const { fence } = world.grant('a', five);
     world.grant('b', five);
-    expect(world.resize('a', 5, fence)).toMatchObject({ status: 'refused', fence });
+    expect(world.resize('a', 5)).toMatchObject({ status: 'refused', fence });
     world.setCapacity(5, 1);
-    expect(world.resize('a', 2, fence).status).toBe('refused');
+    expect(world.resize('a', 2).status).toBe('refused');
     expect(world.show().used).toBe(2);
   });
 
   it('is changed once by a repeated request (I3)', () => {
     const world = new World();
-    const { fence } = world.grant('a', five);
-    const grown = world.resize('a', 3, fence);
-    expect(world.resize('a', 3, fence)).toEqual(grown);
+    world.grant('a', five);
+    const grown = world.resize('a', 3, 1);
+    expect(world.resize('a', 3, 1)).toEqual(grown);
     world.now += 1000;
-    expect(world.resize('a', 3, fence)).toMatchObject({ status: 'resized', fence: grown.fence });
+    expect(world.resize('a', 3, 1)).toMatchObject({ status: 'resized', fence: grown.fence });
+    expect(world.resize('a', 3, 2)).toMatchObject({ status: 'resized', fence: grown.fence });
   });
 
   it('is not changed back by a late duplicate (I3)', () => {
     const world = new World();
-    const { fence } = world.grant('a', { ...five, weight: 5 });
-    world.resize('a', 1, fence);
-    const again = world.resize('a', 5, fence);
+    world.grant('a', { ...five, weight: 5 });
+    world.resize('a', 1, 1);
+    const again = world.resize('a', 5, 2);
     // The first request once more: it has no effect now.
-    expect(world.resize('a', 1, fence)).toMatchObject({ status: 'refused', fence: again.fence });
+    expect(world.resize('a', 1, 1)).toMatchObject({ status: 'refused', fence: again.fence });
+    expect(world.show().used).toBe(5);
+  });
+
+  it('is not changed by a late duplicate of a refused change (I3)', () => {
+    const world = new World();
+    const { fence } = world.grant('a', five);
+    world.grant('b', five);
+    expect(world.resize('a', 5, 1).status).toBe('refused');
+    world.release('b');
+    expect(world.resize('a', 5, 1)).toMatchObject({ status: 'refused', fence });
+    expect(world.show().used).toBe(1);
+    expect(world.resize('a', 5, 2).status).toBe('resized');
+  });
+
+  it('is not changed by the first arrival of a change that was repeated since (I3)', () => {
+    const world = new World();
+    world.grant('a', { ...five, weight: 5 });
+    expect(world.resize('a', 5, 2).status).toBe('resized');
+    expect(world.resize('a', 1, 1).status).toBe('refused');
     expect(world.show().used).toBe(5);
   });
 
   it('keeps its weight while its owner has several holds', () => {
     const world = new World();
-    const { fence } = world.grant('a', { ...five, weight: 5, owner: 'me' });
+    world.grant('a', { ...five, weight: 5, owner: 'me' });
     world.grant('b', { ...five, weight: 5, owner: 'me' });
-    expect(world.resize('a', 1, fence).status).toBe('refused');
+    expect(world.resize('a', 1, 1).status).toBe('refused');
     world.release('b');
-    expect(world.resize('a', 1, fence).status).toBe('resized');
+    // A late duplicate: the caller was told that it still has the weight 5.
+    expect(world.resize('a', 1, 1).status).toBe('refused');
+    expect(world.show().used).toBe(5);
+    expect(world.resize('a', 1, 2).status).toBe('resized');
+  });
+
+  it('numbers the changes of each hold alone', () => {
+    const world = new World();
+    world.grant('a', { ...five, weight: 5, owner: 'me' });
+    world.grant('b', { ...five, weight: 1, owner: 'me' });
+    expect(world.resize('a', 1, 7).status).toBe('refused');
+    expect(world.resize('b', 5, 1).status).toBe('resized');
+    world.release('a');
+    expect(world.resize('b', 5, 1).status).toBe('resized');
+    expect(world.resize('b', 1, 2).status).toBe('resized');
+    expect(world.resize('b', 5, 1).status).toBe('refused');
+    expect(world.show().used).toBe(1);
   });
 
   it('is not changed after its end', () => {
     const world = new World();
-    const { fence } = world.grant('a', { ...five, ttl: 10 });
+    world.grant('a', { ...five, ttl: 10 });
     world.now += 10_000;
-    expect(world.resize('a', 2, fence)).toMatchObject({ status: 'absent', fence: 0 });
-    expect(world.resize('nobody', 2, fence).status).toBe('absent');
-    expect(new World().resize('a', 2, 0).status).toBe('absent');
+    expect(world.resize('a', 2)).toMatchObject({ status: 'absent', fence: 0 });
+    expect(world.resize('nobody', 2).status).toBe('absent');
+    expect(new World().resize('a', 2).status).toBe('absent');
   });
 });
 

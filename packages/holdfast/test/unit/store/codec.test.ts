@@ -20,7 +20,7 @@ const commands: readonly Command[] = [
     ...{ retention: 1000, meta: 'é', token: 't' },
   },
   { op: 'signal', key: 'k', id: 'a', condition: 'c', count: 0, seq: 3, retention: 1000 },
-  { op: 'resize', key: 'k', id: 'a', weight: 1, fence: 7, retention: 1000 },
+  { op: 'resize', key: 'k', id: 'a', weight: 1, seq: 7, retention: 1000 },
   { op: 'capacity', key: 'k', from: 3, capacity: 5, retention: 1000 },
 ];
 

@@ -1,16 +1,28 @@
 /** Tasks that change a lease, hold several leases at once, or lead. */
-import type { Lease, Leadership, MultiLease } from '../../../../../packages/holdfast/dist/index.js';
+import type {
+  Holdfast,
+  Lease,
+  Leadership,
+  MultiLease,
+} from '../../../../../packages/holdfast/dist/index.js';
 import { Part, REFUSALS } from './part.js';
+
+type RwSide = ReturnType<Holdfast['rwLock']>['read'];
 
 const CHANGES = ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED'];
 
-/** A read-write lock whose holder changes sides. */
+/**
+ * A read-write lock whose holder changes sides. With an owner there is a second hold on the same
+ * side until the first change, so the store may refuse that change.
+ */
 export class Shift extends Part {
   async perform(): Promise<void> {
-    const { key, weight, moves = [], steps, capacity } = this.task;
-    const lock = this.client.holdfast.rwLock(key);
-    const lease = await (weight === 1 ? lock.read : lock.write).acquire(this.options());
+    const { key, weight, moves = [], steps, capacity, owner } = this.task;
+    const lock = this.client.holdfast.rwLock(key, owner === undefined ? {} : { owner });
+    const side = weight === 1 ? lock.read : lock.write;
+    const lease = await side.acquire(this.options());
     this.holds(lease, () => (lease.mode === 'write' ? capacity : 1));
+    let second = owner === undefined ? undefined : await this.#again(side);
     for (const [index, move] of moves.entries()) {
       await this.rest(steps[index % steps.length]?.do === 'rest' ? this.#ms(index) : 1);
       try {
@@ -19,9 +31,21 @@ export class Shift extends Part {
       } catch (error) {
         this.expect(error, CHANGES);
       }
+      if (second !== undefined) await this.#release(second);
+      second = undefined;
       if (lease.signal.aborted) break;
     }
     await this.#release(lease);
+  }
+
+  /** The second hold has another label: only the first one is judged. */
+  async #again(side: RwSide): Promise<Lease | undefined> {
+    try {
+      return await side.acquire({ ...this.options(), label: `${this.task.name} again` });
+    } catch (error) {
+      this.expect(error, REFUSALS);
+      return undefined;
+    }
   }
 
   #ms(index: number): number {

@@ -6,7 +6,7 @@
   ARGV
     id         string  the acquisition
     weight     int     the new weight
-    own_fence  int     the fence of the lease as the caller knows it
+    seq        int     the number of this change of the acquisition
     retention  ms      how long the resource is kept after its last use
   REPLY
     resized now fence left | refused now fence left | absent now 0 0
@@ -14,23 +14,32 @@
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 local weight = tonumber(ARGV[2])
-local own_fence = tonumber(ARGV[3])
+local seq = tonumber(ARGV[3])
 local retention = tonumber(ARGV[4])
 --- @include "lib/serve.lua"
 
 local function weigh(h)
-  local own = hold_weight(h, id)
-  if weight == own then return 'resized' end
-  -- a late duplicate names an older fence
-  if own_fence ~= h.fence then return 'refused' end
-  if hold_count(h) > 1 then
-    if weight < own or weight > h.weight then return 'refused' end
-    -- the lease has that weight already
-    resize_hold(h, id, weight)
+  local own, last = hold_weight(h, id)
+  -- a late duplicate
+  if seq <= last then return weight == own and 'resized' or 'refused' end
+  if weight == own then
+    save_change(h, id, own, seq)
     return 'resized'
   end
-  if weight > h.weight and used - h.weight + weight > capacity then return 'refused' end
-  resize(h, weight)
+  if hold_count(h) > 1 then
+    if weight < own or weight > h.weight then
+      save_change(h, id, own, seq)
+      return 'refused'
+    end
+    -- the lease has that weight already
+    resize_hold(h, id, weight, seq)
+    return 'resized'
+  end
+  if weight > h.weight and used - h.weight + weight > capacity then
+    save_change(h, id, own, seq)
+    return 'refused'
+  end
+  resize(h, id, weight, seq)
   return 'resized'
 end
 

@@ -16,7 +16,7 @@ local function read_holder(id)
   if not packed then return nil end
   local h = { id = id }
   h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
-    h.signalled, h.seq, h.woken, h.left = cmsgpack.unpack(packed)
+    h.signalled, h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(packed)
   if h.signalled == '' then h.signalled = nil end
   return h
 end
@@ -125,27 +125,31 @@ local function set_capacity(wanted)
   if used == 0 then many = capacity ~= 1 end
 end
 
+-- Saves the weight of an acquisition, and the number of the change that it saw last.
+local function save_change(h, id, weight, seq)
+  if h.owner == '' then
+    h.changes = seq
+  else
+    local root, before, after, _, channel = read_hold(id)
+    save_hold(id, root, before, after, weight, channel, seq)
+  end
+  save_holder(h)
+end
+
 -- Changes the weight of a lease with one hold. More weight is a new grant, with a new fence (I2).
-local function resize(h, wanted)
+local function resize(h, id, wanted, seq)
   if wanted > h.weight then
     fence = math.max(fence + 1, now)
     h.fence = fence
   end
   used, h.weight = used + wanted - h.weight, wanted
-  if h.owner ~= '' then
-    local only = first_hold(h)
-    local root, before, after, _, channel = read_hold(only)
-    save_hold(only, root, before, after, wanted, channel)
-  end
-  save_holder(h)
+  save_change(h, id, wanted, seq)
 end
 
 -- Raises the weight of one of several holds, up to the weight of the lease.
-local function resize_hold(h, id, wanted)
-  local root, before, after, _, channel = read_hold(id)
-  save_hold(id, root, before, after, wanted, channel)
+local function resize_hold(h, id, wanted, seq)
   if wanted == h.weight then h.holds[4] = h.holds[4] + 1 end
-  save_holder(h)
+  save_change(h, id, wanted, seq)
 end
 
 local function drop_expired()

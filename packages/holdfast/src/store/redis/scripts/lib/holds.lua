@@ -2,9 +2,9 @@
 -- The holds of owners: a chain, in the order in which they joined.
 --
 -- The lease stores their number, the first, the last, and how many have the weight of the lease.
--- Each hold stores its lease, the hold before it, the hold after it, its weight and its channel. So
--- adding or removing a hold has a constant cost, except when the last of the heaviest holds is
--- removed.
+-- Each hold stores its lease, the hold before it, the hold after it, its weight, its channel, and
+-- the number of its last change, if it was changed. So adding or removing a hold has a constant
+-- cost, except when the last of the heaviest holds is removed.
 local HOLD_LIMIT = 1000
 
 local function read_hold(id)
@@ -25,19 +25,24 @@ local function first_hold(h)
   return h.owner == '' and '' or h.holds[2]
 end
 
+-- The weight of an acquisition, and the number of the change of it that was seen last.
 local function hold_weight(h, id)
-  if h.owner == '' then return h.weight end
-  local _, _, _, weight = read_hold(id)
-  return weight
+  if h.owner == '' then return h.weight, h.changes or 0 end
+  local _, _, _, weight, _, seq = read_hold(id)
+  return weight, seq or 0
+end
+
+-- Changes one value of a hold: 2 is the hold before it, 3 the hold after it.
+local function link(id, at, other)
+  local hold = { read_hold(id) }
+  hold[at] = other
+  save_hold(id, unpack(hold))
 end
 
 -- Appends a hold to the chain.
 local function append_hold(h, id, weight, channel)
   local count, first, last, full = unpack(h.holds)
-  if count > 0 then
-    local root, before, _, own, told = read_hold(last)
-    save_hold(last, root, before, id, own, told)
-  end
+  if count > 0 then link(last, 3, id) end
   save_hold(id, h.id, last, '', weight, channel)
   if weight == h.weight then full = full + 1 end
   h.holds = { count + 1, count > 0 and first or id, id, full }
@@ -45,19 +50,9 @@ end
 
 local function take_hold(h, id)
   local count, first, last, full = unpack(h.holds)
-  local root, before, after, weight = read_hold(id)
-  if before == '' then
-    first = after
-  else
-    local _, second, _, own, told = read_hold(before)
-    save_hold(before, root, second, after, own, told)
-  end
-  if after == '' then
-    last = before
-  else
-    local _, _, second, own, told = read_hold(after)
-    save_hold(after, root, before, second, own, told)
-  end
+  local _, before, after, weight = read_hold(id)
+  if before == '' then first = after else link(before, 3, after) end
+  if after == '' then last = before else link(after, 2, before) end
   if weight == h.weight then full = full - 1 end
   h.holds = { count - 1, first, last, full }
   writes['r:' .. id] = false

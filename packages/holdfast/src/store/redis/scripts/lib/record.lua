@@ -6,8 +6,8 @@
 --   h:<id>      a lease that was granted at another capacity
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
---   r:<id>      an owner's hold: its lease, the holds of the lease before and after it, its weight
---               and its channel
+--   r:<id>      an owner's hold: its lease, the holds of the lease before and after it, its weight,
+--               its channel, and the number of its last change, if it was changed
 --   c:<id>      a parked waiter
 --   n:<process> how many of its acquisitions wait, when it was heard of, when it counts as dead
 --   l           the chain of all parked waiters: first, last, count
@@ -32,7 +32,7 @@ if known then
   capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, h.id, h.expires,
     h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
     h.signalled,
-    h.seq, h.woken, h.left = cmsgpack.unpack(seen)
+    h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(seen)
   if type(leases) ~= 'number' or type(waiting) ~= 'number' then
     error('the field s is not a record of this version')
   end
@@ -72,10 +72,12 @@ local function guard()
   guarded = true
 end
 
--- The fields after `meta` exist only if the lease was signalled or its holder has signalled.
+-- The fields after `meta` exist only if the lease was signalled or its holder has signalled, or if
+-- its weight was changed.
 local function with_signals(h)
-  if not h.signalled and not h.seq then return h.meta end
-  return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0
+  if not h.signalled and not h.seq and not h.changes then return h.meta end
+  local changes = h.changes and { h.changes } or {}
+  return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0, unpack(changes)
 end
 
 local function pack_summary()
