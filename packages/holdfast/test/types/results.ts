@@ -74,7 +74,7 @@ export async function leases(): Promise<void> {
 export async function inspected(): Promise<void> {
   const info = await holdfast.inspect('k');
   // @ts-expect-error a lock without a holder and a waiter gives `null`
-  info.holders.toString();
+  void info.holders.length;
   same<NonNullable<typeof info>['permits'], number>();
   same<HolderInfo['permits'], number>();
   // @ts-expect-error the property is called `permits`

@@ -123,22 +123,20 @@ describe('an undefined option of an acquisition', () => {
 
   it('keeps the option of the lock', async () => {
     const mutex = holdfast.mutex('k', { ttl: 5000, owner: 'me', fair: true });
-    void mutex.acquire({ ttl: undefined, owner: undefined, fair: undefined } as object);
+    void mutex.acquire({ ttl: undefined, owner: undefined, fair: undefined });
     await clock.advance(1);
     expect(asked()).toMatchObject({ ttl: 5000, owner: 'me', fair: true });
   });
 
   it('keeps the options of `allOf` and of its mutexes', async () => {
     const mutex = holdfast.mutex('k', { ttl: 4000 });
-    void holdfast
-      .allOf([mutex], { owner: 'me' })
-      .acquire({ ttl: undefined, owner: undefined } as object);
+    void holdfast.allOf([mutex], { owner: 'me' }).acquire({ ttl: undefined, owner: undefined });
     await clock.advance(1);
     expect(asked()).toMatchObject({ ttl: 4000, owner: 'me' });
   });
 
   it('keeps the default of `ownerLocks.lock`, which is not to renew', async () => {
-    await holdfast.ownerLocks.lock('k', 'me', 1000, { renew: undefined } as object);
+    await holdfast.ownerLocks.lock('k', 'me', 1000, { renew: undefined });
     await clock.advance(5000);
     const looking = holdfast.inspect('k');
     await clock.advance(1);

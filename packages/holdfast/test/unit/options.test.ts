@@ -228,7 +228,7 @@ describe('options', () => {
 
   it('have their default if undefined', async () => {
     const none = { ttl: undefined, owner: undefined, wait: undefined, signal: undefined };
-    const lease = await holdfast.mutex('k').acquire(none as unknown as AcquireOptions);
+    const lease = await holdfast.mutex('k').acquire(none);
     expect(store.seen('acquire')).toMatchObject([{ ttl: 10_000, owner: '', queue: true }]);
     await lease.release();
   });
