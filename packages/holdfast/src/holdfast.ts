@@ -4,6 +4,7 @@ import { Core } from './core.js';
 import { badOption, HoldfastError } from './errors.js';
 import * as inspection from './inspection.js';
 import type { ListOptions, LockInfo } from './inspection.js';
+import type { EmbeddedStore } from './memory.js';
 import { checkKey, checkObject, duration } from './checks.js';
 import { type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
 import { PREFIX } from './prefix.js';
@@ -18,27 +19,9 @@ import { RwLock } from './primitives/rw-lock.js';
 import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
 import { SingleFlight, type SingleFlightOptions } from './primitives/single-flight.js';
 import { checkSignals, closeOn } from './signals.js';
-import { MemoryStore } from './store/memory/memory-store.js';
 import type { Store } from './store/port.js';
 import { RedisStore } from './store/redis/redis-store.js';
 
-/** A store in the memory of this process, see {@link memory}. Only Holdfast calls its methods. */
-export interface EmbeddedStore {
-  /** The name of the store in messages. */
-  readonly label: string;
-  /** Executes commands. */
-  readonly execute: (...args: never) => unknown;
-  /** Opens a channel for pushes. */
-  readonly listen: (...args: never) => unknown;
-}
-
-/**
- * The embedded store. It holds its locks in memory, for the instances in this process that share
- * it. Instances with different prefixes share no locks.
- */
-export function memory(): EmbeddedStore {
-  return new MemoryStore();
-}
 
 /**
  * Distributed locks on one Redis or Valkey server, or in memory.
@@ -52,7 +35,7 @@ export class Holdfast implements AsyncDisposable {
   readonly #removeSignals: () => void;
 
   /**
-   * @param where an ioredis (5, 6) or node-redis (5, 6) client, or {@link memory}
+   * @param where an ioredis (5, 6) or node-redis (5, 6) client, or the result of `memory()`
    * @throws HOLDFAST_BAD_OPTION if `where` is neither, or if an option is not valid
    */
   constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
@@ -219,8 +202,7 @@ export class Holdfast implements AsyncDisposable {
 }
 
 function storeFor(where: unknown, prefix: string): Store {
-  if (where instanceof MemoryStore) return prefix === PREFIX ? where : where.space(prefix);
-  if (isStore(where)) return where;
+  if (isStore(where)) return prefix === PREFIX ? where : (where.space?.(prefix) ?? where);
   if (Array.isArray(where)) {
     throw badOption('where', 'one client or memory() (several servers are not supported)', where);
   }

@@ -28,7 +28,7 @@ export type { NodeRedisLike } from './clients/node-redis.js';
 export type { NodeRedisSettings } from './clients/node-redis-subscription.js';
 export type { Clock, Timer } from './clock.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
-export { type EmbeddedStore, Holdfast, memory } from './holdfast.js';
+export { Holdfast } from './holdfast.js';
 export type {
   HolderInfo,
   ListOptions,
@@ -37,6 +37,7 @@ export type {
   Participant,
   WaiterInfo,
 } from './inspection.js';
+export { type EmbeddedStore, memory } from './memory.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { LeaseState } from './lease/lease-state.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';

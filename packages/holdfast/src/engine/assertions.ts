@@ -8,6 +8,7 @@
  * - An acquisition is in one state: it holds, waits, is parked, or is unknown.
  * - Orders and maps agree: leases and expiries, waiters and tickets, owners, holds.
  */
+import { checkAfterCommands } from './check-hook.js';
 import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';
 import type { Micros } from './commands.js';
@@ -26,7 +27,7 @@ const snapshots = new WeakMap<Resource, Snapshot>();
 /** Receives the first broken invariant of a resource. */
 export type Report = (key: string, problem: string) => void;
 
-let report: Report | undefined;
+let report: Report = fail;
 
 /** A resource with more entries is checked only once in this number of commands. */
 const ENTRIES_MAX = 200;
@@ -34,16 +35,16 @@ let skipped = 0;
 
 /** Turns the assertions of all engines in this process on or off. */
 export function enableAssertions(on: boolean, receiver: Report = fail): void {
-  report = on ? receiver : undefined;
+  report = receiver;
+  checkAfterCommands(on ? assertSound : undefined);
 }
 
 function fail(key: string, problem: string): never {
   throw new Error(`engine assertion: "${key}": ${problem}`);
 }
 
-/** Checks a resource after a command, if the assertions are on. */
-export function assertSound(key: string, resource: Resource, now: Micros): void {
-  if (report === undefined) return;
+/** Checks a resource after a command. */
+function assertSound(key: string, resource: Resource, now: Micros): void {
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
     // the next check does not know how much was in use before it

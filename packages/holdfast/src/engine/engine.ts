@@ -12,7 +12,7 @@
  * the queue could use (I5), except for waiters beyond `SERVE_LIMIT`, which the next command serves.
  * Commands are idempotent by id (I3).
  */
-import { assertSound } from './assertions.js';
+import { afterCommand } from './check-hook.js';
 import { resize, setCapacity } from './resize.js';
 import { park, signal } from './condition.js';
 import { isGateCommand } from './gate-messages.js';
@@ -78,7 +78,7 @@ export class Engine {
       ? this.gates.apply(command, context)
       : this.#reply(command, context);
     const resource = this.#resources.get(command.key);
-    if (resource !== undefined) assertSound(command.key, resource, now);
+    if (resource !== undefined) afterCommand(command.key, resource, now);
     return { reply: reply as T.ReplyTo<C>, pushes: context.pushes };
   }
 

@@ -33,6 +33,12 @@ export interface Store {
   readonly writesLater?: boolean;
 
   /**
+   * Returns the store of a prefix, if this object serves several. Instances with different prefixes
+   * share no locks. The object itself serves the default prefix.
+   */
+  space?(prefix: string): Store;
+
+  /**
    * Executes commands in order and returns one promise for each. Each settles independently, or
    * never: the caller sets the deadline. Rejects with a `StoreFailure`.
    */
