@@ -1,9 +1,11 @@
 /**
- * Creates the parts of one `Holdfast` and connects them: requests, watchdog, acquisitions, cleanup,
- * gates. The primitives use it to acquire, release and close.
+ * Creates the parts of one `Holdfast` and connects them: requests, watchdog, acquisitions,
+ * cleanup. The primitives use it to acquire, release and close. Parts that only some primitives
+ * need are created at their first use.
  */
 import { hostname } from 'node:os';
 import type { Clock } from './clock.js';
+import type { CorePart, PartHost } from './core-part.js';
 import { Ids } from './ids.js';
 import type { LeaseRecord } from './lease/lease-record.js';
 import { Watchdog } from './lease/watchdog.js';
@@ -12,10 +14,9 @@ import { SuspendDetector } from './lease/suspend-detector.js';
 import type { Settings } from './options.js';
 import type { Store } from './store/port.js';
 import { Requests } from './store/requests.js';
+import type { Wake } from './store/wake-channel.js';
 import { LateDuplicates } from './cleanup/late-duplicates.js';
 import * as failures from './acquire/failures.js';
-import { GateCommands } from './gates/gate-commands.js';
-import { GateWaiters } from './gates/gate-waiters.js';
 import { ReleaseRetrier } from './cleanup/release-retrier.js';
 import { Acquisitions } from './acquire/acquisitions.js';
 import { Releaser } from './acquire/releaser.js';
@@ -25,18 +26,18 @@ import type { AcquireRequest } from './acquire/acquisition.js';
 /** The most labels whose encoded metadata is cached. */
 const LABELS_MAX = 100;
 
-export class Core implements Grantor {
+export class Core implements Grantor, PartHost {
   readonly settings: Settings;
   readonly store: Store;
   readonly requests: Requests;
   readonly watchdog: Watchdog;
-  readonly gates: GateWaiters;
-  readonly gateCommands: GateCommands;
   readonly #ids: Ids;
   readonly #retrier: ReleaseRetrier;
   readonly #lateDuplicates: LateDuplicates;
   readonly #acquisitions: Acquisitions;
   readonly #releaser: Releaser;
+  readonly #parts = new Map<unknown, CorePart>();
+  readonly #suspend: SuspendDetector;
   readonly #metas = new Map<string, string>();
   readonly #closers = new Set<() => void>();
   #closing: Promise<void> | undefined;
@@ -49,6 +50,7 @@ export class Core implements Grantor {
     this.store = store;
     this.requests = new Requests(store, clock, requestTimeout);
     const suspend = new SuspendDetector(clock);
+    this.#suspend = suspend;
     this.watchdog = new Watchdog(this.requests, suspend, settings);
     this.#retrier = new ReleaseRetrier(this.requests, clock);
     this.#lateDuplicates = new LateDuplicates(this.requests, clock, retention, this.#retrier);
@@ -69,14 +71,6 @@ export class Core implements Grantor {
       retrier: this.#retrier,
       acquisitions: this.#acquisitions,
     });
-    this.gateCommands = new GateCommands(settings, this.requests);
-    this.gates = new GateWaiters({
-      settings,
-      requests: this.requests,
-      gateCommands: this.gateCommands,
-      wake: this.#acquisitions.wake,
-      nextId: () => ids.next(suspend.count),
-    });
   }
 
   /** The unique id of this instance. */
@@ -88,9 +82,22 @@ export class Core implements Grantor {
     return this.settings.clock;
   }
 
-  /** The number of pending acquisitions and of calls that wait at gates. */
-  get waiting(): number {
-    return this.#acquisitions.size + this.gates.size;
+  get wake(): Wake {
+    return this.#acquisitions.wake;
+  }
+
+  nextId(): string {
+    return this.#ids.next(this.#suspend.count);
+  }
+
+  /** Returns the part of a class; the first call creates it. */
+  part<T extends CorePart>(type: new (host: PartHost) => T): T {
+    const known = this.#parts.get(type);
+    if (known !== undefined) return known as T;
+    const part = new type(this);
+    this.#parts.set(type, part);
+    if (this.#closing !== undefined) part.close();
+    return part;
   }
 
   /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
@@ -185,8 +192,8 @@ export class Core implements Grantor {
     for (const tell of this.#closers) tell();
     this.#closers.clear();
     this.#acquisitions.giveUpAll(failures.closed);
-    this.gates.close();
-    this.gateCommands.close();
+    const parts = [...this.#parts.values()];
+    for (const part of parts) part.close();
     await within(clock, grace, watchdog.empty());
     for (const record of [...watchdog.all()]) {
       watchdog.lose(record, 'closed');
@@ -195,11 +202,11 @@ export class Core implements Grantor {
       if (record.detached) continue;
       this.#acquisitions.abandoned.withdraw(record, record.terms.ttl, false);
     }
-    const settled = Promise.all([this.#retrier.settled(), this.gateCommands.settled()]);
+    const settled = Promise.all([this.#retrier, ...parts].map((part) => part.settled()));
     await within(clock, 2 * settings.requestTimeout, settled);
     this.#retrier.stop();
     this.#lateDuplicates.stop();
-    this.gateCommands.stop();
+    for (const part of parts) part.stop();
     this.requests.close();
     this.watchdog.close();
     // a connection attempt to a silent server closes when that attempt times out

@@ -8,6 +8,7 @@ import type { Core } from '../core.js';
 import { duration, known, whole } from '../checks.js';
 import { broken } from '../gates/gate-failures.js';
 import type { GateSubject } from '../gates/gate-waiter.js';
+import { Gates } from '../gates/gates.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** Options of a latch. All users of a key must give the same count. */
@@ -35,7 +36,7 @@ const LATCH = new Set<string>(['count', 'ttl', 'retention']);
 export class Latch {
   /** The key of the latch. */
   readonly key: string;
-  readonly #core: Core;
+  readonly #gates: Gates;
   readonly #subject: GateSubject;
   /** The last generation that the store reported; 0 before the first reply. */
   #generation = 0;
@@ -49,7 +50,7 @@ export class Latch {
     const usual = Math.max(shortest, ttl);
     const retention = Math.ceil(duration('retention', options.retention, usual, shortest, DAY));
     this.key = key;
-    this.#core = core;
+    this.#gates = core.part(Gates);
     this.#subject = { key, kind: 'latch', count, ttl, retention };
   }
 
@@ -70,7 +71,7 @@ export class Latch {
     whole('by', by, 1, 1, COUNT_MAX);
     const request = { by, waits: false, wait: Number.POSITIVE_INFINITY, signal: undefined };
     const generation = this.#generation;
-    const result = await this.#core.gates.enter(this.#subject, { ...request, generation });
+    const result = await this.#gates.waiters.enter(this.#subject, { ...request, generation });
     this.#generation = result.current;
     return result.rank < 0 ? 0 : result.rank;
   }
@@ -87,7 +88,7 @@ export class Latch {
    */
   async await(options: WaitOptions = {}): Promise<void> {
     const request = { by: 0, waits: true, generation: 0, ...checkAwait(options, 0) };
-    const result = await this.#core.gates.enter(this.#subject, request);
+    const result = await this.#gates.waiters.enter(this.#subject, request);
     this.#generation = result.current;
   }
 
@@ -96,7 +97,7 @@ export class Latch {
    * read-only request. Rejects with `HOLDFAST_BROKEN` if the latch is broken.
    */
   async count(): Promise<number> {
-    const found = await this.#core.gateCommands.look(this.#subject);
+    const found = await this.#gates.commands.look(this.#subject);
     if (found.fate === 'broken') throw broken('latch', this.key, found.reason);
     return found.fate === 'unknown' ? this.#subject.count : found.left;
   }
@@ -108,9 +109,9 @@ export class Latch {
    * reply.
    */
   async reset(): Promise<void> {
-    const { gateCommands } = this.#core;
-    const { current } = await gateCommands.look(this.#subject);
+    const { commands } = this.#gates;
+    const { current } = await commands.look(this.#subject);
     if (current === 0) return;
-    this.#generation = (await gateCommands.endGeneration(this.#subject, current, 'reset')).current;
+    this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;
   }
 }
