@@ -10,6 +10,7 @@ import type {
   WaiterView,
 } from './engine/commands.js';
 import { HoldfastError, type HoldfastErrorCode } from './errors.js';
+import { matchingKeys } from './store/glob.js';
 import { StoreFailure, UnreadableRecord } from './store/port.js';
 import * as failures from './acquire/failures.js';
 import { quote } from './text.js';
@@ -136,7 +137,7 @@ export async function* list(
 
 async function* keysOf({ store }: Core, pattern: string): AsyncGenerator<string> {
   try {
-    yield* store.keys(pattern);
+    yield* matchingKeys(store, pattern);
   } catch (error) {
     throw errorOf(error, pattern, 'HOLDFAST_UNREACHABLE');
   }

@@ -7,6 +7,8 @@
  * most (pattern length) × (text length) steps.
  */
 
+import type { Store } from './port.js';
+
 /** One element of a pattern: any number of bytes, or one byte of a set (256 flags). */
 export type Element = '*' | Uint8Array;
 
@@ -30,6 +32,12 @@ export class Glob {
   matches(text: string): boolean {
     return match(this.elements, Buffer.from(text), () => undefined);
   }
+}
+
+/** The keys of a store that match a pattern. */
+export async function* matchingKeys(store: Store, pattern: string): AsyncGenerator<string> {
+  const glob = new Glob(pattern);
+  for await (const key of store.keys(pattern)) if (glob.matches(key)) yield key;
 }
 
 /**

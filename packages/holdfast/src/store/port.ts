@@ -48,8 +48,8 @@ export interface Store {
   listen(name: string, listener: WakeListener): Promise<WakeChannel>;
 
   /**
-   * Keys of known resources that match a glob pattern. A key may be listed twice, or after the
-   * resource is gone.
+   * Keys of known resources. A key may be listed twice, or after the resource is gone. A store may
+   * leave out keys that do not match the glob pattern; `matchingKeys` compares the rest.
    */
   keys(pattern: string): AsyncIterable<string>;
 }

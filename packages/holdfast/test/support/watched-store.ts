@@ -77,7 +77,7 @@ export class WatchedStore implements Store {
     return this.inner.listen(name, { ...listener, push });
   }
 
-  keys(pattern: string): AsyncIterable<string> {
-    return this.inner.keys(pattern);
+  keys(): AsyncIterable<string> {
+    return this.inner.keys();
   }
 }

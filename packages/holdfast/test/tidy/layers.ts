@@ -17,7 +17,7 @@ const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
   { files: /^clients\//, only: /^clients\// },
   { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause)\.ts$)/ },
-  { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|(port|glob)\.ts$)|clock\.ts$)/ },
+  { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|clock\.ts$)/ },
   { files: /^store\/redis\//, never: /^(store\/memory|primitives|acquire|cleanup|gates)\// },
   {
     files: /^(primitives|acquire|cleanup|gates|lease)\//,

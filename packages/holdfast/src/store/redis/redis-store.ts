@@ -9,7 +9,6 @@
 import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type { Command, Reply } from '../../engine/commands.js';
-import { Glob } from '../glob.js';
 import {
   type Store,
   StoreFailure,
@@ -35,6 +34,10 @@ export class RedisStore implements Store {
     this.writesLater = client.writesLater;
     this.#client = client;
     this.#prefix = prefix;
+  }
+
+  space(prefix: string): RedisStore {
+    return new RedisStore(this.#client, prefix);
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
@@ -104,14 +107,13 @@ export class RedisStore implements Store {
 
   async *keys(pattern: string): AsyncIterable<string> {
     const match = scanPattern(this.#client.keyPrefix + this.#prefix, pattern);
-    const glob = new Glob(pattern);
     let cursor = '0';
     do {
       const page = await this.#scan(cursor, match);
       cursor = page.cursor;
       for (const name of page.keys) {
         const key = keyOf(this.#client.keyPrefix + this.#prefix, name);
-        if (key !== undefined && glob.matches(key)) yield key;
+        if (key !== undefined) yield key;
       }
     } while (cursor !== '0');
   }

@@ -1,6 +1,7 @@
 /** The embedded store: the engine, its listeners, and how keys are forgotten. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Command, Push } from '../../../src/engine/commands.js';
+import { matchingKeys } from '../../../src/store/glob.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import { asking } from '../../support/crowds.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
@@ -21,7 +22,7 @@ const listener = (push: (push: Push) => void): Parameters<MemoryStore['listen']>
 
 async function keys(pattern: string): Promise<string[]> {
   const found: string[] = [];
-  for await (const key of store.keys(pattern)) found.push(key);
+  for await (const key of matchingKeys(store, pattern)) found.push(key);
   return found.sort();
 }
 
