@@ -38,8 +38,8 @@ const CHECKS = [
   { name: 'attw', command: 'attw --pack packages/holdfast --profile esm-only' },
   {
     name: 'api',
-    command: 'api-extractor run --config packages/holdfast/api-extractor.json',
-    hint: 'npm run api, and review the change of packages/holdfast/etc/holdfast.api.md',
+    command: 'node tools/api.mjs --check',
+    hint: 'npm run api, and review the changes in packages/holdfast/etc',
   },
 ];
 

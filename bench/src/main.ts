@@ -20,6 +20,7 @@ import { holders, j } from './scenarios/readers.js';
 import type { Scenario } from './scenarios/scenario.js';
 import { k } from './scenarios/takeover.js';
 import { f, waiters } from './scenarios/waiters.js';
+import { printSizes } from './bundles.js';
 import { readSettings, type ScenarioId, type Settings, USAGE } from './settings.js';
 
 const PICTURES = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
@@ -96,6 +97,8 @@ function sound({ tables }: Result): boolean {
 }
 
 async function run(settings: Settings): Promise<void> {
+  await printSizes();
+  if (settings.size) return;
   const result = await measure(settings);
   if (settings.json !== undefined) console.log(`\nwritten: ${settings.json}`);
   if (!sound(result)) process.exitCode = 1;

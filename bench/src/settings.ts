@@ -98,6 +98,8 @@ export interface Settings {
   readonly draw: string | undefined;
   /** The folder of the pictures; by default `docs/pictures`. */
   readonly into: string | undefined;
+  /** Prints only the sizes of bundled programs. */
+  readonly size: boolean;
   /** The arguments as given, for the result. */
   readonly command: string;
 }
@@ -118,6 +120,7 @@ export const USAGE: string = `npm run bench -- [options]
   --server NAME    redis (default) or valkey
   --no-peers       without the other libraries, so without the npm registry
   --json FILE      writes the result as JSON
+  --size           measures nothing: prints the sizes of bundled programs
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
 
@@ -137,6 +140,7 @@ export function readSettings(args: string[]): Settings | undefined {
       json: { type: 'string' },
       draw: { type: 'string' },
       into: { type: 'string' },
+      size: { type: 'boolean', default: false },
     },
   });
   if (values.help === true) return undefined;
@@ -159,6 +163,7 @@ export function readSettings(args: string[]): Settings | undefined {
     json: values.json,
     draw: values.draw,
     into: values.into,
+    size: values.size,
     command: ['npm run bench --', ...args].join(' '),
   };
 }

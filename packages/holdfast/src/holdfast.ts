@@ -1,27 +1,25 @@
 /** The `Holdfast` class: the entry point of the library. */
-import { portFor, type RedisClient } from './clients/detect.js';
-import { Core } from './core.js';
-import { badOption, HoldfastError } from './errors.js';
+import type { RedisClient } from './clients/detect.js';
+import { badOption } from './errors.js';
+import { HoldfastCore, isStore } from './holdfast-core.js';
 import * as inspection from './inspection.js';
 import type { ListOptions, LockInfo } from './inspection.js';
 import type { EmbeddedStore } from './memory.js';
-import { checkKey, checkObject, duration } from './checks.js';
-import { type HoldfastOptions, type LockOptions, resolveSettings } from './options.js';
-import { PREFIX } from './prefix.js';
+import { checkKey, checkObject } from './checks.js';
+import type { HoldfastOptions, LockOptions } from './options.js';
 import { AllOf } from './primitives/all-of.js';
 import { Barrier, type BarrierOptions } from './primitives/barrier.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
 import { Latch, type LatchOptions } from './primitives/latch.js';
-import { Mutex, type MutexOptions } from './primitives/mutex.js';
+import { Mutex } from './primitives/mutex.js';
 import { OwnerLocks } from './primitives/owner-locks.js';
+import type { MutexOptions, PlainMutex } from './primitives/plain-mutex.js';
 import { Schedule, type ScheduleOptions } from './primitives/schedule.js';
 import { RwLock } from './primitives/rw-lock.js';
+import { redisStore } from './redis.js';
 import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
 import { SingleFlight, type SingleFlightOptions } from './primitives/single-flight.js';
-import { checkSignals, closeOn } from './signals.js';
 import type { Store } from './store/port.js';
-import { RedisStore } from './store/redis/redis-store.js';
-
 
 /**
  * Distributed locks on one Redis or Valkey server, or in memory.
@@ -29,20 +27,16 @@ import { RedisStore } from './store/redis/redis-store.js';
  * One instance serves a whole process. It uses the given client for its commands. When the first
  * acquisition has to wait, it opens one more connection with the settings of that client.
  */
-export class Holdfast implements AsyncDisposable {
-  readonly #core: Core;
+export class Holdfast extends HoldfastCore {
   readonly #ownerLocks: OwnerLocks;
-  readonly #removeSignals: () => void;
 
   /**
    * @param where an ioredis (5, 6) or node-redis (5, 6) client, or the result of `memory()`
    * @throws HOLDFAST_BAD_OPTION if `where` is neither, or if an option is not valid
    */
   constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
-    const settings = resolveSettings(options);
-    this.#core = new Core(storeFor(where, settings.prefix), settings);
-    this.#ownerLocks = new OwnerLocks(this.#core);
-    this.#removeSignals = closeOn(checkSignals(options.closeOnSignals), () => this.close());
+    super(storeFor(where), options);
+    this.#ownerLocks = new OwnerLocks(this.core);
   }
 
   /**
@@ -50,7 +44,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   mutex(key: string, options: MutexOptions = {}): Mutex {
-    return new Mutex(this.#core, checkKey(key), options);
+    return new Mutex(this.core, checkKey(key), options);
   }
 
   /**
@@ -59,8 +53,8 @@ export class Holdfast implements AsyncDisposable {
    * here override them, and the options of an acquisition override both.
    * @param keys 1 to 10,000 keys, or mutexes of this instance; duplicates count once
    */
-  allOf(keys: readonly (string | Mutex)[], options: LockOptions = {}): AllOf {
-    return new AllOf(this.#core, keys, options);
+  allOf(keys: readonly (string | PlainMutex)[], options: LockOptions = {}): AllOf {
+    return new AllOf(this.core, keys, options);
   }
 
   /**
@@ -68,7 +62,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   rwLock(key: string, options: LockOptions = {}): RwLock {
-    return new RwLock(this.#core, checkKey(key), options);
+    return new RwLock(this.core, checkKey(key), options);
   }
 
   /**
@@ -76,7 +70,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   semaphore(key: string, options: SemaphoreOptions): Semaphore {
-    return new Semaphore(this.#core, checkKey(key), options);
+    return new Semaphore(this.core, checkKey(key), options);
   }
 
   /**
@@ -84,7 +78,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   election(key: string, options: ElectionOptions = {}): Election {
-    return new Election(this.#core, checkKey(key), options);
+    return new Election(this.core, checkKey(key), options);
   }
 
   /** Locks with an explicit owner and no lease object, for code that is ported from Java. */
@@ -97,7 +91,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   schedule(key: string, options: ScheduleOptions): Schedule {
-    return new Schedule(this.#core, checkKey(key), options);
+    return new Schedule(this.core, checkKey(key), options);
   }
 
   /**
@@ -105,7 +99,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   singleFlight(key: string, options: SingleFlightOptions = {}): SingleFlight {
-    return new SingleFlight(this.#core, checkKey(key), options);
+    return new SingleFlight(this.core, checkKey(key), options);
   }
 
   /**
@@ -114,7 +108,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   latch(key: string, options: LatchOptions): Latch {
-    return new Latch(this.#core, checkKey(key), options);
+    return new Latch(this.core, checkKey(key), options);
   }
 
   /**
@@ -123,7 +117,7 @@ export class Holdfast implements AsyncDisposable {
    * @param key non-empty, at most 1,024 bytes
    */
   barrier(key: string, options: BarrierOptions): Barrier {
-    return new Barrier(this.#core, checkKey(key), options);
+    return new Barrier(this.core, checkKey(key), options);
   }
 
   /**
@@ -132,7 +126,7 @@ export class Holdfast implements AsyncDisposable {
    * is damaged, and with `HOLDFAST_UNREACHABLE` if the store does not answer.
    */
   async inspect(key: string): Promise<LockInfo | null> {
-    return inspection.inspect(this.#core, checkKey(key));
+    return inspection.inspect(this.core, checkKey(key));
   }
 
   /**
@@ -146,7 +140,7 @@ export class Holdfast implements AsyncDisposable {
     if (onUnreadable !== undefined && typeof onUnreadable !== 'function') {
       throw badOption('onUnreadable', 'a function', onUnreadable);
     }
-    return inspection.list(this.#core, checkKey(pattern, 'pattern'), options);
+    return inspection.list(this.core, checkKey(pattern, 'pattern'), options);
   }
 
   /**
@@ -165,56 +159,14 @@ export class Holdfast implements AsyncDisposable {
     if (id !== undefined && (typeof id !== 'string' || id === '')) {
       throw badOption('id', 'the id of an acquisition', id);
     }
-    return inspection.forceRelease(this.#core, checkKey(key), id ?? '');
-  }
-
-  /**
-   * Opens the connection for wake-ups in advance, and keeps it open until `close()`; the `linger`
-   * option does not apply then. Without this call, the first acquisition that waits opens it, which
-   * takes three round trips or more. The call is never needed for correctness, and does nothing for
-   * a store in memory.
-   *
-   * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or if the connection is not
-   * open within `unreachableAfter` ms. Attempts continue in the background; until one succeeds,
-   * waiting acquisitions poll the store.
-   */
-  warmUp(): Promise<void> {
-    return this.#core.warmUp();
-  }
-
-  /**
-   * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
-   * Leases are renewed until their holders release them, for at most `grace` ms. Leases that are
-   * held after that are released, and their signals abort. When the promise resolves, Holdfast has
-   * no timer, listener or connection left. The given client stays open.
-   */
-  async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
-    checkObject('options', options);
-    const grace = duration('grace', options.grace, this.#core.settings.grace, 0, 86_400_000);
-    this.#removeSignals();
-    await this.#core.close(grace);
-  }
-
-  /** Closes at the end of an `await using` block. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
+    return inspection.forceRelease(this.core, checkKey(key), id ?? '');
   }
 }
 
-function storeFor(where: unknown, prefix: string): Store {
-  if (isStore(where)) return prefix === PREFIX ? where : (where.space?.(prefix) ?? where);
+function storeFor(where: unknown): Store {
+  if (isStore(where)) return where;
   if (Array.isArray(where)) {
     throw badOption('where', 'one client or memory() (several servers are not supported)', where);
   }
-  try {
-    return new RedisStore(portFor(where), prefix);
-  } catch (error) {
-    const message = `Holdfast: ${error instanceof Error ? error.message : String(error)}`;
-    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'where', cause: error });
-  }
-}
-
-function isStore(where: unknown): where is Store {
-  const store = where as Partial<Store> | null | undefined;
-  return typeof store?.execute === 'function' && typeof store.listen === 'function';
+  return redisStore(where, 'where');
 }

@@ -29,6 +29,7 @@ export type { NodeRedisSettings } from './clients/node-redis-subscription.js';
 export type { Clock, Timer } from './clock.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
 export { Holdfast } from './holdfast.js';
+export type { HoldfastCore, HoldfastStore } from './holdfast-core.js';
 export type {
   HolderInfo,
   ListOptions,
@@ -55,7 +56,8 @@ export type {
 export type { WaitOptions } from './primitives/gate-options.js';
 export type { Latch, LatchOptions } from './primitives/latch.js';
 export type { Leadership } from './primitives/leadership.js';
-export type { Mutex, MutexOptions } from './primitives/mutex.js';
+export type { Mutex } from './primitives/mutex.js';
+export type { MutexOptions, PlainMutex } from './primitives/plain-mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';
 export type { OwnerLocks, OwnerLockOptions } from './primitives/owner-locks.js';
 export type {

@@ -3,6 +3,13 @@
  * waiting for a state.
  */
 export { type Binary, find, prepare, type ServerName } from './binaries.js';
+export {
+  BUNDLES,
+  type BundleLimit,
+  type BundleSize,
+  bundleSize,
+  sizeProblems,
+} from './bundle-size.js';
 export { type Exit, type Message, spawnWorker, Worker, type WorkerOptions } from './children.js';
 export { type ClockShim, makeClockShim } from './clock-shim.js';
 export { type Host, makeHost, type Wire } from './network.js';

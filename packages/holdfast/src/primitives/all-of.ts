@@ -15,7 +15,7 @@ import {
 } from '../options.js';
 import { checkWork, Acquirer, plainLease, quietly } from './acquirer.js';
 import { MultiAcquire } from './multi-acquire.js';
-import { Mutex } from './mutex.js';
+import { PlainMutex } from './plain-mutex.js';
 import { MultiLease } from './multi-lease.js';
 
 /** The greatest number of keys of one lock. */
@@ -35,7 +35,7 @@ export class AllOf {
   readonly #acquirers: readonly Acquirer<Lease>[];
 
   /** @internal */
-  constructor(core: Core, targets: readonly (string | Mutex)[], options: LockOptions) {
+  constructor(core: Core, targets: readonly (string | PlainMutex)[], options: LockOptions) {
     checkLockOptions(core.settings, options);
     this.#core = core;
     this.#options = options;
@@ -122,12 +122,12 @@ export class AllOf {
   }
 }
 
-function acquirersOf(core: Core, targets: readonly (string | Mutex)[]): Acquirer<Lease>[] {
+function acquirersOf(core: Core, targets: readonly (string | PlainMutex)[]): Acquirer<Lease>[] {
   const expected = `1 to ${ALL_OF_KEYS_MAX} keys or mutexes`;
   if (!Array.isArray(targets) || targets.length === 0) throw badOption('keys', expected, targets);
   const acquirers = new Map<string, Acquirer<Lease>>();
   for (const target of targets) {
-    const acquirer = target instanceof Mutex ? target.acquirer : undefined;
+    const acquirer = target instanceof PlainMutex ? target.acquirer : undefined;
     if (acquirer !== undefined && acquirer.core !== core) {
       throw badOption('keys', 'mutexes of the same Holdfast', target);
     }

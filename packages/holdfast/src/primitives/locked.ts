@@ -12,7 +12,7 @@ import type { Holdfast } from '../holdfast.js';
 import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../options.js';
 import { keyTemplate } from './key-template.js';
-import type { MutexOptions } from './mutex.js';
+import type { MutexOptions } from './plain-mutex.js';
 import { innermost, under } from './lock-context.js';
 import { quote } from '../text.js';
 

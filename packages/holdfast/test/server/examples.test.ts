@@ -21,6 +21,7 @@ const EXPECTED: Readonly<Record<string, RegExp>> = {
   'rw-lock': /the only reader became a writer/,
   semaphore: /5 of 5 are busy/,
   'several-keys': /account:3 has 70, account:7 130/,
+  'small-bundle': /balance: 700/,
 };
 
 /** These examples also run with several processes on a server. */

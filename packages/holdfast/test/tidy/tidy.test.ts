@@ -42,8 +42,8 @@ const ABOVE_STORE = new RegExp(
   [
     '^(acquire|cleanup|gates|lease|primitives)/',
     '^store/(deadlines|requests|wake-channel)\\.ts$',
-    // these two name the clients that a user may give
-    '^(?!holdfast\\.ts$|index\\.ts$)[\\w-]+\\.ts$',
+    // these name the clients and stores that a user may give
+    '^(?!(?:holdfast|holdfast-core|index|redis)\\.ts$)[\\w-]+\\.ts$',
   ].join('|'),
 );
 

@@ -7,7 +7,7 @@ export const REVIEW_DOUBT: readonly Mutant[] = [
     mistake: 'a nested run queues behind its own outer lease while that lease is in doubt',
     edits: [
       {
-        file: 'primitives/mutex.js',
+        file: 'primitives/plain-mutex.js',
         find: "while (outer?.state === 'doubted')\n            await outer.verify();",
         replace: '',
       },

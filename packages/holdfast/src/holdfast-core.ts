@@ -1,0 +1,90 @@
+/** The part of `Holdfast` that all locks need: a store, settings, renewal and closing. */
+import { checkObject, duration } from './checks.js';
+import { Core } from './core.js';
+import { badOption } from './errors.js';
+import { type HoldfastOptions, resolveSettings } from './options.js';
+import { PREFIX } from './prefix.js';
+import { checkSignals, closeOn } from './signals.js';
+import type { Store } from './store/port.js';
+
+/**
+ * Where the locks are kept: the result of `memory()` or of `redis(client)`. Only Holdfast calls its
+ * methods.
+ */
+export interface HoldfastStore {
+  /** The name of the store in messages. */
+  readonly label: string;
+  /** Executes commands. */
+  readonly execute: (...args: never) => unknown;
+  /** Opens a channel for pushes. */
+  readonly listen: (...args: never) => unknown;
+}
+
+/**
+ * An instance without locks. Functions such as `createMutex` make the locks, so a program carries
+ * only the code of those that it imports. `Holdfast` extends this class and has all locks as
+ * methods.
+ */
+export class HoldfastCore implements AsyncDisposable {
+  readonly #core: Core;
+  readonly #removeSignals: () => void;
+
+  /**
+   * @param store the result of `memory()` or of `redis(client)`
+   * @throws HOLDFAST_BAD_OPTION if `store` is neither, or if an option is not valid
+   */
+  constructor(store: HoldfastStore, options: HoldfastOptions = {}) {
+    if (!isStore(store)) throw badOption('store', 'memory() or redis(client)', store);
+    const settings = resolveSettings(options);
+    const { prefix } = settings;
+    const own = prefix === PREFIX ? store : (store.space?.(prefix) ?? store);
+    this.#core = new Core(own, settings);
+    this.#removeSignals = closeOn(checkSignals(options.closeOnSignals), () => this.close());
+  }
+
+  /**
+   * Used by the locks.
+   * @internal
+   */
+  get core(): Core {
+    return this.#core;
+  }
+
+  /**
+   * Opens the connection for wake-ups in advance, and keeps it open until `close()`; the `linger`
+   * option does not apply then. Without this call, the first acquisition that waits opens it, which
+   * takes three round trips or more. The call is never needed for correctness, and does nothing for
+   * a store in memory.
+   *
+   * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or if the connection is not
+   * open within `unreachableAfter` ms. Attempts continue in the background; until one succeeds,
+   * waiting acquisitions poll the store.
+   */
+  warmUp(): Promise<void> {
+    return this.#core.warmUp();
+  }
+
+  /**
+   * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
+   * Leases are renewed until their holders release them, for at most `grace` ms. Leases that are
+   * held after that are released, and their signals abort. When the promise resolves, Holdfast has
+   * no timer, listener or connection left. The given client stays open.
+   */
+  async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
+    checkObject('options', options);
+    const grace = duration('grace', options.grace, this.#core.settings.grace, 0, 86_400_000);
+    this.#removeSignals();
+    await this.#core.close(grace);
+  }
+
+  /** Closes at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/** True for a store that this library made. */
+export function isStore(store: unknown): store is Store {
+  const { execute, listen } = (store ?? {}) as Partial<Store>;
+  return typeof execute === 'function' && typeof listen === 'function';
+}

@@ -1,0 +1,106 @@
+/**
+ * The mutex without conditions: one holder at a time. Its capacity is 1, and each acquisition takes
+ * 1 permit.
+ */
+import type { Core } from '../core.js';
+import type { Lease } from '../lease/lease.js';
+import { checkObject, flag } from '../checks.js';
+import type { AcquireOptions, LockOptions } from '../options.js';
+import { checkWork, Acquirer, plainLease } from './acquirer.js';
+import { enter, open } from './shared-runs.js';
+import { innermost, under } from './lock-context.js';
+
+/** Options of a mutex. */
+export interface MutexOptions extends LockOptions {
+  /**
+   * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to
+   * the store. Each `run` is a hold of its own: the lock is released when the last of them ends.
+   * That is the outermost one, unless its work started other work without awaiting it. Default
+   * `false`.
+   */
+  readonly reentrant?: boolean | undefined;
+}
+
+/**
+ * A lock with at most one holder at a time, across processes and machines. `Mutex` adds
+ * conditions.
+ *
+ * Creating this object sends no request: the lock exists in the store only while it is held or has
+ * waiters.
+ */
+export class PlainMutex {
+  /** The key of the lock. */
+  readonly key: string;
+  readonly #acquirer: Acquirer<Lease>;
+  readonly #reentrant: boolean;
+
+  /** @internal */
+  constructor(core: Core, key: string, options: MutexOptions) {
+    checkObject('options', options);
+    const { reentrant, ...lockOptions } = options;
+    this.key = key;
+    this.#reentrant = flag('reentrant', reentrant, false);
+    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lockOptions, plainLease);
+  }
+
+  /**
+   * Acquires the lock; waits without a limit, or for `wait` ms.
+   *
+   * Fairness: waiters are served in the order of their arrival at the store. With `fair: true` this
+   * order is strict; otherwise a process may hand off a lease to its own waiters up to
+   * `localHandOffs` times before the next waiter of the store's queue.
+   *
+   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
+   * arrives afterwards is released. Nothing is held after a rejection.
+   *
+   * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED`,
+   * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
+   */
+  acquire(options?: AcquireOptions): Promise<Lease> {
+    return this.#acquirer.acquire(1, options);
+  }
+
+  /**
+   * Acquires the lock if it is free, or becomes free within `wait` ms (default 0); otherwise
+   * resolves to `null`.
+   *
+   * It never overtakes a waiter: while the queue is not empty, the lock does not count as free.
+   * Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   */
+  tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
+    return this.#acquirer.tryAcquire(1, options);
+  }
+
+  /**
+   * Acquires the lock, does the work, and releases the lock, also if the work throws.
+   *
+   * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
+   * or with `HOLDFAST_LOST` if the lease was lost before the work ended: the work was done, but
+   * another holder may have worked at the same time. Work that can stop should watch
+   * `lease.signal`. If the store does not reply to the release, that is not an error: the release
+   * is retried in the background until the lease expires.
+   *
+   * With `reentrant: true`, a `run` inside another `run` joins its lease; if the lease is in doubt,
+   * it first waits until the doubt is resolved. It rejects with `HOLDFAST_LOST` if the lease is
+   * lost, or released by `lease.release()`, before its work ends.
+   */
+  async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
+    checkWork(work);
+    if (!this.#reentrant) return this.#acquirer.run(1, work, options);
+    const { core, key } = this.#acquirer;
+    const outer = innermost({ core, key, reentrant: true });
+    // acquiring while the outer lease is in doubt would wait for that lease itself
+    while (outer?.state === 'doubted') await outer.verify();
+    if (outer?.held) return enter(outer, () => work(outer));
+    const lease = await this.#acquirer.acquire(1, options);
+    return open(lease, () => under(core, lease, true, () => work(lease)));
+  }
+
+  /**
+   * Used by `allOf`.
+   * @internal
+   */
+  get acquirer(): Acquirer<Lease> {
+    return this.#acquirer;
+  }
+}

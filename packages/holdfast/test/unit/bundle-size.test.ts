@@ -1,0 +1,59 @@
+/** How much of the library a bundled program carries. It bundles `dist`, so build first. */
+import { BUNDLES, type BundleSize, bundleSize, sizeProblems } from 'holdfast-testkit';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+const sizes = {} as Record<keyof typeof BUNDLES, BundleSize>;
+const NAMES = Object.keys(BUNDLES) as (keyof typeof BUNDLES)[];
+
+/** The bundled modules of the library, by their paths in `dist`. */
+function modulesOf({ modules }: BundleSize): string[] {
+  return modules.map((path) => path.replace(/^.*\/packages\/holdfast\/dist\//, ''));
+}
+
+beforeAll(async () => {
+  for (const name of NAMES) sizes[name] = await bundleSize(BUNDLES[name].program);
+}, 60_000);
+
+describe.each(NAMES)('the bundle %s', (name) => {
+  it('is within its limit, and the limit has at most 5 % head-room', () => {
+    expect(sizeProblems(sizes[name], BUNDLES[name].limit)).toEqual([]);
+  });
+
+  it('carries no assertions, and nothing outside the library', () => {
+    const modules = modulesOf(sizes[name]);
+    expect(modules).toContain('core.js');
+    expect(modules.filter((path) => path.startsWith('/') || /assertions/.test(path))).toEqual([]);
+  });
+});
+
+it('a program with Redis carries no engine', () => {
+  const engine = /^engine\/(engine|resource|gate|serve)\.js$|^store\/memory\//;
+  expect(modulesOf(sizes.whole).filter((path) => engine.test(path))).toEqual([]);
+});
+
+it('a program with a mutex in memory carries no scripts, clients or other primitives', () => {
+  const others = /^store\/redis\/|^clients\/|^gates\/|^primitives\/(?!plain-mutex|acquirer|lock-)/;
+  const helpers = new Set(['primitives/shared-runs.js', 'primitives/pause.js']);
+  const found = modulesOf(sizes.mutex).filter((path) => others.test(path) && !helpers.has(path));
+  expect(found).toEqual([]);
+});
+
+describe('the check detects', () => {
+  it.each([
+    ['whole', "export { memory } from 'holdfast';"],
+    ['mutex', "export { redis } from 'holdfast/redis';"],
+  ] as const)('another module in the bundle %s', async (name, more) => {
+    const { program, limit } = BUNDLES[name];
+    const problems = sizeProblems(await bundleSize(`${program}\n${more}`), limit);
+    expect(problems.join()).toMatch(/compressed: \d+ bytes, the limit is \d+/);
+  });
+
+  it('a limit with too much head-room', () => {
+    const size = { minified: 1000, compressed: 100, modules: [] };
+    expect(sizeProblems(size, { minified: 1050, compressed: 105 })).toEqual([]);
+    expect(sizeProblems(size, { minified: 1051 })).toEqual([
+      'minified: 1000 bytes, so lower the limit of 1051 to at most 1050',
+    ]);
+    expect(sizeProblems(size, { compressed: 99 })).toHaveLength(1);
+  });
+});
