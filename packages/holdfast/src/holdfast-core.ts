@@ -4,7 +4,6 @@ import { Core } from './core.js';
 import { badOption } from './errors.js';
 import { type HoldfastOptions, resolveSettings } from './options.js';
 import { PREFIX } from './prefix.js';
-import { checkSignals, closeOn } from './signals.js';
 import type { Store } from './store/port.js';
 
 /**
@@ -20,6 +19,9 @@ export interface HoldfastStore {
   readonly listen: (...args: never) => unknown;
 }
 
+/** The options of an instance without locks. */
+export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
+
 /**
  * An instance without locks. Functions such as `createMutex` make the locks, so a program carries
  * only the code of those that it imports. `Holdfast` extends this class and has all locks as
@@ -27,19 +29,21 @@ export interface HoldfastStore {
  */
 export class HoldfastCore implements AsyncDisposable {
   readonly #core: Core;
-  readonly #removeSignals: () => void;
 
   /**
    * @param store the result of `memory()` or of `redis(client)`
    * @throws HOLDFAST_BAD_OPTION if `store` is neither, or if an option is not valid
    */
-  constructor(store: HoldfastStore, options: HoldfastOptions = {}) {
+  constructor(store: HoldfastStore, options: CoreOptions = {}) {
     if (!isStore(store)) throw badOption('store', 'memory() or redis(client)', store);
     const settings = resolveSettings(options);
+    const { closeOnSignals } = options as HoldfastOptions;
+    if (closeOnSignals !== undefined && new.target === HoldfastCore) {
+      throw badOption('closeOnSignals', 'left out: only Holdfast has it', closeOnSignals);
+    }
     const { prefix } = settings;
     const own = prefix === PREFIX ? store : (store.space?.(prefix) ?? store);
     this.#core = new Core(own, settings);
-    this.#removeSignals = closeOn(checkSignals(options.closeOnSignals), () => this.close());
   }
 
   /**
@@ -73,7 +77,6 @@ export class HoldfastCore implements AsyncDisposable {
   async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
     checkObject('options', options);
     const grace = duration('grace', options.grace, this.#core.settings.grace, 0, 86_400_000);
-    this.#removeSignals();
     await this.#core.close(grace);
   }
 

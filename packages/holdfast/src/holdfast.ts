@@ -19,6 +19,7 @@ import { RwLock } from './primitives/rw-lock.js';
 import { redisStore } from './redis.js';
 import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
 import { SingleFlight, type SingleFlightOptions } from './primitives/single-flight.js';
+import { checkSignals, closeOn } from './signals.js';
 import type { Store } from './store/port.js';
 
 /**
@@ -37,6 +38,8 @@ export class Holdfast extends HoldfastCore {
   constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
     super(storeFor(where), options);
     this.#ownerLocks = new OwnerLocks(this.core);
+    const signals = checkSignals(options.closeOnSignals);
+    if (signals.length > 0) this.core.onClose(closeOn(signals, () => this.close()));
   }
 
   /**

@@ -5,7 +5,7 @@ import { HoldfastCore } from '../holdfast-core.js';
 import { type MutexOptions, PlainMutex } from '../primitives/plain-mutex.js';
 
 export type { HoldfastError, HoldfastErrorCode } from '../errors.js';
-export type { HoldfastCore, HoldfastStore } from '../holdfast-core.js';
+export type { CoreOptions, HoldfastCore, HoldfastStore } from '../holdfast-core.js';
 export type { Lease, ReleaseOutcome } from '../lease/lease.js';
 export type { LeaseState } from '../lease/lease-state.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from '../options.js';
