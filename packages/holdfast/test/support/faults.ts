@@ -188,18 +188,18 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('inspect: more holds than the limit', [inspect, 'and #ids < limit', '']),
   fault('inspect: only one hold', [inspect, '#ids < limit', '#ids < 1']),
-  fault('holds: a removed first hold stays first', [holds, 'first = after\n', '\n']),
-  fault('holds: a removed last hold stays last', [holds, 'last = before\n', '\n']),
+  fault('holds: a removed first hold stays first', [
+    holds,
+    'first = after else',
+    'first = first else',
+  ]),
+  fault('holds: a removed last hold stays last', [holds, 'last = before else', 'last = last else']),
   fault('holds: the previous hold is not updated', [
     holds,
-    'save_hold(before, root, second, after, own, told)',
-    '',
+    'else link(before, 3, after) end',
+    'end',
   ]),
-  fault('holds: the next hold is not updated', [
-    holds,
-    'save_hold(after, root, before, second, own, told)',
-    '',
-  ]),
+  fault('holds: the next hold is not updated', [holds, 'else link(after, 2, before) end', 'end']),
   fault('holders: a hold stays after its lease ended', [
     holders,
     "writes['r:' .. id] = false\n      id = after",
