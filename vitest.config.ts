@@ -24,7 +24,8 @@ const servers = {
 /** Tests that need the machine for themselves. */
 const LOAD = [
   'packages/holdfast/test/server/{torture,deadlines,demo}*.test.ts',
-  'packages/holdfast/test/server/trials.{exclusion,loss,lost-replies,many-holders,sharing,waiters}.test.ts',
+  'packages/holdfast/test/server/trials.{exclusion,loss,lost-replies,many-holders}.test.ts',
+  'packages/holdfast/test/server/trials.{sharing,waiters}.test.ts',
   'packages/holdfast/test/server/*.crash.test.ts',
   'bench/test/*.test.ts',
 ];
