@@ -21,7 +21,8 @@ interface Snapshot {
   readonly fences: ReadonlyMap<string, number>;
 }
 
-const EMPTY: Snapshot = { used: 0, highest: 0, fences: new Map() };
+/** Of a resource that is seen for the first time: it may be one that a store has restored. */
+const UNKNOWN: Snapshot = { used: Number.POSITIVE_INFINITY, highest: 0, fences: new Map() };
 const snapshots = new WeakMap<Resource, Snapshot>();
 
 /** Receives the first broken invariant of a resource. */
@@ -48,7 +49,7 @@ function assertSound(key: string, resource: Resource, now: Micros): void {
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
     // the next check does not know how much was in use before it
-    const before = snapshots.get(resource) ?? EMPTY;
+    const before = snapshots.get(resource) ?? UNKNOWN;
     snapshots.set(resource, { ...before, used: Number.POSITIVE_INFINITY });
     return;
   }
@@ -58,7 +59,7 @@ function assertSound(key: string, resource: Resource, now: Micros): void {
 
 /** Describes the first invariant that does not hold. Stores the state for the next call. */
 export function unsound(resource: Resource, now: Micros): string | undefined {
-  const before = snapshots.get(resource) ?? EMPTY;
+  const before = snapshots.get(resource) ?? UNKNOWN;
   const fences = new Map([...resource.holders].map(([id, { fence }]) => [id, fence]));
   const highest = Math.max(before.highest, ...fences.values());
   snapshots.set(resource, { used: resource.used, highest, fences });

@@ -55,6 +55,11 @@ export class Engine {
     return this.#resources.get(key);
   }
 
+  /** Sets the resource of a key, for stores that keep its state elsewhere. */
+  restore(key: string, resource: Resource): void {
+    this.#resources.set(key, resource);
+  }
+
   /** Removes a resource and a gate, as a server does that evicts or deletes keys. */
   forget(key: string): void {
     this.#resources.delete(key);

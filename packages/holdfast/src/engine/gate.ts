@@ -12,8 +12,8 @@
  * generation and the one before (I3). A list of broken generations tells how older ones ended. The
  * list is bounded: a generation before its start is unknown, and is never reported as open.
  *
- * Only this file and `gates.ts` write the fields, and a test holds this. I9: `endsAt` and
- * `retention` limit the life of the gate.
+ * Only this file and `gates.ts` write the fields (`saved.ts` restores them), and a test holds this.
+ * I9: `endsAt` and `retention` limit the life of the gate.
  */
 import type { BreakReason, Fate, GateKind, GatePush } from './gate-messages.js';
 import { BROKEN_LIMIT, CHANNEL_LIMIT } from './limits.js';

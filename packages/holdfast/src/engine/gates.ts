@@ -19,6 +19,11 @@ export class Gates {
     return this.#gates.get(key);
   }
 
+  /** Sets the gate of a key, for stores that keep its state elsewhere. */
+  restore(key: string, gate: Gate): void {
+    this.#gates.set(key, gate);
+  }
+
   forget(key: string): void {
     this.#gates.delete(key);
   }

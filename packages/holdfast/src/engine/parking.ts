@@ -81,6 +81,15 @@ export class Parking {
     this.#conditions.set(parked.condition, own.add(parked.id));
   }
 
+  /** Adds waiters in the order of {@link all}. */
+  restore(parked: readonly Parked[]): void {
+    for (const one of [...parked].sort((a, b) => a.since - b.since)) this.add(one);
+    for (const one of parked) {
+      this.#parked.delete(one.id);
+      this.#parked.set(one.id, one);
+    }
+  }
+
   remove(id: string): Parked | undefined {
     const parked = this.#parked.get(id);
     if (parked === undefined) return undefined;

@@ -54,6 +54,12 @@ export class Processes {
     if (known.waiters === 0) this.#emptied.add(name);
   }
 
+  /** Sets what is known of a process with waiters. */
+  restore(name: string, heard: Micros, until: Micros): void {
+    const known = this.#known.get(name);
+    if (known !== undefined) Object.assign(known, { heard, until });
+  }
+
   /** Notes a command of its process. A patience of 0 promises no next command, so it is ignored. */
   hear(id: string, now: Micros, patience: number): void {
     const known = this.#known.get(processOf(id));

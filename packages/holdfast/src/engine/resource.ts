@@ -11,8 +11,8 @@
  * Invariants kept here: I1 (`used` is the sum of the holders' weights, and no grant makes it exceed
  * `capacity`), I2 (`fence` only grows, and every grant takes a higher one), I9 (every lease ends;
  * `forgetAt` limits the life of the resource). Only this file writes the fields of a resource, a
- * lease, a hold and a waiter, and changes their maps and orders; other files call its methods, and
- * append to `unconsumedSignals`. A test holds this.
+ * lease, a hold and a waiter, and changes their maps and orders (`saved.ts` restores them); other
+ * files call its methods, and append to `unconsumedSignals`. A test holds this.
  */
 import { type Hold, type Holder, type Joining, NOTHING_SENT, type Waiter } from './entries.js';
 import { EXPIRE_LIMIT } from './limits.js';
@@ -230,7 +230,7 @@ export class Resource {
     this.capacity = capacity;
   }
 
-  enqueue(wanted: Acquire | (Parked & { ticket: 0 }), now: Micros, signalled = ''): void {
+  enqueue(wanted: Omit<Waiter, 'signalled'>, now: Micros, signalled = ''): void {
     const ticket = wanted.ticket === 0 ? Math.max(this.lastTicket + 1, now) : wanted.ticket;
     this.lastTicket = Math.max(this.lastTicket, ticket);
     const { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta } = wanted;

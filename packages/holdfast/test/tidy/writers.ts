@@ -17,7 +17,7 @@ interface Owned {
 const OWNED: readonly Owned[] = [
   {
     files: /^engine\//,
-    writers: /^engine\/resource\.ts$/,
+    writers: /^engine\/(resource|saved)\.ts$/,
     fields: new RegExp(
       `^(${[
         ...['capacity', 'fence', 'used', 'lastTicket', 'fairWaiting', 'latest', 'forgetAt'],
@@ -28,7 +28,7 @@ const OWNED: readonly Owned[] = [
   },
   {
     files: /^engine\//,
-    writers: /^engine\/gates?\.ts$/,
+    writers: /^engine\/(gates?|saved)\.ts$/,
     fields: /^(count|generation|left|endsAt|retention|pastGeneration|past|arrivals)$/,
     collections: /^(broken|arrivals|past|channels)$/,
   },

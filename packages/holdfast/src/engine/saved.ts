@@ -1,0 +1,113 @@
+/**
+ * The complete state of a resource or a gate as plain lists, and back.
+ *
+ * A store that keeps states as texts saves the state after a command and restores it before the
+ * next one. `restored(saved(x))` behaves like `x` for every command. Derived values are not saved:
+ * the used permits, the orders, the owners, and the counts of waiters.
+ */
+import type { BreakReason, GateKind } from './gate-messages.js';
+import { Gate } from './gate.js';
+import type { Parked } from './parking.js';
+import type { Hold, Holder, Waiter } from './entries.js';
+import { Resource } from './resource.js';
+
+type SavedHold = readonly [id: string, hold: Hold];
+type SavedProcess = readonly [name: string, heard: number, until: number];
+type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[] };
+
+/** The state of a resource between two commands. */
+export interface SavedResource {
+  readonly capacity: number;
+  readonly fence: number;
+  readonly lastTicket: number;
+  readonly latest: number;
+  readonly forgetAt: number;
+  readonly holders: readonly SavedHolder[];
+  readonly waiters: readonly Waiter[];
+  /** The waiter with the oldest poll comes first. */
+  readonly parked: readonly Parked[];
+  readonly processes: readonly SavedProcess[];
+}
+
+/** The state of a gate between two commands. */
+export interface SavedGate {
+  readonly key: string;
+  readonly kind: GateKind;
+  readonly count: number;
+  readonly generation: number;
+  readonly since: number;
+  readonly left: number;
+  readonly endsAt: number;
+  readonly retention: number;
+  readonly pastGeneration: number;
+  readonly broken: readonly { readonly generation: number; readonly reason: BreakReason }[];
+  readonly arrivals: readonly (readonly [id: string, missing: number])[];
+  readonly past: readonly (readonly [id: string, missing: number])[];
+  readonly expiries: readonly (readonly [id: string, expires: number])[];
+  readonly channels: readonly (readonly [channel: string, token: string])[];
+}
+
+export function savedResource(resource: Resource): SavedResource {
+  const { capacity, fence, lastTicket, latest, forgetAt } = resource;
+  return {
+    ...{ capacity, fence, lastTicket, latest, forgetAt },
+    holders: [...resource.holders.values()].map(({ holds, ...holder }) => ({
+      ...holder,
+      holds: [...holds],
+    })),
+    waiters: [...resource.waiters.values()],
+    parked: resource.parking.all(),
+    processes: [...resource.processes.all]
+      .map(([name, { heard, until }]) => [name, heard, until] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1)),
+  };
+}
+
+export function restoredResource(saved: SavedResource): Resource {
+  const resource = new Resource();
+  resource.capacity = saved.capacity;
+  for (const { holds, ...holder } of saved.holders) {
+    resource.add({ ...holder, holds: new Map(holds) });
+    for (const [id] of holds) resource.holds.set(id, holder.id);
+  }
+  for (const waiter of saved.waiters) {
+    resource.enqueue(waiter, 0, waiter.signalled);
+  }
+  resource.parking.restore(saved.parked);
+  for (const [name, heard, until] of saved.processes) {
+    resource.processes.restore(name, heard, until);
+  }
+  resource.fence = saved.fence;
+  resource.lastTicket = saved.lastTicket;
+  resource.latest = saved.latest;
+  resource.forgetAt = saved.forgetAt;
+  return resource;
+}
+
+export function savedGate(gate: Gate): SavedGate {
+  const { key, kind, count, generation, since, left, endsAt, retention, pastGeneration } = gate;
+  const expiries = gate.expiries.first(gate.expiries.size);
+  return {
+    ...{ key, kind, count, generation, since, left, endsAt, retention, pastGeneration },
+    broken: [...gate.broken],
+    arrivals: [...gate.arrivals],
+    past: [...gate.past],
+    expiries: expiries.map((id) => [id, gate.expiries.score(id) as number] as const),
+    channels: [...gate.channels],
+  };
+}
+
+export function restoredGate(saved: SavedGate): Gate {
+  const gate = new Gate(saved.key, saved.kind, saved.count, saved.generation);
+  gate.since = saved.since;
+  gate.left = saved.left;
+  gate.endsAt = saved.endsAt;
+  gate.retention = saved.retention;
+  gate.pastGeneration = saved.pastGeneration;
+  gate.broken.push(...saved.broken);
+  gate.arrivals = new Map(saved.arrivals);
+  gate.past = new Map(saved.past);
+  for (const [id, expires] of saved.expiries) gate.expiries.set(id, expires);
+  for (const [channel, token] of saved.channels) gate.channels.set(channel, token);
+  return gate;
+}
