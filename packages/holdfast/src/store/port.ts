@@ -39,8 +39,8 @@ export interface Store {
   space?(prefix: string): Store;
 
   /**
-   * Executes commands in order and returns one promise for each. Each settles independently, or
-   * never: the caller sets the deadline. Rejects with a `StoreFailure`.
+   * Executes the commands on each key in order and returns one promise for each command. Each
+   * settles independently, or never: the caller sets the deadline. Rejects with a `StoreFailure`.
    */
   execute(batch: readonly Command[]): Promise<Reply>[];
 

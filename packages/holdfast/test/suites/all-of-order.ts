@@ -45,10 +45,14 @@ export function allOfOrder(backend: Backend): void {
     );
     let going = true;
     const circles: string[][] = [];
+    // a register carries out the commands on different keys in any order, so a lock may be awaited
+    // for a moment before a later one is released
+    const looks = backend.store === 'register' ? 20 : 1;
     const watching = (async () => {
-      while (going) {
+      for (let seen = 0; going; ) {
         const found = await circle(instances[0] as Holdfast, keys);
-        if (found !== undefined) circles.push(found);
+        seen = found === undefined ? 0 : seen + 1;
+        if (found !== undefined && seen >= looks) circles.push(found);
         await turn();
       }
     })();

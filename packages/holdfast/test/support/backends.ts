@@ -8,6 +8,8 @@
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import { type EmbeddedStore, Holdfast, type HoldfastOptions, memory } from '../../src/index.js';
+import { MemoryRegister } from '../../src/store/register/memory-register.js';
+import { RegisterStore } from '../../src/store/register/register-store.js';
 import { ADAPTERS, type Opened, type Protocol, type Where } from '../server/clients.support.js';
 
 export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redis-6';
@@ -15,7 +17,7 @@ export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redi
 /** A store and a client that a suite runs on. */
 export interface Backend {
   readonly name: string;
-  readonly store: 'memory' | 'redis';
+  readonly store: 'memory' | 'register' | 'redis';
   readonly client?: ClientName;
   readonly server?: ServerName;
   readonly protocol?: Protocol;
@@ -111,6 +113,24 @@ function memoryBackend(): Backend {
   };
 }
 
+function registerBackend(): Backend {
+  const made = new Made();
+  let register = new MemoryRegister();
+  return {
+    name: 'register in memory',
+    store: 'register',
+    make: async (options = {}) =>
+      made.add(new Holdfast(new RegisterStore(register, options), options)),
+    get admin(): Server {
+      throw new Error('a register in memory has no server');
+    },
+    start: async () => {
+      register = new MemoryRegister();
+    },
+    close: () => made.close(),
+  };
+}
+
 function redisBackend(client: ClientName, server: ServerName, protocol: Protocol): Backend {
   const made = new Made();
   let running: Server | undefined;
@@ -139,6 +159,9 @@ function redisBackend(client: ClientName, server: ServerName, protocol: Protocol
 const usual = (client: ClientName): Protocol => PROTOCOLS[client][0] as Protocol;
 
 export const MEMORY: Backend = memoryBackend();
+
+/** The register store, on a register in the memory of this process. */
+export const REGISTER: Backend = registerBackend();
 
 /** Each client on each server, with the client's default protocol. */
 export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>

@@ -18,6 +18,10 @@ const LAYERS: readonly Layer[] = [
   { files: /^clients\//, only: /^clients\// },
   { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause)\.ts$)/ },
   { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|clock\.ts$)/ },
+  {
+    files: /^store\/register\//,
+    only: /^(engine\/|store\/(register\/|(port|push-text)\.ts$)|(clock|prefix)\.ts$)/,
+  },
   { files: /^store\/redis\//, never: /^(store\/memory|primitives|acquire|cleanup|gates)\// },
   {
     files: /^(primitives|acquire|cleanup|gates|lease)\//,

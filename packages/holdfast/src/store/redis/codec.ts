@@ -7,7 +7,7 @@
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
 import { belonging } from './answers.js';
-import { decodeGatePush, encodeGate, gateReply } from './gate-codec.js';
+import { encodeGate, gateReply } from './gate-codec.js';
 
 /** The arguments of a command's script. */
 export function encode(command: T.Command): string[] {
@@ -258,33 +258,6 @@ function finite(value: unknown): number {
   const number = Number(value);
   if (value !== null && Number.isFinite(number)) return number;
   throw new TypeError(`Holdfast: a number was expected of a script, not ${String(value)}`);
-}
-
-/**
- * Decodes a message on the wake channel; `undefined` if it is malformed. Any client with the right
- * to publish may have sent it, so a grant counts only with the receiver's token.
- */
-export function decodePush(payload: string): T.Push | undefined {
-  if (/^[ob] /.test(payload)) return decodeGatePush(payload);
-  const [kind, id, ...rest] = payload.split(' ');
-  if (id === undefined || id === '') return undefined;
-  if (kind === 'r' || kind === 's') {
-    return rest.length === 0 ? { kind: kind === 'r' ? 'revoke' : 'signal', id } : undefined;
-  }
-  if (kind !== 'g' || rest.length !== 6) return undefined;
-  const token = rest.pop() as string;
-  const numbers = rest.map(wholeOf);
-  if (numbers.includes(undefined)) return undefined;
-  const [fence, now, left, handOffs, holds] = numbers as [number, number, number, number, number];
-  return { kind: 'grant', id, fence, now, left, handOffs, holds, token };
-}
-
-/**
- * Parses a number in a script's format; `undefined` if it is malformed or too large to be exact.
- */
-export function wholeOf(text: string): number | undefined {
-  const number = Number(text);
-  return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) ? number : undefined;
 }
 
 function listOf(value: unknown): readonly unknown[] {

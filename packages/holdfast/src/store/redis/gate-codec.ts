@@ -1,8 +1,6 @@
 /** Encodes commands on gates, and decodes their replies and pushes. See `codec.ts`. */
 import type * as T from '../../engine/commands.js';
 
-const REASONS: readonly (T.BreakReason | '')[] = ['', 'expired', 'withdrawn', 'reset'];
-
 /** The arguments of a command's script. */
 export function encodeGate(command: T.GateCommand): string[] {
   const { key, kind, count, generation, ttl, retention } = command;
@@ -43,29 +41,6 @@ function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
     current: Number(current),
     left: Number(left),
     next: Number(next),
-  };
-}
-
-/**
- * Decodes a push about a gate: `o` (open) or `b` (broken), the generation, the current generation,
- * the reason, the token, and the key, which may contain spaces. `undefined` if it is malformed.
- */
-export function decodeGatePush(payload: string): T.GatePush | undefined {
-  const found = /^([ob]) (\d{1,16}) (\d{1,16}) (\w*) (\S*) (.+)$/su.exec(payload);
-  if (found === null) return undefined;
-  const [, letter, of, now, why, token, key] = found as unknown as string[];
-  const [generation, current] = [Number(of), Number(now)];
-  const reason = REASONS.find((one) => one === why);
-  if (!Number.isSafeInteger(generation) || !Number.isSafeInteger(current)) return undefined;
-  if (reason === undefined || (letter === 'o') !== (reason === '')) return undefined;
-  return {
-    kind: 'gate',
-    key: key as string,
-    generation,
-    fate: letter === 'o' ? 'open' : 'broken',
-    reason,
-    current,
-    token: token as string,
   };
 }
 

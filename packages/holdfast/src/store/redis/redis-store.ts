@@ -16,7 +16,8 @@ import {
   type WakeChannel,
   type WakeListener,
 } from '../port.js';
-import { answerTo, decodePush, encode } from './codec.js';
+import { decodePush } from '../push-text.js';
+import { answerTo, encode } from './codec.js';
 import { failureOf, isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';

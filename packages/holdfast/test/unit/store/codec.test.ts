@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadScript } from '../../../../../tools/lua.mjs';
 import type { Command, Op, Reply } from '../../../src/engine/commands.js';
-import { answerTo, decodePush, encode } from '../../../src/store/redis/codec.js';
+import { decodePush } from '../../../src/store/push-text.js';
+import { answerTo, encode } from '../../../src/store/redis/codec.js';
 import { asking } from '../../support/crowds.js';
 
 const commands: readonly Command[] = [

@@ -1,0 +1,63 @@
+/**
+ * Moves a reply from the time of the command to the time at which its state was stored.
+ *
+ * The engine runs before the swap, with an estimate of the register's clock that is never ahead of
+ * it. So the clock at the swap is later than the time in the reply. A client counts the remaining
+ * time of a lease from before its request. It would believe in the lease for too long if the reply
+ * still named the earlier time. Points in time (fences, tickets, expiries) do not move.
+ */
+import type { Micros, Reply, Standing } from '../../engine/commands.js';
+
+/** The reply, as it is at the time `stored`. */
+export function atCommit<R extends Reply>(reply: R, stored: Micros): R {
+  const late = stored - reply.now;
+  return late <= 0 ? reply : (moved(reply, late, stored) as R);
+}
+
+function moved(reply: Reply, late: Micros, now: Micros): Reply {
+  const less = (micros: Micros): Micros => Math.max(0, micros - late);
+  switch (reply.status) {
+    case 'granted':
+    case 'renewed':
+    case 'resized':
+      return { ...reply, now, left: less(reply.left) };
+    case 'queued':
+    case 'gate':
+      return { ...reply, now, next: sooner(reply.next, late) };
+    case 'refused':
+      // of an acquisition: `next`, of a change of the weight: `left`
+      if ('next' in reply) return { ...reply, now, next: sooner(reply.next, late) };
+      return { ...reply, now, left: less(reply.left) };
+    case 'polled': {
+      const standings = reply.standings.map((one): Standing => {
+        return one.status === 'granted' ? { ...one, now, left: less(one.left) } : one;
+      });
+      return { ...reply, now, next: sooner(reply.next, late), standings };
+    }
+    case 'inspected': {
+      const holders = reply.holders.map((one) => ({ ...one, left: less(one.left) }));
+      return { ...reply, now, holders };
+    }
+    case 'full':
+    case 'mismatch':
+    case 'conflict':
+    case 'crowded':
+    case 'parked':
+    case 'shared':
+    case 'absent':
+    case 'freed':
+    case 'kept':
+    case 'passed':
+    case 'dequeued':
+    case 'signalled':
+    case 'forced':
+    case 'changed':
+    case 'other':
+      return { ...reply, now };
+  }
+}
+
+/** A time until the next event. It stays positive, because 0 means that there is no event. */
+function sooner(next: Micros, late: Micros): Micros {
+  return next === 0 ? 0 : Math.max(1, next - late);
+}

@@ -1,0 +1,89 @@
+/**
+ * A register in the memory of this process, for tests and for the simulator.
+ *
+ * Answers and messages come in a later microtask, never inside the call that caused them.
+ */
+import { type Clock, systemClock } from '../../clock.js';
+import type { Micros } from '../../engine/commands.js';
+import type { Change, MessageListener, Register, Swapped, Versioned } from './register.js';
+
+/** The number of swaps between two removals of forgotten states. */
+const SWEEP_EVERY = 1024;
+
+interface Entry {
+  readonly state: string;
+  readonly version: number;
+  readonly forgetAt: Micros;
+}
+
+export class MemoryRegister implements Register {
+  readonly label: string = 'register';
+  readonly #clock: Clock;
+  /** Turns the monotonic clock into wall-clock time, so fences keep growing after a restart. */
+  readonly #epoch: Micros;
+  readonly #entries = new Map<string, Entry>();
+  readonly #listeners = new Map<string, MessageListener>();
+  #swaps = 0;
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock;
+    this.#epoch = Math.floor((clock.wall() - clock.now()) * 1000);
+  }
+
+  /** The number of states that are not forgotten. */
+  get size(): number {
+    this.#sweep(this.#now());
+    return this.#entries.size;
+  }
+
+  async read(key: string): Promise<Versioned> {
+    const time = this.#now();
+    const { state, version } = this.#entry(key, time);
+    return { state, version: `${version}`, time };
+  }
+
+  async swap(key: string, version: string, change: Change): Promise<Swapped> {
+    const time = this.#now();
+    if (`${this.#entry(key, time).version}` !== version) return false;
+    this.#swaps += 1;
+    if (this.#swaps % SWEEP_EVERY === 0) this.#sweep(time);
+    const { state, forgetAt, messages } = change;
+    // one counter for all keys: a key that was forgotten never gets an old version again
+    this.#entries.set(key, { state, forgetAt, version: this.#swaps });
+    for (const { channel, text } of messages) {
+      queueMicrotask(() => this.#listeners.get(channel)?.message(text));
+    }
+    return { version: `${this.#swaps}`, time };
+  }
+
+  async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
+    this.#listeners.set(channel, listener);
+    return {
+      close: async () => {
+        if (this.#listeners.get(channel) === listener) this.#listeners.delete(channel);
+      },
+    };
+  }
+
+  async *keys(): AsyncIterable<string> {
+    this.#sweep(this.#now());
+    yield* this.#entries.keys();
+  }
+
+  #now(): Micros {
+    return Math.floor(this.#clock.now() * 1000) + this.#epoch;
+  }
+
+  #entry(key: string, now: Micros): Entry {
+    const entry = this.#entries.get(key);
+    return entry === undefined || entry.forgetAt <= now
+      ? { state: '', version: 0, forgetAt: 0 }
+      : entry;
+  }
+
+  #sweep(now: Micros): void {
+    for (const [key, { forgetAt }] of this.#entries) {
+      if (forgetAt <= now) this.#entries.delete(key);
+    }
+  }
+}

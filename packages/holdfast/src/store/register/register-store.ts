@@ -1,0 +1,96 @@
+/**
+ * The store on a register: the engine of this library, unchanged, over one small text for each key.
+ *
+ * A command reads the state of its key, applies the engine to it, and swaps the state; see
+ * `proposals.ts`. Every primitive, queue and fence works as in the other stores, because there is
+ * no second logic. Differences: the register counts no subscribers, so a dead waiter is found by
+ * its silence (see `engine/processes.ts`), and one state has a limited length.
+ */
+import { type Clock, systemClock } from '../../clock.js';
+import { isGateCommand } from '../../engine/gate-messages.js';
+import type { Command, Reply } from '../../engine/commands.js';
+import { PREFIX } from '../../prefix.js';
+import { decodePush } from '../push-text.js';
+import type { Store, WakeChannel, WakeListener } from '../port.js';
+import { type ProposalParts, Proposals } from './proposals.js';
+import type { Register } from './register.js';
+
+/** The most keys whose last state is kept. */
+const KEPT_MAX = 1000;
+/** The default of `stateMax`: about 700 waiters. */
+const STATE_MAX = 256 * 1024;
+
+export interface RegisterStoreOptions {
+  readonly prefix?: string;
+  readonly clock?: Clock;
+  /** The source of the jitter of pauses: a number from 0 (inclusive) to 1 (exclusive). */
+  readonly fraction?: () => number;
+  /** The most characters of one state. A command that would make it longer is refused. */
+  readonly stateMax?: number;
+}
+
+export class RegisterStore implements Store {
+  readonly label: string;
+  readonly #register: Register;
+  readonly #prefix: string;
+  readonly #parts: ProposalParts;
+  /** The key that was used last comes last. */
+  readonly #proposals = new Map<string, Proposals>();
+
+  constructor(register: Register, options: RegisterStoreOptions = {}) {
+    const { prefix = PREFIX, clock = systemClock, stateMax = STATE_MAX } = options;
+    const { fraction = Math.random } = options;
+    this.label = register.label;
+    this.#register = register;
+    this.#prefix = prefix;
+    this.#parts = { register, clock, fraction, stateMax };
+  }
+
+  execute(batch: readonly Command[]): Promise<Reply>[] {
+    return batch.map((command) => this.#proposalsOf(command).add(command));
+  }
+
+  async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    const channel = this.#prefix + name;
+    const listening = await this.#register.listen(channel, {
+      message: (text) => {
+        const push = decodePush(text);
+        if (push !== undefined) listener.push(push);
+      },
+      up: () => listener.up(),
+      down: () => listener.down(),
+    });
+    return { name: channel, close: () => listening.close() };
+  }
+
+  async *keys(): AsyncIterable<string> {
+    const start = this.#nameOf('lock', '');
+    for await (const name of this.#register.keys()) {
+      if (name.startsWith(start)) yield name.slice(start.length);
+    }
+  }
+
+  /** Locks and gates have separate keys. */
+  #nameOf(kind: 'lock' | 'gate', key: string): string {
+    return `${this.#prefix}${kind}:${key}`;
+  }
+
+  #proposalsOf(command: Command): Proposals {
+    const { key } = command;
+    const name = this.#nameOf(isGateCommand(command) ? 'gate' : 'lock', key);
+    const proposals = this.#proposals.get(name) ?? new Proposals(this.#parts, name, key);
+    this.#proposals.delete(name);
+    this.#proposals.set(name, proposals);
+    this.#dropOldest();
+    return proposals;
+  }
+
+  #dropOldest(): void {
+    if (this.#proposals.size <= KEPT_MAX) return;
+    for (const [name, proposals] of this.#proposals) {
+      if (!proposals.idle) continue;
+      this.#proposals.delete(name);
+      return;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * The text of a state: the version of the format, the time of the last command, and the saved
+ * resource or gate as JSON. A text of another version is refused, and never overwritten.
+ */
+import { UnreadableRecord } from '../port.js';
+import { Engine } from '../../engine/engine.js';
+import type { Micros } from '../../engine/commands.js';
+import {
+  restoredGate,
+  restoredResource,
+  savedGate,
+  savedResource,
+  type SavedGate,
+  type SavedResource,
+} from '../../engine/saved.js';
+
+/** Increases with every change of the format. */
+const VERSION = '1';
+
+interface Saved {
+  readonly lock?: SavedResource;
+  readonly gate?: SavedGate;
+}
+
+/** A state that commands can be applied to. */
+export interface Loaded {
+  readonly engine: Engine;
+  /** The time of the last command, 0 if there was none. */
+  readonly time: Micros;
+  /** The saved resource or gate. */
+  readonly body: string;
+}
+
+/** A register cannot count subscribers: silent processes are found by their polls only. */
+const subscribed = (): number => 1;
+
+/** Restores the state of a key. Throws `UnreadableRecord` for another text. */
+export function decode(key: string, state: string): Loaded {
+  const engine = new Engine(subscribed);
+  if (state === '') return { engine, time: 0, body: '' };
+  try {
+    const [version, time] = state.split(' ', 2) as [string, string];
+    if (version !== VERSION) {
+      throw new TypeError(`its version is ${version}, and this library knows only ${VERSION}`);
+    }
+    const body = state.slice(version.length + time.length + 2);
+    const { lock, gate } = JSON.parse(body) as Saved;
+    if (lock !== undefined) engine.restore(key, restoredResource(lock));
+    if (gate !== undefined) engine.gates.restore(key, restoredGate(gate));
+    return { engine, time: Number(time), body };
+  } catch (error) {
+    throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** The saved resource or gate of a key; `''` if there is none. */
+export function bodyOf(key: string, engine: Engine): string {
+  const resource = engine.resource(key);
+  const gate = engine.gates.get(key);
+  if (resource === undefined && gate === undefined) return '';
+  const saved: Saved = {
+    ...(resource && { lock: savedResource(resource) }),
+    ...(gate && { gate: savedGate(gate) }),
+  };
+  return JSON.stringify(saved);
+}
+
+export function encode(time: Micros, body: string): string {
+  return body === '' ? '' : `${VERSION} ${time} ${body}`;
+}
+
+/** The time from which the state of a key may be forgotten. */
+export function forgetAt(key: string, engine: Engine): Micros {
+  return Math.max(engine.resource(key)?.forgetAt ?? 0, engine.gates.get(key)?.forgetAt ?? 0);
+}
