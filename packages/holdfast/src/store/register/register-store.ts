@@ -21,12 +21,12 @@ const KEPT_MAX = 1000;
 const STATE_MAX = 256 * 1024;
 
 export interface RegisterStoreOptions {
-  readonly prefix?: string;
-  readonly clock?: Clock;
+  readonly prefix?: string | undefined;
+  readonly clock?: Clock | undefined;
   /** The source of the jitter of pauses: a number from 0 (inclusive) to 1 (exclusive). */
-  readonly fraction?: () => number;
+  readonly fraction?: (() => number) | undefined;
   /** The most characters of one state. A command that would make it longer is refused. */
-  readonly stateMax?: number;
+  readonly stateMax?: number | undefined;
 }
 
 export class RegisterStore implements Store {
