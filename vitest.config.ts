@@ -23,9 +23,7 @@ const servers = {
 
 /** Tests that need the machine for themselves. */
 const LOAD = [
-  'packages/holdfast/test/server/{torture,deadlines,demo}*.test.ts',
-  'packages/holdfast/test/server/trials.{exclusion,loss,lost-replies,many-holders}.test.ts',
-  'packages/holdfast/test/server/trials.{sharing,waiters}.test.ts',
+  'packages/holdfast/test/server/{trials,torture,deadlines,demo}*.test.ts',
   'packages/holdfast/test/server/*.crash.test.ts',
   'bench/test/*.test.ts',
 ];
