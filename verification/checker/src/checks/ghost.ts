@@ -7,7 +7,8 @@
  *    reply, or its process died.
  *  - A waiter: its ask is open, or ended less than `grace` ago. The waiters of a dead process stay
  *    in the queue until another process serves the queue; so do its unanswered requests.
- *  - An id without a known grant can only belong to such an ask. Each ask explains one id.
+ *  - An id without a known grant can only belong to such an ask, or to a wait at a condition that has
+ *    not ended. Each of them explains one id.
  *  - If there was no fault since an ask ended, its withdrawal got a reply at once. It then explains
  *    nothing after `requestTimeout` and `slack`.
  *  - A store that lost its memory may show attempts that had ended before.
@@ -32,6 +33,8 @@ class Ghosts implements Observer {
   /** Number of asks of a key that their process died before it withdrew. */
   readonly #orphans = new Map<string, number>();
   readonly #crashed = new Set<string>();
+  /** Attempts of a key that wait at a condition: they wait in the store with an id of their own. */
+  readonly #parked = new Map<string, Set<Attempt>>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -40,6 +43,8 @@ class Ghosts implements Observer {
   see(...[event, at, attempt]: Parameters<NonNullable<Observer['see']>>): void {
     if (event.e === 'seen') this.#seen(event);
     if (event.e === 'crash') this.#died(event.p, event.t);
+    if (event.e === 'park' && attempt !== undefined) this.#parkedOn(event.k).add(attempt);
+    if (event.e === 'woken' && attempt !== undefined) this.#parkedOn(event.k).delete(attempt);
     if (attempt?.grant === undefined || attempt.grantAt !== at) return;
     this.#ids.set(attempt.grant.id, attempt);
   }
@@ -61,6 +66,19 @@ class Ghosts implements Observer {
       const lingering = ended.filter((each) => each.ask.p === process && this.#mayLinger(each, t));
       this.#orphans.set(key, (this.#orphans.get(key) ?? 0) + lingering.length);
     }
+    for (const [key, parked] of this.#parked) {
+      for (const attempt of parked) {
+        if (attempt.ask.p !== process) continue;
+        parked.delete(attempt);
+        this.#orphans.set(key, (this.#orphans.get(key) ?? 0) + 1);
+      }
+    }
+  }
+
+  #parkedOn(key: string): Set<Attempt> {
+    const parked = this.#parked.get(key) ?? new Set();
+    this.#parked.set(key, parked);
+    return parked;
   }
 
   #seen({ k, t, holders, waiters, last = false }: Seen & Stamp): void {
@@ -92,7 +110,8 @@ class Ghosts implements Observer {
     }
     const { asked } = this.#context.attempts.onKey(k);
     const ended = this.#ended.get(k) ?? [];
-    const explained = asked.size + ended.filter((each) => this.#mayLinger(each, t)).length;
+    const lingering = ended.filter((each) => this.#mayLinger(each, t)).length;
+    const explained = asked.size + lingering + this.#parkedOn(k).size;
     const count = unknown + Math.max(0, waiting - (this.#orphans.get(k) ?? 0));
     if (count <= explained) return;
     const what = `${k} has ${count} holders or waiters without a grant; ${explained} are explained`;

@@ -16,6 +16,12 @@ export const WAITS_GOOD: readonly Case[] = [
     finds: [],
   },
   {
+    name: 'a wait at a condition that the store shows, and that its process left when it died',
+    lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 - seen waiter:x\n9 p1 crash
+      90000 - seen waiter:x`,
+    finds: [],
+  },
+  {
     name: 'a signal to an ended wait that a store knows after it lost its last writes',
     lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 released a freed
       3 p1 woken a false\n4 - amnesia\n5 p2 ask b\n6 p2 grant b 2\n7 p2 signal b
@@ -70,6 +76,12 @@ export const WAITS_GOOD: readonly Case[] = [
 ];
 
 export const WAITS_BAD: readonly Case[] = [
+  {
+    name: 'an ended wait at a condition that the store still shows',
+    lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 released a freed
+      3 p1 woken a false\n90000 - seen waiter:x`,
+    finds: ['ghost'],
+  },
   {
     name: 'a signal that woke no wait',
     lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p2 ask b\n4 p2 grant b 2

@@ -158,7 +158,8 @@ export class Watch {
 
   #identify(command: Acquire | Park): void {
     const id = command.op === 'park' ? command.as : command.id;
-    if (this.#attempts.has(id)) return;
+    // a request that only gives a wait up says nothing about itself
+    if (this.#attempts.has(id) || command.meta === '') return;
     const { label } = JSON.parse(command.meta) as { label?: string };
     this.#attempts.set(id, label ?? '');
   }
