@@ -35,6 +35,8 @@ class Ghosts implements Observer {
   readonly #crashed = new Set<string>();
   /** Attempts of a key that wait at a condition: they wait in the store with an id of their own. */
   readonly #parked = new Map<string, Set<Attempt>>();
+  /** Attempts of a key whose release has no answer. It may begin a wait that no event reports. */
+  readonly #releasing = new Map<string, Set<Attempt>>();
 
   constructor(context: Context) {
     this.#context = context;
@@ -43,8 +45,7 @@ class Ghosts implements Observer {
   see(...[event, at, attempt]: Parameters<NonNullable<Observer['see']>>): void {
     if (event.e === 'seen') this.#seen(event);
     if (event.e === 'crash') this.#died(event.p, event.t);
-    if (event.e === 'park' && attempt !== undefined) this.#parkedOn(event.k).add(attempt);
-    if (event.e === 'woken' && attempt !== undefined) this.#parkedOn(event.k).delete(attempt);
+    if (attempt !== undefined) this.#wait(event.e, attempt);
     if (attempt?.grant === undefined || attempt.grantAt !== at) return;
     this.#ids.set(attempt.grant.id, attempt);
   }
@@ -66,19 +67,23 @@ class Ghosts implements Observer {
       const lingering = ended.filter((each) => each.ask.p === process && this.#mayLinger(each, t));
       this.#orphans.set(key, (this.#orphans.get(key) ?? 0) + lingering.length);
     }
-    for (const [key, parked] of this.#parked) {
-      for (const attempt of parked) {
-        if (attempt.ask.p !== process) continue;
+    for (const key of new Set([...this.#parked.keys(), ...this.#releasing.keys()])) {
+      const [parked, releasing] = [setOf(this.#parked, key), setOf(this.#releasing, key)];
+      const left = [...new Set([...parked, ...releasing])].filter(({ ask }) => ask.p === process);
+      for (const attempt of left) {
         parked.delete(attempt);
-        this.#orphans.set(key, (this.#orphans.get(key) ?? 0) + 1);
+        releasing.delete(attempt);
       }
+      this.#orphans.set(key, (this.#orphans.get(key) ?? 0) + left.length);
     }
   }
 
-  #parkedOn(key: string): Set<Attempt> {
-    const parked = this.#parked.get(key) ?? new Set();
-    this.#parked.set(key, parked);
-    return parked;
+  #wait(event: string, attempt: Attempt): void {
+    const { key } = attempt;
+    if (event === 'park') setOf(this.#parked, key).add(attempt);
+    else if (event === 'woken') this.#parked.get(key)?.delete(attempt);
+    else if (event === 'release') setOf(this.#releasing, key).add(attempt);
+    else if (event === 'released') this.#releasing.get(key)?.delete(attempt);
   }
 
   #seen({ k, t, holders, waiters, last = false }: Seen & Stamp): void {
@@ -111,7 +116,7 @@ class Ghosts implements Observer {
     const { asked } = this.#context.attempts.onKey(k);
     const ended = this.#ended.get(k) ?? [];
     const lingering = ended.filter((each) => this.#mayLinger(each, t)).length;
-    const explained = asked.size + lingering + this.#parkedOn(k).size;
+    const explained = asked.size + lingering + (this.#parked.get(k)?.size ?? 0);
     const count = unknown + Math.max(0, waiting - (this.#orphans.get(k) ?? 0));
     if (count <= explained) return;
     const what = `${k} has ${count} holders or waiters without a grant; ${explained} are explained`;
@@ -144,4 +149,10 @@ class Ghosts implements Observer {
   #report(t: number, what: string, concerned: readonly Attempt[]): void {
     this.#context.report({ check: 'ghost', t, what, concerned });
   }
+}
+
+function setOf(sets: Map<string, Set<Attempt>>, key: string): Set<Attempt> {
+  const set = sets.get(key) ?? new Set();
+  sets.set(key, set);
+  return set;
 }

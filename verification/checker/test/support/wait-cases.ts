@@ -22,6 +22,11 @@ export const WAITS_GOOD: readonly Case[] = [
     finds: [],
   },
   {
+    name: 'the same, in a history without events of conditions',
+    lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 release a\n9 p1 crash\n90000 - seen waiter:x`,
+    finds: [],
+  },
+  {
     name: 'a signal to an ended wait that a store knows after it lost its last writes',
     lines: `0 p1 ask a\n1 p1 grant a 1\n2 p1 park a\n2 p1 release a\n3 p1 released a freed
       3 p1 woken a false\n4 - amnesia\n5 p2 ask b\n6 p2 grant b 2\n7 p2 signal b
