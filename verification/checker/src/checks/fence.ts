@@ -13,6 +13,10 @@
  */
 import type { Attempt } from '../attempts.js';
 import type { Check, Context, Observer } from '../run-checks.js';
+import { Recent } from '../recent.js';
+
+/** Number of leases of owners that are remembered. */
+const LEASES = 1 << 12;
 
 interface OnKey {
   /** The attempt with the greatest fence. */
@@ -28,6 +32,8 @@ class Fences implements Observer {
   readonly #keys = new Map<string, OnKey>();
   /** For each open attempt: the attempt that had the greatest fence of the key at its ask. */
   readonly #floors = new Map<Attempt, Attempt>();
+  /** The first hold of each lease of an owner, by key and fence. */
+  readonly #firstHolds = new Recent<Attempt>(LEASES);
 
   constructor(context: Context) {
     this.#context = context;
@@ -52,6 +58,9 @@ class Fences implements Observer {
     if (key === undefined) {
       key = { top: undefined, recent: new Map() };
       this.#keys.set(name, key);
+    }
+    if (attempt.ask.owner !== undefined && this.#firstHolds.get(leaseName(attempt)) === undefined) {
+      this.#firstHolds.set(leaseName(attempt), attempt);
     }
     const floor = this.#floors.get(attempt);
     const same = key.recent.get(got);
@@ -78,8 +87,8 @@ class Fences implements Observer {
     const t = attempt.grant?.t ?? 0;
     // both may be from before the event: the first lost write is older than the stop of the store
     const point = { at: attempt.grantAt, t, fence: Number.POSITIVE_INFINITY };
-    const mayJoin = attempt.ask.owner !== undefined;
-    const excuse = mayJoin ? this.#context.excuseOf(attempt, point) : undefined;
+    const first = this.#firstHolds.get(leaseName(attempt));
+    const excuse = first === undefined ? undefined : this.#context.excuseOf(first, point);
     const excused = excuse === 'amnesia' ? excuse : undefined;
     this.#context.report({ check: 'fence', t, what, concerned: [earlier, attempt], excused });
   }
@@ -93,4 +102,8 @@ function isJoined(one: Attempt, other: Attempt): boolean {
 
 function same(one: Attempt, other: Attempt): boolean {
   return one.fence === other.fence;
+}
+
+function leaseName({ key, fence: got }: Attempt): string {
+  return `${got} ${key}`;
 }

@@ -84,6 +84,13 @@ export const FAMILY_GOOD: readonly Case[] = [
     finds: ['fence (excused)'],
   },
   {
+    name: 'the same, in a history that does not say which fences were lost',
+    lines: `0 p1 ask a owner=o\n1 p1 grant a 10\n2 p1 release a\n3 p1 released a freed
+      ${turn('p2', 'b', 4, 20, 'owner=q')}\n12 - amnesia\n13 p1 ask c owner=o
+      14 p1 grant c 10\n15 p1 release c\n16 p1 released c freed`,
+    finds: ['fence (excused)'],
+  },
+  {
     name: 'a refused write of a lease that a forced release ended',
     lines: `0 p1 ask a\n1 p1 grant a 1\n2 p3 force\n4 p3 forced\n5 p1 use a 1 accepted=false
       6 p1 hold a\n7 p1 lost a`,
