@@ -7,8 +7,8 @@
  *    reply, or its process died.
  *  - A waiter: its ask is open, or ended less than `grace` ago. The waiters of a dead process stay
  *    in the queue until another process serves the queue; so do its unanswered requests.
- *  - An id without a known grant can only belong to such an ask, or to a wait at a condition that has
- *    not ended. Each of them explains one id.
+ *  - An id without a known grant can only belong to such an ask, or to a wait at a condition that
+ *    has not ended. Each of them explains one id.
  *  - If there was no fault since an ask ended, its withdrawal got a reply at once. It then explains
  *    nothing after `requestTimeout` and `slack`.
  *  - A store that lost its memory may show attempts that had ended before.
