@@ -8,7 +8,7 @@
  * - An acquisition is in one state: it holds, waits, is parked, or is unknown.
  * - Orders and maps agree: leases and expiries, waiters and tickets, owners, holds.
  */
-import { checkAfterCommands } from './check-hook.js';
+import { setCheck } from './check-hook.js';
 import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';
 import type { Micros } from './commands.js';
@@ -21,8 +21,8 @@ interface Snapshot {
   readonly fences: ReadonlyMap<string, number>;
 }
 
-/** Of a resource that is seen for the first time: it may be one that a store has restored. */
-const UNKNOWN: Snapshot = { used: Number.POSITIVE_INFINITY, highest: 0, fences: new Map() };
+/** The state of a resource before its first command. */
+const EMPTY: Snapshot = { used: 0, highest: 0, fences: new Map() };
 const snapshots = new WeakMap<Resource, Snapshot>();
 
 /** Receives the first broken invariant of a resource. */
@@ -37,7 +37,7 @@ let skipped = 0;
 /** Turns the assertions of all engines in this process on or off. */
 export function enableAssertions(on: boolean, receiver: Report = fail): void {
   report = receiver;
-  checkAfterCommands(on ? assertSound : undefined);
+  setCheck(on ? { command: assertSound, restored: record } : undefined);
 }
 
 function fail(key: string, problem: string): never {
@@ -49,7 +49,7 @@ function assertSound(key: string, resource: Resource, now: Micros): void {
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
     // the next check does not know how much was in use before it
-    const before = snapshots.get(resource) ?? UNKNOWN;
+    const before = snapshots.get(resource) ?? EMPTY;
     snapshots.set(resource, { ...before, used: Number.POSITIVE_INFINITY });
     return;
   }
@@ -59,10 +59,8 @@ function assertSound(key: string, resource: Resource, now: Micros): void {
 
 /** Describes the first invariant that does not hold. Stores the state for the next call. */
 export function unsound(resource: Resource, now: Micros): string | undefined {
-  const before = snapshots.get(resource) ?? UNKNOWN;
-  const fences = new Map([...resource.holders].map(([id, { fence }]) => [id, fence]));
-  const highest = Math.max(before.highest, ...fences.values());
-  snapshots.set(resource, { used: resource.used, highest, fences });
+  const before = snapshots.get(resource) ?? EMPTY;
+  record(resource);
   return (
     weights(resource, before) ??
     freshFences(resource, before) ??
@@ -70,6 +68,14 @@ export function unsound(resource: Resource, now: Micros): string | undefined {
     places(resource) ??
     owners(resource, now)
   );
+}
+
+/** Stores the state of a resource for the check after its next command. */
+function record(resource: Resource): void {
+  const earlier = snapshots.get(resource)?.highest ?? 0;
+  const fences = new Map([...resource.holders].map(([id, { fence }]) => [id, fence]));
+  const highest = Math.max(earlier, ...fences.values());
+  snapshots.set(resource, { used: resource.used, highest, fences });
 }
 
 function weights(resource: Resource, before: Snapshot): string | undefined {

@@ -5,17 +5,26 @@
 import type { Micros } from './commands.js';
 import type { Resource } from './resource.js';
 
-/** Throws an `Error` if the resource is not sound after a command. */
-export type Check = (key: string, resource: Resource, now: Micros) => void;
+export interface Check {
+  /** Throws an `Error` if the resource is not sound after a command. */
+  command(key: string, resource: Resource, now: Micros): void;
+  /** Records the state of a resource that a store has restored. */
+  restored(resource: Resource): void;
+}
 
 let check: Check | undefined;
 
 /** Sets the check of all engines in this process, or removes it. */
-export function checkAfterCommands(next: Check | undefined): void {
+export function setCheck(next: Check | undefined): void {
   check = next;
 }
 
 /** Called after each command on a resource. */
 export function afterCommand(key: string, resource: Resource, now: Micros): void {
-  check?.(key, resource, now);
+  check?.command(key, resource, now);
+}
+
+/** Called when a store has restored a resource, before the next command on it. */
+export function afterRestore(resource: Resource): void {
+  check?.restored(resource);
 }

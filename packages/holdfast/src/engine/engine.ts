@@ -12,7 +12,7 @@
  * the queue could use (I5), except for waiters beyond `SERVE_LIMIT`, which the next command serves.
  * Commands are idempotent by id (I3).
  */
-import { afterCommand } from './check-hook.js';
+import { afterCommand, afterRestore } from './check-hook.js';
 import { resize, setCapacity } from './resize.js';
 import { park, signal } from './condition.js';
 import { isGateCommand } from './gate-messages.js';
@@ -58,6 +58,7 @@ export class Engine {
   /** Sets the resource of a key, for stores that keep its state elsewhere. */
   restore(key: string, resource: Resource): void {
     this.#resources.set(key, resource);
+    afterRestore(resource);
   }
 
   /** Removes a resource and a gate, as a server does that evicts or deletes keys. */

@@ -2,8 +2,8 @@
  * Changes the weight of a lease, or the capacity of a resource.
  *
  * A change of a weight has a number, and a change of the capacity names the present capacity. So a
- * late duplicate changes nothing, and undoes no later change (I3). A change that
- * frees permits serves the queue (I5); a change that removes permits ends no lease.
+ * late duplicate changes nothing, and undoes no later change (I3). A change that frees permits
+ * serves the queue (I5); a change that removes permits ends no lease.
  */
 import { type CommandContext, serve } from './serve.js';
 import type { Holder } from './entries.js';

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { unsound } from '../../src/engine/assertions.js';
 import { Engine } from '../../src/engine/engine.js';
+import { restoredResource, savedResource } from '../../src/engine/saved.js';
 import type { Resource } from '../../src/engine/resource.js';
 import { asking } from '../support/crowds.js';
 
@@ -83,4 +84,21 @@ it('the assertions are enabled in tests: a command on a damaged resource throws'
   expect(() => ask('w')).toThrow(
     'engine assertion: "k": fairWaiting is 7, but 1 fair waiters are queued',
   );
+});
+
+it('a restored resource may hold more permits than its lowered capacity', () => {
+  resource.capacity = 2;
+  const restored = restoredResource(savedResource(resource));
+  const other = new Engine(() => 1);
+  other.restore('k', restored);
+  other.apply({ op: 'renew', key: 'k', id: 'a', ttl: 1000, retention: 1000 }, NOW);
+  expect(restored.used).toBe(3);
+});
+
+it('the first command on a resource may not grant more permits than there are', () => {
+  const { used } = resource;
+  const restored = restoredResource(savedResource(resource));
+  restored.capacity = 2;
+  expect(used).toBe(3);
+  expect(unsound(restored, NOW)).toMatch('3 permits are held of 2');
 });

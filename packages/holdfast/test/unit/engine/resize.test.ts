@@ -106,7 +106,7 @@ describe('a lease', () => {
     world.grant('a', { ...five, ttl: 10 });
     world.now += 10_000;
     expect(world.resize('a', 2)).toMatchObject({ status: 'absent', fence: 0 });
-    expect(world.resize('nobody', 2).status).toBe('absent');
+    expect(world.resize('unknown', 2).status).toBe('absent');
     expect(new World().resize('a', 2).status).toBe('absent');
   });
 });
