@@ -95,7 +95,7 @@ export interface GateStatus {
   /** The current generation, 0 if there is no gate. */
   readonly current: number;
   /** The number of arrivals that the current generation still needs. */
-  readonly left: number;
+  readonly missing: number;
   /** Microseconds until the current generation may expire, 0 if it cannot. */
   readonly next: Micros;
 }

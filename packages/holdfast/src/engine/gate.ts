@@ -34,7 +34,7 @@ export class Gate {
   /** Generations before this one are not remembered. */
   since: number;
   /** The number of arrivals that the current generation still needs. */
-  left: number;
+  missing: number;
   /**
    * Of a latch: the time at which it breaks, broke or opened. Of a barrier: its last use, or the
    * latest expiry.
@@ -58,7 +58,7 @@ export class Gate {
     this.key = key;
     this.kind = kind;
     this.count = count;
-    this.left = count;
+    this.missing = count;
     this.generation = now;
     this.since = now;
   }
@@ -70,7 +70,7 @@ export class Gate {
   fate(generation: number): Fate {
     if (generation > this.generation || generation < this.since) return 'unknown';
     if (this.reasonOf(generation) !== '') return 'broken';
-    return generation < this.generation || this.left === 0 ? 'open' : 'closed';
+    return generation < this.generation || this.missing === 0 ? 'open' : 'closed';
   }
 
   reasonOf(generation: number): BreakReason | '' {
@@ -105,12 +105,12 @@ export class Gate {
   /** Counts an arrival. The last one opens the gate. */
   arrive(context: CommandContext, id: string, by: number, ttl: number): void {
     const { now } = context;
-    this.left = Math.max(0, this.left - by);
-    this.arrivals.set(id, this.left);
+    this.missing = Math.max(0, this.missing - by);
+    this.arrivals.set(id, this.missing);
     if (this.kind === 'latch') {
-      this.endsAt = this.left === 0 ? now : now + ttl * 1000;
-      if (this.left === 0) this.#tell(context, this.generation);
-    } else if (this.left === 0) {
+      this.endsAt = this.missing === 0 ? now : now + ttl * 1000;
+      if (this.missing === 0) this.#tell(context, this.generation);
+    } else if (this.missing === 0) {
       this.#next(context, this.count);
     } else {
       this.extend(id, now + ttl * 1000);
@@ -150,7 +150,7 @@ export class Gate {
     this.expiries = new SortedSet();
     this.generation = Math.max(ended + 1, context.now);
     this.count = count;
-    this.left = count;
+    this.missing = count;
     this.endsAt = context.now;
     this.#tell(context, ended);
   }

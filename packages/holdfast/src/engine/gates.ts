@@ -64,7 +64,7 @@ function arrive(gate: Gate, command: G.Arrive, context: CommandContext): G.GateR
   if (gate.fate(generation) === 'closed') {
     if (!suits(gate, count)) return other(gate, now);
     if (!gate.arrivals.has(id)) {
-      gate.left += count - gate.count;
+      gate.missing += count - gate.count;
       gate.count = count;
       gate.retention = command.retention;
       gate.arrive(context, id, command.by, command.ttl);
@@ -105,14 +105,14 @@ function suits(gate: Gate, count: number): boolean {
 }
 
 function status(gate: Gate, now: Micros, generation: number, id: string): G.GateStatus {
-  const { generation: current, left, past, pastGeneration } = gate;
+  const { generation: current, missing, past, pastGeneration } = gate;
   const arrivals = generation === current ? gate.arrivals : past;
   const sure = generation === current || generation === pastGeneration;
   const rank = sure ? (arrivals.get(id) ?? -1) : -1;
   return {
     ...{ status: 'gate', now, generation, fate: gate.fate(generation) },
     ...{ reason: gate.reasonOf(generation), rank, sure },
-    ...{ current, left, next: gate.next(now) },
+    ...{ current, missing, next: gate.next(now) },
   };
 }
 
@@ -122,5 +122,5 @@ function other({ kind, count }: Gate, now: Micros): G.GateOther {
 
 function none(now: Micros, generation: number): G.GateStatus {
   const about = { generation, fate: 'unknown', reason: '', rank: -1, sure: false } as const;
-  return { status: 'gate', now, ...about, current: 0, left: 0, next: 0 };
+  return { status: 'gate', now, ...about, current: 0, missing: 0, next: 0 };
 }

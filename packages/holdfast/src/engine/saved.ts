@@ -36,7 +36,7 @@ export interface SavedGate {
   readonly count: number;
   readonly generation: number;
   readonly since: number;
-  readonly left: number;
+  readonly missing: number;
   readonly endsAt: number;
   readonly retention: number;
   readonly pastGeneration: number;
@@ -85,10 +85,10 @@ export function restoredResource(saved: SavedResource): Resource {
 }
 
 export function savedGate(gate: Gate): SavedGate {
-  const { key, kind, count, generation, since, left, endsAt, retention, pastGeneration } = gate;
+  const { key, kind, count, generation, since, missing, endsAt, retention, pastGeneration } = gate;
   const expiries = gate.expiries.first(gate.expiries.size);
   return {
-    ...{ key, kind, count, generation, since, left, endsAt, retention, pastGeneration },
+    ...{ key, kind, count, generation, since, missing, endsAt, retention, pastGeneration },
     broken: [...gate.broken],
     arrivals: [...gate.arrivals],
     past: [...gate.past],
@@ -100,7 +100,7 @@ export function savedGate(gate: Gate): SavedGate {
 export function restoredGate(saved: SavedGate): Gate {
   const gate = new Gate(saved.key, saved.kind, saved.count, saved.generation);
   gate.since = saved.since;
-  gate.left = saved.left;
+  gate.missing = saved.missing;
   gate.endsAt = saved.endsAt;
   gate.retention = saved.retention;
   gate.pastGeneration = saved.pastGeneration;

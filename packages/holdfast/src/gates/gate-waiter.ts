@@ -40,7 +40,7 @@ export interface GateResult {
   /** The number of missing arrivals after its own; -1 if it did not arrive. */
   readonly rank: number;
   /** The number of missing arrivals, as last reported. */
-  readonly left: number;
+  readonly missing: number;
   /** The generation that was current at the end. */
   readonly current: number;
 }
@@ -52,7 +52,7 @@ export class GateWaiter {
   id: string;
   generation: number;
   rank = -1;
-  left = 0;
+  missing = 0;
   /** True if an arrival with this id was sent and not answered: it may have counted. */
   doubtful = false;
   /** True once an arrival was sent for this generation. */
@@ -132,8 +132,8 @@ export class GateWaiter {
   }
 
   pass(current: number): void {
-    const { generation, rank, left } = this;
-    if (this.#settle()) this.#resolve({ generation, rank, left, current });
+    const { generation, rank, missing } = this;
+    if (this.#settle()) this.#resolve({ generation, rank, missing, current });
   }
 
   fail(error: Error): void {

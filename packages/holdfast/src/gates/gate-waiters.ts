@@ -143,7 +143,7 @@ export class GateWaiters {
     }
     if (waiter.arrives && !this.#counted(waiter, reply)) return;
     waiter.generation = reply.generation;
-    waiter.left = reply.left;
+    waiter.missing = reply.missing;
     if (!waiter.request.waits && waiter.rank >= 0) this.#pass(waiter, reply.current);
     else if (reply.fate !== 'closed') this.#ended(waiter, reply);
     else if (waiter.lastPush?.generation === reply.generation) this.#ended(waiter, waiter.lastPush);

@@ -82,8 +82,8 @@ export class Barrier {
 
   /** The number of parties that wait now. It sends one read-only request. */
   async waiting(): Promise<number> {
-    const { fate, left } = await this.#gates.commands.look(this.#subject);
-    return fate === 'closed' ? Math.max(0, this.parties - left) : 0;
+    const { fate, missing } = await this.#gates.commands.look(this.#subject);
+    return fate === 'closed' ? Math.max(0, this.parties - missing) : 0;
   }
 
   /**

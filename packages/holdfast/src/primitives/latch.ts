@@ -99,7 +99,7 @@ export class Latch {
   async count(): Promise<number> {
     const found = await this.#gates.commands.look(this.#subject);
     if (found.fate === 'broken') throw broken('latch', this.key, found.reason);
-    return found.fate === 'unknown' ? this.#subject.count : found.left;
+    return found.fate === 'unknown' ? this.#subject.count : found.missing;
   }
 
   /**

@@ -54,7 +54,7 @@ return cjson.encode({
 
 function dumpOf(gate: Gate | undefined): object | null {
   if (gate === undefined) return null;
-  const { kind, count, generation, since, left, endsAt, retention, pastGeneration } = gate;
+  const { kind, count, generation, since, missing, endsAt, retention, pastGeneration } = gate;
   const broken = gate.broken.flatMap((one) => [one.generation, one.reason]);
   const list = (map: Iterable<readonly [string, number]>): string =>
     [...map]
@@ -65,7 +65,8 @@ function dumpOf(gate: Gate | undefined): object | null {
   const end = Math.floor(gate.forgetAt / 1000);
   const endOf = (size: number): number => (size === 0 ? -2 : end);
   const sizes = [gate.arrivals.size, gate.past.size];
-  const head = [kind, count, generation, since, left, endsAt, retention, pastGeneration, ...sizes];
+  const counts = [generation, since, missing, endsAt, retention, pastGeneration];
+  const head = [kind, count, ...counts, ...sizes];
   return {
     summary: [...head, ...broken].join(' '),
     channels: [...gate.channels]

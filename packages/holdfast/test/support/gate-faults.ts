@@ -3,7 +3,8 @@ import type { Fault } from './faults.js';
 
 const arrive = 'arrive.lua';
 const watch = 'watch.lua';
-const turn = 'endGeneration.lua';
+const endGeneration = 'endGeneration.lua';
+const args = 'lib/gate-arguments.lua';
 const gate = 'lib/gate.lua';
 
 function fault(name: string, file: string, from: string, to: string): Fault {
@@ -17,11 +18,11 @@ export const GATE_FAULTS: readonly Fault[] = [
     "'HEXISTS', arrivals, id) == 0",
     "'HLEN', gate) > 0",
   ),
-  fault('opens one too early', arrive, 'g.left - by)', 'g.left - by - 1)'),
-  fault('each arrival counts one', arrive, 'g.left - by)', 'g.left - 1)'),
+  fault('opens one too early', arrive, 'g.missing - by)', 'g.missing - by - 1)'),
+  fault('each arrival counts one', arrive, 'g.missing - by)', 'g.missing - 1)'),
   fault('an arrival of an old generation counts', gate, 'generation < g.since then', 'false then'),
-  fault('an arrival of any generation counts', arrive, 'local generation', 'local _'),
-  fault('an open latch sends no push', arrive, 'if g.left == 0 then tell', 'if false then tell'),
+  fault('an arrival of any generation counts', args, 'local generation', 'local _'),
+  fault('an open latch sends no push', arrive, 'if g.missing == 0 then tell', 'if false then tell'),
   fault('an arrival is not kept alive by a repeat', arrive, 'extend(id, now + ttl * 1000)', ''),
   fault(
     'an arrival does not prolong a latch',
@@ -30,21 +31,21 @@ export const GATE_FAULTS: readonly Fault[] = [
     'and now or g.ends',
   ),
   fault('another count is accepted', arrive, 'not suits(count)', 'false'),
-  fault('due work is not done', arrive, 'redeliver_signals()\n', ''),
+  fault('due work is not done', arrive, 'break_expired()\n', ''),
   fault('watch creates a gate', watch, 'if count == 0 then return none(generation) end', ''),
   fault('another count is accepted by watch', watch, 'not suits(count)', 'false'),
   fault('strangers are kept alive', watch, "redis.call('ZSCORE', expiries, id)", 'true'),
   fault('watch keeps no arrival alive', watch, 'extend(id, now + ttl * 1000)', ''),
   fault('watch does not register the channel', watch, 'listen(channel, token)', ''),
-  fault('due work is not done by watch', watch, 'redeliver_signals()\n', ''),
+  fault('due work is not done by watch', watch, 'break_expired()\n', ''),
   fault(
     'the end of an old generation ends this one',
-    turn,
+    endGeneration,
     'if generation == g.generation',
     'if true',
   ),
-  fault('an idle latch is not reset', turn, 'g.ends = now + ttl * 1000', ''),
-  fault('the reason is wrong', turn, 'turn(reason, count)', "turn('expired', count)"),
+  fault('an idle latch is not reset', endGeneration, 'g.ends = now + ttl * 1000', ''),
+  fault('the reason is wrong', endGeneration, '(reason, count)', "('expired', count)"),
   fault(
     'a push is sent twice to a channel',
     gate,

@@ -29,7 +29,7 @@ export function gateReply(raw: unknown): T.GateReply {
 }
 
 function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
-  const [generation, fate, reason, rank, sure, current, left, next] = list;
+  const [generation, fate, reason, rank, sure, current, missing, next] = list;
   return {
     status: 'gate',
     now,
@@ -39,7 +39,7 @@ function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
     rank: Number(rank),
     sure: Number(sure) === 1,
     current: Number(current),
-    left: Number(left),
+    missing: Number(missing),
     next: Number(next),
   };
 }

@@ -44,9 +44,9 @@ describe('a latch', () => {
     const latch = gate('latch', 3);
     const { generation } = latch.watch(0, [], 'me');
     latch.watch(generation, [], 'you');
-    expect(latch.arrive('a', generation)).toMatchObject({ fate: 'closed', rank: 2, left: 2 });
+    expect(latch.arrive('a', generation)).toMatchObject({ fate: 'closed', rank: 2, missing: 2 });
     expect(told).toEqual([]);
-    expect(latch.arrive('b', generation, 5)).toMatchObject({ fate: 'open', rank: 0, left: 0 });
+    expect(latch.arrive('b', generation, 5)).toMatchObject({ fate: 'open', rank: 0, missing: 0 });
     expect(told).toEqual(['me', 'to a', 'you'].map((one) => `${one}: ${generation} open`));
     expect(latch.watch()).toMatchObject({ fate: 'open', generation });
     expect(latch.arrive('c', generation)).toMatchObject({ fate: 'open', rank: -1 });
@@ -66,7 +66,7 @@ describe('a latch', () => {
     expect(current).toBeGreaterThan(generation);
     expect(latch.arrive('a', generation)).toMatchObject({ fate: 'broken', rank: -1, current });
     expect(latch.arrive('a', current + 1)).toMatchObject({ fate: 'unknown', rank: -1 });
-    expect(latch.watch()).toMatchObject({ fate: 'closed', left: 1, generation: current });
+    expect(latch.watch()).toMatchObject({ fate: 'closed', missing: 1, generation: current });
   });
 
   it('breaks when no arrival comes for its ttl, until it is reset', () => {
@@ -82,7 +82,7 @@ describe('a latch', () => {
     expect(latch.arrive('b', generation)).toMatchObject({ fate: 'broken', rank: -1 });
     const { current } = latch.turn(generation);
     expect(latch.watch(generation)).toMatchObject({ fate: 'broken' });
-    expect(latch.watch()).toMatchObject({ fate: 'closed', generation: current, left: 3 });
+    expect(latch.watch()).toMatchObject({ fate: 'closed', generation: current, missing: 3 });
   });
 
   it('stays open for its retention, and is forgotten then', () => {
@@ -123,7 +123,7 @@ describe('a barrier', () => {
     const { generation } = barrier.watch();
     expect(barrier.arrive('a', generation)).toMatchObject({ fate: 'closed', rank: 1 });
     const last = barrier.arrive('b', generation);
-    expect(last).toMatchObject({ fate: 'open', rank: 0, left: 2 });
+    expect(last).toMatchObject({ fate: 'open', rank: 0, missing: 2 });
     expect(last.current).toBeGreaterThan(generation);
     expect(told).toEqual([`to a: ${generation} open`]);
     // A repeat from a participant without a reply.
@@ -144,7 +144,7 @@ describe('a barrier', () => {
     const late = barrier.arrive('c', generation);
     expect(late).toMatchObject({ fate: 'broken', reason: 'expired', rank: -1, sure: true });
     expect(told).toEqual(['to a', 'to b'].map((one) => `${one}: ${generation} broken expired`));
-    expect(barrier.watch()).toMatchObject({ fate: 'closed', left: 3, generation: late.current });
+    expect(barrier.watch()).toMatchObject({ fate: 'closed', missing: 3, generation: late.current });
   });
 
   it('breaks once when a participant withdraws', () => {

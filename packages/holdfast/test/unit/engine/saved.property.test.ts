@@ -109,7 +109,7 @@ describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
   });
 
   it.each([
-    ...['count', 'generation', 'since', 'left', 'endsAt', 'retention', 'pastGeneration'],
+    ...['count', 'generation', 'since', 'missing', 'endsAt', 'retention', 'pastGeneration'],
     ...['broken', 'arrivals', 'past', 'expiries', 'channels'],
   ])('the test notices the loss of %s of a gate', { timeout: 60_000 }, (field) => {
     const found = fc.check(gates(without(field)), { numRuns: 2000, endOnFailure: true });

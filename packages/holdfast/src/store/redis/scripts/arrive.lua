@@ -16,15 +16,9 @@
     id         string  the arrival
     by         int     arrivals to count
   REPLY
-    gate now generation fate reason rank sure current left next | other now kind count
+    gate now generation fate reason rank sure current missing next | other now kind count
 ]]
-local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local name = ARGV[1]
-local kind = ARGV[2]
-local count = tonumber(ARGV[3])
-local generation = tonumber(ARGV[4])
-local ttl = tonumber(ARGV[5])
-local retention = tonumber(ARGV[6])
+--- @include "lib/gate-arguments.lua"
 local channel = ARGV[7]
 local token = ARGV[8]
 local id = ARGV[9]
@@ -32,13 +26,13 @@ local by = tonumber(ARGV[10])
 --- @include "lib/gate.lua"
 
 local function arrive()
-  g.left = math.max(0, g.left - by)
+  g.missing = math.max(0, g.missing - by)
   g.arrived = g.arrived + 1
-  redis.call('HSET', arrivals, id, g.left)
+  redis.call('HSET', arrivals, id, g.missing)
   if g.kind == 'latch' then
-    g.ends = g.left == 0 and now or now + ttl * 1000
-    if g.left == 0 then tell(generation) end
-  elseif g.left == 0 then
+    g.ends = g.missing == 0 and now or now + ttl * 1000
+    if g.missing == 0 then tell(generation) end
+  elseif g.missing == 0 then
     next_generation(g.count)
   else
     extend(id, now + ttl * 1000)
@@ -46,14 +40,14 @@ local function arrive()
 end
 
 if not g then return none(generation) end
-redeliver_signals()
+break_expired()
 if g.kind ~= kind or (fate(generation) == 'closed' and not suits(count)) then
   flush()
   return other()
 end
 if fate(generation) == 'closed' then
   if redis.call('HEXISTS', arrivals, id) == 0 then
-    g.left = g.left + count - g.count
+    g.missing = g.missing + count - g.count
     g.count, g.retention = count, retention
     arrive()
   end

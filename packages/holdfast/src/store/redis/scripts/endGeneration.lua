@@ -13,26 +13,20 @@
     retention  ms      how long the gate is kept after its end
     reason     string  why the generation is broken, used if it is not open
   REPLY
-    gate now generation fate reason rank sure current left next | other now kind count
+    gate now generation fate reason rank sure current missing next | other now kind count
 ]]
-local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local name = ARGV[1]
-local kind = ARGV[2]
-local count = tonumber(ARGV[3])
-local generation = tonumber(ARGV[4])
-local ttl = tonumber(ARGV[5])
-local retention = tonumber(ARGV[6])
+--- @include "lib/gate-arguments.lua"
 local reason = ARGV[7]
 --- @include "lib/gate.lua"
 
 if not g then return none(generation) end
-redeliver_signals()
+break_expired()
 if g.kind ~= kind then
   flush()
   return other()
 end
 if generation == g.generation then
-  turn(reason, count)
+  end_generation(reason, count)
   g.retention = retention
   if kind == 'latch' then g.ends = now + ttl * 1000 end
 end

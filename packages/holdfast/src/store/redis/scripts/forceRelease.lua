@@ -15,7 +15,7 @@ local retention = tonumber(ARGV[2])
 --- @include "lib/serve.lua"
 local FORCE_LIMIT = 1000
 
-local function doomed()
+local function leases_to_end()
   if id ~= '' then
     local h = lease_of(id)
     return h and { h.id } or {}
@@ -26,13 +26,13 @@ end
 
 if not known then return { 'forced', now, 0 } end
 drop_expired()
-local victims = doomed()
-for _, victim in ipairs(victims) do
-  local h = read_holder(victim)
-  local told = listeners(h)
+local ids = leases_to_end()
+for _, lease_id in ipairs(ids) do
+  local h = read_holder(lease_id)
+  local channels = listeners(h)
   remove(h)
-  for _, one in ipairs(told) do push(one[1], 'r ' .. one[2]) end
+  for _, one in ipairs(channels) do push(one[1], 'r ' .. one[2]) end
 end
 serve('')
 flush()
-return { 'forced', now, #victims }
+return { 'forced', now, #ids }

@@ -15,15 +15,9 @@
     token      string  a secret that the push repeats, or ''
     ids...     string  the arrivals
   REPLY
-    gate now generation fate reason rank sure current left next | other now kind count
+    gate now generation fate reason rank sure current missing next | other now kind count
 ]]
-local gate, arrivals, past, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local name = ARGV[1]
-local kind = ARGV[2]
-local count = tonumber(ARGV[3])
-local generation = tonumber(ARGV[4])
-local ttl = tonumber(ARGV[5])
-local retention = tonumber(ARGV[6])
+--- @include "lib/gate-arguments.lua"
 local channel = ARGV[7]
 local token = ARGV[8]
 local ids = { unpack(ARGV, 9) }
@@ -32,13 +26,13 @@ local ids = { unpack(ARGV, 9) }
 if not g then
   if count == 0 then return none(generation) end
   g = {
-    kind = kind, count = count, generation = now, since = now, left = count, ends = now,
+    kind = kind, count = count, generation = now, since = now, missing = count, ends = now,
     retention = retention, past = 0, arrived = 0, remembered = 0, broken = {},
   }
   delete_rest()
   if kind == 'latch' then g.ends = now + ttl * 1000 end
 end
-redeliver_signals()
+break_expired()
 if generation == 0 then generation = g.generation end
 if g.kind ~= kind or (generation == g.generation and count > 0 and not suits(count)) then
   flush()

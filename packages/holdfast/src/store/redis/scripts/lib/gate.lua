@@ -1,9 +1,9 @@
 --- @include "lib/clock.lua"
 -- Gates: the same functions as in engine/gate.ts.
 --
---   gate       s            kind, count, generation, since, left, ends, retention, past generation,
---                           ids in `arrivals`, ids in `past`, and of each broken generation its
---                           number and the reason
+--   gate       s            kind, count, generation, since, missing, ends, retention, past
+--                           generation, ids in `arrivals`, ids in `past`, and of each broken
+--                           generation its number and the reason
 --              c:<channel>  a channel that waits for the current generation; holds its token
 --   arrivals   <id>         arrivals that were missing after it, in the current generation
 --   past       <id>         the same of the previous generation
@@ -25,7 +25,7 @@ local g
 if seen then
   g = { broken = {} }
   local list = { cmsgpack.unpack(seen) }
-  g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, g.arrived,
+  g.kind, g.count, g.generation, g.since, g.missing, g.ends, g.retention, g.past, g.arrived,
     g.remembered = unpack(list, 1, 10)
   for at = 11, #list do g.broken[at - 10] = list[at] end
 end
@@ -58,7 +58,7 @@ if g then redis.call('PEXPIREAT', gate, forget_at()) end
 local function flush()
   local at = forget_at()
   redis.call('HSET', gate, 's', cmsgpack.pack(
-    g.kind, g.count, g.generation, g.since, g.left, g.ends, g.retention, g.past, g.arrived,
+    g.kind, g.count, g.generation, g.since, g.missing, g.ends, g.retention, g.past, g.arrived,
     g.remembered, unpack(g.broken)))
   for _, name in ipairs({ gate, arrivals, past, expiries }) do
     redis.call('PEXPIREAT', name, at)
@@ -75,7 +75,7 @@ end
 local function fate(generation)
   if generation > g.generation or generation < g.since then return 'unknown' end
   if reason_of(generation) ~= '' then return 'broken' end
-  return (generation < g.generation or g.left == 0) and 'open' or 'closed'
+  return (generation < g.generation or g.missing == 0) and 'open' or 'closed'
 end
 
 local function first_expiry()
@@ -133,25 +133,25 @@ local function next_generation(wanted)
   redis.call('DEL', expiries)
   g.past, g.remembered, g.arrived = ended, g.arrived, 0
   g.generation = math.max(ended + 1, now)
-  g.count, g.left, g.ends = wanted, wanted, now
+  g.count, g.missing, g.ends = wanted, wanted, now
   tell(ended)
 end
 
 -- Ends the current generation, as broken unless it is open, and begins the next one.
-local function turn(why, wanted)
+local function end_generation(why, wanted)
   if fate(g.generation) == 'closed' then remember(why) end
   next_generation(wanted)
 end
 
 -- Breaks the current generation if the latch or an arrival of the barrier has expired.
-local function redeliver_signals()
+local function break_expired()
   if g.kind == 'latch' then
     if fate(g.generation) ~= 'closed' or g.ends > now then return end
     remember('expired')
     return tell(g.generation)
   end
   local first = first_expiry()
-  if first and first <= now then turn('expired', g.count) end
+  if first and first <= now then end_generation('expired', g.count) end
   g.ends = math.max(g.ends, now)
 end
 
@@ -184,7 +184,7 @@ local function status(generation, id)
   end
   return {
     'gate', now, generation, fate(generation), reason_of(generation), rank, sure and 1 or 0,
-    g.generation, g.left, next_due(),
+    g.generation, g.missing, next_due(),
   }
 end
 
