@@ -119,8 +119,7 @@ function registerBackend(): Backend {
   return {
     name: 'register in memory',
     store: 'register',
-    make: async (options = {}) =>
-      made.add(new Holdfast(new RegisterStore(register, options), options)),
+    make: async (options = {}) => made.add(new Holdfast(new RegisterStore(register), options)),
     get admin(): Server {
       throw new Error('a register in memory has no server');
     },

@@ -33,6 +33,7 @@ export class RegisterStore implements Store {
   readonly label: string;
   readonly #register: Register;
   readonly #prefix: string;
+  readonly #options: RegisterStoreOptions;
   readonly #parts: ProposalParts;
   /** The key that was used last comes last. */
   readonly #proposals = new Map<string, Proposals>();
@@ -43,7 +44,12 @@ export class RegisterStore implements Store {
     this.label = register.label;
     this.#register = register;
     this.#prefix = prefix;
+    this.#options = options;
     this.#parts = { register, clock, fraction, stateMax };
+  }
+
+  space(prefix: string): RegisterStore {
+    return new RegisterStore(this.#register, { ...this.#options, prefix });
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
@@ -85,12 +91,16 @@ export class RegisterStore implements Store {
     return proposals;
   }
 
+  /**
+   * Drops at most one key, so that a command takes a constant time. A key that is in use moves to
+   * the end.
+   */
   #dropOldest(): void {
     if (this.#proposals.size <= KEPT_MAX) return;
-    for (const [name, proposals] of this.#proposals) {
-      if (!proposals.idle) continue;
-      this.#proposals.delete(name);
-      return;
-    }
+    const [oldest] = this.#proposals;
+    if (oldest === undefined) return;
+    const [name, proposals] = oldest;
+    this.#proposals.delete(name);
+    if (!proposals.idle) this.#proposals.set(name, proposals);
   }
 }

@@ -1,6 +1,8 @@
 /** The store on a register: proposals, lost races, unknown outcomes, bounds, times. */
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Command, Reply } from '../../../src/engine/commands.js';
+import { Holdfast } from '../../../src/index.js';
+import { Proposals } from '../../../src/store/register/proposals.js';
 import { StoreFailure, UnreadableRecord } from '../../../src/store/port.js';
 import { atCommit } from '../../../src/store/register/commit-time.js';
 import { MemoryRegister } from '../../../src/store/register/memory-register.js';
@@ -43,8 +45,8 @@ const release = (id: string): Command => ({
   to: '',
   retention: 60_000,
 });
-const renew = (id: string, ttl: number): Command => {
-  return { op: 'renew', key: 'k', id, ttl, retention: 60_000 };
+const renew = (id: string, ttl: number, key = 'k'): Command => {
+  return { op: 'renew', key, id, ttl, retention: 60_000 };
 };
 
 let clock: VirtualClock;
@@ -238,4 +240,44 @@ it('locks and gates of the same key have separate states, and only locks are lis
   for await (const key of one.keys()) keys.push(key);
   expect(keys).toEqual(['k']);
   expect(register.size).toBe(2);
+});
+
+describe('the prefix', () => {
+  it('of a Holdfast is used without an option of the store', async () => {
+    const named = new Holdfast(one, { prefix: 'app:', clock });
+    const plain = new Holdfast(one, { clock });
+    const held = named.mutex('k').tryAcquire();
+    const free = plain.mutex('k').tryAcquire();
+    await clock.advance(100);
+    expect([(await held)?.held, (await free)?.held]).toEqual([true, true]);
+    const names: string[] = [];
+    for await (const name of register.keys()) names.push(name);
+    expect(names.sort()).toEqual(['app:lock:k', 'holdfast:lock:k']);
+    const closing = Promise.all([named.close({ grace: 0 }), plain.close({ grace: 0 })]);
+    await clock.advance(10_000);
+    await closing;
+  });
+});
+
+describe('more than a thousand keys', () => {
+  it('in use at once cost one look a command', async () => {
+    const keys = Array.from({ length: 1200 }, (_, at) => ({ ...mutex, key: `k${at}` }));
+    const looks = vi.spyOn(Proposals.prototype, 'idle', 'get');
+    const all = one.execute(keys.map((terms) => asking('a', terms)));
+    // the first 1,000 need no look
+    expect(looks).toHaveBeenCalledTimes(200);
+    looks.mockRestore();
+    await clock.advance(100);
+    await Promise.all(all);
+  });
+
+  it('are dropped when they are idle, the oldest first', async () => {
+    const keys = Array.from({ length: 1001 }, (_, at) => ({ ...mutex, key: `k${at}` }));
+    for (const terms of keys) await answers(one, asking('a', terms));
+    register.reads = 0;
+    await answers(one, renew('a', 20_000, 'k1'), renew('a', 20_000, 'k1000'));
+    expect(register.reads).toBe(0);
+    await answers(one, renew('a', 20_000, 'k0'));
+    expect(register.reads).toBe(1);
+  });
 });
