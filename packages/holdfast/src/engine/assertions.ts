@@ -4,25 +4,28 @@
  *
  * - I1: `used` is the sum of the weights of all leases and never grows beyond the capacity (a
  *   capacity that was lowered below `used` ends no lease).
- * - I2: a new lease, and a lease that got more weight, has a fence above all earlier fences.
+ * - I2: a new lease, and a lease that got more weight, has a fence above all earlier fences, also
+ *   above the reserved fences that a root may have used. There is no lease beside such a root.
  * - An acquisition is in one state: it holds, waits, is parked, or is unknown.
  * - Orders and maps agree: leases and expiries, waiters and tickets, owners, holds.
  */
 import { setCheck } from './check-hook.js';
 import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';
-import type { Micros } from './commands.js';
+import type { Command, Micros } from './commands.js';
 
 /** The state of a resource after the previous command. */
 interface Snapshot {
   readonly used: number;
-  /** The highest fence of any lease so far. */
+  /** The highest fence that any lease may have used so far. */
   readonly highest: number;
-  readonly fences: ReadonlyMap<string, number>;
+  readonly leases: ReadonlyMap<string, Fences>;
 }
 
+type Fences = Readonly<Pick<Holder, 'id' | 'fence' | 'handOffs' | 'expires'>>;
+
 /** The state of a resource before its first command. */
-const EMPTY: Snapshot = { used: 0, highest: 0, fences: new Map() };
+const EMPTY: Snapshot = { used: 0, highest: 0, leases: new Map() };
 const snapshots = new WeakMap<Resource, Snapshot>();
 
 /** Receives the first broken invariant of a resource. */
@@ -37,7 +40,7 @@ let skipped = 0;
 /** Turns the assertions of all engines in this process on or off. */
 export function enableAssertions(on: boolean, receiver: Report = fail): void {
   report = receiver;
-  setCheck(on ? { command: assertSound, restored: record } : undefined);
+  setCheck(on ? { command: assertSound, restored: (resource) => record(resource) } : undefined);
 }
 
 function fail(key: string, problem: string): never {
@@ -45,25 +48,31 @@ function fail(key: string, problem: string): never {
 }
 
 /** Checks a resource after a command. */
-function assertSound(key: string, resource: Resource, now: Micros): void {
+function assertSound(command: Command, resource: Resource, now: Micros): void {
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
-    // the next check does not know how much was in use before it
-    const before = snapshots.get(resource) ?? EMPTY;
-    snapshots.set(resource, { ...before, used: Number.POSITIVE_INFINITY });
+    // the next check knows neither how much was in use before it nor how a lease ended
+    const { highest, leases } = snapshots.get(resource) ?? EMPTY;
+    const known = [...leases.values()].map((one) => [one.id, { ...one, handOffs: 0 }] as const);
+    const used = Number.POSITIVE_INFINITY;
+    snapshots.set(resource, { used, highest, leases: new Map(known) });
     return;
   }
-  const problem = unsound(resource, now);
-  if (problem !== undefined) report(key, problem);
+  const problem = unsound(resource, now, command);
+  if (problem !== undefined) report(command.key, problem);
 }
 
 /** Describes the first invariant that does not hold. Stores the state for the next call. */
-export function unsound(resource: Resource, now: Micros): string | undefined {
+export function unsound(resource: Resource, now: Micros, command?: Command): string | undefined {
   const before = snapshots.get(resource) ?? EMPTY;
-  record(resource);
+  const ended = [...before.leases.values()].filter(
+    ({ id, fence }) => resource.holders.get(id)?.fence !== fence,
+  );
+  const used = Math.max(before.highest, ...ended.map((lease) => lastUsed(lease, now, command)));
+  record(resource, used);
   return (
     weights(resource, before) ??
-    freshFences(resource, before) ??
+    freshFences(resource, { ...before, highest: used }) ??
     orders(resource) ??
     places(resource) ??
     owners(resource, now)
@@ -71,11 +80,14 @@ export function unsound(resource: Resource, now: Micros): string | undefined {
 }
 
 /** Stores the state of a resource for the check after its next command. */
-function record(resource: Resource): void {
-  const earlier = snapshots.get(resource)?.highest ?? 0;
-  const fences = new Map([...resource.holders].map(([id, { fence }]) => [id, fence]));
-  const highest = Math.max(earlier, ...fences.values());
-  snapshots.set(resource, { used: resource.used, highest, fences });
+function record(resource: Resource, used = 0): void {
+  const leases = new Map<string, Fences>();
+  let highest = used;
+  for (const { id, fence, handOffs, expires } of resource.holders.values()) {
+    leases.set(id, { id, fence, handOffs, expires });
+    highest = Math.max(highest, fence);
+  }
+  snapshots.set(resource, { used: resource.used, highest, leases });
 }
 
 function weights(resource: Resource, before: Snapshot): string | undefined {
@@ -88,10 +100,29 @@ function weights(resource: Resource, before: Snapshot): string | undefined {
   return undefined;
 }
 
+/** The highest fence that may have been used under a lease that has ended. */
+function lastUsed(lease: Fences, now: Micros, command: Command | undefined): number {
+  const { id, fence, handOffs, expires } = lease;
+  const reserved = fence + handOffs;
+  if (command === undefined || !('id' in command) || command.id !== id || expires <= now)
+    return reserved;
+  if (command.op === 'release') {
+    return command.unpassed === true || command.to !== '' ? fence : reserved;
+  }
+  if (command.op === 'turn' && command.fence === fence)
+    return Math.min(reserved, Math.max(fence, command.used));
+  if (command.op === 'park') return Math.min(reserved, Math.max(fence, command.used ?? 0));
+  return command.op === 'turn' ? fence : reserved;
+}
+
 function freshFences(resource: Resource, before: Snapshot): string | undefined {
-  for (const { id, fence } of resource.holders.values()) {
+  for (const { id, fence, handOffs } of resource.holders.values()) {
+    if (handOffs > 0 && resource.holders.size > 1)
+      return `there is a lease beside ${id}, which has reserved fences (I2)`;
+    if (fence + handOffs > resource.fence && handOffs > 0)
+      return `the reserved fences of ${id} are above the last fence (I2)`;
     if (fence > resource.fence) return `the fence of ${id} is above the last fence (I2)`;
-    if (before.fences.get(id) === fence) continue;
+    if (before.leases.get(id)?.fence === fence) continue;
     if (fence <= before.highest) return `the fence of ${id} is not above all earlier fences (I2)`;
   }
   return undefined;

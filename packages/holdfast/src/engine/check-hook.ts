@@ -2,12 +2,12 @@
  * The place at which the assertions see each command. The engine does not import them, so a program
  * that uses the library does not load them.
  */
-import type { Micros } from './commands.js';
+import type { Command, Micros } from './commands.js';
 import type { Resource } from './resource.js';
 
 export interface Check {
   /** Throws an `Error` if the resource is not sound after a command. */
-  command(key: string, resource: Resource, now: Micros): void;
+  command(command: Command, resource: Resource, now: Micros): void;
   /** Records the state of a resource that a store has restored. */
   restored(resource: Resource): void;
 }
@@ -20,8 +20,8 @@ export function setCheck(next: Check | undefined): void {
 }
 
 /** Called after each command on a resource. */
-export function afterCommand(key: string, resource: Resource, now: Micros): void {
-  check?.command(key, resource, now);
+export function afterCommand(command: Command, resource: Resource, now: Micros): void {
+  check?.command(command, resource, now);
 }
 
 /** Called when a store has restored a resource, before the next command on it. */

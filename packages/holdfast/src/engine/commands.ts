@@ -58,6 +58,16 @@ export interface Acquire {
   readonly queue: boolean;
   /** The ticket of an earlier reply, to get that place in the queue back; 0 for a new place. */
   readonly ticket: number;
+  /**
+   * Whole ms for which the oldest task of a root has waited in its process; 0 (the default) for an
+   * acquisition that arrives now. Without a `ticket`, it decides the place in the queue.
+   */
+  readonly waited?: number;
+  /**
+   * How many tasks of the process wait for this root; 0 (the default) for an acquisition that is
+   * not a root. Shown by inspect.
+   */
+  readonly tasks?: number;
   /** The longest queue that a newcomer may join. */
   readonly maxQueue: number;
   /**
@@ -89,6 +99,40 @@ export interface Release {
    */
   readonly unpassed?: boolean;
   readonly retention: number;
+}
+
+/**
+ * Ends a root: a lease that its process hands from task to task without a command. It names the
+ * last fence that the process used, and queues the next root of the process (`again`). A repeated
+ * command finds no lease of the root, so it changes nothing; it still reports how `again` stands.
+ *
+ * If the store holds the root with another fence, the lease was granted to a late duplicate of its
+ * request. The lease ends too, and `again` is not queued.
+ */
+export interface Turn {
+  readonly op: 'turn';
+  readonly key: string;
+  /** The root that ends. */
+  readonly id: string;
+  /** Its fence, as the store granted it. */
+  readonly fence: number;
+  /** The last fence that a task of the root used. The fences after it become free. */
+  readonly used: number;
+  /**
+   * The next root of the process, or `''`. The fields below describe it as in `Acquire`; its weight
+   * is 1, and it has no owner.
+   */
+  readonly again: string;
+  readonly ttl: number;
+  readonly claim: number;
+  readonly handOffs: number;
+  readonly channel: string;
+  readonly token: string;
+  readonly waited: number;
+  readonly tasks: number;
+  readonly patience: number;
+  readonly retention: number;
+  readonly meta: string;
 }
 
 /**
@@ -155,6 +199,11 @@ export interface Park {
    * signal for `as` goes to the next parked waiter.
    */
   readonly want: 'signal' | 'permits' | 'nothing';
+  /**
+   * The last fence that a task used, if the lease is a root; 0 (the default) if the lease was not
+   * handed off. The fences after it become free.
+   */
+  readonly used?: number;
   readonly ttl: number;
   readonly claim: number;
   readonly fair: boolean;
@@ -224,7 +273,7 @@ export interface SetCapacity {
 }
 
 /** The commands that every primitive uses. */
-type Taking = Acquire | Release | Renew | Poll | Inspect | ForceRelease;
+type Taking = Acquire | Release | Turn | Renew | Poll | Inspect | ForceRelease;
 export type LockCommand = Taking | Park | Signal | Resize | SetCapacity;
 export type Command = LockCommand | GateCommand;
 export type Op = Command['op'];

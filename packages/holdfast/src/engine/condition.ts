@@ -47,8 +47,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const { owner, weight } = holder;
     const { condition, ttl, claim, fair, handOffs, meta } = wanted;
     resource.leave(holder, id);
-    // an acquisition that parks has used no hand-off
-    resource.takeBackFences(holder);
+    resource.takeBackFences(holder, wanted.used);
     const asked = { id: as, condition, owner, weight, ttl, claim, fair, handOffs, meta };
     resource.park({ ...asked, channel, token }, now, retention);
   }

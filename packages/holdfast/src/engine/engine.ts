@@ -6,8 +6,9 @@
  * differential test compares the Lua scripts of the Redis store with it. The memory store and the
  * simulator run it unchanged.
  *
- * This file has acquire, release and renew. `condition.ts` parks and signals, `resize.ts` changes
- * weights and capacity, `force-release.ts` ends leases by force, `inspect.ts` shows a resource.
+ * This file has acquire, release and renew. `turn.ts` ends roots, `condition.ts` parks and signals,
+ * `resize.ts` changes weights and capacity, `force-release.ts` ends leases by force, `inspect.ts`
+ * shows a resource.
  * Every command except inspect first removes expired leases, and it leaves no capacity free that
  * the queue could use (I5), except for waiters beyond `SERVE_LIMIT`, which the next command serves.
  * Commands are idempotent by id (I3).
@@ -24,7 +25,8 @@ import { Resource } from './resource.js';
 import { type Addressed, granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
 import { inspect } from './inspect.js';
-import { redeliverSignals } from './signals.js';
+import { turn } from './turn.js';
+import { redeliverSignals, withdraw } from './signals.js';
 
 /** The result of a command. */
 export interface Outcome<C extends T.Command = T.Command> {
@@ -84,7 +86,7 @@ export class Engine {
       ? this.gates.apply(command, context)
       : this.#reply(command, context);
     const resource = this.#resources.get(command.key);
-    if (resource !== undefined) afterCommand(command.key, resource, now);
+    if (resource !== undefined) afterCommand(command, resource, now);
     return { reply: reply as T.ReplyTo<C>, pushes: context.pushes };
   }
 
@@ -102,6 +104,8 @@ export class Engine {
         return acquire(resource as Resource, command, context);
       case 'release':
         return release(resource, command, context);
+      case 'turn':
+        return turn(resource, command, context);
       case 'renew':
         return renew(resource, command, context);
       case 'poll':
@@ -155,6 +159,7 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
   const known = resource.waiters.get(wanted.id);
   if (known !== undefined) {
     resource.readdress(known, wanted);
+    resource.noteTasks(known, wanted);
   } else if (free()) {
     return granted(resource.grant(wanted, now, wanted.ttl), now);
   } else if (!wanted.queue) {
@@ -202,14 +207,6 @@ function release(
   return { status, now, holds: status === 'kept' ? (holder as Holder).holds.size : 0 };
 }
 
-/** Removes a waiter from the queue or from its condition; false if there is none. */
-function withdraw(resource: Resource, id: string): boolean {
-  const waiter = resource.dequeue(id);
-  if (waiter === undefined) return resource.parking.remove(id) !== undefined;
-  if (waiter.signalled !== '') resource.unconsumedSignals.push(waiter.signalled);
-  return true;
-}
-
 function letGo(
   resource: Resource,
   holder: Holder,
@@ -221,7 +218,8 @@ function letGo(
   const successor = resource.waiters.get(to);
   // only a mutex has hand-offs, so there is no other holder
   const alike = successor === undefined || (successor.owner === '' && successor.weight === 1);
-  if (to === '' || holder.handOffs === 0 || holder.owner !== '' || !alike) return 'freed';
+  const allowed = holder.handOffs > 0 && holder.owner === '' && resource.capacity === 1;
+  if (to === '' || !allowed || !alike) return 'freed';
   const { ttl, channel, meta } = successor ?? holder;
   const { owner, weight } = holder;
   // the successor may crash: its lease is no longer than its own ttl
@@ -230,6 +228,7 @@ function letGo(
   resource.add({
     ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },
     ...{ fence: holder.fence + 1, handOffs: holder.handOffs - 1, changes: 0, holds: new Map() },
+    tasks: 0,
     ...{ signalled: successor?.signalled ?? '', sent: NOTHING_SENT },
   });
   return 'passed';

@@ -24,12 +24,17 @@ export interface Holder {
   changes: number;
   fence: number;
   readonly channel: string;
+  /** See `Acquire.tasks`, as the last command before the grant reported it. */
+  readonly tasks: number;
   readonly meta: string;
   readonly since: Micros;
   /** The requested length of the lease in ms. */
   readonly ttl: number;
-  /** How many more times the process may hand the lease off before the store must decide. */
-  handOffs: number;
+  /**
+   * How many times the process may hand the lease off before the store must decide. One fence above
+   * `fence` is reserved for each of them.
+   */
+  readonly handOffs: number;
   /** The owner's holds, in the order in which they joined; empty without an owner. */
   readonly holds: Map<string, Hold>;
   expires: Micros;
@@ -51,6 +56,8 @@ export interface Waiter {
   readonly claim: number;
   readonly fair: boolean;
   readonly handOffs: number;
+  /** See `Acquire.tasks`. */
+  tasks: number;
   readonly meta: string;
   readonly ticket: number;
   /** The condition of its signal, or `''`. */

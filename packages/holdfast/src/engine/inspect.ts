@@ -40,10 +40,11 @@ export function inspect(
 }
 
 function holderView(holder: Holder, now: T.Micros, limit: number): T.HolderView {
-  const { id, owner, weight, fence, since, meta } = holder;
+  const { id, owner, weight, fence, handOffs, since, tasks, meta } = holder;
   const holds = Math.max(1, holder.holds.size);
   const ids = firstOf(holder.holds.keys(), limit);
-  return { id, owner, weight, fence, left: holder.expires - now, holds, since, meta, ids };
+  const left = holder.expires - now;
+  return { id, owner, weight, fence, handOffs, left, holds, tasks, since, meta, ids };
 }
 
 function firstOf(all: Iterable<string>, limit: number): string[] {
@@ -59,6 +60,6 @@ function parkedView({ id, owner, condition, since, meta }: Parked): T.ParkedView
   return { id, owner, condition, since, meta };
 }
 
-function waiterView({ id, owner, weight, ticket, fair, meta }: Waiter): T.WaiterView {
-  return { id, owner, weight, ticket, fair, meta };
+function waiterView({ id, owner, weight, ticket, fair, tasks, meta }: Waiter): T.WaiterView {
+  return { id, owner, weight, ticket, fair, tasks, meta };
 }

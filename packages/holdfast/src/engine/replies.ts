@@ -120,6 +120,16 @@ export interface ReleaseReply {
   readonly holds: number;
 }
 
+/** How the next root of a process stands after a `turn`. */
+export type Again = Granted | Queued | Gone;
+
+export interface TurnReply {
+  /** `freed`: the lease of the root ended. `absent`: there was no such lease. */
+  readonly status: 'freed' | 'absent';
+  readonly now: Micros;
+  readonly again: Again;
+}
+
 export interface RenewReply {
   readonly status: 'renewed' | 'absent';
   readonly now: Micros;
@@ -141,8 +151,12 @@ export interface HolderView {
   readonly owner: string;
   readonly weight: number;
   readonly fence: number;
+  /** The reserved fences above `fence`. */
+  readonly handOffs: number;
   readonly left: Micros;
   readonly holds: number;
+  /** See `Acquire.tasks`. */
+  readonly tasks: number;
   /** When the lease was granted. */
   readonly since: Micros;
   readonly meta: string;
@@ -156,6 +170,8 @@ export interface WaiterView {
   readonly weight: number;
   readonly ticket: number;
   readonly fair: boolean;
+  /** See `Acquire.tasks`. */
+  readonly tasks: number;
   readonly meta: string;
 }
 
@@ -216,6 +232,7 @@ export interface CapacityReply {
 export interface Replies {
   acquire: AcquireReply;
   release: ReleaseReply;
+  turn: TurnReply;
   renew: RenewReply;
   poll: PollReply;
   inspect: InspectReply;

@@ -49,8 +49,19 @@ export class Resource {
     return this.used === 0 && this.queue.size === 0 && this.parking.size === 0;
   }
 
+  /**
+   * True if permits are free. Beside a root that may be handed off nothing is granted, also if the
+   * capacity was raised: another lease could get a fence above the reserved ones.
+   */
   fits(weight: number): boolean {
-    return this.used + weight <= this.capacity;
+    return this.used + weight <= this.capacity && !this.#mayBeHandedOff();
+  }
+
+  /** True if the only lease has reserved fences. A lease with reserved fences is the only one. */
+  #mayBeHandedOff(): boolean {
+    if (this.holders.size !== 1) return false;
+    const [only] = this.holders.values();
+    return (only as Holder).handOffs > 0;
   }
 
   /** The live lease of an acquisition: its own, or the lease of its owner that it joined. */
@@ -109,10 +120,10 @@ export class Resource {
     const handOffs = inTurn ? 0 : wanted.handOffs;
     const fence = Math.max(this.fence + 1, now);
     this.fence = fence + handOffs;
-    const { id, owner, weight, channel, meta, ttl } = wanted;
+    const { id, owner, weight, channel, meta, ttl, tasks = 0 } = wanted;
     const expires = now + lease * 1000;
     return this.add({
-      ...{ id, owner, weight, channel, meta, ttl, fence, handOffs, since: now, expires },
+      ...{ id, owner, weight, channel, meta, ttl, fence, handOffs, tasks, since: now, expires },
       holds: new Map(owner === '' ? [] : [[id, { weight, changes: 0, channel }]]),
       ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT, changes: 0 },
     });
@@ -166,11 +177,13 @@ export class Resource {
   }
 
   /**
-   * Frees the fences reserved for hand-offs of a lease; the caller guarantees that none was used.
-   * So fences do not run ahead of the clock, and a deleted key starts again above all of them (I2).
+   * Frees the fences that are reserved for hand-offs of a lease and lie above `used`, the last
+   * fence that its process used; the caller guarantees that. So fences do not run ahead of the
+   * clock, and a deleted key starts again above all of them (I2).
    */
-  takeBackFences(holder: Holder): void {
-    if (this.fence === holder.fence + holder.handOffs) this.fence = holder.fence;
+  takeBackFences({ fence, handOffs }: Holder, used: number = fence): void {
+    const last = fence + handOffs;
+    if (this.fence === last) this.fence = Math.min(last, Math.max(fence, used));
   }
 
   remove(holder: Holder): void {
@@ -221,24 +234,39 @@ export class Resource {
     waiter.token = token;
   }
 
+  /** Records how many tasks wait for a root. */
+  noteTasks(waiter: Waiter, { tasks = 0 }: Pick<Acquire, 'tasks'>): void {
+    waiter.tasks = tasks;
+  }
+
   /** Sets the capacity. Leases that are held stay held. */
   setCapacity(capacity: number): void {
-    if (this.capacity === 1 && this.holders.size === 1) {
-      // a fence reserved for a hand-off could be used after higher fences were granted
-      for (const holder of this.holders.values()) if (capacity > 1) holder.handOffs = 0;
-    }
     this.capacity = capacity;
   }
 
-  enqueue(wanted: Omit<Waiter, 'signalled'>, now: Micros, signalled = ''): void {
-    const ticket = wanted.ticket === 0 ? Math.max(this.lastTicket + 1, now) : wanted.ticket;
+  enqueue(
+    wanted: Omit<Waiter, 'signalled' | 'tasks'> & Pick<Acquire, 'tasks' | 'waited'>,
+    now: Micros,
+    signalled = '',
+  ): void {
+    const place = wanted.ticket === 0 ? this.#placeAfter(wanted.waited ?? 0, now) : wanted.ticket;
+    const ticket = place === 0 ? Math.max(this.lastTicket + 1, now) : place;
     this.lastTicket = Math.max(this.lastTicket, ticket);
     const { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta } = wanted;
     const asked = { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta };
-    this.waiters.set(id, { ...asked, ticket, signalled });
+    this.waiters.set(id, { ...asked, tasks: wanted.tasks ?? 0, ticket, signalled });
     this.queue.set(id, ticket);
     this.processes.enter(id);
     if (fair) this.fairWaiting += 1;
+  }
+
+  /**
+   * The ticket of a root whose oldest task has waited in its process for this time; 0 for the end
+   * of the queue. If the last ticket is in the future, the clock was set back, and the order of
+   * times is unknown.
+   */
+  #placeAfter(waited: number, now: Micros): number {
+    return waited === 0 || this.lastTicket > now ? 0 : Math.max(1, now - waited * 1000);
   }
 
   dequeue(id: string): Waiter | undefined {

@@ -34,6 +34,17 @@ export function wake(
   return woken;
 }
 
+/**
+ * Removes a waiter from the queue or from its condition; false if there is none. Its signal goes to
+ * the next parked waiter.
+ */
+export function withdraw(resource: Resource, id: string): boolean {
+  const waiter = resource.dequeue(id);
+  if (waiter === undefined) return resource.parking.remove(id) !== undefined;
+  if (waiter.signalled !== '') resource.unconsumedSignals.push(waiter.signalled);
+  return true;
+}
+
 /** Wakes the next waiter for each unconsumed signal. */
 export function redeliverSignals(resource: Resource, context: CommandContext): void {
   for (const condition of resource.unconsumedSignals.splice(0))

@@ -26,6 +26,7 @@ const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[4])\n';
 const OPS: readonly Op[] = [
   'acquire',
   'release',
+  'turn',
   'renew',
   'poll',
   'forceRelease',
@@ -216,6 +217,8 @@ export class Differential {
       for (const { status } of reply.standings) this.#count(`poll standing ${status}`);
     } else if (reply.status === 'signalled') {
       this.#count(`signalled ${Math.min(reply.woken, 2)}`);
+    } else if (command.op === 'turn' && 'again' in reply) {
+      this.#count(`turn again ${reply.again.status}`);
     } else if (reply.status === 'forced') {
       this.#count(`forced ${Math.min(reply.ended, 2)}`);
     }

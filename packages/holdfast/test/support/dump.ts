@@ -88,7 +88,7 @@ function summaryOf(resource: Resource): string[] {
 }
 
 function holderOf(holder: Holder): string[] {
-  const { expires, weight, fence, handOffs, ttl, since, owner, channel, meta } = holder;
+  const { expires, weight, fence, handOffs, ttl, since, owner, channel, tasks, meta } = holder;
   const ids = [...holder.holds.keys()];
   const full = [...holder.holds.values()].filter((hold) => hold.weight === weight).length;
   const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1), full].join(' ');
@@ -96,17 +96,29 @@ function holderOf(holder: Holder): string[] {
   const { changes } = holder;
   const signals = signalled !== '' || sent.seq > 0 || changes > 0;
   return [
-    ...texts(expires, weight, fence, handOffs, ttl, since, owner, holds, channel, meta),
+    ...texts(expires, weight, fence, handOffs, ttl, since, owner, holds, channel, tasks, meta),
     ...(signals ? texts(signalled, sent.seq, sent.woken, sent.left) : []),
     ...(changes > 0 ? texts(changes) : []),
   ];
 }
 
 function waiterOf(waiter: Waiter): string[] {
-  const { ticket, weight, ttl, claim, handOffs, fair, owner, channel, token, meta } = waiter;
-  const { signalled } = waiter;
+  const { ticket, weight, ttl, claim, handOffs, fair, owner, channel, token, tasks } = waiter;
+  const { meta, signalled } = waiter;
   return [
-    ...texts(ticket, weight, ttl, claim, handOffs, Number(fair), owner, channel, token, meta),
+    ...texts(
+      ticket,
+      weight,
+      ttl,
+      claim,
+      handOffs,
+      Number(fair),
+      owner,
+      channel,
+      token,
+      tasks,
+      meta,
+    ),
     ...(signalled === '' ? [] : [signalled]),
   ];
 }

@@ -23,13 +23,13 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   ]),
   fault('resize: more than the free permits', [
     resize,
-    'if weight > h.weight and used',
-    'if false and used',
+    'if weight > h.weight and not',
+    'if false and not',
   ]),
   fault('resize: a lower weight needs free permits', [
     resize,
-    'if weight > h.weight and used',
-    'if used',
+    'if weight > h.weight and not',
+    'if not',
   ]),
   fault('resize: a late duplicate takes effect', [resize, 'if seq <= last then', 'if false then']),
   fault('resize: other holds change too', [resize, 'if hold_count(h) > 1 then', 'if false then']),
@@ -50,8 +50,8 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   ]),
   fault('resize: a change that does not fit is not noted', [
     resize,
-    '> capacity then\n    save_change(h, id, own, seq)',
-    '> capacity then',
+    'fits(weight - h.weight) then\n    save_change(h, id, own, seq)',
+    'fits(weight - h.weight) then',
   ]),
   fault('resize: a change to the present weight is not noted', [
     resize,
@@ -87,10 +87,19 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   ]),
   fault('capacity: only an idle capacity changes', [capacity, 'capacity == from or', '']),
   fault('capacity: the sole lease is lost', [holders, 'sole, many = nil, true\n', 'many = true\n']),
-  fault('capacity: fences stay reserved for hand-offs', [holders, 'h.hand_offs = 0\n', '']),
+  fault('capacity: leases are granted beside a root', [
+    holders,
+    ' and not (sole and sole.hand_offs > 0)',
+    '',
+  ]),
+  fault('capacity: a root becomes one of many', [
+    holders,
+    ' and sole.hand_offs == 0 then',
+    ' then',
+  ]),
   fault('capacity: several leases at a capacity of 1 are stored as one', [
     record,
-    'many = capacity ~= 1 or (used > 0 and not sole)',
-    'many = capacity ~= 1',
+    'many = not sole and (capacity ~= 1 or used > 0)',
+    'many = not sole and capacity ~= 1',
   ]),
 ];

@@ -23,7 +23,7 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
   ]),
   fault('release: reserved fences stay reserved', [
     release,
-    "if to == '' and unpassed then take_back_fences(h) end",
+    "if to == '' and unpassed then take_back_fences(h, 0) end",
     '',
   ]),
   fault('release: reserved fences are freed without a request', [
@@ -36,7 +36,12 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
     "to == '' and unpassed",
     'unpassed',
   ]),
-  fault('park: reserved fences stay reserved', [park, 'take_back_fences(h)', '']),
+  fault('park: reserved fences stay reserved', [park, 'take_back_fences(h, last_used)', '']),
+  fault('park: used fences become free', [
+    park,
+    'take_back_fences(h, last_used)',
+    'take_back_fences(h, 0)',
+  ]),
   fault('holders: a lease keeps the weight of a released hold', [
     holders,
     'if left > 0 and full == 0 then weigh_again(h) end',
@@ -60,7 +65,7 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
   fault('force: a process is notified of each hold', [holds, ' and not listed[channel]', '']),
   fault('holders: reserved fences of other leases are freed', [
     holders,
-    'if fence == h.fence + h.hand_offs then fence = h.fence end',
-    'fence = h.fence',
+    'if fence == last then fence = math',
+    'do fence = math',
   ]),
 ];

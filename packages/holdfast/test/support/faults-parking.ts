@@ -6,7 +6,7 @@ const signal = 'signal.lua';
 const parking = 'lib/parking.lua';
 
 export const PARKING_FAULTS: readonly Fault[] = [
-  fault('park: the lease is kept', [park, 'leave(h, id)\n    --', '--']),
+  fault('park: the lease is kept', [park, 'leave(h, id)\n    take_back', 'take_back']),
   fault('park: a lease with several holds is accepted', [
     park,
     'holds > 1 or capacity',

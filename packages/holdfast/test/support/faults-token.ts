@@ -9,8 +9,8 @@ const serve = 'lib/serve.lua';
 export const TOKEN_FAULTS: readonly Fault[] = [
   fault('acquire: the waiter keeps its old token', [
     acquire,
-    'waiter.channel, waiter.token = channel, token',
-    'waiter.channel = channel',
+    'waiter.channel, waiter.token, waiter.tasks = channel, token, tasks',
+    'waiter.channel, waiter.tasks = channel, tasks',
   ]),
   fault('acquire: a new waiter has no token', [acquire, 'token = token, ', "token = '', "]),
   fault('park: a parked acquisition has no token', [

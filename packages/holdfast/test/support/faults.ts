@@ -25,7 +25,8 @@ const holders = 'lib/holders.lua';
 const holds = 'lib/holds.lua';
 const serve = 'lib/serve.lua';
 
-const free = 'return used + weight <= capacity and waiting == 0';
+const free = 'return fits(weight) and waiting == 0';
+const fits = 'return used + weight <= capacity and not (sole and sole.hand_offs > 0)';
 const listed = 'if read_hold(w.id) ~= h.id then';
 
 export const FAULTS: readonly Fault[] = [
@@ -34,13 +35,13 @@ export const FAULTS: readonly Fault[] = [
     free,
     free.replace(' and waiting == 0', ''),
   ]),
-  fault('acquire: one permit too many', [acquire, free, free.replace('<= ', '< 1 + 1 + ')]),
+  fault('holders: one permit too many', [holders, fits, fits.replace('<= ', '< 1 + 1 + ')]),
   fault('acquire: the queue is one longer than allowed', [acquire, '>= max_queue', '> max_queue']),
   fault('acquire: a repeat joins the queue again', [acquire, 'if waiter then', 'if false then']),
   fault('acquire: the waiter keeps its old channel', [
     acquire,
-    'waiter.channel, waiter.token = channel, token',
-    'waiter.token = token',
+    'waiter.channel, waiter.token, waiter.tasks = channel, token, tasks',
+    'waiter.token, waiter.tasks = token, tasks',
   ]),
   fault('acquire: an owner does not join', [serve, 'if not own then return', 'do return']),
   fault('acquire: an acquisition that joined stays queued', [
@@ -102,7 +103,7 @@ export const FAULTS: readonly Fault[] = [
     "successor.owner == '' and successor.weight == 1",
     'true',
   ]),
-  fault('release: a queued id is not withdrawn', [release, 'elseif withdraw()', 'elseif false']),
+  fault('release: a queued id is not withdrawn', [release, 'elseif withdraw(id)', 'elseif false']),
   fault('renew: a renewal shortens the lease', [
     renew,
     'if held then extend',
@@ -138,11 +139,12 @@ export const FAULTS: readonly Fault[] = [
     '0, parked',
   ]),
   fault('poll: a parked id is unknown', [poll, "read_parked(id) and 'parked' or", "''  and"]),
-  fault('release: a parked id is not withdrawn', [release, 'return remove_parked(id)', 'return']),
+  fault('release: a parked id is not withdrawn', [serve, 'return remove_parked(id)', 'return']),
   fault('release: a withdrawal drops the signal', [
-    release,
-    'if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end',
-    '',
+    serve,
+    '  if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end\n' +
+      '  return true',
+    '  return true',
   ]),
   fault('acquire: the capacity changes while others are parked', [
     acquire,
@@ -256,11 +258,15 @@ export const FAULTS: readonly Fault[] = [
   ),
   fault('serve: order by id', [serve, "'ZADD', queue, w.ticket", "'ZADD', queue, 0"]),
   fault('serve: tickets are not unique', [serve, 'math.max(last_ticket + 1, now)', 'now']),
-  fault('serve: a returning waiter loses its place', [serve, 'if w.ticket == 0 then', 'do']),
+  fault('serve: a returning waiter loses its place', [
+    serve,
+    'if w.ticket == 0 then w.ticket = place',
+    'do w.ticket = place',
+  ]),
   fault('serve: the last permit is never granted', [
     serve,
-    'used + w.weight > capacity then',
-    'used + w.weight >= capacity then',
+    'not fits(w.weight) then',
+    'not fits(w.weight + 1) then',
   ]),
   fault('serve: a waiter joins a lease of lower weight', [serve, 'own.weight >= weight', 'true']),
   fault('serve: a waiter above the capacity blocks the queue', [

@@ -11,11 +11,13 @@ import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.
 /** More than the traffic ever asks for. */
 const PASSES_MAX = 3;
 
+type PastHolder = Readonly<Pick<Holder, 'id' | 'fence' | 'weight' | 'handOffs' | 'expires'>>;
+
 /** The observations of a key so far. */
 interface Past {
   /** The largest fence of a grant. */
   top: number;
-  readonly holders: Map<string, { readonly fence: number; readonly weight: number }>;
+  readonly holders: Map<string, PastHolder>;
   readonly waiters: Map<string, number>;
   readonly parked: Set<string>;
   handOffs: number;
@@ -58,15 +60,17 @@ export class Judge {
     past.waiters.clear();
     past.parked.clear();
     for (const { id } of resource.parking.all()) past.parked.add(id);
-    for (const { id, fence, weight } of resource.holders.values()) {
-      past.holders.set(id, { fence, weight });
-    }
+    for (const holder of resource.holders.values()) past.holders.set(holder.id, { ...holder });
     for (const { id, ticket } of resource.waiters.values()) past.waiters.set(id, ticket);
     return reply;
   }
 
   /** I2 and I4: the grants of this command, their fences, and the waiters that they overtook. */
   #grantsSince(past: Past, resource: Resource, command: Command, reply: Reply): void {
+    for (const holder of past.holders.values()) {
+      if (resource.holders.get(holder.id)?.fence === holder.fence) continue;
+      past.top = Math.max(past.top, lastUsed(holder, command, reply, this.now));
+    }
     const passed = command.op === 'release' && reply.status === 'passed' ? command.to : undefined;
     const fresh = [...resource.holders.values()]
       .filter(({ id, fence, weight }) => {
@@ -88,7 +92,7 @@ export class Judge {
       // An owner gets more of its lease at once or not at all: it cannot wait for itself.
       else if (command.op === 'resize' && past.holders.has(id)) continue;
       else if (!past.parked.has(headOf(resource) ?? ''))
-        inTurn(id, past.waiters.get(id) ?? regained(command, id), resource);
+        inTurn(id, past.waiters.get(id) ?? regained(command, id, this.now), resource);
     }
   }
 
@@ -129,10 +133,29 @@ export class Judge {
   }
 }
 
+/** The highest fence that may have been used under a lease that has ended. */
+function lastUsed(holder: PastHolder, command: Command, reply: Reply, now: number): number {
+  const { id, fence, handOffs, expires } = holder;
+  const named = 'id' in command && command.id === id && expires > now;
+  const reserved = fence + handOffs;
+  if (!named || command.op === 'forceRelease') return reserved;
+  if (command.op === 'release') {
+    return command.unpassed === true || reply.status === 'passed' ? fence : reserved;
+  }
+  const told = command.op === 'turn' && command.fence !== fence ? fence : command;
+  const used = typeof told === 'object' && 'used' in told ? (told.used ?? fence) : fence;
+  return Math.min(reserved, Math.max(fence, used));
+}
+
 /** The place in the queue that an acquisition asks for. */
-function regained(command: Command, id: string): number | undefined {
-  const asks = command.op === 'acquire' && command.id === id && command.ticket !== 0;
-  return asks ? command.ticket : undefined;
+function regained(command: Command, id: string, now: number): number | undefined {
+  if (command.op === 'turn' && command.again === id) return placeAfter(command.waited, now);
+  if (command.op !== 'acquire' || command.id !== id) return undefined;
+  return command.ticket === 0 ? placeAfter(command.waited ?? 0, now) : command.ticket;
+}
+
+function placeAfter(waited: number, now: number): number | undefined {
+  return waited === 0 ? undefined : Math.max(1, now - waited * 1000);
 }
 
 /** Redundant fields must agree. */
@@ -142,6 +165,8 @@ function sound(resource: Resource): void {
   const waiting = [...waiters.values()];
   demand(used === sum(held.map(({ weight }) => weight)), 'I1: used is not the sum of the weights');
   demand(fairWaiting === waiting.filter(({ fair }) => fair).length, 'I4: fairWaiting is wrong');
+  const alone = held.length === 1 || held.every(({ handOffs }) => handOffs === 0);
+  demand(alone, 'I2: a lease beside a root with reserved fences');
   demand(expiries.size === holders.size && queue.size === waiters.size, 'orders are incomplete');
   demand(
     owners.size === held.filter(({ owner }) => owner !== '').length,

@@ -8,14 +8,9 @@
  */
 import fc from 'fast-check';
 import { changesOf, fixed } from './fixed-step.js';
+import { idOf, ownerOf, parkedAs, type Pointer, POOL, poolFrom, withoutOwner } from './pointer.js';
 import type { Resource } from '../../src/engine/resource.js';
-import type { Command } from '../../src/engine/commands.js';
-
-/** The kind of acquisition a step selects. If the key has none of the kind, any acquisition. */
-interface Pointer {
-  readonly who: 'holder' | 'waiter' | 'head' | 'parked' | 'newcomer' | 'any' | 'nobody';
-  readonly pick: number;
-}
+import type { Command, Park } from '../../src/engine/commands.js';
 
 /** One step: the clock moves, then a command arrives. */
 export interface Step {
@@ -41,8 +36,6 @@ export const KEYS: readonly string[] = Object.keys(CAPACITY);
 
 /** Longer than all time steps of a sequence together, so that nothing expires in between. */
 const RETENTION = 86_400_000;
-/** The number of ids of each key before new ones are created. */
-const POOL = 12;
 const NEWCOMER: Pointer = { who: 'newcomer', pick: 0 };
 
 type Weighted = readonly (readonly [weight: number, who: Pointer['who']])[];
@@ -73,6 +66,8 @@ const acquire = fc.record({
   handOffs: fc.constantFrom(0, 1, 3),
   channel: fc.constantFrom('', 'live-1', 'live-1', 'live-2', 'live-2', 'dead-1', 'dead-2'),
   queue: fc.constantFrom(true, true, true, true, false),
+  waited: fc.constantFrom(0, 0, 1, 20),
+  tasks: fc.constantFrom(0, 1, 5),
   ticket: fc.constant(0),
   maxQueue: fc.constantFrom(3, 100, 100, 100),
   ...{ retention, patience, token },
@@ -98,12 +93,25 @@ const seq = fc.constantFrom(1, 2, 3, 4);
 const parking = fc.record({
   ...{ op: op('park'), key: most, id, as: id, condition, ttl, retention, patience, token },
   want: fc.constantFrom('signal', 'signal', 'signal', 'permits', 'nothing'),
+  used: fc.nat(4),
   claim: fc.constantFrom(1, 3, 20),
   fair: fc.constantFrom(false, false, false, true),
   handOffs: fc.constantFrom(0, 1, 3),
   channel: fc.constantFrom('', 'live-1', 'live-2', 'dead-1'),
   maxParked: fc.constantFrom(1, 100, 100),
   meta: fc.constantFrom('', 'é'),
+});
+
+/** `fence` and `used` are set for the root that the step selects. */
+const turning = fc.record({
+  ...{ op: op('turn'), key: most, id, fence: zero, used: fc.nat(4), again: id, ttl, token },
+  claim: fc.constantFrom(1, 3, 20),
+  handOffs: fc.constantFrom(0, 1, 3),
+  channel: fc.constantFrom('', 'live-1', 'live-2', 'dead-1'),
+  waited: fc.constantFrom(0, 1, 20),
+  tasks: fc.constantFrom(0, 1, 5),
+  meta: fc.constantFrom('', 'é'),
+  ...{ retention, patience },
 });
 
 const signalling = fc.record({
@@ -128,6 +136,10 @@ const action = fc.oneof(
   kind(7, fc.record({ op: op('release'), key, id, to: id, unpassed: fc.boolean(), retention }), {
     id: pointer([10, 'holder'], [2, 'waiter'], [1, 'parked'], [1, 'any']),
     to: pointer([3, 'nobody'], [2, 'head'], [2, 'waiter'], [1, 'any']),
+  }),
+  kind(4, turning, {
+    id: pointer([12, 'holder'], [1, 'waiter'], [1, 'any']),
+    to: pointer([3, 'nobody'], [8, 'newcomer'], [1, 'waiter'], [1, 'any']),
   }),
   kind(3, fc.record({ op: op('renew'), key, id, ttl, retention }), {
     id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
@@ -220,10 +232,21 @@ export function commandOf(
       const capacity = command.capacity || agreed;
       // No request exceeds the capacity.
       const weighs = Math.min(command.weight, capacity);
-      return { ...command, id: who, owner: ownerOf(who), ticket, capacity, weight: weighs };
+      const owner = ownerOf(who);
+      // the lease of an owner is never handed off
+      const handOffs = owner === '' ? command.handOffs : 0;
+      return { ...command, id: who, owner, handOffs, ticket, capacity, weight: weighs };
     }
     case 'release':
       return { ...command, id: at(one.id), to: notParked(one.to) };
+    case 'turn': {
+      const who = at(one.id);
+      const named = resource?.holders.get(who)?.fence ?? 1;
+      // rarely another fence than that of the lease
+      const fence = command.used < 4 ? named : Math.max(1, named - 1);
+      const again = one.to.who === 'nobody' ? '' : withoutOwner(one.to, resource);
+      return { ...command, id: who, fence, used: fence + command.used, again };
+    }
     case 'resize': {
       const who = at(one.id);
       const last = changesOf(who, resource);
@@ -235,7 +258,7 @@ export function commandOf(
     case 'forceRelease':
       return { ...command, id: at(one.id) };
     case 'park':
-      return { ...command, id: at(one.id), as: parkedAs(one.to, at(one.id), resource) };
+      return parkOf(command, at(one.id), one, resource);
     case 'signal':
       return { ...command, id: at(one.id) };
     case 'poll':
@@ -248,51 +271,10 @@ export function commandOf(
   }
 }
 
-/** The owner of an acquisition never changes, because its id is used only once. */
-function ownerOf(id: string): string {
-  const number = Number(id.slice(3));
-  if (number <= POOL / 2) return '';
-  return number < POOL - 1 ? 'o0' : 'o1';
-}
-
-/** A parked acquisition keeps its owner. A hold that left an owner's lease does not return. */
-function parkedAs(to: Pointer, id: string, resource: Resource | undefined): string {
-  const spent = (one: string): boolean => resource?.holders.get(one)?.holds.has(one) === false;
-  const fit = (one: string): boolean =>
-    ownerOf(one) === ownerOf(id) && (ownerOf(one) === '' || !spent(one));
-  const as = idOf(to, resource);
-  return fit(as) ? as : (poolFrom(to.pick).find(fit) ?? id);
-}
-
-function poolFrom(pick: number): string[] {
-  const id = (index: number): string => `p${index % 3}.${index + 1}`;
-  return Array.from({ length: POOL }, (_, index) => id((index + pick) % POOL));
-}
-
-function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {
-  if (who === 'nobody') return '';
-  const pool = poolFrom(pick);
-  const candidates = resource === undefined ? [] : candidatesFor(who, resource, pool);
-  return candidates[pick % candidates.length] ?? (pool[0] as string);
-}
-
-function candidatesFor(who: Pointer['who'], resource: Resource, pool: string[]): string[] {
-  const { holders, holds, queue, parking: parked } = resource;
-  switch (who) {
-    case 'holder':
-      return [...new Set([...holders.keys(), ...holds.keys()])];
-    case 'waiter':
-      return [...queue.first(POOL)];
-    case 'head':
-      return [...queue.first(1)];
-    case 'parked':
-      return parked.all().map((one) => one.id);
-    case 'newcomer':
-      return pool.filter(
-        (one) => !holders.has(one) && !holds.has(one) && !queue.score(one) && !parked.get(one),
-      );
-    case 'any':
-    case 'nobody':
-      return [];
-  }
+/** `used` of the drawn command is the number of hand-offs of the lease. */
+function parkOf(command: Park, id: string, { to, again }: Step, resource?: Resource): Park {
+  const fence = resource?.holders.get(id)?.fence ?? 0;
+  const used = again ? fence + (command.used ?? 0) : 0;
+  const handOffs = ownerOf(id) === '' ? command.handOffs : 0;
+  return { ...command, id, as: parkedAs(to, id, resource), used, handOffs };
 }

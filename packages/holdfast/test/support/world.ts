@@ -56,6 +56,16 @@ export class World {
     return this.apply({ op: 'release', key, id, to, unpassed, retention });
   }
 
+  /** Ends the root `id`; `again` is the next root of its process, or `''`. */
+  turn(id: string, fence: number, again = '', more: Partial<T.Turn> = {}): T.TurnReply {
+    return this.apply({
+      ...{ op: 'turn', key, id, fence, used: fence, again, ttl: 10_000, claim: 1000, handOffs: 0 },
+      ...{ channel: `to ${again}`, token: `of ${again}`, waited: 0, tasks: 1 },
+      ...{ patience: 3_600_000, retention, meta: '' },
+      ...more,
+    } satisfies T.Turn);
+  }
+
   renew(id: string, ttl = 10_000): T.RenewReply {
     return this.apply({ op: 'renew', key, id, ttl, retention });
   }

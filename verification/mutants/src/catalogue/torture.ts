@@ -49,8 +49,10 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
     shared("redis.call('ZRANGE', queue, 0, 0)[1]", "redis.call('ZRANGE', queue, -1, -1)[1]"),
   ],
   'dead waiter is not skipped': [shared('return receivers ~= 0', 'return true')],
-  'withdrawal leaves the queue alone': [lua('elseif withdraw() then', 'elseif false then')],
-  'over the capacity': [lua('return used + weight <= capacity and', 'return used <= capacity and')],
+  'withdrawal leaves the queue alone': [lua('elseif withdraw(id) then', 'elseif false then')],
+  'over the capacity': [
+    shared('return used + weight <= capacity and', 'return used <= capacity and'),
+  ],
   'hand-offs without an end': [
     lua('hand_offs = h.hand_offs - 1', 'hand_offs = h.hand_offs'),
     {

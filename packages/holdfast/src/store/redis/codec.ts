@@ -8,6 +8,7 @@ import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
 import { belonging } from './answers.js';
 import { encodeGate, gateReply } from './gate-codec.js';
+import { inspected, listOf, textOf } from './view-codec.js';
 
 /** The arguments of a command's script. */
 export function encode(command: T.Command): string[] {
@@ -17,6 +18,8 @@ export function encode(command: T.Command): string[] {
       return encodeAcquire(command);
     case 'release':
       return encodeRelease(command);
+    case 'turn':
+      return encodeTurn(command);
     case 'renew':
       return [command.id, `${command.ttl}`, `${command.retention}`];
     case 'poll':
@@ -58,6 +61,26 @@ function encodePark(command: T.Park): string[] {
     `${command.retention}`,
     command.meta,
     command.token,
+    `${command.used ?? 0}`,
+  ];
+}
+
+function encodeTurn(command: T.Turn): string[] {
+  return [
+    command.id,
+    `${command.fence}`,
+    `${command.used}`,
+    command.again,
+    `${command.ttl}`,
+    `${command.claim}`,
+    `${command.handOffs}`,
+    command.channel,
+    `${command.waited}`,
+    `${command.tasks}`,
+    `${command.patience}`,
+    `${command.retention}`,
+    command.meta,
+    command.token,
   ];
 }
 
@@ -79,6 +102,8 @@ function encodeAcquire(command: T.Acquire): string[] {
     `${command.retention}`,
     command.meta,
     command.token,
+    `${command.waited ?? 0}`,
+    `${command.tasks ?? 0}`,
   ];
 }
 
@@ -155,6 +180,8 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'resized':
       return { status, now, fence: a, left: Number(list[3]) };
     case 'freed':
+      if (op === 'turn') return { status, now, again: again(list[2], now) };
+      return { status, now, holds: a };
     case 'kept':
     case 'passed':
     case 'dequeued':
@@ -162,7 +189,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'signalled':
       return { status, now, woken: a, left: Number(list[3]) };
     case 'absent':
-      return absent(op, now);
+      return op === 'turn' ? { status, now, again: again(list[2], now) } : absent(op, now);
     case 'renewed':
       return { status, now, left: a };
     case 'forced':
@@ -185,6 +212,15 @@ function absent(op: T.Op, now: number): T.Reply {
   return { status, now, holds: 0 };
 }
 
+/** How the next root stands after a turn. */
+function again(raw: unknown, now: number): T.Again {
+  const list = listOf(raw);
+  const status = textOf(list[0]);
+  if (status === 'queued') return { status, now, ticket: Number(list[1]), next: Number(list[2]) };
+  const stands = standing(raw, now);
+  return stands.status === 'granted' ? stands : { status: 'absent', now };
+}
+
 function standing(raw: unknown, now: number): T.Standing {
   const list = listOf(raw);
   const status = textOf(list[0]);
@@ -197,74 +233,4 @@ function standing(raw: unknown, now: number): T.Standing {
     number,
   ];
   return { status, now, fence, left, handOffs, holds };
-}
-
-function inspected(now: number, list: readonly unknown[]): T.InspectReply {
-  return {
-    status: 'inspected',
-    now,
-    capacity: finite(list[2]),
-    used: finite(list[3]),
-    fence: finite(list[4]),
-    holderCount: finite(list[5]),
-    waiterCount: finite(list[6]),
-    holders: listOf(list[7]).map(holderView),
-    waiters: listOf(list[8]).map(waiterView),
-    parkedCount: finite(list[9]),
-    parked: listOf(list[10]).map(parkedView),
-  };
-}
-
-function holderView(raw: unknown): T.HolderView {
-  const [id, owner, weight, fence, left, holds, since, meta, ids] = listOf(raw);
-  return {
-    id: textOf(id),
-    owner: textOf(owner),
-    weight: finite(weight),
-    fence: finite(fence),
-    left: finite(left),
-    holds: finite(holds),
-    since: finite(since),
-    meta: textOf(meta),
-    ids: listOf(ids).map(textOf),
-  };
-}
-
-function waiterView(raw: unknown): T.WaiterView {
-  const [id, owner, weight, ticket, fair, meta] = listOf(raw);
-  return {
-    id: textOf(id),
-    owner: textOf(owner),
-    weight: finite(weight),
-    ticket: finite(ticket),
-    fair: finite(fair) === 1,
-    meta: textOf(meta),
-  };
-}
-
-function parkedView(raw: unknown): T.ParkedView {
-  const [id, owner, condition, since, meta] = listOf(raw);
-  return {
-    id: textOf(id),
-    owner: textOf(owner),
-    condition: textOf(condition),
-    since: finite(since),
-    meta: textOf(meta),
-  };
-}
-
-/** A number of a record. One that another program wrote may have anything in its place. */
-function finite(value: unknown): number {
-  const number = Number(value);
-  if (value !== null && Number.isFinite(number)) return number;
-  throw new TypeError(`Holdfast: a number was expected of a script, not ${String(value)}`);
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  throw new TypeError(`Holdfast: a script returned ${typeof value} instead of a list`);
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : String(value);
 }

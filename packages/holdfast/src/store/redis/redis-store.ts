@@ -75,7 +75,7 @@ export class RedisStore implements Store {
    * that the gate no longer remembers.
    */
   #once(reply: Reply, { op }: Command, connection: unknown): Reply {
-    const nothing = op === 'release' && reply.status === 'absent';
+    const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';
     const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
     if ((!nothing && !late) || connection === this.#client.connection()) return reply;
     throw this.#failure(new Error('the connection was replaced before the reply arrived'));

@@ -8,14 +8,14 @@ import { enableAssertions } from '../../../src/engine/assertions.js';
 import { SortedSet } from '../../../src/engine/sorted-set.js';
 import type { Holder } from '../../../src/engine/entries.js';
 import { Resource } from '../../../src/engine/resource.js';
-import type { Acquire, Park } from '../../../src/engine/commands.js';
+import type { Acquire, Park, Turn } from '../../../src/engine/commands.js';
 import { Judge } from '../../support/judge.js';
 import { type Step, traffic } from '../../support/traffic.js';
 
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const RUNS = 800;
 
-type Change = <C extends Acquire | Park>(one: C) => C;
+type Change = <C extends Acquire | Park | Turn>(one: C) => C;
 
 function judged(change: Change): {
   judge: Judge[];
@@ -28,8 +28,8 @@ function judged(change: Change): {
     own.run(
       steps.map((step) => {
         const { command } = step;
-        const asks = command.op === 'acquire' || command.op === 'park';
-        return asks ? { ...step, command: change(command) } : step;
+        const asks = ['acquire', 'park', 'turn'].includes(command.op);
+        return asks ? { ...step, command: change(command as Acquire | Park | Turn) } : step;
       }),
     );
   });
@@ -51,7 +51,9 @@ describe(`the invariants hold (HOLDFAST_SEED=${SEED})`, () => {
   it('and when all waiters are fair, grants follow the order of the queue', {
     timeout: 60_000,
   }, () => {
-    const { judge, property } = judged((one) => ({ ...one, fair: true }));
+    const { judge, property } = judged((one) =>
+      one.op === 'turn' ? { ...one, handOffs: 0 } : { ...one, fair: true },
+    );
     fc.assert(property, { seed: SEED, numRuns: RUNS });
     expect(total(judge, 'grants')).toBeGreaterThan(5000);
     expect(total(judge, 'overtakings')).toBe(0);
@@ -60,7 +62,8 @@ describe(`the invariants hold (HOLDFAST_SEED=${SEED})`, () => {
 
 type Method = keyof Pick<
   Resource,
-  ('fits' | 'grant' | 'remove' | 'dequeue' | 'dropExpired' | 'enqueue' | 'join' | 'add') | 'resize'
+  | ('fits' | 'grant' | 'remove' | 'dequeue' | 'dropExpired' | 'enqueue' | 'join' | 'add')
+  | ('resize' | 'takeBackFences')
 >;
 
 /** An engine in which one method of the resource is extended or replaced. */
@@ -85,12 +88,13 @@ function headIs(choose: (resource: Resource) => string | undefined): void {
   });
 }
 
-const mutable = (holder: unknown): Pick<Holder, 'fence' | 'handOffs' | 'weight'> => holder as never;
+type Mutable = { -readonly [F in 'fence' | 'handOffs' | 'weight']: Holder[F] };
+const mutable = (holder: unknown): Mutable => holder as never;
 
 const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => void])[] = [
   [
     'one permit too many',
-    /I1/,
+    /I1|I2/,
     () => broken('fits', (one, _, [weight]) => one.used + Number(weight) <= one.capacity + 1),
   ],
   [
@@ -102,6 +106,19 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
         holder.fence = now as number;
         return holder;
       }),
+  ],
+  [
+    'used fences of a root become free',
+    /I2/,
+    () =>
+      broken('takeBackFences', (one, _, [holder]) => {
+        one.fence = mutable(holder).fence;
+      }),
+  ],
+  [
+    'a grant beside a root',
+    /I2/,
+    () => broken('fits', (one, _, [weight]) => one.used + Number(weight) <= one.capacity),
   ],
   [
     'hand-offs that never run out',

@@ -237,15 +237,24 @@ describe('a capacity', () => {
     expect(world.grant('b', five).status).toBe('granted');
   });
 
-  it('that is raised ends hand-offs: their reserved fences would be too low (I2)', () => {
+  it('that is raised beside a root grants nothing until the root ends (I2)', () => {
     const world = new World();
     const a = world.grant('a', { handOffs: 3 });
     world.ask('b');
+    expect(world.setCapacity(1, 2).status).toBe('changed');
+    expect(world.ask('c', { capacity: 2, queue: false }).status).toBe('refused');
+    expect(world.held()).toEqual(['a']);
+    world.ask('c', { capacity: 2 });
+    world.turn('a', a.fence, '', { used: a.fence + 3 });
+    expect(world.held()).toEqual(['b', 'c']);
+    expect(world.show().holders.every(({ fence }) => fence > a.fence + 3)).toBe(true);
+  });
+
+  it('that is raised beside a root leaves the weight of the root', () => {
+    const world = new World();
+    world.grant('a', { handOffs: 3 });
     world.setCapacity(1, 2);
-    expect(world.release('a', 'dead since').status).toBe('freed');
-    const [b] = world.show().holders;
-    expect(b?.id).toBe('b');
-    expect(b?.fence).toBeGreaterThan(a.fence + 3);
+    expect(world.resize('a', 2).status).toBe('refused');
   });
 });
 

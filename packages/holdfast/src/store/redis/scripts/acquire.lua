@@ -20,6 +20,8 @@
     retention  ms      how long the resource is kept after its last use
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
+    waited     ms      how long the oldest task of a root has waited in its process, or 0
+    tasks      int     how many tasks wait for this root; 0 for an acquisition that is no root
   REPLY
     now (a number instead of a list: granted in the common case, with now as fence, for ttl)
     | granted now fence left hand_offs holds | queued now ticket next | refused now next
@@ -42,6 +44,8 @@ local patience = ARGV[13]
 local retention = tonumber(ARGV[14])
 local meta = ARGV[15]
 local token = ARGV[16]
+local waited = ARGV[17]
+local tasks = tonumber(ARGV[18])
 --- @include "lib/peek.lua"
 
 -- The common case first, with as few reads as possible: a mutex without holders and waiters. The
@@ -58,7 +62,7 @@ if wanted_capacity == '1' and owner == '' then
     if seen then redis.call('PEXPIREAT', resource, at) end
     redis.call('HSET', resource, 's', cmsgpack.pack(
       1, own + hand_offs, last_ticket, 1, expires, 0, 1, 0,
-      id, expires, 1, own, hand_offs, ttl, now, '', '', channel, meta))
+      id, expires, 1, own, hand_offs, ttl, now, '', '', channel, tasks, meta))
     if not seen then redis.call('PEXPIREAT', resource, at) end
     if own == now then return now end
     return { 'granted', now, own, ttl * 1000, hand_offs, 1 }
@@ -74,18 +78,19 @@ local function newcomer()
   return {
     id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair,
     hand_offs = hand_offs,
-    channel = channel, token = token, ticket = ticket, meta = meta,
+    channel = channel, token = token, ticket = ticket, waited = tonumber(waited), tasks = tasks,
+    meta = meta,
   }
 end
 
 local function free()
-  return used + weight <= capacity and waiting == 0
+  return fits(weight) and waiting == 0
 end
 
 local function enter()
   local waiter = read_waiter(id)
   if waiter then
-    waiter.channel, waiter.token = channel, token
+    waiter.channel, waiter.token, waiter.tasks = channel, token, tasks
     save_waiter(waiter)
   elseif free() then
     return granted(grant(newcomer(), ttl))

@@ -8,8 +8,8 @@
   REPLY
     inspected now capacity used fence holder_count waiter_count holders waiters
     parked_count parked
-    holder: id owner weight fence left holds since meta ids
-    waiter: id owner weight ticket fair meta
+    holder: id owner weight fence hand_offs left holds tasks since meta ids
+    waiter: id owner weight ticket fair tasks meta
     parked: id owner condition since meta
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -69,7 +69,8 @@ for _, id in ipairs(ids) do
   if h then
     local left, holds = h.expires - now, hold_count(h)
     holders[#holders + 1] = {
-      id, h.owner, h.weight, h.fence, left, holds, h.since, h.meta, shown_holds(h),
+      id, h.owner, h.weight, h.fence, h.hand_offs, left, holds, h.tasks, h.since, h.meta,
+      shown_holds(h),
     }
   end
 end
@@ -81,7 +82,7 @@ elseif waiting > 0 then
 end
 for _, id in ipairs(in_turn) do
   local w = read_waiter(id)
-  if w then waiters[#waiters + 1] = { id, w.owner, w.weight, w.ticket, w.fair, w.meta } end
+  if w then waiters[#waiters + 1] = { id, w.owner, w.weight, w.ticket, w.fair, w.tasks, w.meta } end
 end
 local parked = {}
 local at = chain('l').first

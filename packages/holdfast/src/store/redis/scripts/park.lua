@@ -18,6 +18,7 @@
     retention  ms      how long the resource, and a waiter without polls, is kept
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
+    last_used  int     the last fence that a task of the lease used, or 0
   REPLY
     parked now | queued now ticket next signalled | granted now fence left hand_offs holds signalled
     | shared now holds | full now length | absent now
@@ -37,6 +38,7 @@ local patience = tonumber(ARGV[11])
 local retention = tonumber(ARGV[12])
 local meta = ARGV[13]
 local token = ARGV[14]
+local last_used = tonumber(ARGV[15])
 --- @include "lib/serve.lua"
 
 local function park_instead_of(h)
@@ -66,8 +68,7 @@ local function enter()
     local length = parked_count()
     if want == 'signal' and length >= max_parked then return { 'full', now, length } end
     leave(h, id)
-    -- an acquisition that parks has used no hand-off
-    take_back_fences(h)
+    take_back_fences(h, last_used)
     park_instead_of(h)
   end
 end

@@ -35,13 +35,13 @@ end
 
 -- Only a mutex has hand-offs, so there is no other holder.
 local function may_hand_off(h, successor)
-  if to == '' or h.hand_offs == 0 or h.owner ~= '' then return false end
+  if to == '' or h.hand_offs == 0 or h.owner ~= '' or capacity > 1 then return false end
   return not successor or (successor.owner == '' and successor.weight == 1)
 end
 
 local function let_go(h)
   if not leave(h, id) then return 'kept' end
-  if to == '' and unpassed then take_back_fences(h) end
+  if to == '' and unpassed then take_back_fences(h, 0) end
   local successor = to ~= '' and read_waiter(to)
   if not may_hand_off(h, successor) then return 'freed' end
   local from = successor or h
@@ -50,19 +50,11 @@ local function let_go(h)
   dequeue(to)
   add({
     id = to, owner = '', holds = '', weight = h.weight,
-    ttl = from.ttl, channel = from.channel, meta = from.meta,
+    ttl = from.ttl, channel = from.channel, tasks = 0, meta = from.meta,
     fence = h.fence + 1, hand_offs = h.hand_offs - 1, since = now, expires = expires,
     signalled = successor and successor.signalled or nil,
   })
   return 'passed'
-end
-
--- Removes a waiter from the queue or from its condition.
-local function withdraw()
-  local w = dequeue(id)
-  if not w then return remove_parked(id) end
-  if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end
-  return true
 end
 
 if not known then return { 'absent', now, 0 } end
@@ -71,7 +63,7 @@ local held = lease_of(id)
 local status
 if held then
   status = let_go(held)
-elseif withdraw() then
+elseif withdraw(id) then
   status = 'dequeued'
 else
   status = to ~= '' and lease_of(to) and 'passed' or 'absent'

@@ -35,7 +35,7 @@ local function weigh(h)
     resize_hold(h, id, weight, seq)
     return 'resized'
   end
-  if weight > h.weight and used - h.weight + weight > capacity then
+  if weight > h.weight and not fits(weight - h.weight) then
     save_change(h, id, own, seq)
     return 'refused'
   end

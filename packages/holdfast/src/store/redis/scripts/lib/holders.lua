@@ -15,8 +15,8 @@ local function read_holder(id)
   local packed = read('h:' .. id)
   if not packed then return nil end
   local h = { id = id }
-  h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
-    h.signalled, h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(packed)
+  h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel,
+    h.tasks, h.meta, h.signalled, h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(packed)
   if h.signalled == '' then h.signalled = nil end
   return h
 end
@@ -27,7 +27,7 @@ local function save_holder(h)
     return
   end
   writes['h:' .. h.id] = cmsgpack.pack(
-    h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel,
+    h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.tasks,
     with_signals(h))
 end
 
@@ -110,13 +110,18 @@ local function remove(h, ordered)
   end
 end
 
+-- True if permits are free. Beside a root that may be handed off nothing is granted, also if the
+-- capacity was raised: another lease could get a fence above the reserved ones. Such a root is
+-- always `sole`.
+local function fits(weight)
+  return used + weight <= capacity and not (sole and sole.hand_offs > 0)
+end
+
 -- Sets the capacity. Leases that are held stay held.
 local function set_capacity(wanted)
-  if wanted > 1 and sole then
+  if wanted > 1 and sole and sole.hand_offs == 0 then
     local h = sole
     sole, many = nil, true
-    -- a fence reserved for a hand-off could be used after higher fences were granted
-    h.hand_offs = 0
     save_holder(h)
     guard()
     redis.call('ZADD', expiries, h.expires, h.id)
@@ -209,7 +214,7 @@ local function grant(w, lease)
   return add({
     id = w.id, owner = w.owner, weight = w.weight, channel = w.channel, meta = w.meta, ttl = w.ttl,
     fence = own, hand_offs = hand_offs, since = now, holds = '', expires = now + lease * 1000,
-    signalled = w.signalled,
+    tasks = w.tasks or 0, signalled = w.signalled,
   })
 end
 
@@ -235,10 +240,10 @@ local function leave(h, id)
   return true
 end
 
--- Frees the fences that were reserved for hand-offs of a lease. The caller guarantees that no
--- hand-off used them.
-local function take_back_fences(h)
-  if fence == h.fence + h.hand_offs then fence = h.fence end
+-- Frees the fences that are reserved for hand-offs of a lease and lie above the last used one.
+local function take_back_fences(h, last_used)
+  local last = h.fence + h.hand_offs
+  if fence == last then fence = math.min(last, math.max(h.fence, last_used)) end
 end
 
 local function granted(h)

@@ -24,13 +24,13 @@ local capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting 
   0, 0, 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
 -- True if leases have fields. They may have fields at a capacity of 1 too, if the capacity was
--- greater when they were granted. The capacity decides where a lease is stored when there is no
--- other lease.
+-- greater when they were granted; and a root stays `sole` if the capacity is raised. The capacity
+-- decides where a lease is stored when there is no other lease.
 local many = false
 if known then
   local h = {}
   capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, h.id, h.expires,
-    h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.meta,
+    h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.tasks, h.meta,
     h.signalled,
     h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(seen)
   if type(leases) ~= 'number' or type(waiting) ~= 'number' then
@@ -38,7 +38,7 @@ if known then
   end
   sole = h.id and h
   if h.signalled == '' then h.signalled = nil end
-  many = capacity ~= 1 or (used > 0 and not sole)
+  many = not sole and (capacity ~= 1 or used > 0)
 end
 
 -- Reads several fields with one call.
@@ -88,7 +88,7 @@ local function pack_summary()
   return cmsgpack.pack(
     capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, sole.id,
     sole.expires, sole.weight, sole.fence, sole.hand_offs, sole.ttl, sole.since, sole.owner,
-    sole.holds, sole.channel, with_signals(sole))
+    sole.holds, sole.channel, sole.tasks, with_signals(sole))
 end
 
 local function in_chunks(command, list)

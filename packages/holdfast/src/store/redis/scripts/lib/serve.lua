@@ -7,8 +7,8 @@ local function read_waiter(id)
   local packed = read('w:' .. id)
   if not packed then return nil end
   local w = { id = id }
-  w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token, w.meta,
-    w.signalled = cmsgpack.unpack(packed)
+  w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token, w.tasks,
+    w.meta, w.signalled = cmsgpack.unpack(packed)
   return w
 end
 
@@ -16,11 +16,19 @@ local function save_waiter(w)
   -- only waiters that were signalled have this value
   local signal = { w.signalled }
   writes['w:' .. w.id] = cmsgpack.pack(
-    w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token, w.meta,
-    unpack(signal))
+    w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token,
+    w.tasks or 0, w.meta, unpack(signal))
+end
+
+-- The ticket of a root whose oldest task has waited in its process for this time; 0 for the end of
+-- the queue. If the last ticket is in the future, the clock was set back.
+local function place_after(waited_ms)
+  if waited_ms == 0 or last_ticket > now then return 0 end
+  return math.max(1, now - waited_ms * 1000)
 end
 
 local function enqueue(w)
+  if w.ticket == 0 then w.ticket = place_after(w.waited or 0) end
   if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
   last_ticket = math.max(last_ticket, w.ticket)
   guard()
@@ -39,6 +47,14 @@ local function dequeue(id)
   writes['w:' .. id] = false
   fair_waiting, waiting = fair_waiting - w.fair, waiting - 1
   return w
+end
+
+-- Removes a waiter from the queue or from its condition.
+local function withdraw(id)
+  local w = dequeue(id)
+  if not w then return remove_parked(id) end
+  if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end
+  return true
 end
 
 -- True if a channel has subscribers of its own. PUBLISH also counts subscribers of patterns, which
@@ -149,7 +165,7 @@ local function serve(self)
       -- the waiter can never be granted: it may not join the lease of its owner, or its weight is
       -- above the capacity
       local hopeless = own and not joins(own, w.weight) or (not own and w.weight > capacity)
-      if not hopeless and not own and used + w.weight > capacity then return end
+      if not hopeless and not own and not fits(w.weight) then return end
       dequeue(id)
       local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
       if not hopeless and tell(w, self, own, lease) then

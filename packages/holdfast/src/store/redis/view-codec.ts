@@ -1,0 +1,75 @@
+/** Decodes the result of `inspect`. Another program may have written the record. */
+import type * as T from '../../engine/commands.js';
+
+export function inspected(now: number, list: readonly unknown[]): T.InspectReply {
+  return {
+    status: 'inspected',
+    now,
+    capacity: finite(list[2]),
+    used: finite(list[3]),
+    fence: finite(list[4]),
+    holderCount: finite(list[5]),
+    waiterCount: finite(list[6]),
+    holders: listOf(list[7]).map(holderView),
+    waiters: listOf(list[8]).map(waiterView),
+    parkedCount: finite(list[9]),
+    parked: listOf(list[10]).map(parkedView),
+  };
+}
+
+function holderView(raw: unknown): T.HolderView {
+  const [id, owner, weight, fence, handOffs, left, holds, tasks, since, meta, ids] = listOf(raw);
+  return {
+    id: textOf(id),
+    owner: textOf(owner),
+    weight: finite(weight),
+    fence: finite(fence),
+    handOffs: finite(handOffs),
+    left: finite(left),
+    holds: finite(holds),
+    tasks: finite(tasks),
+    since: finite(since),
+    meta: textOf(meta),
+    ids: listOf(ids).map(textOf),
+  };
+}
+
+function waiterView(raw: unknown): T.WaiterView {
+  const [id, owner, weight, ticket, fair, tasks, meta] = listOf(raw);
+  return {
+    id: textOf(id),
+    owner: textOf(owner),
+    weight: finite(weight),
+    ticket: finite(ticket),
+    fair: finite(fair) === 1,
+    tasks: finite(tasks),
+    meta: textOf(meta),
+  };
+}
+
+function parkedView(raw: unknown): T.ParkedView {
+  const [id, owner, condition, since, meta] = listOf(raw);
+  return {
+    id: textOf(id),
+    owner: textOf(owner),
+    condition: textOf(condition),
+    since: finite(since),
+    meta: textOf(meta),
+  };
+}
+
+/** A number of a record. One that another program wrote may have anything in its place. */
+function finite(value: unknown): number {
+  const number = Number(value);
+  if (value !== null && Number.isFinite(number)) return number;
+  throw new TypeError(`Holdfast: a number was expected of a script, not ${String(value)}`);
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new TypeError(`Holdfast: a script returned ${typeof value} instead of a list`);
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : String(value);
+}
