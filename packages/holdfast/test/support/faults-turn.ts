@@ -58,6 +58,11 @@ export const TURN_FAULTS: readonly Fault[] = [
     'if w then return',
     'do end if false then return',
   ]),
+  fault('serve: a returning waiter loses its place', [
+    serve,
+    'if w.ticket == 0 then w.ticket = place',
+    'do w.ticket = place',
+  ]),
   fault('queue: a place after a wait is in the past of a set-back clock', [
     serve,
     'waited_ms == 0 or last_ticket > now',

@@ -258,11 +258,6 @@ export const FAULTS: readonly Fault[] = [
   ),
   fault('serve: order by id', [serve, "'ZADD', queue, w.ticket", "'ZADD', queue, 0"]),
   fault('serve: tickets are not unique', [serve, 'math.max(last_ticket + 1, now)', 'now']),
-  fault('serve: a returning waiter loses its place', [
-    serve,
-    'if w.ticket == 0 then w.ticket = place',
-    'do w.ticket = place',
-  ]),
   fault('serve: the last permit is never granted', [
     serve,
     'not fits(w.weight) then',
