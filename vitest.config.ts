@@ -31,7 +31,9 @@ const LOAD = [
 export default defineConfig({
   resolve: { alias },
   test: {
-    setupFiles: [here('packages/holdfast/test/support/assertions.ts')],
+    setupFiles: ['assertions', 'warnings'].map((name) =>
+      here(`packages/holdfast/test/support/${name}.ts`),
+    ),
     projects: [
       {
         extends: true,
