@@ -21,10 +21,15 @@ const servers = {
   hookTimeout: 60_000,
 };
 
-/** Tests that need the machine for themselves. */
-const LOAD = [
-  'packages/holdfast/test/server/{trials,torture,deadlines,demo}*.test.ts',
-  'packages/holdfast/test/server/*.crash.test.ts',
+/** Tests that need the machine for themselves: they measure times, or load it on purpose. */
+const ALONE = [
+  'packages/holdfast/test/server/{deadlines,trials.{exclusion,loss,lost-replies,waiters}}*.test.ts',
+  'packages/holdfast/test/server/{trials.takeover,*.crash}.test.ts',
+];
+/** Tests of programs that run for a minute, and do not measure the times of others. */
+const LONG = [
+  'packages/holdfast/test/server/{demo,torture}.test.ts',
+  'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
 ];
 
@@ -47,6 +52,9 @@ export default defineConfig({
           ],
           exclude: ['packages/holdfast/test/server/**'],
           restoreMocks: true,
+          // The files share their modules: loading them for each file takes longer than the tests.
+          isolate: false,
+          pool: 'threads',
         },
       },
       {
@@ -61,29 +69,38 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'server',
-          // These start real servers. They wait for states and load nothing, so two files at a time
-          // share the machine.
+          // These start real servers, and mostly wait for their states: more files at a time than
+          // there are cores.
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
             'packages/testkit/test/**/*.test.ts',
           ],
-          exclude: LOAD,
+          exclude: [...ALONE, ...LONG],
           ...servers,
-          maxWorkers: 2,
+          maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
         test: {
-          name: 'load',
-          // These load the machine on purpose, or hold leases of a few hundred milliseconds, which
-          // such a load would end. One file runs at a time.
-          include: LOAD,
+          name: 'long',
+          include: LONG,
+          ...servers,
+          maxWorkers: 2,
+          maxConcurrency: 3,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: ALONE,
           ...servers,
           maxWorkers: 1,
           maxConcurrency: 3,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -7,16 +7,19 @@
  *
  * A failed check does not stop the others. The last line is always `N passed, N failed`: each
  * check counts as one, and each test case.
+ *
+ * Tests on real servers mostly wait. The tests that compute, and the model, run in the background
+ * at the lowest priority and use the processor in the meantime.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, join, relative } from 'node:path';
+import { constants, setPriority } from 'node:os';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const RESULTS = '.cache/vitest.json';
 /** Longer than any check takes; a hung check is ended after this time. */
 const LIMIT_MS = 40 * 60_000;
 
@@ -43,8 +46,12 @@ const CHECKS = [
   },
 ];
 
-/** Runs during the unit tests, which do not measure time; it needs a core for a minute. */
+/** Needs a core for more than a minute. */
 const MODEL = { name: 'model', command: 'node tools/model.mjs' };
+
+/** The projects of `vitest.config.ts`: those that compute, and those that use real servers. */
+const COMPUTING = ['unit', 'instruments'];
+const WAITING = ['server', 'long', 'alone'];
 
 /**
  * @typedef {object} Run
@@ -53,13 +60,19 @@ const MODEL = { name: 'model', command: 'node tools/model.mjs' };
  */
 
 /**
- * Runs a command; its output is either shown immediately or collected.
+ * @typedef {object} How
+ * @property {boolean} [show] Shows the output immediately instead of collecting it.
+ * @property {boolean} [background] Runs at the lowest priority.
+ */
+
+/**
+ * Runs a command.
  * @param {string} command
  * @param {string[]} args
- * @param {boolean} show
+ * @param {How} how
  * @returns {Promise<Run>}
  */
-function run(command, args, show) {
+function run(command, args, { show = false, background = false }) {
   const path = `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
   const child = spawn(command, args, {
     cwd: root,
@@ -67,6 +80,8 @@ function run(command, args, show) {
     stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
     timeout: LIMIT_MS,
   });
+  if (background && child.pid !== undefined)
+    setPriority(child.pid, constants.priority.PRIORITY_LOW);
   let output = '';
   const keep = (/** @type {Buffer} */ chunk) => {
     output += chunk.toString();
@@ -84,12 +99,13 @@ function run(command, args, show) {
 
 /**
  * @param {Check} check
+ * @param {How} [how]
  * @returns {Promise<boolean>}
  */
-async function runCheck(check) {
+async function runCheck(check, how = {}) {
   const [command = '', ...args] = check.command.split(' ');
   const start = performance.now();
-  const { ok, output } = await run(command, args, false);
+  const { ok, output } = await run(command, args, how);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
   console.log(`${ok ? 'ok    ' : 'FAILED'} ${check.name} (${seconds} s)`);
   if (!ok) {
@@ -102,30 +118,46 @@ async function runCheck(check) {
 /** @typedef {{ passed: number, failed: string[] }} Counts */
 
 /**
- * Runs the tests and counts their cases.
+ * Runs the tests of some projects and counts their cases.
+ * @param {string[]} projects
  * @param {string[]} filters
+ * @param {How} how
  * @returns {Promise<Counts>}
  */
-async function runVitest(filters) {
-  mkdirSync(join(root, '.cache'), { recursive: true });
+async function runVitest(projects, filters, how) {
+  const results = join(root, '.cache', `vitest-${projects[0]}.json`);
+  mkdirSync(dirname(results), { recursive: true });
   // Otherwise the file of an earlier run would be counted if this run crashes.
-  rmSync(join(root, RESULTS), { force: true });
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${RESULTS}`];
-  const { ok, output } = await run('vitest', ['run', ...reporters, ...filters], true);
-  const counts = countCases();
-  if (counts.passed + counts.failed.length === 0) counts.failed.push('vitest ran no test');
+  rmSync(results, { force: true });
+  const start = performance.now();
+  const { ok, output } = await run(
+    'vitest',
+    [
+      ...['run', '--passWithNoTests', '--reporter=default', '--reporter=json'],
+      ...[`--outputFile.json=${results}`, ...projects.map((name) => `--project=${name}`)],
+      ...filters,
+    ],
+    how,
+  );
+  const counts = countCases(results);
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  if (!ok) console.log(output);
+  console.log(`${ok ? 'ok    ' : 'FAILED'} ${projects.join(' ')} (${seconds} s)`);
   // For example an error outside of any test: all cases pass, but the run fails.
-  if (!ok && counts.failed.length === 0) counts.failed.push(`vitest failed ${output.trim()}`);
+  if (!ok && counts.failed.length === 0) counts.failed.push(`vitest of ${projects.join(' ')}`);
   return counts;
 }
 
-/** @returns {Counts} */
-function countCases() {
+/**
+ * @param {string} results
+ * @returns {Counts}
+ */
+function countCases(results) {
   /** @type {Counts} */
   const counts = { passed: 0, failed: [] };
   let text = '';
   try {
-    text = readFileSync(join(root, RESULTS), 'utf8');
+    text = readFileSync(results, 'utf8');
   } catch {
     return counts;
   }
@@ -160,11 +192,20 @@ async function main() {
     if (await runCheck(check)) passed += 1;
     else failed.push(check.name);
   }
-  const model = chosen.includes(MODEL.name) ? runCheck(MODEL) : undefined;
+  const background = { background: true };
+  const model = chosen.includes(MODEL.name) ? runCheck(MODEL, background) : undefined;
   if (chosen.includes('vitest')) {
-    const counts = await runVitest(positionals);
-    passed += counts.passed;
-    failed.push(...counts.failed);
+    const runs = await Promise.all([
+      runVitest(COMPUTING, positionals, background),
+      runVitest(WAITING, positionals, { show: true }),
+    ]);
+    for (const counts of runs) {
+      passed += counts.passed;
+      failed.push(...counts.failed);
+    }
+    if (runs.every((counts) => counts.passed + counts.failed.length === 0)) {
+      failed.push('vitest ran no test');
+    }
   }
   if (model !== undefined) {
     if (await model) passed += 1;

@@ -83,7 +83,7 @@ const none = fc.constant<Pointer[]>([]);
 const limit = fc.constantFrom(1, 50);
 const weight = fc.constantFrom(1, 1, 1, 2, 3, 4);
 const zero = fc.constant(0);
-/** A mutex rarely changes its capacity. */
+/** For commands that matter more where there are several leases. */
 const mostly = fc.constantFrom('k1', 'k2', 'k2', 'k2');
 
 /** The usual use of conditions. */
@@ -145,7 +145,7 @@ const action = fc.oneof(
     id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
   kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), patience, retention }), { ids }),
-  kind(1, fc.record({ op: op('forceRelease'), key, id, retention }), {
+  kind(1, fc.record({ op: op('forceRelease'), key: mostly, id, retention }), {
     id: pointer([3, 'nobody'], [3, 'holder'], [1, 'any']),
   }),
   kind(1, fc.record({ op: op('inspect'), key, limit })),
