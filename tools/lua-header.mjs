@@ -3,7 +3,7 @@
 /**
  * @typedef {object} Header
  * @property {string} name
- * @property {string[]} keys
+ * @property {string[]} keys The last may end in `...`: it means all keys from there on.
  * @property {string[]} args The last may end in `...`: it means all arguments from there on.
  */
 
@@ -33,6 +33,17 @@ export function parseHeader(text, where) {
 }
 
 /**
+ * The first line that the server reads, with the flags of the header's section FLAGS; empty without
+ * flags.
+ * @param {string} text
+ * @returns {string}
+ */
+export function flagLine(text) {
+  const flags = /^--\[\[(?:(?!\]\])[^])*?\n *FLAGS\n *(\S[^\n]*)\n/.exec(text)?.[1];
+  return flags === undefined ? '' : `#!lua flags=${flags.split(/\s+/).join(',')}\n`;
+}
+
+/**
  * The names in one section. A line with more indentation than the first one continues a remark.
  * @param {string[]} lines
  * @param {string} title
@@ -46,7 +57,7 @@ function section(lines, title, where) {
   let indent = -1;
   for (const line of lines.slice(start + 1)) {
     const text = line.trim();
-    if (text === '' || /^(KEYS|ARGV|REPLY)$/.test(text)) break;
+    if (text === '' || /^(FLAGS|KEYS|ARGV|REPLY)$/.test(text)) break;
     const depth = line.length - line.trimStart().length;
     if (indent === -1) indent = depth;
     if (depth > indent) continue;
@@ -64,10 +75,8 @@ function section(lines, title, where) {
  * @param {string} where
  */
 function checkNames(header, where) {
-  for (const name of header.keys) {
-    if (name.endsWith('...')) throw new Error(`${where}: KEYS cannot be variadic: ${name}`);
-  }
-  const early = header.args.slice(0, -1).find((name) => name.endsWith('...'));
+  const notLast = [...header.keys.slice(0, -1), ...header.args.slice(0, -1)];
+  const early = notLast.find((name) => name.endsWith('...'));
   if (early !== undefined) throw new Error(`${where}: ${early} must be the last argument`);
   const all = [...header.keys, ...header.args];
   const twice = all.find((name, index) => all.indexOf(name) !== index);

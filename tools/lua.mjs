@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { parseHeader } from './lua-header.mjs';
+import { flagLine, parseHeader } from './lua-header.mjs';
 
 /**
  * @typedef {object} ExpandOptions
@@ -52,10 +52,12 @@ export function expand(path, options = {}) {
  * @returns {Piece[]}
  */
 export function pieces(path, options = {}) {
-  const parts = assemble(dirname(path), basename(path), options.replace ?? {});
-  return parts
-    .map(({ file, text }) => ({ file, text: stripLua(text, path) }))
-    .filter(({ text }) => text !== '');
+  const file = basename(path);
+  const parts = assemble(dirname(path), file, options.replace ?? {});
+  return [
+    { file, text: flagLine(options.replace?.[file] ?? readFileSync(path, 'utf8')) },
+    ...parts.map((part) => ({ file: part.file, text: stripLua(part.text, path) })),
+  ].filter(({ text }) => text !== '');
 }
 
 /**

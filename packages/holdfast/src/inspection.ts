@@ -2,7 +2,7 @@
 import type { Core } from './core.js';
 import { FORCE_LIMIT } from './engine/limits.js';
 import type {
-  Command,
+  KeyCommand,
   HolderView,
   InspectReply,
   ParkedView,
@@ -181,7 +181,7 @@ async function* inspectAll(
 }
 
 /** Sends a command. A failure becomes a `HoldfastError`. */
-export async function ask<C extends Command>(
+export async function ask<C extends KeyCommand>(
   core: Core,
   command: C,
   unanswered: 'HOLDFAST_UNREACHABLE' | 'HOLDFAST_UNCERTAIN' = 'HOLDFAST_UNREACHABLE',

@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 146_500, compressed: 44_400 },
+    limit: { minified: 157_000, compressed: 47_600 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -44,7 +44,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 22 * KB },
+    limit: { compressed: 24_900 },
     target: { compressed: 22 * KB },
   },
 };

@@ -12,7 +12,7 @@
 import { setCheck } from './check-hook.js';
 import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';
-import type { Command, Micros } from './commands.js';
+import type { KeyCommand, Micros } from './commands.js';
 
 /** The state of a resource after the previous command. */
 interface Snapshot {
@@ -48,7 +48,7 @@ function fail(key: string, problem: string): never {
 }
 
 /** Checks a resource after a command. */
-function assertSound(command: Command, resource: Resource, now: Micros): void {
+function assertSound(command: KeyCommand, resource: Resource, now: Micros): void {
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
     // the next check knows neither how much was in use before it nor how a lease ended
@@ -63,7 +63,7 @@ function assertSound(command: Command, resource: Resource, now: Micros): void {
 }
 
 /** Describes the first invariant that does not hold. Stores the state for the next call. */
-export function unsound(resource: Resource, now: Micros, command?: Command): string | undefined {
+export function unsound(resource: Resource, now: Micros, command?: KeyCommand): string | undefined {
   const before = snapshots.get(resource) ?? EMPTY;
   const ended = [...before.leases.values()].filter(
     ({ id, fence }) => resource.holders.get(id)?.fence !== fence,
@@ -101,7 +101,7 @@ function weights(resource: Resource, before: Snapshot): string | undefined {
 }
 
 /** The highest fence that may have been used under a lease that has ended. */
-function lastUsed(lease: Fences, now: Micros, command: Command | undefined): number {
+function lastUsed(lease: Fences, now: Micros, command: KeyCommand | undefined): number {
   const { id, fence, handOffs, expires } = lease;
   const reserved = fence + handOffs;
   if (command === undefined || !('id' in command) || command.id !== id || expires <= now)

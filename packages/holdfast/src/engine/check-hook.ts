@@ -2,12 +2,12 @@
  * The place at which the assertions see each command. The engine does not import them, so a program
  * that uses the library does not load them.
  */
-import type { Command, Micros } from './commands.js';
+import type { KeyCommand, Micros } from './commands.js';
 import type { Resource } from './resource.js';
 
 export interface Check {
   /** Throws an `Error` if the resource is not sound after a command. */
-  command(command: Command, resource: Resource, now: Micros): void;
+  command(command: KeyCommand, resource: Resource, now: Micros): void;
   /** Records the state of a resource that a store has restored. */
   restored(resource: Resource): void;
 }
@@ -20,7 +20,7 @@ export function setCheck(next: Check | undefined): void {
 }
 
 /** Called after each command on a resource. */
-export function afterCommand(command: Command, resource: Resource, now: Micros): void {
+export function afterCommand(command: KeyCommand, resource: Resource, now: Micros): void {
   check?.command(command, resource, now);
 }
 

@@ -147,6 +147,17 @@ export interface Renew {
   readonly retention: number;
 }
 
+/** Extends several leases. Each is extended as by `Renew`, and an error affects only its key. */
+export interface RenewMany {
+  readonly op: 'renewMany';
+  /** The key of each lease. */
+  readonly keys: readonly string[];
+  /** The acquisition of each lease, in the order of `keys`. */
+  readonly ids: readonly string[];
+  readonly ttl: number;
+  readonly retention: number;
+}
+
 /**
  * Serves the queue and returns the state of each id. If the owner of a queued id holds a live
  * lease, the id joins it.
@@ -275,6 +286,8 @@ export interface SetCapacity {
 /** The commands that every primitive uses. */
 type Taking = Acquire | Release | Turn | Renew | Poll | Inspect | ForceRelease;
 export type LockCommand = Taking | Park | Signal | Resize | SetCapacity;
-export type Command = LockCommand | GateCommand;
+/** Commands that name one key. */
+export type KeyCommand = LockCommand | GateCommand;
+export type Command = KeyCommand | RenewMany;
 export type Op = Command['op'];
 export type ReplyTo<C extends Command> = Replies[C['op']];

@@ -6,9 +6,9 @@
  * differential test compares the Lua scripts of the Redis store with it. The memory store and the
  * simulator run it unchanged.
  *
- * This file has acquire, release and renew. `turn.ts` ends roots, `condition.ts` parks and signals,
- * `resize.ts` changes weights and capacity, `force-release.ts` ends leases by force, `inspect.ts`
- * shows a resource.
+ * This file has acquire and release. `turn.ts` ends roots, `renew.ts` extends leases,
+ * `condition.ts` parks and signals, `resize.ts` changes weights and capacity, `force-release.ts`
+ * ends leases by force, `inspect.ts` shows a resource.
  * Every command except inspect first removes expired leases, and it leaves no capacity free that
  * the queue could use (I5), except for waiters beyond `SERVE_LIMIT`, which the next command serves.
  * Commands are idempotent by id (I3).
@@ -24,6 +24,7 @@ import { type Holder, NOTHING_SENT } from './entries.js';
 import { Resource } from './resource.js';
 import { type Addressed, granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
+import { type LazyRenew, renew } from './renew.js';
 import { inspect } from './inspect.js';
 import { turn } from './turn.js';
 import { redeliverSignals, withdraw } from './signals.js';
@@ -82,15 +83,32 @@ export class Engine {
 
   apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
     const context: CommandContext = { now, receivers: this.#receivers, pushes: [], more: false };
-    const reply = isGateCommand(command)
-      ? this.gates.apply(command, context)
-      : this.#reply(command, context);
-    const resource = this.#resources.get(command.key);
-    if (resource !== undefined) afterCommand(command, resource, now);
+    const reply =
+      command.op === 'renewMany'
+        ? this.#renewMany(command, context)
+        : this.#applyTo(command, context);
     return { reply: reply as T.ReplyTo<C>, pushes: context.pushes };
   }
 
-  #reply(command: T.LockCommand, context: CommandContext): T.Reply {
+  #renewMany({ keys, ids, ttl, retention }: T.RenewMany, context: CommandContext): T.Reply {
+    const { now } = context;
+    const left = keys.map((key, index) => {
+      const id = ids[index] as string;
+      const one = { op: 'renew', key, id, ttl, retention, lazy: true } as const;
+      return (this.#applyTo(one, context) as T.RenewReply).left;
+    });
+    return { status: 'renewals', now, left };
+  }
+
+  #applyTo(command: T.KeyCommand | LazyRenew, context: CommandContext): T.Reply {
+    if (isGateCommand(command)) return this.gates.apply(command, context);
+    const reply = this.#reply(command, context);
+    const resource = this.#resources.get(command.key);
+    if (resource !== undefined) afterCommand(command, resource, context.now);
+    return reply;
+  }
+
+  #reply(command: T.LockCommand | LazyRenew, context: CommandContext): T.Reply {
     const { key } = command;
     if ((this.#resources.get(key)?.forgetAt ?? Infinity) <= context.now)
       this.#resources.delete(key);
@@ -232,20 +250,4 @@ function letGo(
     ...{ signalled: successor?.signalled ?? '', sent: NOTHING_SENT },
   });
   return 'passed';
-}
-
-function renew(
-  resource: Resource | undefined,
-  { id, ttl, retention }: T.Renew,
-  context: CommandContext,
-): T.RenewReply {
-  const { now } = context;
-  if (resource === undefined) return { status: 'absent', now, left: 0 };
-  resource.dropExpired(now);
-  const holder = resource.leaseOf(id, now);
-  if (holder !== undefined) resource.extend(holder, now + ttl * 1000);
-  serve(resource, context, '');
-  resource.touch(now, retention);
-  if (holder === undefined) return { status: 'absent', now, left: 0 };
-  return { status: 'renewed', now, left: holder.expires - now };
 }

@@ -136,6 +136,16 @@ export interface RenewReply {
   readonly left: Micros;
 }
 
+export interface RenewManyReply {
+  readonly status: 'renewals';
+  readonly now: Micros;
+  /**
+   * For each lease the microseconds left, or 0 if it does not exist. A store may also return
+   * `FAILED` or `UNANSWERED` of `store/port.ts`.
+   */
+  readonly left: readonly number[];
+}
+
 /** The state of a polled id. */
 export type Standing = Granted | { readonly status: 'queued' | 'parked' | 'absent' };
 
@@ -234,6 +244,7 @@ export interface Replies {
   release: ReleaseReply;
   turn: TurnReply;
   renew: RenewReply;
+  renewMany: RenewManyReply;
   poll: PollReply;
   inspect: InspectReply;
   forceRelease: ForceReleaseReply;
@@ -246,6 +257,8 @@ export interface Replies {
   endGeneration: GateReply;
 }
 export type Reply = Replies[keyof Replies];
+/** The replies to commands of one key. */
+export type KeyReply = Exclude<Reply, RenewManyReply>;
 
 /** A message that a store pushes to a channel. */
 export type Push =

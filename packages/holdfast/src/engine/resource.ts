@@ -286,8 +286,12 @@ export class Resource {
     this.parking.add({ ...wanted, since, until: now + retention * 1000 });
   }
 
-  touch(now: Micros, retention: number): void {
-    this.forgetAt = Math.max(now, this.latest) + retention * 1000;
+  /** @param lazily to save writes, moves the end only when half of the retention is used */
+  touch(now: Micros, retention: number, lazily = false): void {
+    const forgetAt = Math.max(now, this.latest) + retention * 1000;
+    // servers store the expiry of a key in whole milliseconds
+    const least = Math.floor(forgetAt / 1000) - retention / 2;
+    if (!lazily || Math.floor(this.forgetAt / 1000) < least) this.forgetAt = forgetAt;
     this.processes.tidy();
   }
 }

@@ -1,36 +1,43 @@
 /**
- * A heap of the lease records of the watchdog, ordered by `due`. Each record stores its index, so
- * that it can be removed from any place.
+ * A heap of entries, ordered by `due`. Each entry stores its index, so that it can be removed from
+ * any place.
  */
-import type { LeaseRecord } from './lease-record.js';
 
-export class DueHeap {
-  readonly #records: LeaseRecord[] = [];
+/** An entry of the heap. */
+export interface Due {
+  /** The time for which the entry is ordered. */
+  readonly due: number;
+  /** The index in the heap; -1 outside. Only the heap writes it. */
+  rank: number;
+}
+
+export class DueHeap<E extends Due> {
+  readonly #entries: E[] = [];
 
   get size(): number {
-    return this.#records.length;
+    return this.#entries.length;
   }
 
-  get first(): LeaseRecord | undefined {
-    return this.#records[0];
+  get first(): E | undefined {
+    return this.#entries[0];
   }
 
-  /** Inserts a record, or moves it after its `due` has changed. */
-  put(record: LeaseRecord): void {
-    if (record.rank < 0) {
-      record.rank = this.#records.length;
-      this.#records.push(record);
+  /** Inserts an entry, or moves it after its `due` has changed. */
+  put(entry: E): void {
+    if (entry.rank < 0) {
+      entry.rank = this.#entries.length;
+      this.#entries.push(entry);
     }
-    this.#up(record.rank);
-    this.#down(record.rank);
+    this.#up(entry.rank);
+    this.#down(entry.rank);
   }
 
-  remove(record: LeaseRecord): void {
-    const { rank } = record;
+  remove(entry: E): void {
+    const { rank } = entry;
     if (rank < 0) return;
-    const last = this.#records.pop() as LeaseRecord;
-    record.rank = -1;
-    if (last === record) return;
+    const last = this.#entries.pop() as E;
+    entry.rank = -1;
+    if (last === entry) return;
     this.#place(last, rank);
     this.#up(rank);
     this.#down(last.rank);
@@ -51,7 +58,7 @@ export class DueHeap {
     for (;;) {
       let least = rank;
       for (const child of [2 * rank + 1, 2 * rank + 2]) {
-        if (child < this.#records.length && this.#at(child).due < this.#at(least).due)
+        if (child < this.#entries.length && this.#at(child).due < this.#at(least).due)
           least = child;
       }
       if (least === rank) return;
@@ -60,13 +67,13 @@ export class DueHeap {
     }
   }
 
-  #at(rank: number): LeaseRecord {
-    return this.#records[rank] as LeaseRecord;
+  #at(rank: number): E {
+    return this.#entries[rank] as E;
   }
 
-  #place(record: LeaseRecord, rank: number): void {
-    this.#records[rank] = record;
-    record.rank = rank;
+  #place(entry: E, rank: number): void {
+    this.#entries[rank] = entry;
+    entry.rank = rank;
   }
 
   #swap(a: number, b: number): void {

@@ -4,8 +4,8 @@
  * The time in an answer is counted from before its request was sent (I7). If the machine was
  * suspended after the request was sent, the answer has no meaning, and the request is repeated.
  */
-import type { Micros, Renew, RenewReply } from '../engine/commands.js';
-import { StoreFailure } from '../store/port.js';
+import type { Micros, Renew, RenewManyReply, RenewReply } from '../engine/commands.js';
+import { StoreFailure, UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { drift, type LeaseRecord, withDrift } from './lease-record.js';
 import type { Moment, SuspendDetector } from './suspend-detector.js';
@@ -14,6 +14,11 @@ import type { Moment, SuspendDetector } from './suspend-detector.js';
  * The shortest time to wait for an answer, and the shortest pause between two requests for a lease.
  */
 export const RETRY_MS_MIN = 5;
+
+/** The part of the ttl for which a renewal waits for its answer: retries follow before the end. */
+export const RENEWAL_WAITS: number = 1 / 6;
+/** The same for a call of the holder. */
+const CALL_WAITS = 1 / 3;
 
 export interface InquiryEvents {
   /** Called before an answer is converted to the local clock. */
@@ -43,17 +48,43 @@ export class Inquiries {
   /**
    * Extends a lease to at least `ms` from now. Resolves to the answer of the store; rejects without
    * one.
+   * @param wait the part of the ttl to wait for an answer, if it is to be repeated without one
    */
-  async renew(record: LeaseRecord, ms: number): Promise<RenewReply['status']> {
+  async renew(
+    record: LeaseRecord,
+    ms: number,
+    wait: number = CALL_WAITS,
+  ): Promise<RenewReply['status']> {
     const { key, id } = record;
     const retention = this.#retention;
     for (;;) {
       const sent = this.#suspend.moment();
       const length = Math.ceil(Math.min(ms, withDrift(record.holdUntil - sent.at)));
       const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
-      const reply = await this.#send(record, command, sent);
+      const reply = await this.#send(record, command, sent, wait);
       if (reply.status === 'absent' || this.#confirm(record, sent, reply.left)) return reply.status;
     }
+  }
+
+  /**
+   * Extends several leases with one command. Resolves to the reply for each lease, see
+   * `RenewManyReply`. Resolves to `undefined` if the machine was suspended after the request was
+   * sent; the request has to be repeated. Rejects without a reply.
+   */
+  async renewMany(
+    records: readonly LeaseRecord[],
+    ttl: number,
+  ): Promise<readonly number[] | undefined> {
+    const sent = this.#suspend.moment();
+    const { left } = await this.#sendMany(records, ttl, sent);
+    this.#events.noticeSleep();
+    const sentAt = this.#suspend.toLocal(sent);
+    if (sentAt === Number.NEGATIVE_INFINITY) return undefined;
+    for (let index = 0; index < records.length; index++) {
+      const ms = (left[index] as number) / 1000;
+      if (ms > 0) (records[index] as LeaseRecord).confirm(sentAt + ms - drift(ms));
+    }
+    return left;
   }
 
   /** See `Requests.written`. */
@@ -68,7 +99,8 @@ export class Inquiries {
     const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     for (;;) {
       const sent = this.#suspend.moment();
-      const reply = await this.#requests.send(command, undefined, patience(record, sent));
+      const limit = patience(record, sent, CALL_WAITS);
+      const reply = await this.#requests.send(command, undefined, limit);
       const [standing] = reply.standings;
       if (standing?.status !== 'granted') return 'absent';
       if (this.#confirm(record, sent, standing.left)) return 'granted';
@@ -79,18 +111,61 @@ export class Inquiries {
    * Sends a renewal, and counts it as unanswered until its answer. A late answer extends the lease
    * too.
    */
-  async #send(record: LeaseRecord, command: Renew, sent: Moment): Promise<RenewReply> {
+  async #send(
+    record: LeaseRecord,
+    command: Renew,
+    sent: Moment,
+    wait: number,
+  ): Promise<RenewReply> {
     const late = (reply: RenewReply): void => {
       record.unanswered -= 1;
       if (reply.status === 'renewed') this.#confirm(record, sent, reply.left);
     };
     record.unanswered += 1;
     try {
-      const reply = await this.#requests.send(command, late, patience(record, sent));
+      const reply = await this.#requests.send(command, late, patience(record, sent, wait));
       record.unanswered -= 1;
       return reply;
     } catch (error) {
       if (error instanceof StoreFailure && error.answered) record.unanswered -= 1;
+      throw error;
+    }
+  }
+
+  /** The same for several leases. */
+  async #sendMany(
+    records: readonly LeaseRecord[],
+    ttl: number,
+    sent: Moment,
+  ): Promise<RenewManyReply> {
+    const retention = this.#retention;
+    const keys = records.map(({ key }) => key);
+    const ids = records.map(({ id }) => id);
+    const command = { op: 'renewMany', keys, ids, ttl, retention } as const;
+    let limit = ttl * RENEWAL_WAITS;
+    for (const record of records) {
+      record.unanswered += 1;
+      limit = Math.min(limit, record.validUntil - sent.at);
+    }
+    const answered = (reply: RenewManyReply): void => {
+      for (const [index, record] of records.entries()) {
+        if (reply.left[index] !== UNANSWERED) record.unanswered -= 1;
+      }
+    };
+    const late = (reply: RenewManyReply): void => {
+      answered(reply);
+      for (const [index, left] of reply.left.entries()) {
+        if (left > 0) this.#confirm(records[index] as LeaseRecord, sent, left);
+      }
+    };
+    try {
+      const reply = await this.#requests.send(command, late, Math.max(RETRY_MS_MIN, limit));
+      answered(reply);
+      return reply;
+    } catch (error) {
+      if (error instanceof StoreFailure && error.answered) {
+        for (const record of records) record.unanswered -= 1;
+      }
       throw error;
     }
   }
@@ -110,6 +185,7 @@ export class Inquiries {
 }
 
 /** How long to wait for an answer: it is useful while the lease lasts, and a retry follows soon. */
-function patience(record: LeaseRecord, sent: Moment): number {
-  return Math.max(RETRY_MS_MIN, Math.min(record.validUntil - sent.at, record.terms.ttl / 3));
+function patience(record: LeaseRecord, sent: Moment, wait: number): number {
+  const { validUntil, terms } = record;
+  return Math.max(RETRY_MS_MIN, Math.min(validUntil - sent.at, terms.ttl * wait));
 }

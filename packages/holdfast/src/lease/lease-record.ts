@@ -18,6 +18,7 @@ import type { Clock } from '../clock.js';
 import { HoldfastError } from '../errors.js';
 import type { ResolvedAcquireOptions } from '../options.js';
 import { quote } from '../text.js';
+import type { RenewalGroup } from './renewal-groups.js';
 
 export type LeaseRecordState = 'held' | 'released' | 'lost';
 
@@ -115,7 +116,11 @@ export class LeaseRecord {
   doubted = false;
   /** True if the store may receive a late duplicate of the request for it. */
   mayBeDuplicated = false;
-  /** The index in the heap of the watchdog. */
+  /** True while the watchdog renews and ends it. */
+  watched = false;
+  /** The group in which it waits for its renewal, if it is not in the heap of the watchdog. */
+  group: RenewalGroup | undefined;
+  /** The index in the group or in the heap. */
   rank = -1;
   /** The order in the heap: when the watchdog has to check it again. */
   due = 0;

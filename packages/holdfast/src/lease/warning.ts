@@ -6,7 +6,7 @@
  * that is not renewed, or not any longer, is in danger `expiringBefore` before its end.
  */
 import { quote } from '../text.js';
-import type { LeaseRecord } from './lease-record.js';
+import { drift, type LeaseRecord } from './lease-record.js';
 
 /** The last part of a lease, in which a missing renewal is overdue. */
 const OVERDUE = 1 / 3;
@@ -25,6 +25,14 @@ export function leftAt(record: LeaseRecord, now: number): number {
 function renewalMissingAt({ failing, renews, span, terms, validUntil }: LeaseRecord): number {
   const overdue = renews && !failing ? span * OVERDUE : Number.POSITIVE_INFINITY;
   return validUntil - Math.min(terms.expiringBefore, overdue);
+}
+
+/**
+ * Allows another warning after the danger has passed: by more than the drift margin, as a newer
+ * answer may report slightly less remaining time.
+ */
+export function rearm(record: LeaseRecord, now: number): void {
+  if (warnAt(record) - now > drift(record.terms.ttl)) record.warned = false;
 }
 
 /**

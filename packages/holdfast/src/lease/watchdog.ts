@@ -1,9 +1,8 @@
 /**
  * The watchdog: renews, warns about and ends all leases of one store in a process.
  *
- * It has one timer, for the lease that is due first. A lease is due when it should be renewed (at
- * about a third of its length, with jitter), when its holder should be warned, and when it ends on
- * the local clock. Due renewals go into one batch; each has its own answer.
+ * A lease is renewed when half of its length has passed, or slightly later. Leases with the same
+ * ttl are renewed together, with one command for up to 500. Each has its own answer.
  *
  * An answer is one of three: renewed (`validUntil` advances, counted from before the request was
  * sent), absent (the lease is lost, and its signal aborts now), or none (the lease stays as it is,
@@ -13,21 +12,21 @@
  * answers, or until they end. If the answer to a renewal may have arrived, a passed deadline is
  * judged after one phase of reading; the lease is not believed meanwhile.
  */
-import type { RandomSource } from '../random-source.js';
-import { afterIo, type Clock, type Timer } from '../clock.js';
+import { afterIo, type Clock } from '../clock.js';
 import type { RenewReply } from '../engine/commands.js';
 import type { Settings } from '../options.js';
+import { UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { Decisions } from './decisions.js';
-import { drift, type LeaseRecord } from './lease-record.js';
-import { DueHeap } from './due-heap.js';
-import { Inquiries, RETRY_MS_MIN } from './inquiries.js';
+import type { LeaseRecord } from './lease-record.js';
+import { DueLeases } from './due-leases.js';
+import { Inquiries, RENEWAL_WAITS, RETRY_MS_MIN } from './inquiries.js';
 import { Owned } from './owned.js';
+import { GATHER } from './renewal-groups.js';
+import { Renewals } from './renewals.js';
 import type { SuspendDetector } from './suspend-detector.js';
-import { leftAt, warn, warnAt } from './warning.js';
+import { leftAt, rearm, warn, warnAt } from './warning.js';
 
-/** Leases that are due within this part of their length join the batch. */
-const GATHER = 0.05;
 /** The longest time between two requests for a lease in doubt. */
 const DOUBT_MS_MAX = 500;
 /** A lease that was granted with less than this part of its length is extended at once. */
@@ -37,12 +36,9 @@ export class Watchdog {
   readonly #inquiries: Inquiries;
   readonly #clock: Clock;
   readonly #suspend: SuspendDetector;
-  readonly #randomSource: RandomSource;
-  readonly #heap = new DueHeap();
+  readonly #due: DueLeases;
   readonly #records = new Map<string, LeaseRecord>();
   readonly owned: Owned = new Owned();
-  #timer: Timer | undefined;
-  #timerDue = Number.POSITIVE_INFINITY;
   #suspends: number;
   #emptied: (() => void)[] = [];
   readonly #decisions = new Decisions();
@@ -50,7 +46,7 @@ export class Watchdog {
   constructor(requests: Requests, suspend: SuspendDetector, settings: Settings) {
     const { randomSource, clock, retention } = settings;
     this.#clock = clock;
-    this.#randomSource = randomSource;
+    this.#due = new DueLeases(clock, randomSource, () => this.#look());
     this.#suspend = suspend;
     this.#suspends = suspend.count;
     this.#inquiries = new Inquiries(requests, suspend, retention, {
@@ -74,9 +70,9 @@ export class Watchdog {
   /** Adds a lease. Claims it if the store knows it, see `claim`. */
   add(record: LeaseRecord): Promise<void> | undefined {
     this.#records.set(record.id, record);
+    record.watched = true;
     this.owned.add(record);
-    this.#planRenewal(record);
-    this.#plan(record);
+    this.#due.settle(record, this.#clock.now());
     return record.confirmed ? this.claim(record) : undefined;
   }
 
@@ -89,8 +85,6 @@ export class Watchdog {
     const now = this.#clock.now();
     const whole = Math.min(record.terms.ttl, record.holdUntil - now);
     if (!record.renews || record.renewing || record.validUntil - now >= CLAIM_BELOW * whole) return;
-    record.renewing = true;
-    this.#plan(record);
     void this.#renewDue(record);
     return this.#inquiries.written();
   }
@@ -100,8 +94,9 @@ export class Watchdog {
     this.#decisions.made(record);
     if (this.#records.get(record.id) !== record) return;
     this.#records.delete(record.id);
+    record.watched = false;
     this.owned.remove(record);
-    this.#heap.remove(record);
+    this.#due.remove(record);
     if (this.#records.size > 0) return;
     // the timer stays: it finds nothing to do, and the next lease can use it
     for (const tell of this.#emptied.splice(0)) tell();
@@ -109,7 +104,7 @@ export class Watchdog {
 
   /** Stops the timer. */
   close(): void {
-    this.#disarm();
+    this.#due.disarm();
   }
 
   /** Ends a lease in this process: aborts its signal, and removes it. */
@@ -151,61 +146,37 @@ export class Watchdog {
 
   /** The store has reported how long a lease lasts. */
   #confirmed(record: LeaseRecord): void {
-    // by more than the drift margin, as a newer answer may report slightly less remaining time
-    if (warnAt(record) - this.#clock.now() > drift(record.terms.ttl)) record.warned = false;
-    this.#plan(record);
+    const { group, validUntil } = record;
+    this.#cleared(record);
+    if (group === undefined || group.due >= validUntil) this.#due.plan(record);
+  }
+
+  #cleared(record: LeaseRecord): void {
+    if (record.warned) rearm(record, this.#clock.now());
     this.#decisions.made(record);
   }
 
-  #planRenewal(record: LeaseRecord): void {
-    const left = record.validUntil - this.#clock.now();
-    // early by up to a sixth of the interval, so that processes that started together do not keep
-    // renewing at the same time
-    const interval = (left / 3) * (1 - this.#randomSource.fraction() / 6);
-    record.renewAt = record.renews ? this.#clock.now() + interval : Number.POSITIVE_INFINITY;
-  }
-
-  #plan(record: LeaseRecord): void {
-    if (this.#records.get(record.id) !== record) return;
-    const { ending, warned, renewing, terms, validUntil } = record;
-    const end = ending ? Number.POSITIVE_INFINITY : validUntil;
-    const warning = warned || !terms.onExpiring ? end : warnAt(record);
-    record.due = Math.min(end, warning, renewing ? Number.POSITIVE_INFINITY : record.renewAt);
-    this.#heap.put(record);
-    this.#arm();
-  }
-
-  #arm(): void {
-    const due = this.#heap.first?.due;
-    if (due === undefined || due >= this.#timerDue) return;
-    this.#disarm();
-    this.#timerDue = due;
-    this.#timer = this.#clock.after(due - this.#clock.now(), () => this.#look(), true);
-  }
-
-  #disarm(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    this.#timerDue = Number.POSITIVE_INFINITY;
-  }
-
   #look(): void {
-    this.#disarm();
+    this.#due.disarm();
     this.#noticeSuspend();
     const now = this.#clock.now();
-    const renewals: LeaseRecord[] = [];
-    for (;;) {
-      const record = this.#heap.first;
+    const renewals = new Renewals(now);
+    this.#due.takeGroups(now, renewals);
+    while (!renewals.full) {
+      const record = this.#due.first;
       if (record === undefined || record.due - GATHER * record.terms.ttl > now) break;
       if (!this.#attend(record, now, renewals)) break;
     }
-    for (const record of renewals)
-      void (record.doubted ? this.#verify(record) : this.#renewDue(record));
-    this.#arm();
+    for (const records of renewals.batches()) {
+      const [first] = records as [LeaseRecord];
+      if (records.length > 1) void this.#renewTogether(records);
+      else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
+    }
+    this.#due.arm();
   }
 
   /** Does the due tasks of one lease; false if none is due, and so none for later leases. */
-  #attend(record: LeaseRecord, now: number, renewals: LeaseRecord[]): boolean {
+  #attend(record: LeaseRecord, now: number, renewals: Renewals): boolean {
     const { terms } = record;
     if (now >= record.validUntil && !record.ending) {
       this.#end(record);
@@ -213,8 +184,7 @@ export class Watchdog {
     }
     let attended = false;
     if (!record.renewing && record.renewAt - GATHER * terms.ttl <= now) {
-      record.renewing = true;
-      renewals.push(record);
+      renewals.add(record);
       attended = true;
     }
     if (terms.onExpiring && !record.warned && now >= warnAt(record)) {
@@ -223,7 +193,7 @@ export class Watchdog {
     }
     // a task may be under way or postponed: without a new plan it would stay due
     if (!attended && record.due > now) return false;
-    this.#plan(record);
+    this.#due.plan(record);
     return true;
   }
 
@@ -235,12 +205,12 @@ export class Watchdog {
     }
     if (record.ending) return;
     record.ending = true;
-    this.#plan(record);
+    this.#due.plan(record);
     afterIo(this.#clock, () => {
       record.ending = false;
       if (record.state !== 'held') return;
       if (this.#clock.now() >= record.validUntil) this.lose(record, record.endReason());
-      else this.#plan(record);
+      else this.#due.plan(record);
     });
   }
 
@@ -254,33 +224,63 @@ export class Watchdog {
   }
 
   async #renewDue(record: LeaseRecord): Promise<void> {
+    record.renewing = true;
+    this.#due.plan(record);
+    let left = UNANSWERED;
     try {
-      const status = await this.renew(record, record.terms.ttl);
-      // the store may not know of a hand-off yet: "absent" is no answer then
-      if (status === 'absent' && record.confirmed) this.lose(record, 'gone');
-      else if (status === 'absent') this.#retrySoon(record);
-      else this.#planRenewal(record);
+      const { ttl } = record.terms;
+      left = (await this.#inquiries.renew(record, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
     } catch {
-      record.failing = true;
-      this.#retrySoon(record);
+      // counted as no answer
     }
+    this.#renewed(record, left);
+  }
+
+  async #renewTogether(records: readonly LeaseRecord[]): Promise<void> {
+    const { ttl } = (records[0] as LeaseRecord).terms;
+    const answered = this.#due.sent(records, ttl);
+    let left: readonly number[] | undefined;
+    try {
+      while (left === undefined) left = await this.#inquiries.renewMany(records, ttl);
+    } catch {
+      // counted as no answer
+    }
+    answered();
+    for (let index = 0; index < records.length; index++) {
+      this.#renewed(records[index] as LeaseRecord, left?.[index] ?? UNANSWERED);
+    }
+  }
+
+  /** A renewal was answered: with the time left, "absent" (0), or not by the store (below 0). */
+  #renewed(record: LeaseRecord, left: number): void {
     record.renewing = false;
-    if (record.state === 'held') this.#plan(record);
+    if (record.state !== 'held') return;
+    // the store may not know of a hand-off yet: "absent" is no answer then
+    if (left === 0 && record.confirmed) return this.lose(record, 'gone');
+    if (left > 0) {
+      this.#cleared(record);
+      return this.#due.settle(record, this.#clock.now());
+    }
+    record.failing ||= left < 0;
+    this.#retrySoon(record);
+    this.#due.plan(record);
   }
 
   /** Reads the standing of a doubted lease and changes nothing: it may not be renewed. */
   async #verify(record: LeaseRecord): Promise<void> {
     record.renewing = true;
+    this.#due.plan(record);
     try {
       const standing = await this.#inquiries.standing(record);
       if (standing === 'absent' && record.confirmed) this.lose(record, 'gone');
     } catch {
       // still in doubt: the store is asked again
     }
-    if (record.doubted) this.#retrySoon(record);
-    else this.#planRenewal(record);
     record.renewing = false;
-    if (record.state === 'held') this.#plan(record);
+    if (record.state !== 'held') return;
+    if (record.doubted) this.#retrySoon(record);
+    if (record.doubted) this.#due.plan(record);
+    else this.#due.settle(record, this.#clock.now());
   }
 
   #retrySoon(record: LeaseRecord): void {

@@ -54,6 +54,11 @@ export interface Store {
   keys(pattern: string): AsyncIterable<string>;
 }
 
+/** In the reply to `renewMany`: the store replied with an error for this lease. */
+export const FAILED = -1;
+/** In the reply to `renewMany`: no reply for this lease, which may be extended nevertheless. */
+export const UNANSWERED = -2;
+
 /**
  * The kind of a failure. Only the store knows which of its errors is which:
  *

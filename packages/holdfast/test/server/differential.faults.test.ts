@@ -12,6 +12,7 @@ import { HAND_OFF_FAULTS } from '../support/faults-hand-off.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
 import { PARKING_FAULTS } from '../support/faults-parking.js';
+import { RENEWAL_FAULTS } from '../support/faults-renewal.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
 import { TURN_FAULTS } from '../support/faults-turn.js';
 import { rare } from '../support/rare.js';
@@ -38,6 +39,7 @@ describe('the differential test detects', () => {
     [
       ...FAULTS,
       ...PARKING_FAULTS,
+      ...RENEWAL_FAULTS,
       ...CHANGE_FAULTS,
       ...TOKEN_FAULTS,
       ...HAND_OFF_FAULTS,

@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/clients/detect.js';
 import { HOLD_LIMIT } from '../../src/engine/limits.js';
-import type { Command, Reply } from '../../src/engine/commands.js';
+import type { KeyCommand, Reply } from '../../src/engine/commands.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
 
@@ -30,7 +30,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await server.stop();
   });
 
-  const run = (...commands: Command[]): Promise<Reply[]> => Promise.all(store.execute(commands));
+  const run = (...commands: KeyCommand[]): Promise<Reply[]> => Promise.all(store.execute(commands));
 
   /** The number of calls of each command, by clients and by scripts. */
   async function calls(): Promise<Record<string, number>> {
@@ -39,7 +39,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   }
 
   /** Inner calls of one command, without the calls that the client made. */
-  async function price(command: Command): Promise<string> {
+  async function price(command: KeyCommand): Promise<string> {
     await redis.config('RESETSTAT');
     await run(command);
     const all = Object.entries(await calls());
@@ -51,9 +51,9 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   }
 
   /** An owner with holds `h0`, `h1`, ... */
-  async function owner(capacity: number, holds: number): Promise<(id: string) => Command> {
+  async function owner(capacity: number, holds: number): Promise<(id: string) => KeyCommand> {
     const key = `${capacity} of ${holds}`;
-    const ask = (id: string): Command => asking(id, { key, capacity, ttl, owner: 'o' });
+    const ask = (id: string): KeyCommand => asking(id, { key, capacity, ttl, owner: 'o' });
     for (let from = 0; from < holds; from += 500) {
       const count = Math.min(500, holds - from);
       await run(...Array.from({ length: count }, (_, at) => ask(`h${from + at}`)));

@@ -1,6 +1,6 @@
 /** Sequences that random traffic rarely produces: more work than one command may do. */
 import { HOLD_LIMIT } from '../../src/engine/limits.js';
-import type { Acquire, Command, Park } from '../../src/engine/commands.js';
+import type { Acquire, KeyCommand, Park } from '../../src/engine/commands.js';
 import { literally, type Step } from './traffic.js';
 
 const key = 'k2';
@@ -21,12 +21,12 @@ function many(more: (index: number) => Partial<Acquire>): Step[] {
   return Array.from({ length: MANY }, (_, index) => literally(asking(`m${index}`, more(index))));
 }
 
-const poll = (...ids: string[]): Command => ({ op: 'poll', key, ids, patience: 1e6, retention });
-const force: Command = { op: 'forceRelease', key, id: '', retention };
-const release = (id: string): Command => ({ op: 'release', key, id, to: '', retention });
+const poll = (...ids: string[]): KeyCommand => ({ op: 'poll', key, ids, patience: 1e6, retention });
+const force: KeyCommand = { op: 'forceRelease', key, id: '', retention };
+const release = (id: string): KeyCommand => ({ op: 'release', key, id, to: '', retention });
 /** A mutex, because conditions need capacity 1. */
 const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
-const parking = (id: string, as: string, more: Partial<Park> = {}): Command => ({
+const parking = (id: string, as: string, more: Partial<Park> = {}): KeyCommand => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
   ...{ fair: false, handOffs: 0, channel: '', maxParked: 1e6, patience: 1e6, retention },
   ...{ meta: '', token: '' },
@@ -37,10 +37,10 @@ const manyParked = (channel: string): Step[] =>
     literally(asking(`m${index}`, one)),
     literally(parking(`m${index}`, `p${index}`, { channel })),
   ]).flat();
-const signal = (seq: number, count: number): Command => ({
+const signal = (seq: number, count: number): KeyCommand => ({
   ...{ op: 'signal', key: 'k1', id: 'holder', condition: 'c', count, seq, retention },
 });
-const look = (...ids: string[]): Command => ({
+const look = (...ids: string[]): KeyCommand => ({
   op: 'poll',
   key: 'k1',
   ids,
@@ -53,7 +53,7 @@ const shortly = (name: string): Step[] => [
   literally(parking(`before ${name}`, name, { retention: 1000 })),
   literally(look()),
 ];
-const releaseOne = (id: string): Command => ({
+const releaseOne = (id: string): KeyCommand => ({
   ...{ op: 'release', key: 'k1', id, to: '', retention },
 });
 const ofOneOwner = (count: number): Step[] =>
@@ -222,7 +222,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     'parked waiters, some of which are not polled for their retention',
     [
       ...['a', 'b', 'c', 'd'].flatMap(shortly),
-      literally({ ...look('b'), retention: 2000 } as Command, 600_000),
+      literally({ ...look('b'), retention: 2000 } as KeyCommand, 600_000),
       literally(look()),
       literally(parking('', 'd', { retention: 1500 })),
       literally(look()),

@@ -15,19 +15,21 @@ import type { Command, Op, Push, Reply } from '../../src/engine/commands.js';
 import { decodePush } from '../../src/store/push-text.js';
 import { answerTo, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
+import { argsOf, renewalsOf } from '../../src/store/redis/renewals.js';
 import { DUMP, type Dump, dumpOf } from './dump.js';
 import { type Loss, type LossyStep, PARTS } from './loss.js';
-import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS } from './traffic.js';
+import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, renewalOfAll } from './traffic.js';
 
 export const FOLDER: string = fileURLToPath(
   new URL('../../src/store/redis/scripts/', import.meta.url),
 );
-const VIRTUAL_CLOCK = 'local now = tonumber(KEYS[4])\n';
+const VIRTUAL_CLOCK = 'local now = tonumber(table.remove(KEYS))\n';
 const OPS: readonly Op[] = [
   'acquire',
   'release',
   'turn',
   'renew',
+  'renewMany',
   'poll',
   'forceRelease',
   'inspect',
@@ -116,7 +118,8 @@ export class Differential {
       }
       places.push(pipeline.length);
       const { sha } = this.#scripts[command.op] as { sha: string };
-      pipeline.evalsha(sha, 4, ...keysOf(prefix, command.key), `${now}`, ...encode(command));
+      const { keys, args } = callOf(prefix, command);
+      pipeline.evalsha(sha, keys.length + 1, ...keys, `${now}`, ...args);
     }
     for (const key of KEYS) pipeline.eval(DUMP, 3, ...keysOf(prefix, key));
     pipeline.publish(SYNC, prefix);
@@ -127,7 +130,7 @@ export class Differential {
       const [error, raw] = answers[places[index] as number] as [Error | null, unknown];
       const what = `reply to step ${index} ${JSON.stringify(command)}`;
       if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
-      same(what, answerTo(command, raw), reply);
+      same(what, replyOf(command, raw), reply);
     }
     same('pushes', this.#heard, expected.pushes);
     for (const [index, key] of KEYS.entries()) {
@@ -145,8 +148,8 @@ export class Differential {
     // Far in the future, so that the server never expires the keys itself.
     let now = (Date.now() + 86_400_000) * 1000;
     const apply = (command: Command, lost: readonly Loss[] = []): void => {
-      const { key } = command;
-      const before = engine.resource(key)?.fence ?? 0;
+      const key = command.op === 'renewMany' ? (KEYS[0] as string) : command.key;
+      const { fence: before = 0, forgetAt = 0 } = engine.resource(key) ?? {};
       this.#countState(command, engine.resource(key), now);
       const outcome = engine.apply(command, now);
       const { reply } = outcome;
@@ -159,6 +162,13 @@ export class Differential {
         tickets.set(`${key} ${command.id}`, reply.ticket);
       }
       this.#countReply(command, reply, before);
+      if (reply.status === 'renewals') {
+        const kept = engine.resource(key)?.forgetAt === forgetAt;
+        if (reply.left[0] !== 0) this.#count(`renewal ${kept ? 'keeps' : 'moves'} the end`);
+        for (const left of reply.left) {
+          this.#count(left === 0 ? 'renewals: absent' : 'renewals: renewed');
+        }
+      }
       sent.push({ command, now, reply, lost });
     };
     for (const step of steps) {
@@ -170,11 +180,16 @@ export class Differential {
         this.#countLoss(part, engine.resource(key));
         if (part === 'record') engine.forget(key);
       }
-      apply(commandOf(step, resource(), tickets), step.lost);
+      const command = commandOf(step, resource(), tickets);
+      const several = command.op === 'renew' && step.again;
+      const all = several && renewalOfAll(step, command, (key) => engine.resource(key));
+      apply(all || command, step.lost);
     }
-    // The command creates lost keys again.
+    // The command creates lost keys again. It also moves the expiries of the keys.
     const retention = 86_400_000;
-    for (const key of KEYS) apply({ op: 'poll', key, ids: [], patience: 1e6, retention });
+    const lossy = steps.some(({ lost = [] }) => lost.length > 0);
+    for (const key of lossy ? KEYS : [])
+      apply({ op: 'poll', key, ids: [], patience: 1e6, retention });
     for (const key of KEYS) apply({ op: 'inspect', key, limit: 1000 });
     return { sent, pushes, states: KEYS.map((key) => dumpOf(engine.resource(key))) };
   }
@@ -236,6 +251,18 @@ export class Differential {
       };
     });
   }
+}
+
+/** The keys and arguments of a command's script. */
+function callOf(prefix: string, command: Command): { keys: string[]; args: string[] } {
+  if (command.op !== 'renewMany') {
+    return { keys: keysOf(prefix, command.key), args: encode(command) };
+  }
+  return { keys: command.keys.flatMap((key) => keysOf(prefix, key)), args: argsOf(command) };
+}
+
+function replyOf(command: Command, raw: unknown): Reply {
+  return command.op === 'renewMany' ? renewalsOf(command, raw) : answerTo(command, raw);
 }
 
 function same(what: string, actual: unknown, expected: unknown): void {

@@ -16,7 +16,6 @@ export function fault(name: string, ...edits: Edit[]): Fault {
 
 const acquire = 'acquire.lua';
 const release = 'release.lua';
-const renew = 'renew.lua';
 const poll = 'poll.lua';
 const force = 'forceRelease.lua';
 const inspect = 'inspect.lua';
@@ -104,17 +103,6 @@ export const FAULTS: readonly Fault[] = [
     'true',
   ]),
   fault('release: a queued id is not withdrawn', [release, 'elseif withdraw(id)', 'elseif false']),
-  fault('renew: a renewal shortens the lease', [
-    renew,
-    'if held then extend',
-    'if held then held.expires = 0 extend',
-  ]),
-  fault('renew: revives', [
-    renew,
-    'drop_expired()\nlocal held = lease_of(id)',
-    'local held = read_holder(id)',
-  ]),
-  fault('renew: the queue is not served', [renew, "serve('')\n", '']),
   fault('poll: the queue is not served', [poll, "serve('')\n", '']),
   fault('poll: expired leases are kept', [poll, 'drop_expired()\n', '']),
   fault('poll: an unknown id is queued', [poll, "if read('w:' .. id) then", 'do']),

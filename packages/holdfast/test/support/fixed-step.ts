@@ -1,9 +1,9 @@
 /** Commands with fixed values, for sequences that random traffic seldom draws. */
-import type { Command } from '../../src/engine/commands.js';
+import type { KeyCommand } from '../../src/engine/commands.js';
 import type { Resource } from '../../src/engine/resource.js';
 
 /** A fixed resize with the number 0 is a new change of its lease. */
-export function fixed(command: Command, resource: Resource | undefined): Command {
+export function fixed(command: KeyCommand, resource: Resource | undefined): KeyCommand {
   if (command.op !== 'resize' || command.seq !== 0) return command;
   return { ...command, seq: changesOf(command.id, resource) + 1 };
 }

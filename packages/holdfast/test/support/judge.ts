@@ -5,7 +5,7 @@
 import { Engine } from '../../src/engine/engine.js';
 import type { Holder } from '../../src/engine/entries.js';
 import type { Resource } from '../../src/engine/resource.js';
-import type { Command, Reply } from '../../src/engine/commands.js';
+import type { KeyCommand, Reply } from '../../src/engine/commands.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
 
 /** More than the traffic ever asks for. */
@@ -42,7 +42,7 @@ export class Judge {
     this.#leave();
   }
 
-  apply(command: Command): Reply {
+  apply(command: KeyCommand): Reply {
     const { key } = command;
     const { reply } = this.engine.apply(command, this.now);
     if (command.op === 'acquire' && reply.status === 'queued') {
@@ -66,7 +66,7 @@ export class Judge {
   }
 
   /** I2 and I4: the grants of this command, their fences, and the waiters that they overtook. */
-  #grantsSince(past: Past, resource: Resource, command: Command, reply: Reply): void {
+  #grantsSince(past: Past, resource: Resource, command: KeyCommand, reply: Reply): void {
     for (const holder of past.holders.values()) {
       if (resource.holders.get(holder.id)?.fence === holder.fence) continue;
       past.top = Math.max(past.top, lastUsed(holder, command, reply, this.now));
@@ -134,7 +134,7 @@ export class Judge {
 }
 
 /** The highest fence that may have been used under a lease that has ended. */
-function lastUsed(holder: PastHolder, command: Command, reply: Reply, now: number): number {
+function lastUsed(holder: PastHolder, command: KeyCommand, reply: Reply, now: number): number {
   const { id, fence, handOffs, expires } = holder;
   const named = 'id' in command && command.id === id && expires > now;
   const reserved = fence + handOffs;
@@ -148,7 +148,7 @@ function lastUsed(holder: PastHolder, command: Command, reply: Reply, now: numbe
 }
 
 /** The place in the queue that an acquisition asks for. */
-function regained(command: Command, id: string, now: number): number | undefined {
+function regained(command: KeyCommand, id: string, now: number): number | undefined {
   if (command.op === 'turn' && command.again === id) return placeAfter(command.waited, now);
   if (command.op !== 'acquire' || command.id !== id) return undefined;
   return command.ticket === 0 ? placeAfter(command.waited ?? 0, now) : command.ticket;

@@ -2,8 +2,9 @@
  * Short sequences that random traffic seldom draws. The differential test runs each of them, and
  * tries them first on every planted fault.
  */
-import type { Acquire, Command, Park } from '../../src/engine/commands.js';
+import type { Acquire, KeyCommand, Park } from '../../src/engine/commands.js';
 import { asking } from './crowds.js';
+import { rareRenewals } from './rare-renewals.js';
 import { literally, type Step } from './traffic.js';
 
 const retention = 86_400_000;
@@ -25,7 +26,7 @@ const pass = (id: string, to: string): Step =>
 
 /** A mutex, because conditions need capacity 1. */
 const one = { key: 'k1', capacity: 1 } as const;
-const parking = (id: string, as: string, want: Park['want'] = 'signal'): Command => ({
+const parking = (id: string, as: string, want: Park['want'] = 'signal'): KeyCommand => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want, ttl: 1000, claim: 1000, fair: false },
   ...{ handOffs: 0, channel: '', maxParked: 100, patience, retention, meta: '', token: '' },
 });
@@ -197,4 +198,5 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
     'a signalled waiter that has its lease and asks again',
     [...signalled, release('h', 'k1'), literally(parking('', 'first')), inspect('k1')],
   ],
+  ...rareRenewals,
 ];

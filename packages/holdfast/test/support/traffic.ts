@@ -10,18 +10,21 @@ import fc from 'fast-check';
 import { changesOf, fixed } from './fixed-step.js';
 import { idOf, ownerOf, parkedAs, type Pointer, POOL, poolFrom, withoutOwner } from './pointer.js';
 import type { Resource } from '../../src/engine/resource.js';
-import type { Command, Park } from '../../src/engine/commands.js';
+import type { KeyCommand, Park, Renew, RenewMany } from '../../src/engine/commands.js';
 
 /** One step: the clock moves, then a command arrives. */
 export interface Step {
   /** Microseconds, rarely negative; or until the next lease ends. */
   readonly elapsed: number | 'to the next expiry';
   /** The command. Its ids are set when the command is sent. */
-  readonly command: Command;
+  readonly command: KeyCommand;
   readonly id: Pointer;
   readonly to: Pointer;
   readonly ids: readonly Pointer[];
-  /** Uses the acquisition's old place, the current fence or the current capacity. */
+  /**
+   * Uses the acquisition's old place, the current fence or the current capacity; renews a lease of
+   * each key with one command.
+   */
   readonly again: boolean;
   /** The complete command, with its ids. */
   readonly literal?: boolean;
@@ -48,6 +51,7 @@ function pointer(...kinds: Weighted): fc.Arbitrary<Pointer> {
 const key = fc.constantFrom(...KEYS);
 const ttl = fc.constantFrom(1, 5, 50, 1000, 1000);
 const retention = fc.constant(RETENTION);
+const anyRetention = fc.constantFrom(RETENTION / 4, RETENTION, RETENTION, 4 * RETENTION);
 const token = fc.constantFrom('', 't1', 't2');
 const patience = fc.constantFrom(0, 3, 50, ...Array.from({ length: 20 }, () => 100_000));
 const id = fc.constant('');
@@ -121,7 +125,7 @@ const signalling = fc.record({
 /** A kind of command, and the acquisition that it selects. */
 function kind(
   weight: number,
-  command: fc.Arbitrary<Command>,
+  command: fc.Arbitrary<KeyCommand>,
   points: { id?: fc.Arbitrary<Pointer>; to?: fc.Arbitrary<Pointer>; ids?: typeof ids } = {},
 ): { weight: number; arbitrary: fc.Arbitrary<Omit<Step, 'elapsed'>> } {
   const { id: own = nobody, to = nobody, ids: several = none } = points;
@@ -141,7 +145,7 @@ const action = fc.oneof(
     id: pointer([12, 'holder'], [1, 'waiter'], [1, 'any']),
     to: pointer([3, 'nobody'], [8, 'newcomer'], [1, 'waiter'], [1, 'any']),
   }),
-  kind(3, fc.record({ op: op('renew'), key, id, ttl, retention }), {
+  kind(4, fc.record({ op: op('renew'), key, id, ttl, retention: anyRetention }), {
     id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
   kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), patience, retention }), { ids }),
@@ -183,10 +187,10 @@ const play: fc.Arbitrary<Step[]> = fc
     onMutex(signal),
   ]);
 
-function onMutex(command: Command): Step {
+function onMutex(command: KeyCommand): Step {
   const id: Pointer = { who: command.op === 'acquire' ? 'newcomer' : 'holder', pick: 0 };
   const own = command.op === 'acquire' ? { capacity: 1, weight: 1 } : {};
-  const changed = { ...command, ...own, key: 'k1' } as Command;
+  const changed = { ...command, ...own, key: 'k1' } as KeyCommand;
   return { elapsed: 0, command: changed, id, to: NEWCOMER, ids: [], again: false };
 }
 
@@ -199,7 +203,7 @@ export const traffic: fc.Arbitrary<Step[]> = fc
   .map((parts) => parts.flat());
 
 /** A step with fixed values. */
-export function literally(command: Command, time = 0): Step {
+export function literally(command: KeyCommand, time = 0): Step {
   const to: Pointer = { who: 'nobody', pick: 0 };
   return { elapsed: time, command, id: to, to, ids: [], again: false, literal: true };
 }
@@ -216,7 +220,7 @@ export function commandOf(
   one: Step,
   resource: Resource | undefined,
   tickets: ReadonlyMap<string, number>,
-): Command {
+): KeyCommand {
   const { command } = one;
   if (one.literal === true) return fixed(command, resource);
   const at = (to: Pointer): string => idOf(to, resource);
@@ -277,4 +281,14 @@ function parkOf(command: Park, id: string, { to, again }: Step, resource?: Resou
   const used = again ? fence + (command.used ?? 0) : 0;
   const handOffs = ownerOf(id) === '' ? command.handOffs : 0;
   return { ...command, id, as: parkedAs(to, id, resource), used, handOffs };
+}
+
+/** The renewal of a step as one command for a lease of each key. */
+export function renewalOfAll(
+  { id }: Step,
+  { op, ttl, retention }: Renew,
+  resourceOf: (key: string) => Resource | undefined,
+): RenewMany {
+  const ids = KEYS.map((name) => idOf(id, resourceOf(name)));
+  return { op: `${op}Many`, keys: KEYS, ids, ttl, retention };
 }

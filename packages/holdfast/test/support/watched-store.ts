@@ -3,11 +3,13 @@
  * failures of requests and replies.
  */
 import type { Clock } from '../../src/clock.js';
-import type { Command, Op, Reply } from '../../src/engine/commands.js';
+import type { Command, KeyCommand, Op, RenewMany, Reply } from '../../src/engine/commands.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import {
+  FAILED,
   type Store,
   StoreFailure,
+  UNANSWERED,
   type WakeChannel,
   type WakeListener,
 } from '../../src/store/port.js';
@@ -22,7 +24,8 @@ export class WatchedStore implements Store {
   readonly label = 'watched';
   readonly inner: MemoryStore;
   readonly batches: (readonly Command[])[] = [];
-  fate: (command: Command) => Fate = () => 'answered';
+  /** A command for several leases counts as one command for each. */
+  fate: (command: KeyCommand) => Fate = () => 'answered';
   /** False: a wake channel cannot be opened. */
   pushes = true;
   /** True: the wake channel is open, but all pushes are lost. */
@@ -35,9 +38,9 @@ export class WatchedStore implements Store {
     this.inner = inner;
   }
 
-  /** The received commands of one kind. */
-  seen<O extends Op>(op: O): Extract<Command, { op: O }>[] {
-    const all = this.batches.flat() as Extract<Command, { op: O }>[];
+  /** The received commands of one kind. A command for several leases counts as one for each. */
+  seen<O extends KeyCommand['op']>(op: O): Extract<KeyCommand, { op: O }>[] {
+    const all = this.batches.flat().flatMap(singly) as Extract<KeyCommand, { op: O }>[];
     return all.filter((command) => command.op === op);
   }
 
@@ -53,7 +56,26 @@ export class WatchedStore implements Store {
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
     this.batches.push(batch);
-    return batch.map((command) => this.#execute(command, this.fate(command)));
+    return batch.map((command) => {
+      const fates = singly(command).map((one) => this.fate(one));
+      const [fate = 'answered'] = fates;
+      if (command.op !== 'renewMany' || fates.every((one) => one === fate)) {
+        return this.#execute(command, fate);
+      }
+      return this.#renewSome(command, fates);
+    });
+  }
+
+  /** Executes a renewal of several leases that have different fates. */
+  async #renewSome(command: RenewMany, fates: readonly Fate[]): Promise<Reply> {
+    const left = fates.map(async (fate, index) => {
+      if (fate === 'failed' || fate === 'lost') return UNANSWERED;
+      if (fate === 'refused') return FAILED;
+      const [reply] = this.inner.execute([singly(command)[index] as KeyCommand]);
+      const { left: ms } = (await reply) as { left: number };
+      return fate === 'answered' ? ms : UNANSWERED;
+    });
+    return { status: 'renewals', now: 0, left: await Promise.all(left) };
   }
 
   #execute(command: Command, fate: Fate): Promise<Reply> {
@@ -80,4 +102,13 @@ export class WatchedStore implements Store {
   keys(): AsyncIterable<string> {
     return this.inner.keys();
   }
+}
+
+/** A command for several leases as one command for each. */
+function singly(command: Command): KeyCommand[] {
+  if (command.op !== 'renewMany') return [command];
+  const { keys, ids, ttl, retention } = command;
+  return keys.map((key, index) => {
+    return { op: 'renew', key, id: ids[index] as string, ttl, retention };
+  });
 }

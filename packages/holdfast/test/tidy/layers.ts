@@ -20,7 +20,7 @@ const LAYERS: readonly Layer[] = [
   { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|clock\.ts$)/ },
   {
     files: /^store\/register\//,
-    only: /^(engine\/|store\/(register\/|(port|push-text)\.ts$)|(clock|prefix)\.ts$)/,
+    only: /^(engine\/|store\/(register\/|(port|push-text|renew-singly)\.ts$)|(clock|prefix)\.ts$)/,
   },
   { files: /^store\/redis\//, never: /^(store\/memory|primitives|acquire|cleanup|gates)\// },
   {

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { Core } from '../../src/core.js';
-import type { Command } from '../../src/engine/commands.js';
+import type { KeyCommand } from '../../src/engine/commands.js';
 import { Holdfast } from '../../src/index.js';
 import type { Lease } from '../../src/lease/lease.js';
 import { resolveSettings } from '../../src/options.js';
@@ -106,7 +106,7 @@ it('has one wait limit for all keys together', async () => {
 describe('lost replies', () => {
   it('to a try leave no lease: the grants are withdrawn', async () => {
     const { clock, store, holdfast } = setUp();
-    store.fate = (command: Command) =>
+    store.fate = (command: KeyCommand) =>
       command.op === 'acquire' && command.key === 'c' ? 'answer lost' : 'answered';
     const trying = later(holdfast.allOf(KEYS).tryAcquire());
     await clock.advance(2001);

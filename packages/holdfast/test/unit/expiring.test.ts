@@ -60,10 +60,10 @@ it('is not called repeatedly if `expiringBefore` covers nearly the whole lease',
 it('is called once, as soon as a renewal has failed within that time', async () => {
   await open().mutex('k').acquire({ expiringBefore: 9000, onExpiring });
   store.ail('renew', 'failed');
-  await clock.advance(2400);
+  await clock.advance(4400);
   expect(onExpiring).not.toHaveBeenCalled();
-  await clock.advance(700);
-  expect(onExpiring.mock.calls).toEqual([[expect.closeTo(6200, -3)]]);
+  await clock.advance(1000);
+  expect(onExpiring.mock.calls).toEqual([[expect.closeTo(4000, -3)]]);
   await clock.advance(2000);
   expect(onExpiring).toHaveBeenCalledTimes(1);
 });
@@ -95,9 +95,9 @@ it('is called once at its time before maxHold', async () => {
 it('is not called after a stall if the renewal was answered meanwhile', async () => {
   const lease = await open().mutex('k').acquire({ onExpiring });
   store.ail('renew', 3000);
-  await clock.advance(3000);
+  await clock.advance(5400);
   expect(store.seen('renew')).toHaveLength(1);
-  clock.stall(5000);
+  clock.stall(3200);
   await clock.advance(0);
   expect([lease.held, onExpiring.mock.calls]).toEqual([true, []]);
 });

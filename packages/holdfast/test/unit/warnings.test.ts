@@ -1,4 +1,4 @@
-/** The test set-up notices warnings of Node: without that, `afterAll` of each file finds nothing. */
+/** The set-up notices warnings of Node: without that, `afterAll` of each file finds nothing. */
 import { EventEmitter } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { takeWarnings } from '../support/warnings.js';

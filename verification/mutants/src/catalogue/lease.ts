@@ -32,6 +32,15 @@ export const LEASE: readonly Mutant[] = [
         'let sent = this.#suspend.moment();\n            const length',
       ),
       inquiries(
+        'const sent = this.#suspend.moment();\n        const { left }',
+        'let sent = this.#suspend.moment();\n        const { left }',
+      ),
+      inquiries(
+        'this.#events.noticeSleep();\n        const sentAt = this.#suspend.toLocal(sent);\n' +
+          '        if (sentAt === Number.NEGATIVE_INFINITY)\n            return undefined;',
+        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent);',
+      ),
+      inquiries(
         "if (reply.status === 'absent' ||",
         "sent = this.#suspend.moment();\n            if (reply.status === 'absent' ||",
       ),
@@ -89,23 +98,9 @@ export const LEASE: readonly Mutant[] = [
     mistake: 'an error at renewal is ignored, and the lease still counts as held',
     edits: [
       watchdog(
-        [
-          'catch {',
-          '            record.failing = true;',
-          '            this.#retrySoon(record);',
-          '        }',
-          '        record.renewing = false;',
-          '        if (record.state ===',
-        ].join('\n'),
-        [
-          'catch {',
-          '            record.validUntil += record.terms.ttl / 3;',
-          '            record.failing = true;',
-          '            this.#retrySoon(record);',
-          '        }',
-          '        record.renewing = false;',
-          '        if (record.state ===',
-        ].join('\n'),
+        'record.failing ||= left < 0;',
+        'record.failing ||= left < 0;\n' +
+          '        if (left < 0)\n            record.validUntil += record.terms.ttl / 3;',
       ),
     ],
   },
@@ -118,7 +113,7 @@ export const LEASE: readonly Mutant[] = [
         `lose(record, reason) {
         if (reason === 'expired') {
             record.validUntil += 1000;
-            return this.#plan(record);
+            return this.#due.plan(record);
         }`,
       ),
     ],

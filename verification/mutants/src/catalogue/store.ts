@@ -55,17 +55,18 @@ export const STORE: readonly Mutant[] = [
     mistake:
       'a renewal creates a new lease when the lease is gone (`SET` or `PEXPIRE` by a watchdog)',
     edits: [
-      engine(
-        `if (holder === undefined)
+      {
+        file: 'engine/renew.js',
+        find: `if (holder === undefined)
         return { status: 'absent', now, left: 0 };
     return { status: 'renewed'`,
-        `if (holder === undefined) {
+        replace: `if (holder === undefined) {
         const asked = { id, ttl, owner: '', weight: 1, channel: '', meta: '{}', fair: true };
         resource.grant(asked, now, ttl);
         return { status: 'renewed', now, left: ttl * 1000 };
     }
     return { status: 'renewed'`,
-      ),
+      },
     ],
   },
   {

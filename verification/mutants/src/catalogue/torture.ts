@@ -38,6 +38,16 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
         'end',
       ].join('\n'),
     ),
+    lua(
+      'if held then extend(held, now + full) end',
+      [
+        'if held then extend(held, now + full) else',
+        'if sole then remove(sole) end',
+        "held = grant({ id = id, owner = '', weight = 1, channel = '', meta = '', ttl = ttl,",
+        'fair = 1, hand_offs = 0 }, ttl)',
+        'end',
+      ].join('\n'),
+    ),
   ],
   'release does not serve': [
     lua("and 'passed' or 'absent'\nend\nserve('')", "and 'passed' or 'absent'\nend"),

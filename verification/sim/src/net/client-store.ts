@@ -18,6 +18,7 @@ import type {
 import type { Random } from '../base/random.js';
 import type { Library } from '../library.js';
 import type { Process } from '../world/process.js';
+import { keysOf } from './commands.js';
 import { Connection } from './connection.js';
 import type { Path } from './path.js';
 import type { Answer, Server } from './server.js';
@@ -161,7 +162,7 @@ export class ClientStore implements Store {
     const { process, trace } = this.#parts;
     trace?.(() => `${process.name} <- ${shortly(pending.command)}: ${statusOf(answer)}`);
     if ('reply' in answer) {
-      this.#answeredAt.set(pending.command.key, process.time);
+      for (const key of keysOf(pending.command)) this.#answeredAt.set(key, process.time);
       pending.resolve(answer.reply);
     } else {
       // only a full server keeps refusing
@@ -208,16 +209,17 @@ export class ClientStore implements Store {
 }
 
 function show(command: Command): string {
-  const { op, key, ...rest } = command as Command & Record<string, unknown>;
+  const { op, ...rest } = command as Command & Record<string, unknown>;
   const { id, to, ids, channel, queue, ticket, ttl } = rest;
   const parts = Object.entries({ id, to, ids, channel, queue, ticket, ttl });
   const shown = parts.filter(([, value]) => value !== undefined && value !== '' && value !== 0);
-  return `${op} ${key} ${shown.map(([name, value]) => `${name}=${String(value)}`).join(' ')}`;
+  const words = shown.map(([name, value]) => `${name}=${String(value)}`).join(' ');
+  return `${op} ${keysOf(command).join()} ${words}`;
 }
 
 function shortly(command: Command): string {
   const who = 'id' in command ? command.id : 'ids' in command ? command.ids.join() : '';
-  return `${command.op} ${command.key} ${who}`;
+  return `${command.op} ${keysOf(command).join()} ${who}`;
 }
 
 function statusOf(answer: Answer): string {

@@ -13,7 +13,7 @@
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
 import type {
   Acquire,
-  Command,
+  KeyCommand,
   Reply,
 } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { TaskPlan } from '../plan/plan.js';
@@ -63,13 +63,13 @@ export class Promises {
     this.#world = world;
   }
 
-  before(command: Command): void {
+  before(command: KeyCommand): void {
     if (command.op !== 'acquire') return;
     const resource = this.#resource(command.key);
     this.#waits = resource?.waiters.has(command.id) === true;
   }
 
-  after(command: Command, reply: Reply): void {
+  after(command: KeyCommand, reply: Reply): void {
     const resource = this.#resource(command.key);
     if (resource === undefined || command.op === 'inspect') return;
     const key = this.#key(command.key);
@@ -189,7 +189,7 @@ export class Promises {
     return !loose && 2 * takes < client.plan.options.requestTimeout;
   }
 
-  #capacity(command: Command, resource: Resource, key: Key): void {
+  #capacity(command: KeyCommand, resource: Resource, key: Key): void {
     const { agreed } = key;
     if (agreed === undefined || resource.capacity === agreed.capacity) return;
     key.agreed = undefined;

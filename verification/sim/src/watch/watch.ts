@@ -14,7 +14,11 @@
  */
 import { SERVE_LIMIT } from '../../../../packages/holdfast/dist/engine/limits.js';
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
-import type { Acquire, Command, Park } from '../../../../packages/holdfast/dist/engine/commands.js';
+import type {
+  Acquire,
+  KeyCommand,
+  Park,
+} from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Attempt } from '../work/attempt.js';
 import type { World } from '../world/world.js';
 
@@ -55,12 +59,12 @@ export class Watch {
     this.#patience = patience;
   }
 
-  before(command: Command): void {
+  before(command: KeyCommand): void {
     this.#key(command.key).queued = this.#resource(this.#key(command.key))?.queue.size ?? 0;
     if (command.op === 'forceRelease') this.#excuse(this.#key(command.key));
   }
 
-  after(command: Command): void {
+  after(command: KeyCommand): void {
     if (command.op === 'acquire' || command.op === 'park') this.#identify(command);
     const key = this.#key(command.key);
     key.commands += 1;
@@ -72,7 +76,7 @@ export class Watch {
    * After a command, the free capacity is too small for the head of the queue (I5), and no lease
    * was granted to an unreachable waiter. Polling repairs both, so they would only cost time.
    */
-  #served(key: Key, command: Command): void {
+  #served(key: Key, command: KeyCommand): void {
     const resource = this.#resource(key);
     if (resource === undefined || command.op === 'inspect') return;
     const head = resource.waiters.get(resource.queue.at(0) ?? '');

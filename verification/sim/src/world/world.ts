@@ -5,6 +5,7 @@ import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
 import type { Library } from '../library.js';
+import { singly } from '../net/commands.js';
 import { Path } from '../net/path.js';
 import { Server } from '../net/server.js';
 import type { MachinePlan, Plan, ProcessPlan } from '../plan/plan.js';
@@ -79,12 +80,16 @@ export class World {
       random: this.#random.fork('server'),
       events: {
         before: (command) => {
-          this.watch.before(command);
-          this.promises.before(command);
+          for (const one of singly(command)) {
+            this.watch.before(one);
+            this.promises.before(one);
+          }
         },
         after: (command, reply) => {
-          this.watch.after(command);
-          this.promises.after(command, reply);
+          for (const one of singly(command)) {
+            this.watch.after(one);
+            this.promises.after(one, reply);
+          }
           if (command.op === 'acquire' && reply.status === 'queued') {
             this.#queued(command, reply.ticket);
           }

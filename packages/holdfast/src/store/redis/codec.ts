@@ -11,7 +11,7 @@ import { encodeGate, gateReply } from './gate-codec.js';
 import { inspected, listOf, textOf } from './view-codec.js';
 
 /** The arguments of a command's script. */
-export function encode(command: T.Command): string[] {
+export function encode(command: T.KeyCommand): string[] {
   if (isGateCommand(command)) return encodeGate(command);
   switch (command.op) {
     case 'acquire':
@@ -108,7 +108,7 @@ function encodeAcquire(command: T.Acquire): string[] {
 }
 
 /** Decodes the result of a script. Throws if it is not a reply to the command. */
-export function answerTo(command: T.Command, raw: unknown): T.Reply {
+export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
   if (isGateCommand(command)) return gateReply(raw);
   if (!Array.isArray(raw)) return usual(command, Number(raw));
   const reply = command.op === 'park' ? parkReply(raw) : decode(command.op, raw);

@@ -7,8 +7,13 @@
 
 /** The three keys of a resource, in the order of the scripts' headers. */
 export function keysOf(prefix: string, key: string): [string, string, string] {
-  const main = `${prefix}{${escapeTag(key)}}`;
+  const main = mainKeyOf(prefix, key);
   return [main, `${main}:q`, `${main}:x`];
+}
+
+/** The main record of a resource. */
+export function mainKeyOf(prefix: string, key: string): string {
+  return `${prefix}{${escapeTag(key)}}`;
 }
 
 /** The four keys of a gate, in the order of the scripts' headers. */

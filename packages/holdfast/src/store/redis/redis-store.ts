@@ -1,14 +1,15 @@
 /**
  * The store on one Redis or Valkey deployment.
  *
- * Each command is one EVALSHA; a batch is sent together. If the server does not know a script
+ * Each command is one EVALSHA; a batch is sent together. `renewals.ts` renews several leases with
+ * one call. If the server does not know a script
  * (after a restart, SCRIPT FLUSH or a fail-over), the store sends its text with EVAL. That is safe
  * because every command is idempotent by id. Pushes use one channel on a connection of its own,
  * which opens with the first waiter.
  */
 import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
-import type { Command, Reply } from '../../engine/commands.js';
+import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../engine/commands.js';
 import {
   type Store,
   StoreFailure,
@@ -21,6 +22,7 @@ import { answerTo, encode } from './codec.js';
 import { failureOf, isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';
+import { Renewals } from './renewals.js';
 
 const SCAN_COUNT = 500;
 
@@ -29,12 +31,18 @@ export class RedisStore implements Store {
   readonly writesLater: boolean;
   readonly #client: ClientPort;
   readonly #prefix: string;
+  readonly #renewals: Renewals;
 
   constructor(client: ClientPort, prefix: string) {
     this.label = client.name;
     this.writesLater = client.writesLater;
     this.#client = client;
     this.#prefix = prefix;
+    this.#renewals = new Renewals({
+      ...{ client, prefix },
+      renew: (command) => this.#execute([command])[0] as Promise<RenewReply>,
+      failure: (error) => this.#failure(error),
+    });
   }
 
   space(prefix: string): RedisStore {
@@ -42,6 +50,14 @@ export class RedisStore implements Store {
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
+    const several = (command: Command): command is RenewMany => command.op === 'renewMany';
+    if (!batch.some(several)) return this.#execute(batch as readonly KeyCommand[]);
+    return batch.flatMap((command) =>
+      several(command) ? [this.#renewals.renew(command)] : this.#execute([command]),
+    );
+  }
+
+  #execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
     const calls = batch.map((command) => ({
       sha: scripts[command.op].sha,
       keys: isGateCommand(command)
@@ -52,7 +68,7 @@ export class RedisStore implements Store {
     const connection = this.#client.connection();
     const answers = this.#client.evalsha(calls);
     return answers.map((answer, index) => {
-      const command = batch[index] as Command;
+      const command = batch[index] as KeyCommand;
       return answer.then(
         (raw) => this.#once(this.#read(command, raw), command, connection),
         (error: unknown) => this.#again(command, calls[index] as ScriptCall, error),
@@ -61,7 +77,7 @@ export class RedisStore implements Store {
   }
 
   /** Decodes the result. Inside a transaction of the user, the server replies only at its end. */
-  #read(command: Command, raw: unknown): Reply {
+  #read(command: KeyCommand, raw: unknown): Reply {
     if (raw !== 'QUEUED') return readable(command, raw);
     const message =
       'the client is inside MULTI, so the command waits for its EXEC; ' +
@@ -74,7 +90,7 @@ export class RedisStore implements Store {
    * nothing, so the result of the first is unknown. The same holds for an arrival at a generation
    * that the gate no longer remembers.
    */
-  #once(reply: Reply, { op }: Command, connection: unknown): Reply {
+  #once(reply: Reply, { op }: KeyCommand, connection: unknown): Reply {
     const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';
     const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
     if ((!nothing && !late) || connection === this.#client.connection()) return reply;
@@ -82,7 +98,7 @@ export class RedisStore implements Store {
   }
 
   /** Sends the text of the script if the server does not know it. */
-  async #again(command: Command, { keys, args }: ScriptCall, error: unknown): Promise<Reply> {
+  async #again(command: KeyCommand, { keys, args }: ScriptCall, error: unknown): Promise<Reply> {
     if (!isNoScript(error)) throw this.#failure(error);
     const { source } = scripts[command.op];
     return this.#client.eval(source, keys, args).then(
@@ -137,7 +153,7 @@ export class RedisStore implements Store {
  * program wrote makes any answer possible. Any other answer that is no reply proves nothing: the
  * command may have been carried out.
  */
-function readable(command: Command, raw: unknown): Reply {
+function readable(command: KeyCommand, raw: unknown): Reply {
   try {
     return answerTo(command, raw);
   } catch (error) {

@@ -6,15 +6,15 @@
  * time of a lease from before its request. It would believe in the lease for too long if the reply
  * still named the earlier time. Points in time (fences, tickets, expiries) do not move.
  */
-import type { Micros, Reply, Standing } from '../../engine/commands.js';
+import type { KeyReply, Micros, Standing } from '../../engine/commands.js';
 
 /** The reply, as it is at the time `stored`. */
-export function atCommit<R extends Reply>(reply: R, stored: Micros): R {
+export function atCommit<R extends KeyReply>(reply: R, stored: Micros): R {
   const late = stored - reply.now;
   return late <= 0 ? reply : (moved(reply, late, stored) as R);
 }
 
-function moved(reply: Reply, late: Micros, now: Micros): Reply {
+function moved(reply: KeyReply, late: Micros, now: Micros): KeyReply {
   const less = (micros: Micros): Micros => Math.max(0, micros - late);
   switch (reply.status) {
     case 'granted':

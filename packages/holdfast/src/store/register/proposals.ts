@@ -15,7 +15,7 @@
  */
 import type { Clock } from '../../clock.js';
 import type { Addressed } from '../../engine/serve.js';
-import type { Command, Micros, Reply } from '../../engine/commands.js';
+import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
 import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
 import { atCommit } from './commit-time.js';
@@ -46,8 +46,8 @@ export interface ProposalParts {
 }
 
 interface Pending {
-  readonly command: Command;
-  readonly resolve: (reply: Reply) => void;
+  readonly command: KeyCommand;
+  readonly resolve: (reply: KeyReply) => void;
   readonly reject: (failure: unknown) => void;
 }
 
@@ -60,17 +60,17 @@ interface Current extends Loaded {
 
 /** The result of the commands of a proposal, before the swap. */
 interface Applied {
-  readonly replies: readonly (Reply | StoreFailure)[];
+  readonly replies: readonly (KeyReply | StoreFailure)[];
   readonly pushes: readonly Addressed[];
   readonly body: string;
   readonly time: Micros;
 }
 
 /** Commands that may add to a state, and that are refused if it would be too long. */
-const GROWING: ReadonlySet<Command['op']> = new Set(['acquire', 'park', 'arrive', 'watch']);
+const GROWING: ReadonlySet<KeyCommand['op']> = new Set(['acquire', 'park', 'arrive', 'watch']);
 
 /** Commands that may let other acquisitions proceed. */
-const URGENT: ReadonlySet<Command['op']> = new Set([
+const URGENT: ReadonlySet<KeyCommand['op']> = new Set([
   ...(['release', 'renew', 'forceRelease', 'park', 'signal', 'endGeneration'] as const),
 ]);
 
@@ -94,8 +94,8 @@ export class Proposals {
     return !this.#running;
   }
 
-  add(command: Command): Promise<Reply> {
-    const promise = new Promise<Reply>((resolve, reject) => {
+  add(command: KeyCommand): Promise<KeyReply> {
+    const promise = new Promise<KeyReply>((resolve, reject) => {
       this.#pending.push({ command, resolve, reject });
     });
     if (!this.#running) {
@@ -175,7 +175,7 @@ export class Proposals {
 
   /** Applies the commands one by one, and refuses those that would make the state too long. */
   #applyBounded(current: Current, batch: readonly Pending[], time: Micros): Applied {
-    const replies: (Reply | StoreFailure)[] = [];
+    const replies: (KeyReply | StoreFailure)[] = [];
     const pushes: Addressed[] = [];
     let { body } = current;
     let { engine } = decode(this.#key, encode(current.time, body));
@@ -237,7 +237,7 @@ export class Proposals {
 
 function answer(batch: readonly Pending[], { replies }: Applied, stored: Micros): void {
   batch.forEach(({ resolve, reject }, index) => {
-    const reply = replies[index] as Reply | StoreFailure;
+    const reply = replies[index] as KeyReply | StoreFailure;
     if (reply instanceof StoreFailure) reject(reply);
     else resolve(atCommit(reply, stored));
   });

@@ -8,10 +8,11 @@
  */
 import { type Clock, systemClock } from '../../clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
-import type { Command, Reply } from '../../engine/commands.js';
+import type { Command, KeyCommand, RenewReply, Reply } from '../../engine/commands.js';
 import { PREFIX } from '../../prefix.js';
 import { decodePush } from '../push-text.js';
 import type { Store, WakeChannel, WakeListener } from '../port.js';
+import { renewSingly } from '../renew-singly.js';
 import { type ProposalParts, Proposals } from './proposals.js';
 import type { Register } from './register.js';
 
@@ -53,7 +54,15 @@ export class RegisterStore implements Store {
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
-    return batch.map((command) => this.#proposalsOf(command).add(command));
+    return batch.map((command) => {
+      if (command.op !== 'renewMany') return this.#execute(command);
+      // each key has a state of its own
+      return renewSingly(command, (one) => this.#execute(one) as Promise<RenewReply>);
+    });
+  }
+
+  #execute(command: KeyCommand): Promise<Reply> {
+    return this.#proposalsOf(command).add(command);
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
@@ -81,7 +90,7 @@ export class RegisterStore implements Store {
     return `${this.#prefix}${kind}:${key}`;
   }
 
-  #proposalsOf(command: Command): Proposals {
+  #proposalsOf(command: KeyCommand): Proposals {
     const { key } = command;
     const name = this.#nameOf(isGateCommand(command) ? 'gate' : 'lock', key);
     const proposals = this.#proposals.get(name) ?? new Proposals(this.#parts, name, key);

@@ -5,13 +5,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Engine } from '../../../src/engine/engine.js';
-import type { Command } from '../../../src/engine/commands.js';
+import type { KeyCommand } from '../../../src/engine/commands.js';
 import {
   restoredGate,
   restoredResource,
   savedGate,
   savedResource,
 } from '../../../src/engine/saved.js';
+import { asking } from '../../support/crowds.js';
 import { gateCommandOf, gateTraffic } from '../../support/gate-traffic.js';
 import { commandOf, elapsedOf, LIVE_CHANNELS, traffic } from '../../support/traffic.js';
 
@@ -39,7 +40,7 @@ class Pair {
     return this.#whole;
   }
 
-  apply(command: Command): void {
+  apply(command: KeyCommand): void {
     const { key } = command;
     const engine = new Engine(receivers);
     const { lock, gate } = JSON.parse(this.#texts.get(key) ?? '{}');
@@ -94,6 +95,20 @@ function without(field: string): Damage {
 describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
   it('behaves like the original: locks', { timeout: 60_000 }, () => {
     fc.assert(locks(asItIs), { seed: SEED, numRuns: 100 });
+  });
+
+  it('remembers that the first hold of a lease has ended before the others', () => {
+    const pair = new Pair(asItIs);
+    const acquire = (id: string, owner = ''): void => {
+      pair.apply(asking(id, { owner, capacity: 1 }));
+    };
+    acquire('first', 'o');
+    acquire('second', 'o');
+    pair.apply({ op: 'release', key: 'k2', id: 'first', to: '', retention: 10_000 });
+    acquire('waiter');
+    // the lease ends, and a late copy of the first request waits
+    pair.now += 1_000_000;
+    acquire('first', 'o');
   });
 
   it('behaves like the original: gates', { timeout: 60_000 }, () => {

@@ -28,7 +28,7 @@ const moves = fc.array(
 it('has the first entry on top after any insertion, move and removal', () => {
   fc.assert(
     fc.property(moves, (list) => {
-      const heap = new DueHeap();
+      const heap = new DueHeap<LeaseRecord>();
       const records = Array.from({ length: 30 }, (_, id) => record(id));
       const inside = new Set<LeaseRecord>();
       for (const { kind, which, due } of list) {

@@ -31,18 +31,18 @@ async function leftInStore(lease: Lease): Promise<number> {
 }
 
 describe('renewal', () => {
-  it('starts after about a third of the lease, earlier by up to a sixth of that', async () => {
-    const third = (9000 - drift(9000)) / 3;
+  it('starts after half of the lease, later by up to a tenth of it', async () => {
+    const whole = 9000 - drift(9000);
     const times: number[] = [];
-    for (let sample = 0; sample < 40; sample++) {
+    for (let sample = 0; sample < 20; sample++) {
       store = new WatchedStore(clock);
       await open().mutex(`k${sample}`).acquire();
       const start = clock.now();
-      while (store.seen('renew').length === 0) await clock.advance(5);
+      while (store.seen('renew').length === 0) await clock.advance(25);
       times.push(clock.now() - start);
     }
-    expect(Math.min(...times)).toBeGreaterThanOrEqual((third * 5) / 6);
-    expect(Math.max(...times)).toBeLessThanOrEqual(third + 5);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(whole * 0.5);
+    expect(Math.max(...times)).toBeLessThanOrEqual(whole * 0.6 + 25);
     expect(new Set(times).size).toBeGreaterThan(5);
   });
 
@@ -50,8 +50,8 @@ describe('renewal', () => {
     const lease = await holdfast.mutex('k').acquire();
     await clock.advance(60_000);
     expect(lease.held).toBe(true);
-    expect(store.seen('renew').length).toBeGreaterThanOrEqual(20);
-    expect(store.seen('renew').length).toBeLessThanOrEqual(26);
+    expect(store.seen('renew').length).toBeGreaterThanOrEqual(11);
+    expect(store.seen('renew').length).toBeLessThanOrEqual(14);
     expect(await lease.release()).toBe('freed');
     const renewals = store.seen('renew').length;
     await clock.advance(60_000);
@@ -59,16 +59,16 @@ describe('renewal', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  it('of a thousand leases takes a few batches', async () => {
+  it('of a thousand leases takes two commands', async () => {
     const leases = await Promise.all(
       Array.from({ length: 1000 }, (_, n) => holdfast.mutex(`k${n}`).acquire()),
     );
     store.batches.length = 0;
-    await clock.advance(4000);
+    await clock.advance(6000);
     const renewed = store.seen('renew').map(({ key }) => key);
     expect(new Set(renewed).size).toBe(1000);
     expect(renewed).toHaveLength(1000);
-    expect(store.batches.length).toBeLessThanOrEqual(10);
+    expect(store.batches.flat().length).toBeLessThanOrEqual(3);
     expect(leases.every(({ held }) => held)).toBe(true);
   });
 
@@ -165,7 +165,7 @@ describe('the deadline of a lease (I7)', () => {
     await Promise.all(
       store.inner.execute([{ op: 'forceRelease', key: 'k', id: '', retention: 1000 }]),
     );
-    await clock.advance(3000);
+    await clock.advance(6000);
     expect(signal.reason).toMatchObject({ message: expect.stringContaining('does not know it') });
     expect(lease.held).toBe(false);
     expect(await lease.release()).toBe('lost');
@@ -220,7 +220,7 @@ describe('the deadline of a lease (I7)', () => {
       store.inner.execute([{ op: 'forceRelease', key: 'k', id: '', retention: 1000 }]),
     );
     clock.sleep(60_000);
-    await clock.advance(3000);
+    await clock.advance(6000);
     expect(signal.aborted).toBe(true);
   });
 

@@ -2,12 +2,12 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { loadScript } from '../../../../../tools/lua.mjs';
-import type { Command, Op, Reply } from '../../../src/engine/commands.js';
+import type { KeyCommand, Reply } from '../../../src/engine/commands.js';
 import { decodePush } from '../../../src/store/push-text.js';
 import { answerTo, encode } from '../../../src/store/redis/codec.js';
 import { asking } from '../../support/crowds.js';
 
-const commands: readonly Command[] = [
+const commands: readonly KeyCommand[] = [
   asking('a', { owner: 'o', meta: 'é', channel: 'c', ticket: 7 }),
   { op: 'release', key: 'k', id: 'a', to: 'b', retention: 1000 },
   { op: 'release', key: 'k', id: 'a', to: '', unpassed: true, retention: 1000 },
@@ -28,13 +28,13 @@ const commands: readonly Command[] = [
 const folder = new URL('../../../src/store/redis/scripts/', import.meta.url);
 
 /** The names of a script's arguments, from its header. */
-function argsOf(op: Op): readonly string[] {
+function argsOf(op: KeyCommand['op']): readonly string[] {
   return loadScript(fileURLToPath(new URL(`${op}.lua`, folder))).args;
 }
 
 /** The documented reply of a script to such a command. */
-function decode(op: Op, raw: unknown): Reply {
-  return answerTo(commands.find((command) => command.op === op) as Command, raw);
+function decode(op: KeyCommand['op'], raw: unknown): Reply {
+  return answerTo(commands.find((command) => command.op === op) as KeyCommand, raw);
 }
 
 describe('a command becomes arguments', () => {

@@ -75,7 +75,7 @@ describe('the parser of headers', () => {
   it.each([
     ['return 1', /does not begin with/],
     ['--[[ a: b\n  KEYS\n    k hash x\n]]', /no REPLY/],
-    ['--[[ a: b\n  KEYS\n    k...  hash\n  REPLY\n]]', /cannot be variadic/],
+    ['--[[ a: b\n  KEYS\n    k...  hash\n    j hash\n  REPLY\n]]', /must be the last/],
     ['--[[ a: b\n  ARGV\n    a... string\n    b string\n  REPLY\n]]', /must be the last/],
     ['--[[ a: b\n  KEYS\n    a hash\n  ARGV\n    a string\n  REPLY\n]]', /named twice/],
     ['--[[ a: b\n  ARGV\n    a-b string\n  REPLY\n]]', /expected "name type remark"/],
@@ -117,6 +117,13 @@ describe('a script is assembled', () => {
     expect(replaced).toBe('local a = 2\nreturn a\n');
     expect(expand(path, { replace: { 'main.lua': 'return 3' } })).toBe('return 3\n');
     expect(() => expand(path, { replace: { 'lib/x.lua': '' } })).toThrow(/nothing to replace/);
+  });
+
+  it('with the flags of its header in the first line', () => {
+    const head = '--[[ main: x\n  FLAGS\n    allow-oom no-writes\n  REPLY\n    1\n]]\n';
+    expect(expand(add('main.lua', `${head}return 1\n`))).toBe(
+      '#!lua flags=allow-oom,no-writes\nreturn 1\n',
+    );
   });
 
   it('unless the files include each other, or are missing', () => {

@@ -1,0 +1,122 @@
+/**
+ * Renewal of several leases with one script call.
+ *
+ * The first call names only the main record of each resource: that is enough for the only lease of
+ * a mutex without waiters, and halves the cost of the call. The script names the leases for which
+ * it needs all keys, and a second call renews those.
+ *
+ * On a cluster, the keys of one call must be in one slot. A client of a single node gets the error
+ * CROSSSLOT there. From then on each lease has a call of its own.
+ */
+import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../../engine/commands.js';
+import { StoreFailure } from '../port.js';
+import { codeOf, renewSingly } from '../renew-singly.js';
+import { isNoScript } from './error-replies.js';
+import { scripts } from './generated/scripts.js';
+import { keysOf, mainKeyOf } from './keys.js';
+
+/** In the reply of the script: the lease is unchanged, and all keys of its resource are needed. */
+const NEEDS_ALL_KEYS = -2;
+/** The maximum number of leases in a call with all keys, because each costs more there. */
+const WHOLE_MAX = 100;
+
+/** The parts of the store that renewals use. */
+export interface RenewalStore {
+  readonly client: ClientPort;
+  readonly prefix: string;
+  /** Executes a command of one key. */
+  readonly renew: (command: Renew) => Promise<RenewReply>;
+  /** The failure for an error of the client. */
+  readonly failure: (error: unknown) => StoreFailure;
+}
+
+export class Renewals {
+  readonly #store: RenewalStore;
+  /** True on a cluster: no call may name keys of several resources. */
+  #apart = false;
+
+  constructor(store: RenewalStore) {
+    this.#store = store;
+  }
+
+  async renew(command: RenewMany): Promise<RenewManyReply> {
+    if (this.#apart) return renewSingly(command, this.#store.renew);
+    const { prefix } = this.#store;
+    try {
+      const names = command.keys.map((key) => mainKeyOf(prefix, key));
+      const reply = await this.#call(command, names);
+      return reply.left.includes(NEEDS_ALL_KEYS) ? await this.#renewRest(command, reply) : reply;
+    } catch (error) {
+      if (!(error instanceof StoreFailure && error.message.startsWith('CROSSSLOT'))) throw error;
+      this.#apart = true;
+      return renewSingly(command, this.#store.renew);
+    }
+  }
+
+  /** Renews the leases for which the first call needs all keys. */
+  async #renewRest(command: RenewMany, { now, left }: RenewManyReply): Promise<RenewManyReply> {
+    const all = [...left];
+    const rest = all.flatMap((one, index) => (one === NEEDS_ALL_KEYS ? [index] : []));
+    const parts: Promise<void>[] = [];
+    for (let from = 0; from < rest.length; from += WHOLE_MAX) {
+      parts.push(this.#renewWhole(command, rest.slice(from, from + WHOLE_MAX), all));
+    }
+    await Promise.all(parts);
+    return { status: 'renewals', now, left: all };
+  }
+
+  /** Renews the leases at some places with all keys, and writes the result to `left`. */
+  async #renewWhole(command: RenewMany, places: number[], left: number[]): Promise<void> {
+    const keys = places.map((place) => command.keys[place] as string);
+    const ids = places.map((place) => command.ids[place] as string);
+    const names = keys.flatMap((key) => keysOf(this.#store.prefix, key));
+    let done: readonly number[];
+    try {
+      done = (await this.#call({ ...command, keys, ids }, names)).left;
+    } catch (error) {
+      // the other leases are renewed already
+      done = keys.map(() => codeOf(error));
+    }
+    for (const [index, place] of places.entries()) left[place] = done[index] as number;
+  }
+
+  async #call(command: RenewMany, keys: readonly string[]): Promise<RenewManyReply> {
+    const { client, failure } = this.#store;
+    const args = argsOf(command);
+    const { sha, source } = scripts.renewMany;
+    const call: ScriptCall = { sha, keys, args };
+    const [answer] = client.evalsha([call]) as [Promise<unknown>];
+    const raw = await answer.catch((error: unknown) => {
+      if (!isNoScript(error)) throw failure(error);
+      return client.eval(source, keys, args).catch((second: unknown) => {
+        throw failure(second);
+      });
+    });
+    return renewalsOf(command, raw);
+  }
+}
+
+/** The arguments of the script. */
+export function argsOf({ ttl, retention, ids }: RenewMany): string[] {
+  return [`${ttl}`, `${retention}`, ...ids];
+}
+
+/** Decodes the result of the script. It names only leases that do not have exactly `ttl` left. */
+export function renewalsOf({ ids, ttl }: RenewMany, raw: unknown): RenewManyReply {
+  const [now, ...exceptions] = Array.isArray(raw) ? raw.map(Number) : [];
+  const left = ids.map(() => ttl * 1000);
+  for (let at = 0; at < exceptions.length; at += 2) {
+    const place = (exceptions[at] as number) - 1;
+    const value = exceptions[at + 1] ?? Number.NaN;
+    if (!(place in left) || !Number.isSafeInteger(value)) throw malformed(raw);
+    left[place] = value;
+  }
+  if (now === undefined || !Number.isSafeInteger(now)) throw malformed(raw);
+  return { status: 'renewals', now, left };
+}
+
+function malformed(raw: unknown): StoreFailure {
+  const message = `not a reply to renewMany: ${String(JSON.stringify(raw)).slice(0, 200)}`;
+  return new StoreFailure(message, 'unanswered', undefined);
+}

@@ -1,0 +1,27 @@
+/** Renewal of several leases with one command for each lease. */
+import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../engine/commands.js';
+import { FAILED, StoreFailure, UNANSWERED } from './port.js';
+
+/** Sends one renewal for each lease. */
+export async function renewSingly(
+  { keys, ids, ttl, retention }: RenewMany,
+  renew: (command: Renew) => Promise<RenewReply>,
+): Promise<RenewManyReply> {
+  let now = 0;
+  const renewals = keys.map(async (key, index) => {
+    const id = ids[index] as string;
+    try {
+      const reply = await renew({ op: 'renew', key, id, ttl, retention });
+      now = reply.now;
+      return reply.left;
+    } catch (error) {
+      return codeOf(error);
+    }
+  });
+  return { status: 'renewals', left: await Promise.all(renewals), now };
+}
+
+/** The entry of a lease in the reply to `renewMany`, if its renewal failed. */
+export function codeOf(error: unknown): number {
+  return error instanceof StoreFailure && error.answered ? FAILED : UNANSWERED;
+}

@@ -1,0 +1,53 @@
+/** Short sequences of `renewMany` that random traffic seldom draws. See `rare.ts`. */
+import type { Acquire } from '../../src/engine/commands.js';
+import { asking } from './crowds.js';
+import { literally, type Step } from './traffic.js';
+
+const retention = 86_400_000;
+const one = { key: 'k1', capacity: 1 } as const;
+
+const ask = (id: string, more: Partial<Acquire> = {}): Step => literally(asking(id, more));
+
+/** After `ms`, one command renews the first lease of each key. */
+const renewAll = (ms: number, kept = retention, ttl = 1000): Step => ({
+  elapsed: ms * 1000,
+  command: { op: 'renew', key: 'k1', id: '', ttl, retention: kept },
+  id: { who: 'holder', pick: 0 },
+  to: { who: 'nobody', pick: 0 },
+  ids: [],
+  again: true,
+});
+
+export const rareRenewals: readonly (readonly [name: string, steps: readonly Step[]])[] = [
+  ['the only lease of a mutex: the expiry of the key stays', [ask('a', one), renewAll(10)]],
+  [
+    'the only lease of a mutex: the expiry of the key moves',
+    [ask('a', one), renewAll(10, 4 * retention)],
+  ],
+  [
+    'a key that is kept for 0.4 of the new retention',
+    [ask('a', { ...one, retention: 0.4 * retention }), renewAll(10)],
+  ],
+  [
+    'a key that is kept for 0.6 of the new retention',
+    [ask('a', { ...one, retention: 0.6 * retention }), renewAll(10)],
+  ],
+  [
+    'the lease of a mutex with a waiter: the expiries of all keys move',
+    [ask('a', one), ask('b', one), renewAll(10, 4 * retention)],
+  ],
+  ['one of two leases: the expiries of the keys stay', [ask('a'), ask('b'), renewAll(10)]],
+  ['one of two leases: the expiries of the keys move', [ask('a'), ask('b'), renewAll(10, 1e9)]],
+  [
+    'the first hold of a lease, which has ended before the second',
+    [
+      ask('a', { ...one, owner: 'o' }),
+      ask('b', { ...one, owner: 'o' }),
+      literally({ op: 'release', key: 'k1', id: 'a', to: '', retention }),
+      renewAll(10),
+    ],
+  ],
+  ['the lease of an owner', [ask('a', { ...one, owner: 'o' }), renewAll(10)]],
+  ['a longer lease', [ask('a', { ...one, ttl: 5000 }), renewAll(10)]],
+  ['a lease that has ended', [ask('a', one), ask('b', one), renewAll(1000)]],
+];
