@@ -68,6 +68,8 @@ export function restoredResource(saved: SavedResource): Resource {
   resource.capacity = saved.capacity;
   for (const { holds, ...holder } of saved.holders) {
     resource.add({ ...holder, holds: new Map(holds) });
+    // the first hold of the lease may have ended before the others
+    resource.holds.delete(holder.id);
     for (const [id] of holds) resource.holds.set(id, holder.id);
   }
   for (const waiter of saved.waiters) {
