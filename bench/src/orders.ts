@@ -60,11 +60,28 @@ export interface CrowdResult {
 export interface HoldOrder {
   readonly do: 'hold';
   readonly locks: number;
+  /** The ttl after whose middle the bench renews the locks of a library that does not do it. */
+  readonly renewed?: number;
 }
 
 export interface HoldResult {
   /** Bytes of this process's heap for each lock. */
   readonly heap: number;
+}
+
+/** Waits, while the locks of `hold` are renewed. */
+export interface RestOrder {
+  readonly do: 'rest';
+  readonly ms: number;
+  readonly count: boolean;
+}
+
+export interface RestResult {
+  /** CPU time of this process, in µs. */
+  readonly cpu: number;
+  readonly commands: number;
+  /** The locks that were lost, as far as the library tells. */
+  readonly lost: number;
 }
 
 /** Releases what `hold` or `take` acquired. */
@@ -99,6 +116,7 @@ export interface Orders {
   loops: { order: LoopsOrder; result: LoopsResult };
   crowd: { order: CrowdOrder; result: CrowdResult };
   hold: { order: HoldOrder; result: HoldResult };
+  rest: { order: RestOrder; result: RestResult };
   drop: { order: DropOrder; result: Record<string, never> };
   take: { order: TakeOrder; result: TakeResult };
   echo: { order: EchoOrder; result: EchoResult };

@@ -17,8 +17,13 @@ const named = ({ rows }: Measured, name: string, at?: number): Row | undefined =
   rows.find((row) => row.variant.name === name && row.at === at);
 
 /** The ratio of a row to its reference. */
-export function ratioTarget(measured: Measured, name: string, limits: Limits): Target[] {
-  const row = named(measured, name);
+export function ratioTarget(
+  measured: Measured,
+  name: string,
+  limits: Limits,
+  at?: number,
+): Target[] {
+  const row = named(measured, name, at);
   if (row === undefined) return [];
   const { against } = row;
   return [

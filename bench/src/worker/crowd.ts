@@ -7,6 +7,8 @@ import {
   type HoldOrder,
   type HoldResult,
   now,
+  type RestOrder,
+  type RestResult,
   type TakeOrder,
   type TakeResult,
 } from '../orders.js';
@@ -15,6 +17,7 @@ import { runInNewContext } from 'node:vm';
 import type { ClientName } from '../variants.js';
 import { connect, disconnect } from './clients.js';
 import type { Given, Held, Library } from './library.js';
+import { countCommands, sentCommands } from './traffic.js';
 
 /** Acquires at the same time. */
 const AT_ONCE = 500;
@@ -33,9 +36,18 @@ export async function crowd(library: Library, { waiters, key }: CrowdOrder): Pro
   return { intervals, cpu: user + system };
 }
 
-const kept: Held[] = [];
+/** The part of the ttl after which the bench renews: the middle of the library's. */
+const RENEW_AT = 0.55;
 
-export async function hold(library: Library, { locks }: HoldOrder): Promise<HoldResult> {
+const kept: Held[] = [];
+let stopRenewal = (): void => undefined;
+
+export async function hold(library: Library, { locks, renewed }: HoldOrder): Promise<HoldResult> {
+  if (renewed !== undefined && library.renew !== undefined) {
+    const renew = (): void => void library.renew?.(kept).catch(() => undefined);
+    const timer = setInterval(renew, renewed * RENEW_AT);
+    stopRenewal = () => clearInterval(timer);
+  }
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const heap = (): number => {
@@ -51,7 +63,19 @@ export async function hold(library: Library, { locks }: HoldOrder): Promise<Hold
   return { heap: (heap() - before) / locks };
 }
 
+export async function rest({ ms, count }: RestOrder): Promise<RestResult> {
+  countCommands(count);
+  const cpu = process.cpuUsage();
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  const { user, system } = process.cpuUsage(cpu);
+  const commands = sentCommands();
+  countCommands(false);
+  const lost = kept.filter(({ signal }) => signal?.aborted === true).length;
+  return { cpu: user + system, commands, lost };
+}
+
 export async function drop(): Promise<Record<string, never>> {
+  stopRenewal();
   while (kept.length > 0) {
     await Promise.all(kept.splice(-AT_ONCE).map((held) => held.release()));
   }

@@ -8,11 +8,16 @@ export interface Held {
   readonly fence?: unknown;
   /** Aborts when the lock is lost, if the library tells. */
   readonly signal?: AbortSignal;
+  /** The key and its value, if the lock is to be renewed with `Library.renew`. */
+  readonly key?: string;
+  readonly token?: string;
 }
 
 export interface Library {
   /** Waits until it has the lock. */
   acquire(key: string): Promise<Held>;
+  /** Extends locks, if the library does not do it by itself. */
+  renew?(held: readonly Held[]): Promise<unknown>;
   close(): Promise<unknown>;
 }
 

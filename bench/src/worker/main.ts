@@ -1,7 +1,7 @@
 /** One worker process: opens its library, and does what the bench asks for. */
 import { argv } from 'node:process';
 import type { Order, OrderName, Orders } from '../orders.js';
-import { crowd, drop, echo, hold, take } from './crowd.js';
+import { crowd, drop, echo, hold, rest, take } from './crowd.js';
 import type { Given, Library } from './library.js';
 import { openChain, openCheat, openHang } from './local.js';
 import { loops } from './loops.js';
@@ -36,6 +36,7 @@ const HANDLERS: Handlers = {
   loops: (order) => loops(library, order),
   crowd: (order) => crowd(library, order),
   hold: (order) => hold(library, order),
+  rest,
   drop,
   take: (order) => take(library, order),
   echo: (order) => echo(given, order),
