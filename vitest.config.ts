@@ -28,6 +28,7 @@ const ALONE = [
 ];
 /** Tests of programs that run for a minute, and do not measure the times of others. */
 const LONG = [
+  'packages/holdfast/test/packed/*.test.ts',
   'packages/holdfast/test/server/{demo,torture}.test.ts',
   'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
@@ -50,7 +51,7 @@ export default defineConfig({
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',
           ],
-          exclude: ['packages/holdfast/test/server/**'],
+          exclude: ['packages/holdfast/test/{server,packed}/**'],
           restoreMocks: true,
           // The files share their modules: loading them for each file takes longer than the tests.
           isolate: false,

@@ -37,8 +37,9 @@ const CHECKS = [
   { name: 'format', command: 'biome format', hint: 'npm run format' },
   { name: 'lint', command: 'npm run --silent lint' },
   { name: 'knip', command: 'knip --no-progress' },
-  { name: 'publint', command: 'publint packages/holdfast --strict' },
-  { name: 'attw', command: 'attw --pack packages/holdfast --profile esm-only' },
+  { name: 'pack', command: 'node tools/pack.mjs' },
+  { name: 'publint', command: 'publint packages/holdfast/publish --strict' },
+  { name: 'attw', command: 'attw --pack packages/holdfast/publish' },
   {
     name: 'api',
     command: 'node tools/api.mjs --check',

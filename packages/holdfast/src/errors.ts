@@ -72,8 +72,12 @@ export class HoldfastError extends Error {
     this.code = code;
     this.key = about.key;
     this.option = about.option;
-    // `instanceof` fails if the package is installed twice; the brand does not
     Object.defineProperty(this, BRAND, { value: true });
+  }
+
+  /** `instanceof` also accepts an error of another copy: another version, or another format. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return isHoldfastError(value);
   }
 }
 

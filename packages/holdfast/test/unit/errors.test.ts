@@ -27,8 +27,10 @@ describe('an error', () => {
     }
     const copy = new Copy('gone');
     expect(isHoldfastError(copy)).toBe(false);
+    expect(copy).not.toBeInstanceOf(HoldfastError);
     Object.defineProperty(copy, Symbol.for('holdfast.error'), { value: true });
     expect(isHoldfastError(copy, 'HOLDFAST_LOST')).toBe(true);
+    expect(copy).toBeInstanceOf(HoldfastError);
   });
 
   it.each([undefined, null, 'HOLDFAST_LOST', 7, {}, { code: 'HOLDFAST_LOST' }])(

@@ -1,0 +1,101 @@
+/** The package as it is published: it loads in each module system, runtime and tool. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { command, installProject, tool, write } from './project.js';
+
+const LIMIT = { timeout: 120_000 };
+const GOOD = { fence: true, own: true, across: true, redis: 'function' };
+
+beforeAll(installProject, 600_000);
+
+describe.each(['node-20.18', 'node-22.11', 'node-24', 'node-26', 'bun'])('%s', (runtime) => {
+  it.each(['esm.mjs', 'cjs.cjs'])('runs %s', LIMIT, async (program) => {
+    expect(JSON.parse(await command(tool(runtime), [program]))).toEqual(GOOD);
+  });
+});
+
+it.each(['esm.mjs', 'cjs.cjs'])('deno runs %s', LIMIT, async (program) => {
+  const args = ['run', '--allow-all', '--node-modules-dir=manual', program];
+  expect(JSON.parse(await command(tool('deno'), args))).toEqual(GOOD);
+});
+
+describe('TypeScript', () => {
+  it.each([
+    ['commonjs', 'node10'],
+    ['node16', 'node16'],
+    ['nodenext', 'nodenext'],
+    ['esnext', 'bundler'],
+    ['preserve', 'bundler'],
+  ])(
+    'finds the types with module %s and moduleResolution %s',
+    LIMIT,
+    async (module, resolution) => {
+      const files = module.startsWith('node')
+        ? ['typed.ts', 'typed.mts', 'typed.cts']
+        : ['typed.ts'];
+      const text = readFileSync(new URL('programs/typed.ts', import.meta.url), 'utf8');
+      for (const file of files) write(file, text);
+      const args = [
+        '--noEmit',
+        '--strict',
+        '--types',
+        'node',
+        '--target',
+        'es2022',
+        '--module',
+        module,
+      ];
+      await command(tool('tsc'), [...args, '--moduleResolution', resolution, ...files]);
+    },
+  );
+
+  it('reports a wrong use', LIMIT, async () => {
+    write('wrong.ts', "import { Holdfast } from 'holdfast';\nnew Holdfast(42);\n");
+    const args = ['--noEmit', '--strict', '--module', 'commonjs', '--moduleResolution', 'node10'];
+    await expect(command(tool('tsc'), [...args, 'wrong.ts'])).rejects.toThrow(/TS2345/);
+  });
+});
+
+it('ts-jest runs a test in CommonJS', LIMIT, async () => {
+  write(
+    'tsconfig.json',
+    '{"compilerOptions":{"module":"commonjs","target":"es2022","strict":true}}',
+  );
+  write('jest.config.cjs', "module.exports = { preset: 'ts-jest' };");
+  write(
+    'typed.test.ts',
+    `import { typed } from './typed';
+    test('typed', async () => expect(await typed()).toEqual({ fence: true, refused: true }));`,
+  );
+  await command(tool('jest'), ['--ci', 'typed.test.ts']);
+});
+
+it('tsx runs TypeScript', LIMIT, async () => {
+  write(
+    'run.ts',
+    "import { typed } from './typed';\nvoid typed().then((r) => console.log(r.fence));",
+  );
+  expect(await command(tool('tsx'), ['run.ts'])).toBe('true\n');
+});
+
+describe('a bundle', () => {
+  it.each(['esm', 'cjs'])('of esbuild in the format %s', LIMIT, async (format) => {
+    const input = format === 'esm' ? 'esm.mjs' : 'cjs.cjs';
+    const outfile = `bundle-esbuild.${format === 'esm' ? 'mjs' : 'cjs'}`;
+    const args = [input, '--bundle', '--platform=node', `--format=${format}`];
+    await command(tool('esbuild'), [...args, `--outfile=${outfile}`]);
+    const output = await command(process.execPath, [outfile, '--alone']);
+    expect(JSON.parse(output)).toEqual(GOOD);
+  });
+
+  it('of vite', LIMIT, async () => {
+    write('vite.config.mjs', 'export default { ssr: { noExternal: true } };');
+    await command(tool('vite'), ['build', '--ssr', 'esm.mjs', '--outDir', 'vite']);
+    const [file] = readdirSync(
+      `${fileURLToPath(new URL('../../../../.cache/packed/vite', import.meta.url))}`,
+    );
+    const output = await command(process.execPath, [`vite/${file}`, '--alone']);
+    expect(JSON.parse(output)).toEqual(GOOD);
+  });
+});
