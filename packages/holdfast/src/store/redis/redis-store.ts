@@ -2,10 +2,9 @@
  * The store on one Redis or Valkey deployment.
  *
  * Each command is one EVALSHA; a batch is sent together. `renewals.ts` renews several leases with
- * one call. If the server does not know a script
- * (after a restart, SCRIPT FLUSH or a fail-over), the store sends its text with EVAL. That is safe
- * because every command is idempotent by id. Pushes use one channel on a connection of its own,
- * which opens with the first waiter.
+ * one call. A call of a script that the server does not know is sent again, once with the text, see
+ * `script-loader.ts`. That is safe because every command is idempotent by id. Pushes use one
+ * channel on a connection of its own, which opens with the first waiter.
  */
 import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
@@ -23,6 +22,7 @@ import { failureOf, isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';
 import { Renewals } from './renewals.js';
+import { ScriptLoader } from './script-loader.js';
 
 const SCAN_COUNT = 500;
 
@@ -31,6 +31,7 @@ export class RedisStore implements Store {
   readonly writesLater: boolean;
   readonly #client: ClientPort;
   readonly #prefix: string;
+  readonly #loader: ScriptLoader;
   readonly #renewals: Renewals;
 
   constructor(client: ClientPort, prefix: string) {
@@ -38,8 +39,9 @@ export class RedisStore implements Store {
     this.writesLater = client.writesLater;
     this.#client = client;
     this.#prefix = prefix;
+    this.#loader = new ScriptLoader(client);
     this.#renewals = new Renewals({
-      ...{ client, prefix },
+      ...{ client, prefix, loader: this.#loader },
       renew: (command) => this.#execute([command])[0] as Promise<RenewReply>,
       failure: (error) => this.#failure(error),
     });
@@ -98,10 +100,10 @@ export class RedisStore implements Store {
   }
 
   /** Sends the text of the script if the server does not know it. */
-  async #again(command: KeyCommand, { keys, args }: ScriptCall, error: unknown): Promise<Reply> {
+  async #again(command: KeyCommand, call: ScriptCall, error: unknown): Promise<Reply> {
     if (!isNoScript(error)) throw this.#failure(error);
     const { source } = scripts[command.op];
-    return this.#client.eval(source, keys, args).then(
+    return this.#loader.repeat(call, source).then(
       (raw) => readable(command, raw),
       (second: unknown) => {
         throw this.#failure(second);

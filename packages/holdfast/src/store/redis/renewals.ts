@@ -15,6 +15,7 @@ import { codeOf, renewSingly } from '../renew-singly.js';
 import { isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { keysOf, mainKeyOf } from './keys.js';
+import type { ScriptLoader } from './script-loader.js';
 
 /** In the reply of the script: the lease is unchanged, and all keys of its resource are needed. */
 const NEEDS_ALL_KEYS = -2;
@@ -25,6 +26,7 @@ const WHOLE_MAX = 100;
 export interface RenewalStore {
   readonly client: ClientPort;
   readonly prefix: string;
+  readonly loader: ScriptLoader;
   /** Executes a command of one key. */
   readonly renew: (command: Renew) => Promise<RenewReply>;
   /** The failure for an error of the client. */
@@ -82,14 +84,14 @@ export class Renewals {
   }
 
   async #call(command: RenewMany, keys: readonly string[]): Promise<RenewManyReply> {
-    const { client, failure } = this.#store;
+    const { client, loader, failure } = this.#store;
     const args = argsOf(command);
     const { sha, source } = scripts.renewMany;
     const call: ScriptCall = { sha, keys, args };
     const [answer] = client.evalsha([call]) as [Promise<unknown>];
     const raw = await answer.catch((error: unknown) => {
       if (!isNoScript(error)) throw failure(error);
-      return client.eval(source, keys, args).catch((second: unknown) => {
+      return loader.repeat(call, source).catch((second: unknown) => {
         throw failure(second);
       });
     });

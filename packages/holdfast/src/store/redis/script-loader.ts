@@ -1,0 +1,59 @@
+/**
+ * Repeats calls of a script that the server does not know: at first use, after a restart, after
+ * SCRIPT FLUSH or a fail-over.
+ *
+ *     unknown --a call goes with the text (EVAL)--> loading --its answer, or none--> unknown
+ *
+ * While the text of a script is under way, further calls of this script are sent without it, behind
+ * the text on the same connection. So many calls at once send the text once.
+ */
+import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import { isNoScript } from './error-replies.js';
+
+interface Repeat {
+  readonly call: ScriptCall;
+  readonly source: string;
+  readonly resolve: (answer: Promise<unknown>) => void;
+}
+
+export class ScriptLoader {
+  readonly #client: ClientPort;
+  /** The scripts whose text is under way, by SHA. */
+  readonly #loading = new Set<string>();
+  #repeats: Repeat[] = [];
+
+  constructor(client: ClientPort) {
+    this.#client = client;
+  }
+
+  /** Sends a call again that was answered with NOSCRIPT. */
+  repeat(call: ScriptCall, source: string): Promise<unknown> {
+    if (!this.#loading.has(call.sha)) return this.#load(call, source);
+    return new Promise((resolve) => {
+      this.#repeats.push({ call, source, resolve });
+      // the calls of one batch are answered at the same time
+      if (this.#repeats.length === 1) void Promise.resolve().then(() => this.#send());
+    });
+  }
+
+  #load({ sha, keys, args }: ScriptCall, source: string): Promise<unknown> {
+    this.#loading.add(sha);
+    const answer = this.#client.eval(source, keys, args);
+    const loaded = (): void => void this.#loading.delete(sha);
+    answer.then(loaded, loaded);
+    return answer;
+  }
+
+  #send(): void {
+    const repeats = this.#repeats;
+    this.#repeats = [];
+    const answers = this.#client.evalsha(repeats.map(({ call }) => call));
+    for (const [index, { call, source, resolve }] of repeats.entries()) {
+      const again = (error: unknown): Promise<unknown> => {
+        if (!isNoScript(error)) throw error;
+        return this.#client.eval(source, call.keys, call.args);
+      };
+      resolve((answers[index] as Promise<unknown>).catch(again));
+    }
+  }
+}
