@@ -19,6 +19,8 @@ const ttlOf = (bench: Bench): number => (bench.sizes.holdSeconds * 1000) / TTLS;
 class Keeping extends TeamContender {
   readonly at: number;
   readonly against: string;
+  /** The most leases that were lost in one round, the first round included. */
+  #lost = 0;
 
   constructor(bench: Bench, variant: Variant, leases: number) {
     super(bench, variant, { ttl: ttlOf(bench) });
@@ -39,6 +41,7 @@ class Keeping extends TeamContender {
     const kept = Number(await server.command('DBSIZE'));
     await team.ask({ do: 'drop' }, limit + 1000 * ms);
     const { cpu = Number.NaN, commands = Number.NaN, lost = 0 } = result ?? {};
+    this.#lost = Math.max(this.#lost, lost, locks - kept);
     const renewals = (locks * TTLS) / PERIOD;
     return {
       figures: {
@@ -47,7 +50,7 @@ class Keeping extends TeamContender {
         'script time': after.scriptTime / renewals,
         commands: (100 * commands) / renewals,
         calls: after.calls / renewals,
-        lost: Math.max(lost, locks - kept),
+        lost: this.#lost,
       },
     };
   }
