@@ -135,9 +135,9 @@ export async function* list(
   yield* inspectAll(core, batch, onUnreadable);
 }
 
-async function* keysOf({ store }: Core, pattern: string): AsyncGenerator<string> {
+async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerator<string> {
   try {
-    yield* matchingKeys(store, pattern);
+    yield* matchingKeys(store, pattern, (page) => requests.within(page));
   } catch (error) {
     throw errorOf(error, pattern, 'HOLDFAST_UNREACHABLE');
   }

@@ -14,7 +14,7 @@ import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../options.js';
-import { isRefusal, type Store } from '../store/port.js';
+import { isClosed, isRefusal, type Store } from '../store/port.js';
 import {
   type Answer,
   AcquireSender,
@@ -181,7 +181,7 @@ export class Acquisitions implements ReplyHandler {
       return;
     }
     const silent = this.#clock.now() - acquisition.heardAt;
-    const last = terms.wait === 0 || acquisition.overdue;
+    const last = terms.wait === 0 || acquisition.overdue || isClosed(error);
     if (last || silent >= this.#settings.unreachableAfter) {
       this.giveUp(acquisition, failures.unreachable(key, error));
     } else {

@@ -1,6 +1,7 @@
 /** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
 import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
+import { notReady, watchErrors } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
@@ -39,6 +40,7 @@ interface Corkable {
  * (ioredis 5.0 and iovalkey know the keys of `evalsha`, but not those of `EVALSHA`).
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
+  watchErrors(client);
   return {
     name: 'ioredis',
     keyPrefix: prefixOf(client.options.keyPrefix),
@@ -65,6 +67,15 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     connection: () => (client as { stream?: unknown }).stream,
 
     isReply: isErrorReply,
+
+    state() {
+      const { status } = client as { status?: string };
+      if (status === undefined || status === 'ready') return undefined;
+      // after `quit`, `disconnect`, or a retryStrategy that has given up
+      const closed = status === 'end';
+      const state = closed ? 'closed: quit() or disconnect() was called' : `in state "${status}"`;
+      return { closed, text: notReady(client, state, client.options) };
+    },
   };
 }
 

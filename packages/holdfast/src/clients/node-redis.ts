@@ -2,6 +2,7 @@
 import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
+import { notReady, watchErrors } from './state.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
 /**
@@ -39,6 +40,7 @@ const OPTIONS: object = Object.freeze({
  */
 export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   const keyPrefix = prefixOf(client.options?.keyPrefix);
+  watchErrors(client);
 
   const send = (
     words: string[],
@@ -75,5 +77,13 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
     connection: () => undefined,
 
     isReply: isErrorReply,
+
+    state() {
+      const { isOpen, isReady } = client as { isOpen?: boolean; isReady?: boolean };
+      if (isOpen === undefined || isReady === true) return undefined;
+      const closed = !isOpen;
+      const state = closed ? 'not connected: call "await client.connect()" first' : 'connecting';
+      return { closed, text: notReady(client, state, client.options?.socket) };
+    },
   };
 }

@@ -1,6 +1,8 @@
+import type { ClientState } from './state.js';
+
 /**
- * The operations that Holdfast needs from a Redis client: seven of them, with structural types, so
- * no client is imported.
+ * The operations that Holdfast needs from a Redis client, with structural types, so no client is
+ * imported.
  *
  * An adapter only translates. It sets no deadline (the store has its own), retries nothing, and
  * never closes the user's client. It closes only the connections that it opened itself.
@@ -49,6 +51,9 @@ export interface ClientPort {
    * failed.
    */
   isReply(error: unknown): boolean;
+
+  /** The state of the client if it is not ready to send commands, otherwise `undefined`. */
+  state(): ClientState | undefined;
 }
 
 /** A call of a script that the server probably knows. */

@@ -1,7 +1,7 @@
 /** Repeats a gate command until the store answers. */
 import type { GateCommand, GateReply } from '../engine/commands.js';
 import type { Settings } from '../options.js';
-import { isRefusal, type StoreFailure } from '../store/port.js';
+import { isClosed, isRefusal, type StoreFailure } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from '../acquire/failures.js';
 import { retry, spread } from '../retry.js';
@@ -43,6 +43,7 @@ export async function retryUntilAnswered(
       failed: (error) => {
         last = error as StoreFailure;
         if (isRefusal(last)) throw failures.refusedByServer(sent.key, last);
+        if (isClosed(last)) throw failures.unreachable(sent.key, last);
         how.failed(last);
       },
       ...(how.weak && { weak: true }),

@@ -7,7 +7,7 @@
  * most (pattern length) × (text length) steps.
  */
 
-import type { Store } from './port.js';
+import type { Store, TimeLimit } from './port.js';
 
 /** One element of a pattern: any number of bytes, or one byte of a set (256 flags). */
 export type Element = '*' | Uint8Array;
@@ -34,10 +34,17 @@ export class Glob {
   }
 }
 
-/** The keys of a store that match a pattern. */
-export async function* matchingKeys(store: Store, pattern: string): AsyncGenerator<string> {
+/**
+ * The keys of a store that match a pattern.
+ * @param within the time limit of each request
+ */
+export async function* matchingKeys(
+  store: Store,
+  pattern: string,
+  within: TimeLimit,
+): AsyncGenerator<string> {
   const glob = new Glob(pattern);
-  for await (const key of store.keys(pattern)) if (glob.matches(key)) yield key;
+  for await (const key of store.keys(pattern, within)) if (glob.matches(key)) yield key;
 }
 
 /**

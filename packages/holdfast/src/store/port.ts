@@ -51,8 +51,14 @@ export interface Store {
    * Keys of known resources. A key may be listed twice, or after the resource is gone. A store may
    * leave out keys that do not match the glob pattern; `matchingKeys` compares the rest.
    */
-  keys(pattern: string): AsyncIterable<string>;
+  keys(pattern: string, within: TimeLimit): AsyncIterable<string>;
+
+  /** Why the store may not answer at the moment, for messages; `undefined` if it is ready. */
+  trouble?(): string | undefined;
 }
+
+/** Rejects with a `StoreFailure` if a request is not answered in time. */
+export type TimeLimit = <T>(answer: Promise<T>) => Promise<T>;
 
 /** In the reply to `renewMany`: the store replied with an error for this lease. */
 export const FAILED = -1;
@@ -63,10 +69,12 @@ export const UNANSWERED = -2;
  * The kind of a failure. Only the store knows which of its errors is which:
  *
  * - `unanswered`: the command could not be sent, or no reply came. It may have been executed.
+ * - `closed`: the client is closed, so no reply comes until the program connects it. A command that
+ *   was sent before may have been executed.
  * - `transient`: the store refused the command for now; the same command may succeed later.
  * - `refused`: the store refused the command, and will refuse each repetition too.
  */
-export type FailureKind = 'unanswered' | 'transient' | 'refused';
+export type FailureKind = 'unanswered' | 'closed' | 'transient' | 'refused';
 
 /**
  * The reason why a command has no reply. Its cause is a copy without the data that clients attach
@@ -83,13 +91,18 @@ export class StoreFailure extends Error {
 
   /** True if the store replied with an error, so the command was not executed. */
   get answered(): boolean {
-    return this.kind !== 'unanswered';
+    return this.kind === 'transient' || this.kind === 'refused';
   }
 }
 
 /** True for the error of a command that the store refuses, now and in each repetition. */
 export function isRefusal(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && error.kind === 'refused';
+}
+
+/** True for the error of a command without a reply, because the client is closed. */
+export function isClosed(error: unknown): error is StoreFailure {
+  return error instanceof StoreFailure && error.kind === 'closed';
 }
 
 /** The store's record of a key was damaged, or something else than this library wrote it. */

@@ -22,11 +22,13 @@ class Request implements Timed {
   over = false;
   /** Set if the request has its own time limit. */
   timer: Timer | undefined;
+  readonly #store: Store;
   readonly #resolve: (reply: Reply) => void;
   readonly #reject: (failure: StoreFailure) => void;
   readonly #late: ((reply: Reply) => void) | undefined;
 
   constructor(
+    store: Store,
     command: Command,
     limit: number,
     deadline: number,
@@ -34,6 +36,7 @@ class Request implements Timed {
     reject: (failure: StoreFailure) => void,
     late: ((reply: Reply) => void) | undefined,
   ) {
+    this.#store = store;
     this.command = command;
     this.limit = limit;
     this.deadline = deadline;
@@ -54,13 +57,7 @@ class Request implements Timed {
   }
 
   expire(): void {
-    this.fail(
-      new StoreFailure(
-        `no reply from the store within ${Math.ceil(this.limit)} ms`,
-        'unanswered',
-        undefined,
-      ),
-    );
+    this.fail(noReply(this.limit, this.#store));
   }
 
   #end(): void {
@@ -101,12 +98,22 @@ export class Requests {
       const deadline = this.#clock.now() + limit;
       const answered = resolve as (reply: Reply) => void;
       const tooLate = late as ((reply: Reply) => void) | undefined;
-      const request = new Request(command, limit, deadline, answered, reject, tooLate);
+      const request = new Request(this.#store, command, limit, deadline, answered, reject, tooLate);
       if (timeout === undefined) this.#deadlines.add(request);
       else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
       this.#collected.push(request);
       // a promise job is a microtask too, and is cheaper than queueMicrotask
       if (this.#collected.length === 1) void Promise.resolve().then(() => this.#flush());
+    });
+  }
+
+  /** The answer to a request that is not a command. Rejects if it takes longer than `timeout`. */
+  within<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(this.timeout, () =>
+        reject(noReply(this.timeout, this.#store)),
+      );
+      answer.finally(() => timer.cancel()).then(resolve, reject);
     });
   }
 
@@ -155,6 +162,13 @@ export class Requests {
       }
     }
   }
+}
+
+function noReply(limit: number, store: Store): StoreFailure {
+  const trouble = store.trouble?.();
+  const why = trouble === undefined ? '' : `; ${trouble}`;
+  const message = `no reply from the store within ${Math.ceil(limit)} ms${why}`;
+  return new StoreFailure(message, 'unanswered', undefined);
 }
 
 function failureOf(error: unknown): StoreFailure {

@@ -15,7 +15,7 @@ interface Layer {
 
 const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
-  { files: /^clients\//, only: /^clients\// },
+  { files: /^clients\//, only: /^clients\/|^node:events$/ },
   { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause)\.ts$)/ },
   { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|clock\.ts$)/ },
   {

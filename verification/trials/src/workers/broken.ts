@@ -44,7 +44,7 @@ function change(client: RedisClient, { command, reply }: Change): Store {
   const store = new RedisStore(portFor(client), PREFIX);
   return {
     label: store.label,
-    keys: (pattern) => store.keys(pattern),
+    keys: (pattern, within) => store.keys(pattern, within),
     execute: (batch) => {
       const sentAt = performance.now();
       return batch.map(async (each) => {

@@ -12,6 +12,7 @@ import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../en
 import {
   type Store,
   StoreFailure,
+  type TimeLimit,
   UnreadableRecord,
   type WakeChannel,
   type WakeListener,
@@ -124,11 +125,11 @@ export class RedisStore implements Store {
     return { name: channel, close: () => subscription.close() };
   }
 
-  async *keys(pattern: string): AsyncIterable<string> {
+  async *keys(pattern: string, within: TimeLimit): AsyncIterable<string> {
     const match = scanPattern(this.#client.keyPrefix + this.#prefix, pattern);
     let cursor = '0';
     do {
-      const page = await this.#scan(cursor, match);
+      const page = await within(this.#scan(cursor, match));
       cursor = page.cursor;
       for (const name of page.keys) {
         const key = keyOf(this.#client.keyPrefix + this.#prefix, name);
@@ -145,7 +146,13 @@ export class RedisStore implements Store {
     }
   }
 
+  trouble(): string | undefined {
+    return this.#client.state()?.text;
+  }
+
   #failure(error: unknown): StoreFailure {
+    const state = this.#client.state();
+    if (state?.closed === true) return new StoreFailure(state.text, 'closed', error);
     return failureOf(error, this.#client.isReply(error));
   }
 }

@@ -22,7 +22,7 @@ const listener = (push: (push: Push) => void): Parameters<MemoryStore['listen']>
 
 async function keys(pattern: string): Promise<string[]> {
   const found: string[] = [];
-  for await (const key of matchingKeys(store, pattern)) found.push(key);
+  for await (const key of matchingKeys(store, pattern, (page) => page)) found.push(key);
   return found.sort();
 }
 
