@@ -4,6 +4,7 @@
  * A refusal is a value (`tryAcquire` resolves to `null`), a failure is an error, and an unknown
  * outcome has its own code.
  */
+import { similar } from './similar.js';
 import { escaped, quote } from './text.js';
 
 /**
@@ -100,8 +101,11 @@ export function badOption(option: string, expected: string, got: unknown): Holdf
 
 /** An error for an option that does not exist: it names those that do. */
 export function unknownOption(option: string, names: Iterable<string>): HoldfastError {
-  const allowed = [...names].join(', ');
-  const message = `Holdfast: unknown option ${quote(option)}; the options are ${allowed}`;
+  const all = [...names];
+  const near = all.filter((name) => similar(option, name)).map((name) => quote(name));
+  const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
+  const options = `(the options are ${all.join(', ')})`;
+  const message = `Holdfast: unknown option ${quote(option)}${hint} ${options}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
 

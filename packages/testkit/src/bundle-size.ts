@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 157_000, compressed: 48_000 },
+    limit: { minified: 158_500, compressed: 48_000 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {

@@ -31,8 +31,11 @@ export interface FlightOptions {
 
 /** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
-  /** Reads the stored result; `undefined` if there is no fresh one. */
-  readonly fresh: () => T | undefined | Promise<T | undefined>;
+  /**
+   * Reads the stored result. `undefined` or `null`, with which most caches answer a miss, means
+   * that there is no fresh one.
+   */
+  readonly fresh: () => T | null | undefined | Promise<T | null | undefined>;
   /** Computes the result, and stores it where `fresh` reads it. */
   readonly compute: (lease: Lease) => T | Promise<T>;
 }
@@ -96,12 +99,11 @@ export class SingleFlight {
     if (typeof compute !== 'function') throw badOption('compute', 'a function', compute);
     const limits = this.#limits(options);
     const attempt = async (lease: Lease): Promise<T> => {
-      const found = await fresh();
-      return found === undefined ? compute(lease) : found;
+      return (await fresh()) ?? compute(lease);
     };
     for (let again = false; ; again = true) {
       const found = await fresh();
-      if (found !== undefined) return found;
+      if (found !== undefined && found !== null) return found;
       const { outcome } = await this.#join(attempt, again, limits);
       // callers of one process that share a key expect a value of the same type
       if (outcome.kind === 'led') return outcome.value as T;

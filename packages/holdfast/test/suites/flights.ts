@@ -93,6 +93,12 @@ function stampede(backend: Backend): void {
     expect(cache).toMatchObject({ computations: 4, most: 1 });
   });
 
+  it.each([undefined, null])('computes if fresh finds %s', async (missing) => {
+    const flight = (await backend.make()).singleFlight(freshKey());
+    const value = await flight.run<string>({ fresh: () => missing, compute: () => 'computed' });
+    expect(value).toBe('computed');
+  });
+
   it('sends no request while the value is fresh', async () => {
     const holdfast = await backend.make();
     const flight = holdfast.singleFlight(freshKey());
@@ -100,7 +106,7 @@ function stampede(backend: Backend): void {
       throw new Error('computed');
     };
     await using _lease = await holdfast.mutex(flight.key).acquire();
-    expect(await flight.run({ fresh: () => null, compute: never })).toBeNull();
+    expect(await flight.run<string>({ fresh: () => '', compute: never })).toBe('');
     expect(await flight.run<number>({ fresh: async () => 0, compute: never })).toBe(0);
   });
 }

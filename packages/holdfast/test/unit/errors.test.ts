@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { badOption, HoldfastError, isHoldfastError } from '../../src/errors.js';
+import { badOption, HoldfastError, isHoldfastError, unknownOption } from '../../src/errors.js';
 
 describe('an error', () => {
   const cause = new Error('why');
@@ -56,4 +56,22 @@ it.each([
   const error = badOption('ttl', 'a number', value);
   expect(error).toMatchObject({ code: 'HOLDFAST_BAD_OPTION', option: 'ttl' });
   expect(error.message).toBe(`Holdfast: option "ttl" must be a number, not ${shown}`);
+});
+
+describe('an unknown option', () => {
+  const names = ['ttl', 'renew', 'wait', 'maxHold', 'maxQueue'];
+
+  it.each([
+    ['ttll', '; did you mean "ttl"?'],
+    ['TTL', '; did you mean "ttl"?'],
+    ['renewal', '; did you mean "renew"?'],
+    ['maxhold', '; did you mean "maxHold"?'],
+    ['max', '; did you mean "maxHold" or "maxQueue"?'],
+    ['timeout', ''],
+    ['x', ''],
+  ])('%s is reported with the nearest ones', (option, hint) => {
+    const all = `(the options are ${names.join(', ')})`;
+    const message = `Holdfast: unknown option "${option}"${hint} ${all}`;
+    expect(unknownOption(option, names)).toMatchObject({ message, option });
+  });
 });
