@@ -1,0 +1,15 @@
+/** The page of the error codes names each code once. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+
+const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
+const source = read('../../src/errors.ts');
+const page = read('../../../../docs/errors.md');
+
+it('docs/errors.md has a section for each code, and no other', () => {
+  const union = /export type HoldfastErrorCode =([^;]*);/.exec(source)?.[1] ?? '';
+  const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code);
+  const sections = [...page.matchAll(/^## (.*)$/gm)].map(([, title]) => title);
+  expect(codes.length).toBeGreaterThan(10);
+  expect(sections.toSorted()).toEqual(codes.toSorted());
+});

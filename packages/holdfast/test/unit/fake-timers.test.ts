@@ -1,0 +1,40 @@
+/** The page about testing (docs/testing.md): the embedded store works with fake timers. */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { Holdfast, memory } from '../../src/index.js';
+
+let holdfast: Holdfast;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  holdfast = new Holdfast(memory());
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await holdfast.close({ grace: 0 });
+});
+
+it('a lease without renewal ends after its ttl', async () => {
+  const lease = await holdfast.mutex('report').acquire({ ttl: 10_000, renew: false });
+  expect(await holdfast.mutex('report').tryAcquire()).toBeNull();
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(lease.held).toBe(false);
+  expect(await holdfast.mutex('report').tryAcquire()).not.toBeNull();
+});
+
+it('a lease is renewed while it is held', async () => {
+  const lease = await holdfast.mutex('report').acquire({ ttl: 10_000 });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(lease.held).toBe(true);
+});
+
+it('the code under test sees the loss of its lock', async () => {
+  const work = holdfast.mutex('report').run(async ({ signal }) => {
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  });
+  const lost = expect(work).rejects.toMatchObject({ code: 'HOLDFAST_LOST' });
+  await vi.advanceTimersByTimeAsync(0);
+  const ended = holdfast.forceRelease('report');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await ended).toBe(1);
+  await lost;
+});
