@@ -22,6 +22,20 @@ import { SingleFlight, type SingleFlightOptions } from './primitives/single-flig
 import { checkSignals, closeOn } from './signals.js';
 import type { Store } from './store/port.js';
 
+/** What `Holdfast.ready` has found. */
+export interface Readiness {
+  /** The time in ms in which the store granted or refused the lock. */
+  readonly roundTrip: number;
+  /**
+   * False if messages of the store do not arrive: the user may not subscribe, or the connection
+   * could not be opened. Waiters then poll once in a claim window.
+   */
+  readonly pushes: boolean;
+}
+
+/** The lock that `ready` takes. The store answers also if another process checks at that time. */
+const READY_KEY = 'holdfast ready';
+
 /**
  * Distributed locks on one Redis or Valkey server, or in memory.
  *
@@ -121,6 +135,24 @@ export class Holdfast extends HoldfastCore {
    */
   barrier(key: string, options: BarrierOptions): Barrier {
     return new Barrier(this.core, checkKey(key), options);
+  }
+
+  /**
+   * Checks that locks work here, for a start-up check or a readiness probe: takes and releases the
+   * lock of a key of its own, and opens the connection for wake-ups, which then stays open as after
+   * `warmUp`. Rejects as `Mutex.tryAcquire` does: `HOLDFAST_UNREACHABLE` if the store does not
+   * answer, `HOLDFAST_REFUSED` if the user of the server has too few rights.
+   */
+  async ready(): Promise<Readiness> {
+    const start = this.core.settings.clock.now();
+    const lease = await this.mutex(READY_KEY).tryAcquire();
+    const roundTrip = this.core.settings.clock.now() - start;
+    await lease?.release();
+    const pushes = await this.warmUp().then(
+      () => true,
+      () => false,
+    );
+    return { roundTrip, pushes };
   }
 
   /**

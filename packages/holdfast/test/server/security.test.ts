@@ -126,6 +126,22 @@ describe.each(SERVERS)('%s', (name) => {
     await wholeFamily(await make(client), await make(client));
   });
 
+  it('ready says which rights are missing', async () => {
+    const rights = documentedRights();
+    await server.command('ACL', 'SETUSER', 'deaf', 'on', '>s3cret', ...rights, 'resetchannels');
+    const as = (username: string): Promise<Holdfast> => {
+      const login = { username, password: 's3cret' };
+      const client = openClient('ioredis-6', { host: server.host, port: server.port, ...login });
+      return made.on(client, NO_POLL);
+    };
+    expect(await (await as('locks')).ready()).toMatchObject({ pushes: true });
+    expect(await (await as('deaf')).ready()).toMatchObject({ pushes: false });
+    await expect((await as('stranger')).ready()).rejects.toMatchObject({
+      code: 'HOLDFAST_REFUSED',
+      message: expect.stringMatching(/NOPERM/),
+    });
+  });
+
   it('a user with rights to channels only cannot grant or end a lease', async () => {
     const [one, other] = [await make('ioredis-6'), await make('ioredis-6')];
     const key = freshKey();

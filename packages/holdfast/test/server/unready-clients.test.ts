@@ -96,6 +96,7 @@ describe.each([
       () => holdfast.mutex('k').acquire(),
       () => holdfast.mutex('k').tryAcquire(),
       () => holdfast.inspect('k'),
+      () => holdfast.ready(),
       list,
     ]) {
       const error = await request().then(

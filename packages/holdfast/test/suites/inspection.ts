@@ -7,10 +7,22 @@ import { aborted, failure, freshKey, later, queued } from './helpers.js';
 import { inspectionList } from './inspection-list.js';
 
 export function inspectionSuite(backend: Backend): void {
+  describe('ready', () => checking(backend));
   describe('inspect', () => inspecting(backend));
   describe('inspect, of a queue,', () => inspectingQueues(backend));
   describe('list', () => inspectionList(backend));
   describe('forceRelease', () => forcing(backend));
+}
+
+function checking(backend: Backend): void {
+  it('resolves, also for many callers at once', async () => {
+    const instances = await Promise.all(Array.from({ length: 5 }, () => backend.make()));
+    const found = await Promise.all(instances.map((one) => one.ready()));
+    for (const { pushes, roundTrip } of found) {
+      expect(pushes).toBe(true);
+      expect(roundTrip).toBeGreaterThanOrEqual(0);
+    }
+  });
 }
 
 function inspecting(backend: Backend): void {
