@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { command, installProject, tool, write } from './project.js';
 
 const LIMIT = { timeout: 120_000 };
-const GOOD = { fence: true, own: true, across: true, redis: 'function' };
+const GOOD = { fence: true, own: true, across: true, redis: 'function', fencedSet: 'function' };
 
 beforeAll(installProject, 600_000);
 

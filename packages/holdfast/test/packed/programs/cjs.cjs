@@ -1,6 +1,7 @@
 // A CommonJS module that uses the entries of the package.
 const { Holdfast, HoldfastError, isHoldfastError } = require('holdfast');
 const { HoldfastCore } = require('holdfast/core');
+const { fencedSet } = require('holdfast/fence');
 const { memory } = require('holdfast/memory');
 const { createMutex } = require('holdfast/mutex');
 const { redis } = require('holdfast/redis');
@@ -24,7 +25,15 @@ async function main() {
   await holdfast.close();
   await core.close();
   const own = error instanceof HoldfastError && isHoldfastError(error, 'HOLDFAST_BAD_OPTION');
-  console.log(JSON.stringify({ fence: first > 0, own, across, redis: typeof redis }));
+  console.log(
+    JSON.stringify({
+      fence: first > 0,
+      own,
+      across,
+      redis: typeof redis,
+      fencedSet: typeof fencedSet,
+    }),
+  );
 }
 
 void main();

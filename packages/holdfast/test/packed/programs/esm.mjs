@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { Holdfast, HoldfastError, isHoldfastError } from 'holdfast';
 import { HoldfastCore } from 'holdfast/core';
+import { fencedSet } from 'holdfast/fence';
 import { memory } from 'holdfast/memory';
 import { createMutex } from 'holdfast/mutex';
 import { redis } from 'holdfast/redis';
@@ -24,4 +25,12 @@ if (!process.argv.includes('--alone')) {
 await holdfast.close();
 await core.close();
 const own = error instanceof HoldfastError && isHoldfastError(error, 'HOLDFAST_BAD_OPTION');
-console.log(JSON.stringify({ fence: first > 0, own, across, redis: typeof redis }));
+console.log(
+  JSON.stringify({
+    fence: first > 0,
+    own,
+    across,
+    redis: typeof redis,
+    fencedSet: typeof fencedSet,
+  }),
+);
