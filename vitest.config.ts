@@ -24,7 +24,7 @@ const servers = {
 /** Tests that need the machine for themselves: they measure times, or load it on purpose. */
 const ALONE = [
   'packages/holdfast/test/server/{deadlines,trials.{exclusion,loss,lost-replies,waiters}}*.test.ts',
-  'packages/holdfast/test/server/{trials.takeover,*.crash}.test.ts',
+  'packages/holdfast/test/server/{trials.takeover,quorum*,*.crash}.test.ts',
 ];
 /** Tests of programs that run for a minute, and do not measure the times of others. */
 const LONG = [

@@ -23,7 +23,7 @@ const OUTPUT_MAX = 2 ** 26;
 
 /**
  * @typedef {object} Setting
- * @property {'handoff' | 'roots' | 'lease'} model
+ * @property {'handoff' | 'roots' | 'lease' | 'quorum'} model
  * @property {string} name
  * @property {string[]} defines
  * @property {boolean} [cycles] Searches for runs without end, instead of wrong states.
@@ -53,6 +53,8 @@ const SHARE = [
   { model: 'roots', name: 'fair, and deletion of the key', defines: ['FAULTS=1', 'FAIR', 'CLOCK'] },
   { model: 'roots', name: 'pushes alone suffice, one entry', defines: ['FAULTS=1', 'CALM'] },
   { model: 'lease', name: 'the holder ends it first', defines: [] },
+  { model: 'quorum', name: 'in every state, three reads', defines: ['STARTS=3', 'END=0'] },
+  { model: 'quorum', name: 'in every state, two reads, time', defines: ['STARTS=2', 'END=2'] },
   ...[
     ['NO_COMPARE', 'FAULTS=1'],
     ['NO_WITHDRAWAL', 'FAULTS=1'],
@@ -84,6 +86,10 @@ const SHARE = [
   ...['FROM_ANSWER', 'NO_MARGIN', 'PUSH_FROM_RECEIPT', 'WAIT_NOT_COUNTED', 'HAND_OFF_RENEWS'].map(
     (bug) => planted('lease', bug, []),
   ),
+  ...['HALF', 'NO_PROMISE', 'NO_GUARD', 'KEEP_SHRINKS', 'ONE_CLOCK'].map((bug) =>
+    planted('quorum', bug, ['STARTS=2', 'END=2']),
+  ),
+  planted('quorum', 'PUSH_EARLY', ['STARTS=4', 'END=0']),
 ];
 
 /** @type {Setting[]} */
@@ -94,6 +100,12 @@ const FULL = [
   planted('roots', 'TURN_UNNAMED', ['FAULTS=2']),
   { model: 'roots', name: 'every run ends', defines: ['FAULTS=1'], cycles: true },
   { model: 'lease', name: 'the holder ends it first', defines: ['TTL=6', 'DRIFT=7'] },
+  { model: 'quorum', name: 'two reads, more time', defines: ['STARTS=2', 'END=3'] },
+  {
+    model: 'quorum',
+    name: 'two reads, split, late messages',
+    defines: ['STARTS=2', 'END=1', 'LIFE=1', 'SPLIT'],
+  },
 ];
 
 /**

@@ -34,8 +34,13 @@ Object.assign(ENTRIES, { fence: 'entries/fence', mutex: 'entries/mutex', redis: 
 function reachable() {
   const found = new Set(Object.values(ENTRIES).map((entry) => join(dist, `${entry}.js`)));
   for (const path of found) {
-    const { module } = parseSync(path, readFileSync(path, 'utf8'));
+    const text = readFileSync(path, 'utf8');
+    const { module } = parseSync(path, text);
     const names = [
+      // the name of the module is a text in quotation marks
+      ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => {
+        return text.slice(start + 1, end - 1);
+      }),
       ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
       ...module.staticExports.flatMap(({ entries }) =>
         entries.map(({ moduleRequest }) => moduleRequest?.value),

@@ -16,6 +16,7 @@ import { OwnerLocks } from './primitives/owner-locks.js';
 import type { MutexOptions, PlainMutex } from './primitives/plain-mutex.js';
 import { Schedule, type ScheduleOptions } from './primitives/schedule.js';
 import { RwLock } from './primitives/rw-lock.js';
+import { quorumStore } from './quorum.js';
 import { redisStore } from './redis.js';
 import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
 import { SingleFlight, type SingleFlightOptions } from './primitives/single-flight.js';
@@ -37,7 +38,7 @@ export interface Readiness {
 const READY_KEY = 'holdfast ready';
 
 /**
- * Distributed locks on one Redis or Valkey server, or in memory.
+ * Distributed locks on one Redis or Valkey server, on a quorum of servers, or in memory.
  *
  * One instance serves a whole process. It uses the given client for its commands. When the first
  * acquisition has to wait, it opens one more connection with the settings of that client.
@@ -46,10 +47,14 @@ export class Holdfast extends HoldfastCore {
   readonly #ownerLocks: OwnerLocks;
 
   /**
-   * @param where an ioredis (5, 6) or node-redis (5, 6) client, or the result of `memory()`
-   * @throws HOLDFAST_BAD_OPTION if `where` is neither, or if an option is not valid
+   * @param where an ioredis (5, 6) or node-redis (5, 6) client; or an odd number of clients of
+   *   independent servers, of which a minority may fail; or the result of `memory()` or `quorum()`
+   * @throws HOLDFAST_BAD_OPTION if `where` is none of these, or if an option is not valid
    */
-  constructor(where: RedisClient | EmbeddedStore, options: HoldfastOptions = {}) {
+  constructor(
+    where: RedisClient | readonly RedisClient[] | EmbeddedStore,
+    options: HoldfastOptions = {},
+  ) {
     super(storeFor(where), options);
     this.#ownerLocks = new OwnerLocks(this.core);
     const signals = checkSignals(options.closeOnSignals);
@@ -200,8 +205,6 @@ export class Holdfast extends HoldfastCore {
 
 function storeFor(where: unknown): Store {
   if (isStore(where)) return where;
-  if (Array.isArray(where)) {
-    throw badOption('where', 'one client or memory() (several servers are not supported)', where);
-  }
+  if (Array.isArray(where)) return quorumStore(where, {}, 'where');
   return redisStore(where, 'where');
 }

@@ -39,6 +39,7 @@ export type {
   WaiterInfo,
 } from './inspection.js';
 export { type EmbeddedStore, memory } from './memory.js';
+export { quorum, type QuorumOptions } from './quorum.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { LeaseState } from './lease/lease-state.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';

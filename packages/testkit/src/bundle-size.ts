@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 158_500, compressed: 48_000 },
+    limit: { minified: 162_000, compressed: 49_500 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -73,15 +73,41 @@ export async function bundleSize(program: string): Promise<BundleSize> {
       },
     ],
   });
-  const { output } = await bundle.generate({ format: 'esm', minify: true, codeSplitting: false });
+  const { output } = await bundle.generate({ format: 'esm', minify: true });
   await bundle.close();
-  const code = Buffer.from(output[0].code);
+  const loaded = loadedAtStart(output);
+  const code = Buffer.from(loaded.map((chunk) => chunk.code).join(''));
   return {
     minified: code.length,
     compressed: gzipSync(code, { level: 9 }).length,
-    modules: output[0].moduleIds.filter((id) => id !== PROGRAM),
+    modules: loaded.flatMap(({ moduleIds }) => moduleIds).filter((id) => id !== PROGRAM),
   };
 }
+
+/** The entry and the chunks that it imports. A chunk that `import()` loads later does not count. */
+function loadedAtStart(output: readonly Output[]): Chunk[] {
+  const chunks = new Map<string, Chunk>();
+  for (const one of output) if (one.type === 'chunk') chunks.set(one.fileName, one);
+  const found = new Set<Chunk>();
+  const add = (chunk: Chunk | undefined): void => {
+    if (chunk === undefined || found.has(chunk)) return;
+    found.add(chunk);
+    for (const name of chunk.imports) add(chunks.get(name));
+  };
+  for (const chunk of chunks.values()) if (chunk.isEntry) add(chunk);
+  return [...found];
+}
+
+interface Chunk {
+  readonly type: 'chunk';
+  readonly fileName: string;
+  readonly code: string;
+  readonly moduleIds: readonly string[];
+  readonly imports: readonly string[];
+  readonly isEntry: boolean;
+}
+
+type Output = Chunk | { readonly type: 'asset' };
 
 /** The name of the program in the bundler; no file has this name. */
 const PROGRAM = '\0program';

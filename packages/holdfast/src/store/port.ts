@@ -33,6 +33,12 @@ export interface Store {
   readonly writesLater?: boolean;
 
   /**
+   * Resolves when the commands given so far are on their way, so that they take effect even if the
+   * process blocks. Only for stores whose commands take several round trips.
+   */
+  written?(): Promise<void>;
+
+  /**
    * Returns the store of a prefix, if this object serves several. Instances with different prefixes
    * share no locks. The object itself serves the default prefix.
    */

@@ -123,9 +123,12 @@ export class Requests {
    * runs.
    */
   written(): Promise<void> | undefined {
-    if (this.#store.writesLater !== true) return undefined;
+    const store = this.#store;
+    if (store.writesLater !== true) return undefined;
     // after the job that gives them to the store
-    return Promise.resolve().then(() => new Promise((resolve) => afterTurn(resolve)));
+    return Promise.resolve()
+      .then(() => store.written?.())
+      .then(() => new Promise((resolve) => afterTurn(resolve)));
   }
 
   /** From now on no timer remains after the last request. */

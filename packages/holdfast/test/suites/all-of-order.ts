@@ -47,7 +47,7 @@ export function allOfOrder(backend: Backend): void {
     const circles: string[][] = [];
     // a register carries out the commands on different keys in any order, so a lock may be awaited
     // for a moment before a later one is released
-    const looks = backend.store === 'register' ? 20 : 1;
+    const looks = { register: 20, quorum: 1000, memory: 1, redis: 1 }[backend.store];
     const watching = (async () => {
       for (let seen = 0; going; ) {
         const found = await circle(instances[0] as Holdfast, keys);

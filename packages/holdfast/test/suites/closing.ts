@@ -10,7 +10,9 @@ export function closeSuite(backend: Backend): void {
   describe('close', () => closing(backend));
   describe('close, afterwards,', () => afterwards(backend));
   // a child cannot share a register that is in the memory of this process
-  if (backend.store !== 'register') describe('a process', () => closingChildren(backend));
+  const { store } = backend;
+  if (store === 'memory' || store === 'redis')
+    describe('a process', () => closingChildren(backend));
 }
 
 function closing(backend: Backend): void {

@@ -43,10 +43,12 @@ function renewal(backend: Backend): void {
 
   it('keeps many leases', async () => {
     const holdfast = await backend.make({ ttl: 300 });
-    const keys = Array.from({ length: 120 }, () => freshKey());
+    // on a quorum, each renewal is a round of its own
+    const count = backend.store === 'quorum' ? 40 : 120;
+    const keys = Array.from({ length: count }, () => freshKey());
     const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
-    await heldFor(holdfast, keys[119] as string, 500);
-    expect(leases.filter(({ held }) => held)).toHaveLength(120);
+    await heldFor(holdfast, keys[count - 1] as string, 500);
+    expect(leases.filter(({ held }) => held)).toHaveLength(count);
   });
 
   it('stops at the release: no renewal revives the lease', async () => {
@@ -113,7 +115,9 @@ function extension(backend: Backend): void {
     const lease = await holdfast.mutex(key).acquire({ ttl: 5000, renew: false });
     const before = (await holdfast.inspect(key))?.holders[0]?.remaining as number;
     expect(await lease.ensure(1000)).toBeGreaterThan(1000);
-    expect((await holdfast.inspect(key))?.holders[0]?.remaining).toBeLessThanOrEqual(before);
+    // a quorum knows only bounds of its time
+    const most = backend.store === 'quorum' ? before + 1000 : before;
+    expect((await holdfast.inspect(key))?.holders[0]?.remaining).toBeLessThanOrEqual(most);
     expect(await lease.ensure(30_000)).toBeGreaterThanOrEqual(30_000);
     expect((await holdfast.inspect(key))?.holders[0]?.remaining).toBeGreaterThan(before);
   });

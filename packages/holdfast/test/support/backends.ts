@@ -7,8 +7,18 @@
  */
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
-import { type EmbeddedStore, Holdfast, type HoldfastOptions, memory } from '../../src/index.js';
+import {
+  type EmbeddedStore,
+  Holdfast,
+  type HoldfastOptions,
+  memory,
+  quorum,
+  type QuorumOptions,
+} from '../../src/index.js';
 import { MemoryRegister } from '../../src/store/register/memory-register.js';
+import { systemClock } from '../../src/clock.js';
+import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
+import { QuorumStore } from '../../src/store/quorum/quorum-store.js';
 import { RegisterStore } from '../../src/store/register/register-store.js';
 import { ADAPTERS, type Opened, type Protocol, type Where } from '../server/clients.support.js';
 
@@ -17,7 +27,7 @@ export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redi
 /** A store and a client that a suite runs on. */
 export interface Backend {
   readonly name: string;
-  readonly store: 'memory' | 'register' | 'redis';
+  readonly store: 'memory' | 'register' | 'quorum' | 'redis';
   readonly client?: ClientName;
   readonly server?: ServerName;
   readonly protocol?: Protocol;
@@ -85,6 +95,18 @@ export class Made {
     return this.add(new Holdfast(opened.client, options));
   }
 
+  /** An instance on a quorum. The servers were just started, so they must not be guarded. */
+  async across(
+    opening: Promise<Opened[]>,
+    options: HoldfastOptions = {},
+    settings: QuorumOptions = { durable: true },
+  ): Promise<Holdfast> {
+    const all = await opening;
+    this.#clients.push(...all);
+    const clients = all.map(({ client }) => client);
+    return this.add(new Holdfast(quorum(clients, settings), options));
+  }
+
   add(instance: Holdfast): Holdfast {
     this.#instances.push(instance);
     return instance;
@@ -130,6 +152,69 @@ function registerBackend(): Backend {
   };
 }
 
+function quorumBackend(): Backend {
+  const made = new Made();
+  const servers = (): MemoryAcceptor[] =>
+    Array.from({ length: 5 }, (_, at) => new MemoryAcceptor(`${at}`, systemClock, 3_600_000));
+  let acceptors = servers();
+  const terms = { timeout: 200, guard: 120_000, durable: false };
+  return {
+    name: 'quorum in memory',
+    store: 'quorum',
+    make: async (options = {}) =>
+      made.add(new Holdfast(new QuorumStore({ ...terms, acceptors: () => acceptors }), options)),
+    get admin(): Server {
+      throw new Error('a quorum in memory has no server');
+    },
+    start: async () => {
+      acceptors = servers();
+    },
+    close: () => made.close(),
+  };
+}
+
+/** Servers that a test file shares, redis and valkey in turn. */
+const members: Promise<Server>[] = [];
+
+/** The first servers of this test file. */
+export function membersOf(count: number): Promise<Server[]> {
+  while (members.length < count) {
+    members.push(startServer({ server: SERVERS[members.length % SERVERS.length] as ServerName }));
+  }
+  return Promise.all(members.slice(0, count));
+}
+
+/** One client for each server, of all kinds in turn. */
+export function openClients(running: readonly Server[], shift = 0): Promise<Opened[]> {
+  return Promise.all(
+    running.map(({ host, port }, at) => {
+      return openClient(CLIENTS[(at + shift) % CLIENTS.length] as ClientName, { host, port });
+    }),
+  );
+}
+
+/** The quorum store on several servers, with clients of all kinds. */
+export function quorumOf(count: number): Backend {
+  const made = new Made();
+  let running: Server[] = [];
+  let instances = 0;
+  return {
+    name: `quorum of ${count}`,
+    store: 'quorum',
+    make: async (options = {}) => {
+      instances += 1;
+      return made.across(openClients(running, instances), options);
+    },
+    get admin(): Server {
+      throw new Error('a quorum has several servers');
+    },
+    start: async () => {
+      running = await membersOf(count);
+    },
+    close: () => made.close(),
+  };
+}
+
 function redisBackend(client: ClientName, server: ServerName, protocol: Protocol): Backend {
   const made = new Made();
   let running: Server | undefined;
@@ -161,6 +246,9 @@ export const MEMORY: Backend = memoryBackend();
 
 /** The register store, on a register in the memory of this process. */
 export const REGISTER: Backend = registerBackend();
+
+/** The quorum store, on five acceptors in the memory of this process. */
+export const QUORUM: Backend = quorumBackend();
 
 /** Each client on each server, with the client's default protocol. */
 export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>
@@ -200,5 +288,6 @@ export function stopServersAfterwards(): void {
   afterAll(async () => {
     for (const server of servers.values()) await (await server).stop();
     servers.clear();
+    for (const server of members.splice(0)) await (await server).stop();
   });
 }

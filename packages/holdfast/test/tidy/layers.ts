@@ -22,6 +22,15 @@ const LAYERS: readonly Layer[] = [
     files: /^store\/register\//,
     only: /^(engine\/|store\/(register\/|(port|push-text|renew-singly)\.ts$)|(clock|prefix)\.ts$)/,
   },
+  {
+    files: /^store\/quorum\//,
+    only: new RegExp(
+      '^(engine/|store/(quorum|register)/|store/redis/error-replies.ts$|' +
+        'store/(port|push-text|deadlines).ts$|clients/port.ts$|' +
+        '(clock|prefix|retry).ts$|node:crypto$)',
+      'u',
+    ),
+  },
   { files: /^store\/redis\//, never: /^(store\/memory|primitives|acquire|cleanup|gates)\// },
   {
     files: /^(primitives|acquire|cleanup|gates|lease)\//,

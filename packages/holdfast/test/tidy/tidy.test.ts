@@ -43,7 +43,7 @@ const ABOVE_STORE = new RegExp(
     '^(acquire|cleanup|gates|lease|primitives)/',
     '^store/(deadlines|requests|wake-channel)\\.ts$',
     // these name the clients and stores that a user may give
-    '^(?!(?:holdfast|holdfast-core|index|redis)\\.ts$)[\\w-]+\\.ts$',
+    '^(?!(?:holdfast|holdfast-core|quorum|index|redis)\\.ts$)[\\w-]+\\.ts$',
   ].join('|'),
 );
 

@@ -71,8 +71,7 @@ export const settings = new Holdfast({ host: '127.0.0.1', port: 6379 });
 export const labelled = new Holdfast({ label: 'memory' });
 // @ts-expect-error a Map is not a client
 export const map = new Holdfast(new Map<string, string>());
-// @ts-expect-error several servers are not supported
-export const several = new Holdfast([new Redis6()]);
+export const several = new Holdfast([new Redis6(), new Redis6(), new Redis6()]);
 // @ts-expect-error a store is not given in a list
 export const listed = new Holdfast([memory()]);
 // @ts-expect-error a function that makes a store is not a store

@@ -26,8 +26,8 @@ describe.each(NAMES)('the bundle %s', (name) => {
   });
 });
 
-it('a program with Redis carries no engine', () => {
-  const engine = /^engine\/(engine|resource|gate|serve)\.js$|^store\/memory\//;
+it('a program with Redis carries no engine and no quorum', () => {
+  const engine = /^engine\/(engine|resource|gate|serve)\.js$|^store\/(memory|register|quorum)\//;
   expect(modulesOf(sizes.whole).filter((path) => engine.test(path))).toEqual([]);
 });
 
@@ -46,6 +46,12 @@ describe('the check detects', () => {
     const { program, limit } = BUNDLES[name];
     const problems = sizeProblems(await bundleSize(`${program}\n${more}`), limit);
     expect(problems.join()).toMatch(/compressed: \d+ bytes, the limit is \d+/);
+  });
+
+  it('the code of the quorum, if it is not loaded later', async () => {
+    const path = new URL('../../dist/store/quorum/quorum-store.js', import.meta.url).pathname;
+    const eager = await bundleSize(`${BUNDLES.whole.program}\nexport * from '${path}';`);
+    expect(modulesOf(eager)).toContain('store/quorum/quorum-store.js');
   });
 
   it('a limit with too much head-room', () => {

@@ -33,22 +33,24 @@ const FEW = ['election', 'flights', 'gates', 'schedule'];
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
 const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
 
-const UNIT = ['mutex.memory', 'register.suites'].map(
-  (file) => `packages/holdfast/test/unit/${file}.test.ts`,
-);
+const UNIT = [
+  ...['mutex.memory', 'register.suites', 'quorum.suites'].map((file) => `unit/${file}`),
+  'server/quorum.suites',
+].map((file) => `packages/holdfast/test/${file}.test.ts`);
+
+/** Stores that keep their states in registers; their processes have no suite of their own. */
+const REGISTERS = ['register in memory', 'quorum in memory', 'quorum of 3'];
 
 const onServers = (clients: string[]): string[] =>
   clients.flatMap((client) => [`${client} on redis`, `${client} on valkey`]);
 
 const EXPECTED: readonly string[] = [
   ...SUITES.flatMap((suite) =>
-    ['memory', 'register in memory', ...onServers(CLIENTS)].map(
-      (backend) => `${suite} / ${backend}`,
-    ),
+    ['memory', ...REGISTERS, ...onServers(CLIENTS)].map((backend) => `${suite} / ${backend}`),
   ),
   ...FEW.flatMap((suite) =>
     [
-      ...['memory', 'register in memory'],
+      ...['memory', ...REGISTERS],
       ...onServers(CLIENTS.filter((client) => client.endsWith('-6'))),
     ].map((backend) => `${suite} / ${backend}`),
   ),
@@ -102,11 +104,12 @@ function gaps(names: readonly string[]): string[] {
   const found: string[] = EXPECTED.filter((combination) => !tests.has(combination));
   for (const [combination, own] of tests) {
     const suite = combination.split(' / ')[0] as string;
-    const memory = combination.endsWith('memory');
+    const inRegister = REGISTERS.some((name) => combination.endsWith(name));
+    const memory = combination.endsWith('memory') || inRegister;
     for (const [other, theirs] of tests) {
       if (!other.startsWith(`${suite} / `)) continue;
       for (const test of theirs) {
-        const here = combination.endsWith('register in memory') && test.startsWith('a process > ');
+        const here = inRegister && test.startsWith('a process > ');
         const excused = here || (memory && SERVER_ONLY.some((start) => test.startsWith(start)));
         if (!own.has(test) && !excused) found.push(`${combination}: ${test}`);
       }

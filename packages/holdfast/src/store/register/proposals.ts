@@ -55,6 +55,10 @@ interface Pending {
 interface Current extends Loaded {
   readonly version: string;
   readonly storeTime: Micros;
+  /** The upper bound of the time of the register. */
+  readonly latest: Micros;
+  /** False if an answer needs a swap, see `Versioned.settled`. */
+  readonly settled: boolean;
   readonly knownAt: number;
 }
 
@@ -81,6 +85,7 @@ export class Proposals {
   readonly #pending: Pending[] = [];
   #current: Current | undefined;
   #running = false;
+  #writers: (() => void)[] = [];
 
   /** @param name the key of the register */
   constructor(parts: ProposalParts, name: string, key: string) {
@@ -92,6 +97,14 @@ export class Proposals {
   /** True if no command waits. */
   get idle(): boolean {
     return !this.#running;
+  }
+
+  /** Resolves when all commands so far are in a swap, or answered. */
+  written(): Promise<void> {
+    if (!this.#running) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#writers.push(resolve);
+    });
   }
 
   add(command: KeyCommand): Promise<KeyReply> {
@@ -118,6 +131,11 @@ export class Proposals {
       }
     }
     this.#running = false;
+    this.#tellWriters();
+  }
+
+  #tellWriters(): void {
+    for (const tell of this.#writers.splice(0)) tell();
   }
 
   async #propose(batch: Pending[]): Promise<void> {
@@ -128,13 +146,14 @@ export class Proposals {
       batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
       const applied = this.#apply(current, batch);
       const unchanged = applied.body === current.body && applied.pushes.length === 0;
-      if (unchanged && kept === undefined) {
+      if (unchanged && kept === undefined && current.settled) {
         this.#current = current;
-        return answer(batch, applied, current.storeTime);
+        return answer(batch, applied, current.latest);
       }
       // an unchanged state answers only if it was read after the commands came
-      if (!unchanged && (await this.#swap(batch, current, applied))) return;
-      if (!unchanged) await this.#pause(attempt, current, batch);
+      if (unchanged && current.settled) continue;
+      if (await this.#swap(batch, current, applied)) return;
+      await this.#pause(attempt, current, batch);
     }
     const message = `other processes changed the state first, ${ATTEMPTS_MAX} times in a row`;
     throw new StoreFailure(message, 'transient', undefined);
@@ -148,9 +167,10 @@ export class Proposals {
 
   async #read(): Promise<Current> {
     const { register, clock } = this.#parts;
-    const { state, version, time }: Versioned = await register.read(this.#name);
+    const read: Versioned = await register.read(this.#name);
+    const { state, version, time: storeTime, latest = storeTime, settled = true } = read;
     const loaded = decode(this.#key, state);
-    return { ...loaded, version, storeTime: time, knownAt: clock.now() };
+    return { ...loaded, version, storeTime, latest, settled, knownAt: clock.now() };
   }
 
   /**
@@ -208,15 +228,18 @@ export class Proposals {
     const { register, clock } = this.#parts;
     const { engine } = current;
     const { body, time, pushes } = applied;
-    const swapped = await register.swap(this.#name, current.version, {
+    const swapping = register.swap(this.#name, current.version, {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
       messages: pushes.map(({ channel, push }) => ({ channel, text: encodePush(push) })),
     });
+    if (this.#pending.length === 0) this.#tellWriters();
+    const swapped = await swapping;
     if (swapped === false) return false;
-    const { version, time: storeTime } = swapped;
-    this.#current = { engine, body, time, version, storeTime, knownAt: clock.now() };
-    answer(batch, applied, storeTime);
+    const { version, time: storeTime, latest = storeTime } = swapped;
+    const after = { engine, body, time, version, storeTime, latest, settled: true };
+    if (version !== '') this.#current = { ...after, knownAt: clock.now() };
+    answer(batch, applied, latest);
     return true;
   }
 

@@ -11,7 +11,7 @@ import { isGateCommand } from '../../engine/gate-messages.js';
 import type { Command, KeyCommand, RenewReply, Reply } from '../../engine/commands.js';
 import { PREFIX } from '../../prefix.js';
 import { decodePush } from '../push-text.js';
-import type { Store, WakeChannel, WakeListener } from '../port.js';
+import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
 import { type ProposalParts, Proposals } from './proposals.js';
 import type { Register } from './register.js';
@@ -53,6 +53,11 @@ export class RegisterStore implements Store {
     return new RegisterStore(this.#register, { ...this.#options, prefix });
   }
 
+  async written(): Promise<void> {
+    const busy = [...this.#proposals.values()].filter(({ idle }) => !idle);
+    await Promise.all(busy.map((proposals) => proposals.written()));
+  }
+
   execute(batch: readonly Command[]): Promise<Reply>[] {
     return batch.map((command) => {
       if (command.op !== 'renewMany') return this.#execute(command);
@@ -78,9 +83,9 @@ export class RegisterStore implements Store {
     return { name: channel, close: () => listening.close() };
   }
 
-  async *keys(): AsyncIterable<string> {
+  async *keys(_pattern: string, within: TimeLimit): AsyncIterable<string> {
     const start = this.#nameOf('lock', '');
-    for await (const name of this.#register.keys()) {
+    for await (const name of this.#register.keys(start, within)) {
       if (name.startsWith(start)) yield name.slice(start.length);
     }
   }

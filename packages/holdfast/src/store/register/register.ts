@@ -6,6 +6,7 @@
  * servers, a map in memory. This file knows none of them.
  */
 import type { Micros } from '../../engine/commands.js';
+import type { TimeLimit } from '../port.js';
 
 /** A state, its version, and the time at which it was read. */
 export interface Versioned {
@@ -15,6 +16,16 @@ export interface Versioned {
   readonly version: string;
   /** The clock of the register, read while the call ran. It may be set back between calls. */
   readonly time: Micros;
+  /**
+   * The clock was not ahead of this when the call began. Without this field, `time` was exact. A
+   * register with several clocks knows only bounds: `time` is the lower one.
+   */
+  readonly latest?: Micros | undefined;
+  /**
+   * False if the state is not final until a swap succeeds: an interrupted swap of another process
+   * made it. A command that changes nothing then swaps the same state.
+   */
+  readonly settled?: boolean | undefined;
 }
 
 /** A message that a successful swap sends. It may be lost. */
@@ -31,8 +42,11 @@ export interface Change {
   readonly messages: readonly Message[];
 }
 
-/** The result of a swap; `false` if the version was not the current one. */
-export type Swapped = { readonly version: string; readonly time: Micros } | false;
+/**
+ * The result of a swap; `false` if the version was not the current one. The version is `''` if the
+ * next swap needs a read.
+ */
+export type Swapped = Pick<Versioned, 'version' | 'time' | 'latest'> | false;
 
 /** Receives messages. No method may throw. */
 export interface MessageListener {
@@ -54,12 +68,15 @@ export interface Register {
   /** The state of a key. Its text includes every swap that was answered before the call. */
   read(key: string): Promise<Versioned>;
 
-  /** Replaces the state of a key if its version is still `version`. */
+  /**
+   * Replaces the state of a key if its version is still `version`. A version is used for one call
+   * only, whatever its outcome.
+   */
   swap(key: string, version: string, change: Change): Promise<Swapped>;
 
   /** Receives the messages of a channel. Resolves when they arrive. */
   listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }>;
 
-  /** The keys that have a state. A key may be listed twice, or after its state was forgotten. */
-  keys(): AsyncIterable<string>;
+  /** The keys with a prefix that have a state, and perhaps others. A key may be listed twice. */
+  keys(prefix: string, within: TimeLimit): AsyncIterable<string>;
 }

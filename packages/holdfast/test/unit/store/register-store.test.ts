@@ -237,7 +237,7 @@ it('locks and gates of the same key have separate states, and only locks are lis
   const terms = { ttl: 1000, channel: '', token: '', retention: 60_000 };
   await answers(one, asking('a', mutex), { ...watch, ...terms });
   const keys: string[] = [];
-  for await (const key of one.keys()) keys.push(key);
+  for await (const key of one.keys('*', (answer) => answer)) keys.push(key);
   expect(keys).toEqual(['k']);
   expect(register.size).toBe(2);
 });

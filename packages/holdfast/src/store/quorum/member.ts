@@ -1,0 +1,137 @@
+/**
+ * One server of a quorum, as this process sees it.
+ *
+ *     unknown --checked--> known <--answers, does not answer in time--> suspected
+ *
+ * Each request has a deadline of its own. A server that has let one pass is asked once in a second
+ * until it answers, so a frozen server costs few deadlines, and no memory.
+ */
+import type { Clock } from '../../clock.js';
+import type { Micros } from '../../engine/commands.js';
+import type { Deadlines, Timed } from '../deadlines.js';
+import type { Acceptor, ServerStatus, Vote } from './acceptor.js';
+
+/** The time between two requests to a server that does not answer, in ms. */
+const PROBE_MS = 1000;
+
+/** Why a server has not agreed. */
+export type Trouble =
+  | { readonly kind: 'promised' }
+  | { readonly kind: 'guarded'; readonly until: Micros }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/** The answer of one server, or the reason why there is none. */
+export type Answer =
+  | { readonly vote: Vote }
+  /** `sent` is false if the server has certainly not received the request. */
+  | { readonly trouble: Trouble; readonly sent: boolean };
+
+/** A deadline that passes only if the server has answered nothing in the meantime. */
+class Ask implements Timed {
+  deadline: number;
+  over = false;
+  readonly #expired: (ask: Ask) => void;
+
+  constructor(deadline: number, expired: (ask: Ask) => void) {
+    this.deadline = deadline;
+    this.#expired = expired;
+  }
+
+  expire(): void {
+    this.#expired(this);
+  }
+}
+
+export interface MemberParts {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** The longest time without any answer while a request is pending, in ms. */
+  readonly timeout: number;
+  /** Receives the clock of the server with each answer. */
+  readonly time: (time: Micros, sent: number, received: number) => void;
+}
+
+export class Member {
+  readonly acceptor: Acceptor;
+  status: ServerStatus | undefined;
+  /** The last trouble; `undefined` if the last request was agreed to. */
+  trouble: Trouble | undefined;
+  readonly #parts: MemberParts;
+  /** The time of the last request, if one let its deadline pass and no answer came since. */
+  #lateSince: number | undefined;
+  #lastAnswer = Number.NEGATIVE_INFINITY;
+
+  constructor(acceptor: Acceptor, parts: MemberParts) {
+    this.acceptor = acceptor;
+    this.#parts = parts;
+  }
+
+  /** True if a request let its deadline pass, no answer came since, and a probe is not yet due. */
+  get suspected(): boolean {
+    const since = this.#lateSince;
+    return since !== undefined && this.#parts.clock.now() - since < PROBE_MS;
+  }
+
+  /**
+   * Sends a request. Settles when the server answers, or is silent for too long; never rejects.
+   * @param late receives an answer that comes after that
+   */
+  ask(send: (acceptor: Acceptor) => Promise<Vote>, late: (vote: Vote) => void): Promise<Answer> {
+    const { clock, timeout, deadlines } = this.#parts;
+    const sent = clock.now();
+    // the next probe is due some time after this one
+    if (this.#lateSince !== undefined) this.#lateSince = sent;
+    return new Promise((resolve) => {
+      const ask = new Ask(sent + timeout, (one) => {
+        // answers come in order, so a busy server will still answer
+        if (this.#lastAnswer > one.deadline - timeout) {
+          one.deadline = clock.now() + timeout;
+          deadlines.add(one);
+          return;
+        }
+        one.over = true;
+        this.#lateSince = sent;
+        this.trouble = { kind: 'late' };
+        resolve({ trouble: this.trouble, sent: true });
+      });
+      deadlines.add(ask);
+      const end = (): boolean => {
+        const wasLate = ask.over;
+        this.#lateSince = undefined;
+        this.#lastAnswer = clock.now();
+        ask.over = true;
+        deadlines.tidy();
+        return wasLate;
+      };
+      send(this.acceptor).then(
+        (vote) => {
+          const wasLate = end();
+          this.#note(vote, sent);
+          if (wasLate) late(vote);
+          else resolve({ vote });
+        },
+        (error: unknown) => {
+          const message = error instanceof Error ? error.message : String(error);
+          this.trouble = { kind: 'failed', message };
+          if (!end()) resolve({ trouble: this.trouble, sent: true });
+        },
+      );
+    });
+  }
+
+  /** Asks the server about itself. Resolves to `undefined` if it does not answer in time. */
+  async look(check: (acceptor: Acceptor) => Promise<ServerStatus>): Promise<void> {
+    const seen = async (acceptor: Acceptor): Promise<Vote> => {
+      this.status = await check(acceptor);
+      return { status: 'yes', time: this.status.time, ballot: '', value: '' };
+    };
+    await this.ask(seen, () => undefined);
+  }
+
+  #note(vote: Vote, sent: number): void {
+    if (vote.status !== 'unmarked') this.#parts.time(vote.time, sent, this.#parts.clock.now());
+    if (vote.status === 'guarded') this.trouble = { kind: 'guarded', until: vote.until };
+    else this.trouble = vote.status === 'no' ? { kind: 'promised' } : undefined;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * A channel on all servers of a quorum. A message counts when a majority of the servers has
+ * published it under the same ballot, because only then the change that it tells of is made.
+ *
+ * The channel is up while it is subscribed on a majority.
+ */
+import type { Clock } from '../../clock.js';
+import { StoreFailure } from '../port.js';
+import type { MessageListener } from '../register/register.js';
+import { growing } from '../../retry.js';
+import type { Acceptor } from './acceptor.js';
+
+/** The most messages that wait for further servers. */
+const HEARD_MAX = 2000;
+/** The pauses between attempts to subscribe on a server, in ms. */
+const DELAY = growing(100, 5000);
+
+interface Closable {
+  close(): Promise<void>;
+}
+
+export class QuorumChannel {
+  readonly #acceptors: readonly Acceptor[];
+  readonly #majority: number;
+  readonly #clock: Clock;
+  readonly #listener: MessageListener;
+  readonly #up = new Set<number>();
+  readonly #open = new Map<number, Closable>();
+  /** The servers that published a message, by its text with the ballot. */
+  readonly #heard = new Map<string, Set<number>>();
+  #closed = false;
+  #opening = true;
+
+  constructor(
+    acceptors: readonly Acceptor[],
+    majority: number,
+    clock: Clock,
+    listener: MessageListener,
+  ) {
+    this.#acceptors = acceptors;
+    this.#majority = majority;
+    this.#clock = clock;
+    this.#listener = listener;
+  }
+
+  /** Resolves when a majority is subscribed, and rejects if no majority can be. */
+  async open(channel: string): Promise<Closable> {
+    await new Promise<void>((resolve, reject) => {
+      let failures = 0;
+      for (const [server, acceptor] of this.#acceptors.entries()) {
+        const opened = (failure?: unknown): void => {
+          if (failure !== undefined) failures += 1;
+          if (this.#up.size >= this.#majority) resolve();
+          else if (failures > this.#acceptors.length - this.#majority) reject(failureOf(failure));
+        };
+        void this.#subscribe(server, acceptor, channel, 1, opened);
+      }
+    }).catch(async (error: unknown) => {
+      await this.#close();
+      throw error;
+    });
+    this.#opening = false;
+    return { close: () => this.#close() };
+  }
+
+  /** Subscribes on one server; after a failure again, until the channel is closed. */
+  async #subscribe(
+    server: number,
+    acceptor: Acceptor,
+    channel: string,
+    attempt: number,
+    opened: (failure?: unknown) => void,
+  ): Promise<void> {
+    try {
+      const subscription = await acceptor.subscribe(channel, {
+        message: (text) => this.#hear(server, text),
+        up: () => this.#set(server, true),
+        down: () => this.#set(server, false),
+      });
+      if (this.#closed) return await subscription.close();
+      this.#open.set(server, subscription);
+      this.#set(server, true);
+      opened();
+    } catch (error) {
+      if (attempt === 1) opened(error ?? new Error('no reason'));
+      if (this.#closed) return;
+      const again = (): void => {
+        if (!this.#closed) void this.#subscribe(server, acceptor, channel, attempt + 1, opened);
+      };
+      this.#clock.after(DELAY(attempt), again, true);
+    }
+  }
+
+  #set(server: number, up: boolean): void {
+    const before = this.#up.size >= this.#majority;
+    if (up) this.#up.add(server);
+    else this.#up.delete(server);
+    const after = this.#up.size >= this.#majority;
+    if (this.#opening || this.#closed || before === after) return;
+    if (after) this.#listener.up();
+    else this.#listener.down();
+  }
+
+  #hear(server: number, message: string): void {
+    if (this.#closed) return;
+    const servers = this.#heard.get(message) ?? new Set();
+    if (servers.has(server)) return;
+    servers.add(server);
+    this.#heard.set(message, servers);
+    if (this.#heard.size > HEARD_MAX) {
+      for (const oldest of this.#heard.keys()) {
+        this.#heard.delete(oldest);
+        break;
+      }
+    }
+    if (servers.size !== this.#majority) return;
+    this.#listener.message(message.slice(message.indexOf(' ') + 1));
+  }
+
+  async #close(): Promise<void> {
+    this.#closed = true;
+    this.#heard.clear();
+    await Promise.all([...this.#open.values()].map((one) => one.close()));
+  }
+}
+
+function failureOf(error: unknown): StoreFailure {
+  if (error instanceof StoreFailure) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new StoreFailure(`too few servers accept subscriptions: ${message}`, 'unanswered', error);
+}

@@ -1,0 +1,237 @@
+/**
+ * A register over several independent servers, by the CASPaxos protocol (Rystsov, arXiv
+ * 1802.07000): the servers are acceptors, and the clients propose.
+ *
+ *     read:  prepare(ballot) at all servers; a majority promises; the value with the greatest
+ *            ballot among their answers is the state
+ *     swap:  accept(ballot, new value) at all servers; a majority accepts, and the swap is made
+ *
+ * A promise is a refusal of all smaller ballots, so of two proposers at most one succeeds. An
+ * accept also promises the next ballot to the same proposer. While no other process changes the
+ * key, the next swap needs no read.
+ *
+ * A value that only a minority accepted may or may not become the state: the next proposer that
+ * sees it completes it, and sends its messages again. A record names the changes before it, so a
+ * process whose swap was interrupted finds out what became of it.
+ */
+import type { Clock } from '../../clock.js';
+import type { Micros } from '../../engine/commands.js';
+import { StoreFailure, type TimeLimit } from '../port.js';
+import type {
+  Change,
+  Message,
+  MessageListener,
+  Register,
+  Swapped,
+  Versioned,
+} from '../register/register.js';
+import { type Acceptor, PROMISE_MS, type Vote } from './acceptor.js';
+import { Ballots } from './ballots.js';
+import {
+  changed,
+  decodeRecord,
+  EMPTY,
+  encodeRecord,
+  follows,
+  type QuorumRecord,
+} from './record.js';
+import { Members, type MembersOptions, type Round } from './members.js';
+import { QuorumChannel } from './quorum-channel.js';
+
+/** Servers keep a record for this much longer than the state must be kept. */
+const MARGIN: Micros = 1_000_000;
+/** The most attempts to get the promises of a majority, and their first pause in ms. */
+const READS_MAX = 30;
+const PAUSE_MS = 1;
+/** Attempts to find out what became of an interrupted swap. */
+const RESOLVES_MAX = 6;
+/** The most versions that can be open. A version that is dropped costs one more read. */
+const OPEN_MAX = 2000;
+
+export interface QuorumRegisterOptions extends MembersOptions {
+  /** A number from 0 (inclusive) to 1 (exclusive). */
+  readonly fraction: () => number;
+}
+
+/** A version that may be used for one swap. */
+interface Open {
+  readonly version: string;
+  readonly base: QuorumRecord;
+  /** The ballot under which `base` was accepted, `''` if there is none. */
+  readonly accepted: string;
+  /** Messages of a change that this version completes. */
+  readonly again: readonly Message[];
+  /** True if a majority has accepted the state. */
+  readonly settled: boolean;
+}
+
+export class QuorumRegister implements Register {
+  readonly label: string = 'quorum';
+  readonly members: Members;
+  readonly #clock: Clock;
+  readonly #fraction: () => number;
+  readonly #ballots: Ballots;
+  /** By key; the one that was used last comes last. */
+  readonly #open = new Map<string, Open>();
+
+  constructor(acceptors: readonly Acceptor[], options: QuorumRegisterOptions) {
+    const { clock, fraction } = options;
+    this.members = new Members(acceptors, options);
+    this.#clock = clock;
+    this.#fraction = fraction;
+    this.#ballots = new Ballots(fraction, () => this.members.clocks.earliest(clock.now()));
+  }
+
+  async read(key: string): Promise<Versioned> {
+    const began = this.#clock.now();
+    const { version, base, settled } = await this.#prepare(key);
+    return { state: base.state, version, settled, ...this.#times(began) };
+  }
+
+  async swap(key: string, version: string, change: Change): Promise<Swapped> {
+    const open = this.#open.get(key);
+    this.#open.delete(key);
+    if (open === undefined || open.version !== version) return false;
+    const began = this.#clock.now();
+    const messages = [...open.again, ...change.messages];
+    const { state, forgetAt } = change;
+    const record = changed(open.base, version, { state, messages, keep: forgetAt + MARGIN });
+    const made = await this.#accept(key, version, record);
+    if (typeof made === 'string') return { version: made, ...this.#times(began) };
+    if (!made.open && made.agreed.length === 0) return false;
+    // others may have changed the state since, so the next swap needs a read
+    return (await this.#wasMade(key, open.base, version)) && { version: '', ...this.#times(began) };
+  }
+
+  listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
+    const acceptors = this.members.all.map(({ acceptor }) => acceptor);
+    return new QuorumChannel(acceptors, this.members.majority, this.#clock, listener).open(channel);
+  }
+
+  async *keys(prefix: string, within: TimeLimit): AsyncIterable<string> {
+    const seen = new Set<string>();
+    let answered = 0;
+    let failure: unknown;
+    for (const { acceptor } of this.members.all) {
+      try {
+        for await (const key of acceptor.keys(prefix, within)) {
+          if (!seen.has(key)) yield key;
+          seen.add(key);
+        }
+        answered += 1;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    if (answered < this.members.majority) throw failure;
+  }
+
+  /** Bounds of the clock of the quorum, now and when the call began. */
+  #times(began: number): { readonly time: Micros; readonly latest: Micros } {
+    const { clocks } = this.members;
+    return { time: clocks.earliest(this.#clock.now()), latest: clocks.latest(began) };
+  }
+
+  /** Gets the promises of a majority, and the state. */
+  async #prepare(key: string): Promise<Open> {
+    for (let attempt = 1; attempt <= READS_MAX; attempt++) {
+      const ballot = this.#ballots.next();
+      const round = await this.members.round((acceptor) => acceptor.prepare(key, ballot));
+      if (round.agreed.length >= this.members.majority) {
+        return this.#opened(key, this.#openOf(ballot, round));
+      }
+      if (round.promised === undefined) throw this.#tooFew(round);
+      this.#ballots.pass(round.promised);
+      await this.#pause(attempt);
+    }
+    const message = `other processes proposed greater ballots, ${READS_MAX} times in a row`;
+    throw new StoreFailure(message, 'transient', undefined);
+  }
+
+  #openOf(version: string, { agreed }: Round): Open {
+    let best: Extract<Vote, { status: 'yes' }> | undefined;
+    for (const vote of agreed) if (vote.ballot > (best?.ballot ?? '')) best = vote;
+    if (best === undefined) return { version, base: EMPTY, accepted: '', again: [], settled: true };
+    const same = agreed.filter(({ ballot }) => ballot === best.ballot).length;
+    const settled = same >= this.members.majority;
+    const base = decodeRecord(best.value);
+    return { version, base, accepted: best.ballot, again: settled ? [] : base.messages, settled };
+  }
+
+  /** Proposes a record. Resolves to the next version, or to the round that failed. */
+  async #accept(key: string, ballot: string, record: QuorumRecord): Promise<string | Round> {
+    const next = this.#ballots.next();
+    const { messages, keep } = record;
+    const left = keep - this.members.clocks.earliest(this.#clock.now());
+    const proposal = {
+      ...{ ballot, next, messages },
+      value: encodeRecord(record),
+      keep: Math.max(PROMISE_MS, Math.ceil(left / 1000)),
+    };
+    const round = await this.members.round(
+      (acceptor) => acceptor.accept(key, proposal),
+      (vote) => this.#late(key, next, vote),
+    );
+    if (round.promised !== undefined) this.#ballots.pass(round.promised);
+    if (round.agreed.length < this.members.majority) return round;
+    // a server with a greater promise would refuse the next swap: read first, with a greater ballot
+    if (round.promised !== undefined) return '';
+    this.#opened(key, { version: next, base: record, accepted: ballot, again: [], settled: true });
+    return next;
+  }
+
+  /** A vote after the end of its round: one that refused would refuse the next swap too. */
+  #late(key: string, next: string, vote: Vote): void {
+    if (vote.status !== 'no') return;
+    this.#ballots.pass(vote.promised);
+    if (this.#open.get(key)?.version === next) this.#open.delete(key);
+  }
+
+  /**
+   * Finds out what became of a swap that some servers may have accepted. It completes the state
+   * that a majority knows, so the answer is final.
+   */
+  async #wasMade(key: string, base: QuorumRecord, origin: string): Promise<boolean> {
+    for (let attempt = 1; attempt <= RESOLVES_MAX; attempt++) {
+      await this.#pause(attempt);
+      const { version, base: found, accepted, settled } = await this.#prepare(key);
+      this.#open.delete(key);
+      // a state with a smaller ballot than that of the swap would lose against it later
+      if (!settled || accepted < origin) {
+        const completed = await this.#accept(key, version, found);
+        this.#open.delete(key);
+        if (typeof completed !== 'string') continue;
+      }
+      if (found.origins.includes(origin)) return true;
+      if (follows(found, base)) return false;
+      break;
+    }
+    const message = `the outcome of a change is unknown: ${this.members.describe()}`;
+    throw new StoreFailure(message, 'unanswered', undefined);
+  }
+
+  #opened(key: string, open: Open): Open {
+    this.#open.delete(key);
+    this.#open.set(key, open);
+    if (this.#open.size > OPEN_MAX) {
+      for (const oldest of this.#open.keys()) {
+        this.#open.delete(oldest);
+        break;
+      }
+    }
+    return open;
+  }
+
+  #tooFew({ agreed }: Round): StoreFailure {
+    const { majority, all } = this.members;
+    const message =
+      `${agreed.length} of ${all.length} servers agreed, and ${majority} must: ` +
+      this.members.describe();
+    return new StoreFailure(message, 'unanswered', undefined);
+  }
+
+  #pause(attempt: number): Promise<void> {
+    const ms = PAUSE_MS * Math.min(attempt, 8) * (0.5 + this.#fraction());
+    return new Promise((resolve) => void this.#clock.after(ms, resolve));
+  }
+}

@@ -1,0 +1,60 @@
+/** The store on a quorum of servers: the register store on a quorum register for each prefix. */
+import { type Clock, systemClock } from '../../clock.js';
+import type { Command, Reply } from '../../engine/commands.js';
+import { PREFIX } from '../../prefix.js';
+import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
+import { RegisterStore } from '../register/register-store.js';
+import type { Acceptor } from './acceptor.js';
+import { QuorumRegister } from './quorum-register.js';
+
+/** The parts of a store that are the same for all prefixes. */
+export interface QuorumParts {
+  /** The acceptors, with a marker of this name on each server. */
+  readonly acceptors: (marker: string) => readonly Acceptor[];
+  readonly timeout: number;
+  readonly guard: number;
+  readonly durable: boolean;
+  readonly clock?: Clock | undefined;
+  readonly fraction?: (() => number) | undefined;
+}
+
+export class QuorumStore implements Store {
+  readonly label = 'quorum';
+  readonly writesLater = true;
+  readonly register: QuorumRegister;
+  readonly #parts: QuorumParts;
+  readonly #store: RegisterStore;
+
+  constructor(parts: QuorumParts, prefix: string = PREFIX) {
+    const { clock = systemClock, fraction = Math.random, timeout, guard, durable } = parts;
+    this.#parts = parts;
+    const acceptors = parts.acceptors(`${prefix}quorum`);
+    const options = { clock, fraction, timeout, guard, durable };
+    this.register = new QuorumRegister(acceptors, options);
+    this.#store = new RegisterStore(this.register, { prefix, clock, fraction });
+  }
+
+  space(prefix: string): QuorumStore {
+    return new QuorumStore(this.#parts, prefix);
+  }
+
+  written(): Promise<void> {
+    return this.#store.written();
+  }
+
+  execute(batch: readonly Command[]): Promise<Reply>[] {
+    return this.#store.execute(batch);
+  }
+
+  listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    return this.#store.listen(name, listener);
+  }
+
+  keys(pattern: string, within: TimeLimit): AsyncIterable<string> {
+    return this.#store.keys(pattern, within);
+  }
+
+  trouble(): string | undefined {
+    return this.register.members.trouble();
+  }
+}

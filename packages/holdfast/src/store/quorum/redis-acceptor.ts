@@ -1,0 +1,119 @@
+/** An acceptor on one Redis or Valkey server, through a client of the user. */
+import { createHash } from 'node:crypto';
+import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { MessageListener } from '../register/register.js';
+import { StoreFailure, type TimeLimit } from '../port.js';
+import { failureOf, isNoScript } from '../redis/error-replies.js';
+import { SOURCE } from './acceptor-script.js';
+import type { Acceptor, GuardTerms, Proposal, ServerStatus, Vote } from './acceptor.js';
+
+const SHA = createHash('sha1').update(SOURCE).digest('hex');
+const SCAN_COUNT = 500;
+
+export class RedisAcceptor implements Acceptor {
+  readonly label: string;
+  readonly #client: ClientPort;
+  readonly #marker: string;
+  /** The calls of this turn, which are written together. */
+  #calls: (ScriptCall & { readonly answer: (answer: Promise<unknown>) => void })[] = [];
+
+  /** @param marker the key of the marker */
+  constructor(client: ClientPort, marker: string) {
+    this.label = client.name;
+    this.#client = client;
+    this.#marker = marker;
+  }
+
+  prepare(key: string, ballot: string): Promise<Vote> {
+    return this.#vote(key, ['prepare', ballot]);
+  }
+
+  accept(key: string, { ballot, next, keep, value, messages }: Proposal): Promise<Vote> {
+    const texts = messages.flatMap(({ channel, text }) => [channel, text]);
+    return this.#vote(key, ['accept', ballot, next, `${keep}`, value, ...texts]);
+  }
+
+  async check({ durable, wait }: GuardTerms): Promise<ServerStatus> {
+    const args = ['check', durable ? '1' : '0', wait === undefined ? '' : `${Math.ceil(wait)}`];
+    const keys = [this.#marker, this.#marker];
+    const raw = await this.#client.eval(SOURCE, keys, args).catch((error: unknown) => {
+      throw this.#failure(error);
+    });
+    return statusOf(raw);
+  }
+
+  subscribe(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
+    return this.#client.subscribe(channel, listener);
+  }
+
+  async *keys(prefix: string, within: TimeLimit): AsyncIterable<string> {
+    const start = this.#client.keyPrefix + prefix;
+    const match = `${start.replace(/[\\*?[\]^-]/g, '\\$&')}*`;
+    let cursor = '0';
+    do {
+      const scanning = this.#client.scan(cursor, match, SCAN_COUNT);
+      const page = await within(scanning).catch((error: unknown) => {
+        throw this.#failure(error);
+      });
+      cursor = page.cursor;
+      for (const name of page.keys) yield name.slice(this.#client.keyPrefix.length);
+    } while (cursor !== '0');
+  }
+
+  async #vote(key: string, args: readonly string[]): Promise<Vote> {
+    try {
+      return voteOf(await this.#call({ sha: SHA, keys: [key, this.#marker], args }));
+    } catch (error) {
+      // the server has booted: its marker must be compared first
+      if (isNoScript(error)) return { status: 'unmarked' };
+      throw this.#failure(error);
+    }
+  }
+
+  #call(call: ScriptCall): Promise<unknown> {
+    return new Promise((answer) => {
+      this.#calls.push({ ...call, answer });
+      if (this.#calls.length > 1) return;
+      queueMicrotask(() => {
+        const calls = this.#calls;
+        this.#calls = [];
+        const answers = this.#client.evalsha(calls);
+        for (const [at, one] of calls.entries()) one.answer(answers[at] as Promise<unknown>);
+      });
+    });
+  }
+
+  #failure(error: unknown): StoreFailure {
+    return error instanceof StoreFailure ? error : failureOf(error, this.#client.isReply(error));
+  }
+}
+
+const micros = (seconds: string, rest: string): number => Number(seconds) * 1e6 + Number(rest);
+
+function voteOf(raw: unknown): Vote {
+  if (raw === 'QUEUED') {
+    throw new StoreFailure('the client is inside MULTI', 'refused', undefined);
+  }
+  const [status = '', seconds = '', rest = '', first = '', second = ''] = raw as string[];
+  const time = micros(seconds, rest);
+  if (status === 'unmarked') return { status };
+  if (status === 'no') return { status, time, promised: first };
+  if (status === 'guarded') return { status, time, until: Number(first) };
+  return { status: 'yes', time, ballot: first, value: second };
+}
+
+function statusOf(raw: unknown): ServerStatus {
+  const words = raw as string[];
+  const [seconds = '', rest = '', runId = '', version = '', role = '', replication = ''] = words;
+  const [cluster, policy, from = '', set = '', keeps = '', uptime = ''] = words.slice(6);
+  const time = micros(seconds, rest);
+  return {
+    ...{ time, runId, version, role, replication },
+    cluster: cluster === '1',
+    evicts: policy !== 'noeviction',
+    markedAt: set === '' ? undefined : Number(set),
+    votesFrom: from === '' ? undefined : Number(from),
+    uptime: Number(uptime) * 1000,
+    keeps: keeps === '' ? 0 : Math.max(0, (Number(keeps) - time) / 1000),
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * The clock of a quorum: the median of the clocks of all its servers, so that one wrong clock
+ * changes nothing.
+ *
+ * A process knows the clock of a server only from an answer: it was read after the request was sent
+ * and before the answer came. So the process knows bounds of each clock, and of the median. Of a
+ * server that did not answer for some time nothing is known; its clock may be anything.
+ */
+import type { Micros } from '../../engine/commands.js';
+
+/** The most by which a clock runs faster or slower than another one. */
+const DRIFT = 0.01;
+/** A reading that is older than this, in ms, is not used. */
+const KEEP_MS = 60_000;
+
+/** A reading of one clock, between two local times. */
+interface Reading {
+  readonly time: Micros;
+  readonly sent: number;
+  readonly received: number;
+}
+
+export class ServerClocks {
+  readonly #readings: (Reading | undefined)[];
+  readonly #middle: number;
+
+  constructor(servers: number) {
+    this.#readings = Array.from({ length: servers }, () => undefined);
+    this.#middle = Math.floor(servers / 2);
+  }
+
+  note(server: number, time: Micros, sent: number, received: number): void {
+    this.#readings[server] = { time, sent, received };
+  }
+
+  /** The median is not before this at the local time `at`, which is not in the past. */
+  earliest(at: number): Micros {
+    const bound = this.#median(at, Number.NEGATIVE_INFINITY, ({ time, received }) => {
+      return time + (at - received) * 1000 * (1 - DRIFT);
+    });
+    return Math.max(0, Math.floor(bound));
+  }
+
+  /** The median was not after this at the local time `at`. `Infinity` if that is not known. */
+  latest(at: number): Micros {
+    return Math.ceil(
+      this.#median(at, Number.POSITIVE_INFINITY, ({ time, sent }) => {
+        return time + Math.max(0, at - sent) * 1000 * (1 + DRIFT);
+      }),
+    );
+  }
+
+  /** By how many ms a clock is ahead of the median; `undefined` if it is not known. */
+  offset(server: number, at: number): number | undefined {
+    const reading = this.#readings[server];
+    if (reading === undefined || at - reading.received > KEEP_MS) return undefined;
+    const own = reading.time + (at - reading.received) * 1000;
+    return Math.round((own - this.earliest(at)) / 1000);
+  }
+
+  #median(at: number, unknown: number, bound: (reading: Reading) => number): number {
+    const bounds = this.#readings.map((reading) =>
+      reading === undefined || at - reading.received > KEEP_MS ? unknown : bound(reading),
+    );
+    return bounds.sort((a, b) => a - b)[this.#middle] as number;
+  }
+}

@@ -1,0 +1,273 @@
+/** The register over several servers: rounds, interrupted swaps, silent servers, pushes. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Acceptor, Proposal, Vote } from '../../../src/store/quorum/acceptor.js';
+import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
+import { QuorumRegister } from '../../../src/store/quorum/quorum-register.js';
+import type { Swapped } from '../../../src/store/register/register.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+type Request = 'prepare' | 'accept';
+
+/** The way from one process to one server. */
+class Link implements Acceptor {
+  readonly label = 'link';
+  readonly #to: MemoryAcceptor;
+  /** What happens to a request: it arrives, is lost, or its answer is lost. */
+  fate: (request: Request) => 'arrives' | 'lost' | 'unanswered' = () => 'arrives';
+  readonly sent = { prepare: 0, accept: 0 };
+
+  constructor(to: MemoryAcceptor) {
+    this.#to = to;
+  }
+
+  prepare(key: string, ballot: string): Promise<Vote> {
+    return this.#send('prepare', () => this.#to.prepare(key, ballot));
+  }
+
+  accept(key: string, proposal: Proposal): Promise<Vote> {
+    return this.#send('accept', () => this.#to.accept(key, proposal));
+  }
+
+  check: Acceptor['check'] = (terms) => this.#to.check(terms);
+  subscribe: Acceptor['subscribe'] = (channel, listener) => this.#to.subscribe(channel, listener);
+  keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);
+
+  #send(request: Request, send: () => Promise<Vote>): Promise<Vote> {
+    this.sent[request] += 1;
+    const fate = this.fate(request);
+    const never = new Promise<Vote>(() => undefined);
+    if (fate === 'lost') return never;
+    const answer = send();
+    return fate === 'unanswered' ? never : answer;
+  }
+}
+
+let clock: VirtualClock;
+let servers: MemoryAcceptor[];
+
+interface Process {
+  readonly links: Link[];
+  readonly register: QuorumRegister;
+}
+
+let proposers = 0;
+
+function open(guard = 60_000): Process {
+  const links = servers.map((server) => new Link(server));
+  proposers += 1;
+  const fraction = proposers / 1000;
+  const options = { clock, timeout: 100, guard, durable: false, fraction: () => fraction };
+  return { links, register: new QuorumRegister(links, options) };
+}
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  servers = Array.from({ length: 5 }, (_, at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
+});
+
+async function settled<T>(promise: Promise<T>): Promise<T> {
+  let done = false;
+  promise.then(
+    () => (done = true),
+    () => (done = true),
+  );
+  while (!done) await clock.advance(1);
+  return promise;
+}
+
+async function write({ register }: Process, version: string, state: string): Promise<Swapped> {
+  const forgetAt = clock.wall() * 1000 + 60e6;
+  return settled(register.swap('k', version, { state, forgetAt, messages: [] }));
+}
+
+async function read({ register }: Process): Promise<{ state: string; version: string }> {
+  return settled(register.read('k'));
+}
+
+/** Reads and swaps until the swap succeeds. */
+async function set(process: Process, state: string): Promise<string> {
+  const { version } = await read(process);
+  const swapped = await write(process, version, state);
+  if (swapped === false) throw new Error('another process was first');
+  return swapped.version;
+}
+
+describe('a swap', () => {
+  it('is seen by every later read, and needs no read before the next one', async () => {
+    const [one, other] = [open(), open()];
+    const version = await set(one, 'a');
+    expect((await read(other)).state).toBe('a');
+    const kept = await set(other, 'b');
+    expect(await write(one, version, 'c')).toBe(false);
+    const before = other.links[0]?.sent.prepare;
+    expect(await write(other, kept, 'd')).not.toBe(false);
+    expect(other.links[0]?.sent.prepare).toBe(before);
+    expect((await read(one)).state).toBe('d');
+  });
+
+  it('uses a version once, whatever the outcome', async () => {
+    const one = open();
+    const { version } = await read(one);
+    expect(await write(one, version, 'a')).not.toBe(false);
+    expect(await write(one, version, 'b')).toBe(false);
+    expect((await read(one)).state).toBe('a');
+  });
+
+  it('of one of two processes that read the same state fails', async () => {
+    const [one, other] = [open(), open()];
+    const { version } = await read(one);
+    await set(other, 'b');
+    expect(await write(one, version, 'a')).toBe(false);
+    expect((await read(one)).state).toBe('b');
+  });
+
+  it('is completed by another process if a minority accepted it', async () => {
+    const [one, other] = [open(), open()];
+    const { version } = await read(one);
+    for (const link of one.links.slice(1)) link.fate = () => 'lost';
+    const writing = write(one, version, 'a').catch((error: unknown) => error);
+    await clock.advance(500);
+    // the first server accepted it; a majority with this server completes it
+    for (const link of other.links.slice(3)) link.fate = () => 'lost';
+    expect(await settled(other.register.read('k'))).toMatchObject({ state: 'a', settled: false });
+    await set(other, 'b');
+    for (const link of one.links) link.fate = () => 'arrives';
+    await writing;
+  });
+});
+
+describe('a swap whose outcome is not clear', () => {
+  /** The first accept of a process reaches only some servers; the others have promised more. */
+  async function interrupted(reached: number[], later: string[]): Promise<[Swapped, Process]> {
+    const [one, other] = [open(), open()];
+    await set(one, 'base');
+    const { version } = await read(one);
+    const held: (() => void)[] = [];
+    for (const [at, server] of servers.entries()) {
+      if (reached.includes(at)) continue;
+      const accept = server.accept.bind(server);
+      let first = true;
+      server.accept = async (key, proposal) => {
+        if (first && proposal.value.endsWith('\nmine')) {
+          first = false;
+          await new Promise<void>((resolve) => held.push(resolve));
+        }
+        return accept(key, proposal);
+      };
+    }
+    const writing = one.register.swap('k', version, {
+      ...{ state: 'mine', forgetAt: clock.wall() * 1000 + 60e6, messages: [] },
+    });
+    await clock.advance(1);
+    for (const state of later) await set(other, state);
+    for (const go of held) go();
+    return [await settled(writing), other];
+  }
+
+  it('was made if another process built on it', async () => {
+    const [swapped, other] = await interrupted([0, 1], ['theirs']);
+    // the other process read four servers or more, so it saw the first
+    expect(swapped).toMatchObject({ version: '' });
+    expect((await read(other)).state).toBe('theirs');
+  });
+
+  it('needs a read before the next swap, so that it overwrites nothing', async () => {
+    const [swapped, other] = await interrupted([0, 1], ['theirs', 'more']);
+    expect(swapped).toMatchObject({ version: '' });
+    expect((await read(other)).state).toBe('more');
+  });
+
+  it('was not made if the state came from elsewhere, and stays so', async () => {
+    const [one, other] = [open(), open()];
+    await set(one, 'base');
+    const { version } = await read(one);
+    // it reaches one server, and the answers of the others are refusals
+    for (const link of one.links.slice(1))
+      link.fate = (request) => (request === 'accept' ? 'lost' : 'arrives');
+    const writing = write(one, version, 'mine');
+    await clock.advance(150);
+    for (const link of one.links) link.fate = () => 'arrives';
+    // the resolution does not hear of the server that accepted
+    (one.links[0] as Link).fate = () => 'lost';
+    const swapped = await writing;
+    (other.links[4] as Link).fate = () => 'lost';
+    const { state } = await read(other);
+    expect(state).toBe(swapped === false ? 'base' : 'mine');
+  });
+});
+
+describe('servers that are silent', () => {
+  it('cost one deadline, and later a request in a second', async () => {
+    const one = open();
+    await set(one, 'a');
+    for (const link of one.links.slice(0, 2)) link.fate = () => 'lost';
+    await set(one, 'b');
+    await clock.advance(150);
+    const sent = (): number => {
+      const { prepare, accept } = (one.links[0] as Link).sent;
+      return prepare + accept;
+    };
+    const before = sent();
+    for (let at = 0; at < 40; at++) {
+      await set(one, `${at}`);
+      await clock.advance(50);
+    }
+    expect(sent() - before).toBeGreaterThan(0);
+    expect(sent() - before).toBeLessThan(5);
+  });
+
+  it('in a majority make a request fail, with the reason for each', async () => {
+    const one = open();
+    await set(one, 'a');
+    for (const link of one.links.slice(0, 3)) link.fate = () => 'lost';
+    await expect(read(one)).rejects.toMatchObject({
+      kind: 'unanswered',
+      message: expect.stringMatching(/2 of 5 servers agreed, and 3 must: server 1 did not answer/),
+    });
+    for (const link of one.links) link.fate = () => 'arrives';
+    await clock.advance(1000);
+    expect((await read(one)).state).toBe('a');
+  });
+
+  it('are healed by the next swap', async () => {
+    const one = open();
+    (one.links[4] as Link).fate = () => 'lost';
+    await set(one, 'a');
+    (one.links[4] as Link).fate = () => 'arrives';
+    await clock.advance(2000);
+    await set(one, 'b');
+    const other = open();
+    for (const link of other.links.slice(0, 2)) link.fate = () => 'lost';
+    expect((await read(other)).state).toBe('b');
+  });
+});
+
+describe('a message', () => {
+  it('is believed when a majority has published it', async () => {
+    const [one, other] = [open(), open()];
+    const heard: string[] = [];
+    const nothing = (): void => undefined;
+    const listener = {
+      message: (text: string) => void heard.push(text),
+      up: nothing,
+      down: nothing,
+    };
+    await settled(other.register.listen('c', listener));
+    const { version } = await read(one);
+    for (const link of one.links.slice(2))
+      link.fate = (request) => (request === 'accept' ? 'lost' : 'arrives');
+    const messages = [{ channel: 'c', text: 'granted' }];
+    const forgetAt = clock.wall() * 1000 + 60e6;
+    const writing = one.register.swap('k', version, { state: 'a', forgetAt, messages });
+    await clock.advance(50);
+    // two of five servers have published it
+    expect(heard).toEqual([]);
+    // the process that completes the change publishes it again
+    (other.links[4] as Link).fate = () => 'lost';
+    await set(other, 'b');
+    await clock.advance(1);
+    expect(heard).toEqual(['granted']);
+    for (const link of one.links) link.fate = () => 'arrives';
+    await settled(writing.catch(() => undefined));
+  });
+});
