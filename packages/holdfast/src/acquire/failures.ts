@@ -1,5 +1,6 @@
 /** The errors of acquisitions that ended without a lease. */
 import type { Conflict, Crowded, Full, Mismatch } from '../engine/commands.js';
+import { RW_PERMITS } from './rw-permits.js';
 import { HoldfastError } from '../errors.js';
 import type { StoreFailure } from '../store/port.js';
 import { quote } from '../text.js';
@@ -57,10 +58,15 @@ export function mismatch(
   { key, capacity, option }: Omit<Asked, 'weight'>,
   agreed: number,
 ): HoldfastError {
-  const own =
-    option === undefined ? `${capacity} was requested` : `${quote(option)} is ${capacity} here`;
-  const message = `Holdfast: ${quote(key)} is in use with ${permits(agreed)}, and ${own}`;
+  const kinds = `is in use as ${kindOf(agreed)}, and was requested as ${kindOf(capacity)}`;
+  const message = `Holdfast: ${quote(key)} ${kinds}`;
   return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
+}
+
+/** The kind of lock that has this capacity. */
+function kindOf(capacity: number): string {
+  if (capacity === 1) return 'a mutex (1 permit)';
+  return capacity === RW_PERMITS ? 'a read-write lock' : `a semaphore with ${capacity} permits`;
 }
 
 export function releasedAsleep(key: string): HoldfastError {

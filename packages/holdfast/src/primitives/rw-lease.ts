@@ -7,6 +7,7 @@
  * is sent, and `write` only after the store has replied (I7). Each change has a number, so a late
  * duplicate of an earlier change has no effect, also if that change was refused (I3).
  */
+import { RW_PERMITS } from '../acquire/rw-permits.js';
 import type { Core } from '../core.js';
 import { HoldfastError, isHoldfastError } from '../errors.js';
 import { ask } from '../inspection.js';
@@ -16,7 +17,7 @@ import { quote } from '../text.js';
 
 /** Permits of a read-write lock: one for each reader, all of them for a writer. */
 export const READER = 1;
-export const WRITER: number = 2 ** 30;
+export const WRITER: number = RW_PERMITS;
 
 /** The side of a read-write lock that a lease holds. */
 export type RwMode = 'read' | 'write';

@@ -166,7 +166,9 @@ function agreeing(backend: Backend): void {
       'HOLDFAST_MISMATCH',
     );
     expect(error).toMatchObject({ key, option: 'permits' });
-    expect(error.message).toContain('in use with 3 permits, and "permits" is 5 here');
+    expect(error.message).toContain(
+      'in use as a semaphore with 3 permits, and was requested as a semaphore with 5',
+    );
     await lease.release();
     await (await other.semaphore(key, { permits: 5 }).acquire(5)).release();
   });
@@ -199,7 +201,7 @@ function shrinking(backend: Backend): void {
     expect(await one.inspect(key)).toMatchObject({ permits: 2, used: 4 });
     const waiting = later(other.semaphore(key, { permits: 2 }).acquire());
     const error = await failure(tooLarge, 'HOLDFAST_MISMATCH');
-    expect(error.message).toContain('in use with 2 permits');
+    expect(error.message).toContain('in use as a semaphore with 2 permits');
     await queued(one, key, 1);
     for (const lease of leases.slice(0, 2)) await lease.release();
     expect(leases[3]?.held).toBe(true);
@@ -218,7 +220,7 @@ function shrinking(backend: Backend): void {
     await semaphore.setPermits(2);
     await lease.release();
     const error = await failure(tooLarge, 'HOLDFAST_MISMATCH');
-    expect(error.message).toContain('in use with 2 permits');
+    expect(error.message).toContain('in use as a semaphore with 2 permits');
     await using _all = await semaphore.acquire(2);
     expect(await one.inspect(key)).toMatchObject({ permits: 2, used: 2 });
   });
@@ -229,7 +231,9 @@ function shrinking(backend: Backend): void {
     await using _lease = await one.semaphore(key, { permits: 3 }).acquire();
     const stranger = other.semaphore(key, { permits: 2 });
     const error = await failure(stranger.setPermits(9), 'HOLDFAST_MISMATCH');
-    expect(error.message).toContain('with 3 permits, and "permits" is 2 here');
+    expect(error.message).toContain(
+      'with 3 permits, and was requested as a semaphore with 2 permits',
+    );
     expect(stranger.permits).toBe(2);
     expect((await one.inspect(key))?.permits).toBe(3);
   });
