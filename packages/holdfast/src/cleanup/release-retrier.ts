@@ -9,7 +9,7 @@
  * overtook the release with the hand-off would free the lease that the successor holds (I7).
  */
 import type { Clock } from '../clock.js';
-import type { Park, Release, ReleaseReply } from '../engine/commands.js';
+import type { Park, Release, ReleaseReply, ReplyTo } from '../engine/commands.js';
 import { Pause } from '../pause.js';
 import { growing, retry } from '../retry.js';
 import { isRefusal } from '../store/port.js';
@@ -39,14 +39,22 @@ export interface ReleaseResult {
   readonly holds: number;
 }
 
+type Answered = (returned: ReleaseResult | undefined) => void;
+
+/** A call of `release`. */
+interface Call {
+  readonly resolve: Answered;
+  readonly answered: Answered | undefined;
+}
+
 /** A series of attempts. */
 interface Tries {
   until: number;
   /** Set by a further call during an attempt: the result of that attempt may be too old. */
   again: boolean;
-  readonly pause: Pause;
-  readonly impatient: (() => void)[];
-  readonly ended: ((returned: ReleaseResult | undefined) => void)[];
+  /** The pause between attempts; none before the second. */
+  pause: Pause | undefined;
+  readonly calls: Call[];
 }
 
 export class ReleaseRetrier {
@@ -66,31 +74,17 @@ export class ReleaseRetrier {
    * attempts continue then.
    * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
    */
-  release(
-    what: ReleaseTask,
-    answered?: (returned: ReleaseResult | undefined) => void,
-  ): Promise<ReleaseResult | undefined> {
+  release(what: ReleaseTask, answered?: Answered): Promise<ReleaseResult | undefined> {
     return new Promise((resolve) => {
-      const impatient = (): void => resolve(undefined);
-      const ended = (returned: ReleaseResult | undefined): void => {
-        answered?.(returned);
-        resolve(returned);
-      };
+      const call = { resolve, answered };
       const running = this.#running.get(what.id);
       if (running === undefined) {
-        void this.#start(what, {
-          until: what.until,
-          again: false,
-          pause: new Pause(this.#clock),
-          impatient: [impatient],
-          ended: [ended],
-        });
+        this.#start(what, call);
         return;
       }
       running.until = Math.max(running.until, what.until);
       running.again = true;
-      running.impatient.push(impatient);
-      running.ended.push(ended);
+      running.calls.push(call);
     });
   }
 
@@ -108,32 +102,56 @@ export class ReleaseRetrier {
   /** Stops all attempts. */
   stop(): void {
     this.#stopped = true;
-    for (const { pause } of this.#running.values()) pause.wake();
+    for (const { pause } of this.#running.values()) pause?.wake();
   }
 
-  async #start(what: ReleaseTask, tries: Tries): Promise<void> {
+  /** Makes the first attempt, which usually decides. */
+  #start(what: ReleaseTask, call: Call): void {
+    const tries: Tries = { until: what.until, again: false, pause: undefined, calls: [call] };
     this.#running.set(what.id, tries);
-    const returned = await this.#tryUntil(what, tries);
-    this.#running.delete(what.id);
-    for (const end of tries.ended) end(returned);
-    if (this.#running.size === 0) for (const tell of this.#idle.splice(0)) tell();
+    const first = this.#requests.send(what.command);
+    const goOn = async (): Promise<void> => {
+      this.#end(what.id, tries, await this.#tryUntil(what, tries, first));
+    };
+    first.then((reply) => {
+      if (missed(reply) && (tries.again || what.after !== undefined)) void goOn();
+      else this.#end(what.id, tries, resultOf(reply, false));
+    }, goOn);
   }
 
-  /** Resolves to the answer of the store, or to `undefined` if attempts end before. */
-  async #tryUntil(what: ReleaseTask, tries: Tries): Promise<ReleaseResult | undefined> {
+  #end(id: string, { calls }: Tries, returned: ReleaseResult | undefined): void {
+    this.#running.delete(id);
+    for (const { resolve, answered } of calls) {
+      answered?.(returned);
+      resolve(returned);
+    }
+    if (this.#running.size === 0 && this.#idle.length > 0) {
+      for (const tell of this.#idle.splice(0)) tell();
+    }
+  }
+
+  /**
+   * Resolves to the answer of the store, or to `undefined` if attempts end before.
+   * @param first the first attempt, which was made before
+   */
+  #tryUntil(
+    what: ReleaseTask,
+    tries: Tries,
+    first: Promise<Reply>,
+  ): Promise<ReleaseResult | undefined> {
     const impatient = (): void => {
-      for (const tell of tries.impatient) tell();
+      for (const { resolve } of tries.calls) resolve(undefined);
     };
+    let made: Promise<Reply> | undefined = first;
     let { after } = what;
     const attempt = async (failures: number): Promise<ReleaseResult | undefined> => {
-      const reply = await this.#requests.send(what.command);
-      // the store answers a park command that wants nothing only with "absent"
-      const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
-      const missed = status === 'absent' || status === 'dequeued';
-      const again = missed && tries.again;
+      const sent = made ?? this.#requests.send(what.command);
+      made = undefined;
+      const reply = await sent;
+      const again = missed(reply) && tries.again;
       tries.again = false;
       if (again) return undefined;
-      if (!missed || after === undefined) return { status, holds, repeated: failures > 0 };
+      if (!missed(reply) || after === undefined) return resultOf(reply, failures > 0);
       // This release may have overtaken the one that hands the lease off to this acquisition (the
       // store sent that one again, or it was lost). That hand-off would then make it a holder that
       // is never released, so wait for it.
@@ -143,6 +161,7 @@ export class ReleaseRetrier {
       after = undefined;
       return undefined;
     };
+    tries.pause = new Pause(this.#clock);
     return retry(attempt, {
       clock: this.#clock,
       delay: DELAY,
@@ -159,4 +178,17 @@ export class ReleaseRetrier {
       pause: tries.pause,
     }).catch(() => undefined);
   }
+}
+
+/** The store answers a park command that wants nothing only with "absent". */
+type Reply = ReplyTo<Release | Park>;
+
+/** True if the store found nothing to release. */
+function missed({ status }: Reply): boolean {
+  return status === 'absent' || status === 'dequeued';
+}
+
+function resultOf(reply: Reply, repeated: boolean): ReleaseResult {
+  const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
+  return { status, holds, repeated };
 }
