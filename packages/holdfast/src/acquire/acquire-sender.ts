@@ -30,8 +30,8 @@ export type Answer = AcquireReply | ParkReply;
 
 /** Receives the replies. */
 export interface ReplyHandler {
-  /** The reply arrived in time. */
-  onReply(acquisition: Acquisition, reply: Answer, sent: Moment): void;
+  /** The reply arrived in time, at the local time `now`. */
+  onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: number): void;
   /** The reply arrived after the acquisition had settled or the request had timed out. */
   onLateReply(acquisition: Acquisition, status: Answer['status']): void;
   /** A poll returned the standing of a waiter. */
@@ -64,11 +64,13 @@ export class AcquireSender {
     this.#delay = spread(parts.settings);
   }
 
-  /** Sends the request of an acquisition, unless one is under way. */
-  async ask(acquisition: Acquisition): Promise<void> {
+  /**
+   * Sends the request of an acquisition, unless one is under way.
+   * @param sent the current moment
+   */
+  async ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): Promise<void> {
     if (acquisition.settled || acquisition.asking || !acquisition.ready) return;
     acquisition.asking = true;
-    const sent = this.#parts.suspend.moment();
     const command = acquisition.command(this.#command(acquisition));
     acquisition.channel = command.channel;
     acquisition.bounds = { ...command, owner: acquisition.request.terms.owner };
@@ -92,11 +94,11 @@ export class AcquireSender {
     }
     acquisition.asking = false;
     acquisition.tokens.answered(command.token);
-    if (this.#parts.lateDuplicates.possible(this.#clock.now() - sent.at))
-      acquisition.mayBeDuplicated = true;
+    const now = this.#clock.now();
+    if (this.#parts.lateDuplicates.possible(now - sent.at)) acquisition.mayBeDuplicated = true;
     if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
-    else this.#handler.onReply(acquisition, reply, sent);
+    else this.#handler.onReply(acquisition, reply, sent, now);
   }
 
   /** Sends the request of an acquisition again after a pause. */

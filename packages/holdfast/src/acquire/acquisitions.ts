@@ -45,7 +45,7 @@ export class Acquisitions implements ReplyHandler {
   readonly #watchdog: Watchdog;
   readonly revocations: Revocations;
   readonly abandoned: AbandonedAcquisitions;
-  readonly #nextId: () => string;
+  readonly #ids: AcquisitionsParts['ids'];
   readonly wake: Wake;
   readonly #sender: AcquireSender;
   readonly #acquisitions = new Map<string, Acquisition>();
@@ -59,7 +59,7 @@ export class Acquisitions implements ReplyHandler {
     this.#watchdog = parts.watchdog;
     this.revocations = new Revocations(parts.requests, parts.watchdog, settings);
     this.abandoned = new AbandonedAcquisitions(settings, parts.retrier, parts.lateDuplicates);
-    this.#nextId = () => ids.next(parts.suspend.count);
+    this.#ids = ids;
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
     this.#sender = new AcquireSender(parts, this.wake, this);
@@ -76,22 +76,19 @@ export class Acquisitions implements ReplyHandler {
     const { key, terms } = request;
     const { signal } = terms;
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
-    const acquisition = new Acquisition(this.#nextId(), request, this.#suspend.moment());
+    const moment = this.#suspend.moment();
+    const acquisition = new Acquisition(this.#ids.next(moment.sleeps), request, moment);
     this.#acquisitions.set(acquisition.id, acquisition);
     limitWait(acquisition, this.#clock, (late, error) => this.giveUp(late, error));
-    void this.#sender.ask(acquisition);
+    void this.#sender.ask(acquisition, moment);
     return acquisition.promise;
   }
 
   /** Prepares to give a lease up and to wait for a signal. `left` as in `ConditionWaiter`. */
   park(from: LeaseRecord, condition: string, left: () => void): ConditionWaiter {
-    const conditionWaiter = new ConditionWaiter(
-      this.#nextId(),
-      from,
-      condition,
-      left,
-      this.#suspend.moment(),
-    );
+    const moment = this.#suspend.moment();
+    const id = this.#ids.next(moment.sleeps);
+    const conditionWaiter = new ConditionWaiter(id, from, condition, left, moment);
     this.#acquisitions.set(conditionWaiter.id, conditionWaiter);
     return conditionWaiter;
   }
@@ -117,11 +114,11 @@ export class Acquisitions implements ReplyHandler {
     return this.wake.close();
   }
 
-  onReply(acquisition: Acquisition, reply: Answer, sent: Moment): void {
-    acquisition.hear(sent, reply.now, this.#clock.now());
+  onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: number): void {
+    acquisition.hear(sent, reply.now, now);
     switch (reply.status) {
       case 'granted':
-        this.#granted(acquisition, reply, sent);
+        this.#granted(acquisition, reply, sent, now);
         break;
       case 'queued':
         acquisition.ticket = reply.ticket;
@@ -164,8 +161,9 @@ export class Acquisitions implements ReplyHandler {
       if (standing.status === 'granted') this.onLateReply(acquisition, 'granted');
       return;
     }
-    acquisition.hear(sent, now, this.#clock.now());
-    if (standing.status === 'granted') this.#granted(acquisition, standing, sent);
+    const local = this.#clock.now();
+    acquisition.hear(sent, now, local);
+    if (standing.status === 'granted') this.#granted(acquisition, standing, sent, local);
     else if (standing.status === 'queued') acquisition.moved();
     else if (standing.status === 'absent') void this.#sender.ask(acquisition);
   }
@@ -258,12 +256,11 @@ export class Acquisitions implements ReplyHandler {
     for (const acquisition of this.#acquisitions.values()) void this.#sender.ask(acquisition);
   }
 
-  #granted(acquisition: Acquisition, reply: Granted, sent: Moment): void {
+  #granted(acquisition: Acquisition, reply: Granted, sent: Moment, since: number): void {
     const { fence, handOffs, holds } = reply;
     const left = reply.left / 1000;
-    const sentAt = this.#suspend.toLocal(sent);
+    const sentAt = this.#suspend.toLocal(sent, since);
     const validUntil = sentAt + left - drift(left);
-    const since = this.#clock.now();
     if (validUntil > since) {
       this.#deliver(acquisition, { fence, handOffs, holds, validUntil, since });
     } else if (sentAt === Number.NEGATIVE_INFINITY) {

@@ -141,9 +141,10 @@ export class LeaseRecord {
     this.holds = grant.holds;
     this.handOffs = grant.handOffs;
     this.since = grant.since;
-    this.holdUntil = clock.now() + asked.terms.maxHold;
+    const now = clock.now();
+    this.holdUntil = now + asked.terms.maxHold;
     this.validUntil = Math.min(grant.validUntil, this.holdUntil);
-    this.span = this.validUntil - clock.now();
+    this.span = this.validUntil - now;
   }
 
   /** True if the watchdog must extend it: it is renewed, and `maxHold` allows it. */
@@ -165,8 +166,13 @@ export class LeaseRecord {
 
   /** The ms for which the lease is certainly held. */
   get remaining(): number {
+    return this.remainingAt(this.#clock.now());
+  }
+
+  /** The same, for a caller that has just read the clock. */
+  remainingAt(now: number): number {
     if (this.state !== 'held' || this.doubted) return 0;
-    return Math.max(0, this.validUntil - this.#clock.now());
+    return Math.max(0, this.validUntil - now);
   }
 
   /** True if it was never handed off and never will be, see `Release.unpassed`. */

@@ -32,7 +32,15 @@ export class SuspendDetector {
 
   /** How many suspends were detected up to now. */
   get count(): number {
-    const apart = this.#clock.wall() - this.#clock.now();
+    return this.countAt(this.#clock.now());
+  }
+
+  /**
+   * The same, for a caller that has just read the clock: reading it is a part of the price of an
+   * acquisition.
+   */
+  countAt(now: number): number {
+    const apart = this.#clock.wall() - now;
     if (apart - this.#apart > SLEEP_MS) this.#count += 1;
     this.#apart = apart;
     return this.#count;
@@ -40,11 +48,15 @@ export class SuspendDetector {
 
   /** The current moment. */
   moment(): Moment {
-    return { at: this.#clock.now(), sleeps: this.count };
+    const at = this.#clock.now();
+    return { at, sleeps: this.countAt(at) };
   }
 
-  /** A moment on the monotonic clock: infinitely long ago if the machine was suspended since. */
-  toLocal({ at, sleeps }: Moment): number {
-    return sleeps === this.count ? at : Number.NEGATIVE_INFINITY;
+  /**
+   * A moment on the monotonic clock: infinitely long ago if the machine was suspended since.
+   * @param now the time of the clock, just read
+   */
+  toLocal({ at, sleeps }: Moment, now: number = this.#clock.now()): number {
+    return sleeps === this.countAt(now) ? at : Number.NEGATIVE_INFINITY;
   }
 }

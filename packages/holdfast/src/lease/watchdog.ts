@@ -72,8 +72,9 @@ export class Watchdog {
     this.#records.set(record.id, record);
     record.watched = true;
     this.owned.add(record);
-    this.#due.settle(record, this.#clock.now());
-    return record.confirmed ? this.claim(record) : undefined;
+    const now = this.#clock.now();
+    this.#due.settle(record, now);
+    return record.confirmed ? this.claim(record, now) : undefined;
   }
 
   /**
@@ -81,8 +82,7 @@ export class Watchdog {
    * code can block the event loop. Resolves when the request has been written; returns `undefined`
    * if no request is needed.
    */
-  claim(record: LeaseRecord): Promise<void> | undefined {
-    const now = this.#clock.now();
+  claim(record: LeaseRecord, now: number = this.#clock.now()): Promise<void> | undefined {
     const whole = Math.min(record.terms.ttl, record.holdUntil - now);
     if (!record.renews || record.renewing || record.validUntil - now >= CLAIM_BELOW * whole) return;
     void this.#renewDue(record);
@@ -121,10 +121,11 @@ export class Watchdog {
 
   /** True if a lease is certainly held: its time is not over, and no suspend was detected. */
   believes(record: LeaseRecord): boolean {
-    this.#noticeSuspend();
+    const now = this.#clock.now();
+    this.#noticeSuspend(now);
     // after a stall, the first check ends it: the signal does not wait for a timer
-    if (this.#clock.now() >= record.validUntil) this.#end(record);
-    return record.remaining > 0;
+    if (now >= record.validUntil) this.#end(record);
+    return record.remainingAt(now) > 0;
   }
 
   /** True if a lease is certainly held; waits for that decision if in doubt. */
@@ -289,9 +290,10 @@ export class Watchdog {
     record.renewAt = this.#clock.now() + (record.doubted ? Math.min(pause, DOUBT_MS_MAX) : pause);
   }
 
-  #noticeSuspend(): void {
-    if (this.#suspend.count === this.#suspends) return;
-    this.#suspends = this.#suspend.count;
+  #noticeSuspend(now: number = this.#clock.now()): void {
+    const suspends = this.#suspend.countAt(now);
+    if (suspends === this.#suspends) return;
+    this.#suspends = suspends;
     for (const record of this.#records.values()) {
       record.doubted = true;
       if (!record.renewing) void this.#verify(record);

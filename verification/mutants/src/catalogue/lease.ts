@@ -50,9 +50,7 @@ export const LEASE: readonly Mutant[] = [
     name: 'time spent is not counted',
     mistake:
       'a granted lease starts when the reply arrives (a Redlock that forgets the elapsed time)',
-    edits: [
-      room('const sentAt = this.#suspend.toLocal(sent);', 'const sentAt = this.#clock.now();'),
-    ],
+    edits: [room('const sentAt = this.#suspend.toLocal(sent, since);', 'const sentAt = since;')],
   },
   {
     name: 'push counted from its receipt',
