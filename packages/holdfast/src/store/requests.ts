@@ -103,7 +103,7 @@ export class Requests {
       else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
       this.#collected.push(request);
       // a promise job is a microtask too, and is cheaper than queueMicrotask
-      if (this.#collected.length === 1) void Promise.resolve().then(() => this.#flush());
+      if (this.#collected.length === 1) void Promise.resolve().then(this.#flush);
     });
   }
 
@@ -143,26 +143,31 @@ export class Requests {
     });
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     const collected = this.#collected;
     this.#collected = [];
     for (let from = 0; from < collected.length; from += BATCH_MAX) {
-      const batch = collected.slice(from, from + BATCH_MAX);
-      this.sent += batch.length;
-      const answers = this.#store.execute(batch.map(({ command }) => command));
-      for (let index = 0; index < batch.length; index++) {
-        const request = batch[index] as Request;
-        (answers[index] as Promise<Reply>).then(
-          (reply) => {
-            request.answer(reply);
-            this.#deadlines.tidy();
-          },
-          (error: unknown) => {
-            request.fail(failureOf(error));
-            this.#deadlines.tidy();
-          },
-        );
-      }
+      this.#execute(
+        collected.length <= BATCH_MAX ? collected : collected.slice(from, from + BATCH_MAX),
+      );
+    }
+  };
+
+  #execute(batch: readonly Request[]): void {
+    this.sent += batch.length;
+    const answers = this.#store.execute(batch.map(({ command }) => command));
+    for (let index = 0; index < batch.length; index++) {
+      const request = batch[index] as Request;
+      (answers[index] as Promise<Reply>).then(
+        (reply) => {
+          request.answer(reply);
+          this.#deadlines.tidy();
+        },
+        (error: unknown) => {
+          request.fail(failureOf(error));
+          this.#deadlines.tidy();
+        },
+      );
     }
   }
 }

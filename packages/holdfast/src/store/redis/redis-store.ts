@@ -26,12 +26,16 @@ import { Renewals } from './renewals.js';
 import { ScriptLoader } from './script-loader.js';
 
 const SCAN_COUNT = 500;
+/** The most resources whose names are cached. */
+const NAMES_MAX = 1000;
 
 export class RedisStore implements Store {
   readonly label: string;
   readonly writesLater: boolean;
   readonly #client: ClientPort;
   readonly #prefix: string;
+  /** The names of the keys of each resource. */
+  readonly #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: Renewals;
 
@@ -53,7 +57,6 @@ export class RedisStore implements Store {
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
-    const several = (command: Command): command is RenewMany => command.op === 'renewMany';
     if (!batch.some(several)) return this.#execute(batch as readonly KeyCommand[]);
     return batch.flatMap((command) =>
       several(command) ? [this.#renewals.renew(command)] : this.#execute([command]),
@@ -61,22 +64,36 @@ export class RedisStore implements Store {
   }
 
   #execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
-    const calls = batch.map((command) => ({
-      sha: scripts[command.op].sha,
-      keys: isGateCommand(command)
-        ? gateKeysOf(this.#prefix, command.key)
-        : keysOf(this.#prefix, command.key),
-      args: encode(command),
-    }));
+    const calls: ScriptCall[] = [];
+    for (const command of batch) {
+      const keys = this.#keysOf(command);
+      calls.push({ sha: scripts[command.op].sha, keys, args: encode(command) });
+    }
     const connection = this.#client.connection();
+    const replies: Promise<Reply>[] = [];
     const answers = this.#client.evalsha(calls);
-    return answers.map((answer, index) => {
+    for (let index = 0; index < calls.length; index++) {
+      const answer = answers[index] as Promise<unknown>;
       const command = batch[index] as KeyCommand;
-      return answer.then(
-        (raw) => this.#once(this.#read(command, raw), command, connection),
-        (error: unknown) => this.#again(command, calls[index] as ScriptCall, error),
-      );
-    });
+      const call = calls[index] as ScriptCall;
+      const read = (raw: unknown): Reply =>
+        this.#once(this.#read(command, raw), command, connection);
+      replies.push(answer.then(read, (error: unknown) => this.#again(command, call, error)));
+    }
+    return replies;
+  }
+
+  /** The names of the keys of a command. Those of locks are cached. */
+  #keysOf(command: KeyCommand): readonly string[] {
+    const { key } = command;
+    if (isGateCommand(command)) return gateKeysOf(this.#prefix, key);
+    let names = this.#names.get(key);
+    if (names === undefined) {
+      names = keysOf(this.#prefix, key);
+      if (this.#names.size >= NAMES_MAX) this.#names.clear();
+      this.#names.set(key, names);
+    }
+    return names;
   }
 
   /** Decodes the result. Inside a transaction of the user, the server replies only at its end. */
@@ -155,6 +172,10 @@ export class RedisStore implements Store {
     if (state?.closed === true) return new StoreFailure(state.text, 'closed', error);
     return failureOf(error, this.#client.isReply(error));
   }
+}
+
+function several(command: Command): command is RenewMany {
+  return command.op === 'renewMany';
 }
 
 /**
