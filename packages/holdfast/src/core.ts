@@ -101,8 +101,8 @@ export class Core implements Grantor, PartHost {
   }
 
   /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
-  async acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
-    if (this.#closing !== undefined) throw failures.closed(request.key);
+  acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
+    if (this.#closing !== undefined) return Promise.reject(failures.closed(request.key));
     return this.#acquisitions.acquire(request);
   }
 

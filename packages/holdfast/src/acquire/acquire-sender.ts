@@ -73,7 +73,8 @@ export class AcquireSender {
     acquisition.asking = true;
     const command = acquisition.command(this.#command(acquisition));
     acquisition.channel = command.channel;
-    acquisition.bounds = { ...command, owner: acquisition.request.terms.owner };
+    const { claim, handOffs } = command;
+    acquisition.bounds = { owner: acquisition.request.terms.owner, claim, handOffs };
     const late = (reply: Answer): void => {
       if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
       this.#handler.onLateReply(acquisition, reply.status);

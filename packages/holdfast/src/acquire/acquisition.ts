@@ -21,7 +21,7 @@ export interface AcquireRequest {
   readonly weight: number;
   readonly capacity: number;
   /** The option that sets the capacity, if the user chooses it. */
-  readonly option?: string;
+  readonly option?: string | undefined;
   readonly terms: ResolvedAcquireOptions;
   /**
    * True if the lease stays in the store until its owner releases it, from this process or another
@@ -32,11 +32,13 @@ export interface AcquireRequest {
    * Called with each failure, and with `undefined` for each answer that leaves it in the queue. For
    * a caller that limits the wait itself.
    */
-  readonly onProgress?: (trouble: unknown) => void;
+  readonly onProgress?: ((trouble: unknown) => void) | undefined;
 }
 
 /** The most consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
+
+const NONE: readonly (() => void)[] = [];
 
 export class Acquisition {
   readonly id: string;
@@ -75,9 +77,9 @@ export class Acquisition {
   mayBeDuplicated = false;
   /** Set if it waits, or waited, at a condition. */
   origin: Origin | undefined;
-  readonly #resolve: (record: LeaseRecord | null | Promise<LeaseRecord | null>) => void;
-  readonly #reject: (error: Error) => void;
-  readonly #cleanups: (() => void)[] = [];
+  #resolve!: (record: LeaseRecord | null | Promise<LeaseRecord | null>) => void;
+  #reject!: (error: Error) => void;
+  #cleanups: (() => void)[] | undefined;
   #pause: Timer | undefined;
 
   constructor(id: string, request: AcquireRequest, now: Moment) {
@@ -85,15 +87,10 @@ export class Acquisition {
     this.request = request;
     this.sent = now;
     this.heardAt = now.at;
-    let resolve: (record: LeaseRecord | null | Promise<LeaseRecord | null>) => void = () =>
-      undefined;
-    let reject: (error: Error) => void = () => undefined;
-    this.promise = new Promise((yes, no) => {
-      resolve = yes;
-      reject = no;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
     });
-    this.#resolve = resolve;
-    this.#reject = reject;
   }
 
   /** True while it waits for a signal, not for permits. */
@@ -135,6 +132,7 @@ export class Acquisition {
 
   /** Registers a callback for when it settles. */
   cleanUp(cleanUp: () => void): void {
+    this.#cleanups ??= [];
     this.#cleanups.push(cleanUp);
   }
 
@@ -195,7 +193,7 @@ export class Acquisition {
     if (this.settled) return false;
     this.settled = true;
     this.#pause?.cancel();
-    for (const cleanUp of this.#cleanups.splice(0)) cleanUp();
+    for (const cleanUp of this.#cleanups?.splice(0) ?? NONE) cleanUp();
     return true;
   }
 }

@@ -137,10 +137,7 @@ export class Watchdog {
     return true;
   }
 
-  /**
-   * Extends a lease to at least `ms` from now. Resolves to the answer of the store; rejects without
-   * one. The caller decides what an answer means.
-   */
+  /** Extends a lease to at least `ms` from now. Rejects without an answer of the store. */
   renew(record: LeaseRecord, ms: number): Promise<RenewReply['status']> {
     return this.#inquiries.renew(record, ms);
   }
@@ -291,9 +288,9 @@ export class Watchdog {
   }
 
   #noticeSuspend(now: number = this.#clock.now()): void {
-    const suspends = this.#suspend.countAt(now);
-    if (suspends === this.#suspends) return;
-    this.#suspends = suspends;
+    const before = this.#suspends;
+    this.#suspends = this.#suspend.countAt(now);
+    if (this.#suspends === before) return;
     for (const record of this.#records.values()) {
       record.doubted = true;
       if (!record.renewing) void this.#verify(record);

@@ -69,15 +69,16 @@ export class Acquirer<L extends Lease> {
     options?: AcquireOptions,
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<L> {
-    const lease = await this.#acquire(weight, options, Number.POSITIVE_INFINITY, onProgress);
-    if (lease === null) throw failures.timedOut(this.key, 0);
-    return lease;
+    const record = await this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+    if (record === null) throw failures.timedOut(this.key, 0);
+    return this.#make(record, this.core);
   }
 
   /** Waits for `wait` ms (default 0); resolves to `null` if the lock is not granted by then. */
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {
     try {
-      return await this.#acquire(weight, options, 0);
+      const record = await this.#request(weight, options, 0);
+      return record === null ? null : this.#make(record, this.core);
     } catch (error) {
       if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
       throw error;
@@ -116,18 +117,16 @@ export class Acquirer<L extends Lease> {
     return terms;
   }
 
-  async #acquire(
+  /** Throws `HOLDFAST_BAD_OPTION` if an option is wrong. */
+  #request(
     weight: number,
     options: AcquireOptions | undefined,
     wait: number,
     onProgress?: AcquireRequest['onProgress'],
-  ): Promise<L | null> {
+  ): Promise<LeaseRecord | null> {
     const terms = this.terms(options, wait);
     const { key, capacity, option } = this.#subject;
-    const extras = { ...(option && { option }), ...(onProgress && { onProgress }) };
-    const request = { key, capacity, weight, terms, ...extras };
-    const record = await this.core.acquire(request);
-    return record === null ? null : this.#make(record, this.core);
+    return this.core.acquire({ key, capacity, weight, terms, option, onProgress });
   }
 }
 

@@ -72,7 +72,7 @@ export class Requests {
   /** The time limit of a request in ms. */
   readonly timeout: number;
   readonly #deadlines: Deadlines;
-  #collected: Request[] = [];
+  #collected: Request[] | undefined;
   /** The number of commands given to the store, for statistics. */
   sent = 0;
 
@@ -101,9 +101,13 @@ export class Requests {
       const request = new Request(this.#store, command, limit, deadline, answered, reject, tooLate);
       if (timeout === undefined) this.#deadlines.add(request);
       else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
-      this.#collected.push(request);
+      if (this.#collected !== undefined) {
+        this.#collected.push(request);
+        return;
+      }
+      this.#collected = [request];
       // a promise job is a microtask too, and is cheaper than queueMicrotask
-      if (this.#collected.length === 1) void Promise.resolve().then(this.#flush);
+      void Promise.resolve().then(this.#flush);
     });
   }
 
@@ -144,8 +148,8 @@ export class Requests {
   }
 
   readonly #flush = (): void => {
-    const collected = this.#collected;
-    this.#collected = [];
+    const collected = this.#collected ?? [];
+    this.#collected = undefined;
     for (let from = 0; from < collected.length; from += BATCH_MAX) {
       this.#execute(
         collected.length <= BATCH_MAX ? collected : collected.slice(from, from + BATCH_MAX),

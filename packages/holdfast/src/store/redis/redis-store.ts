@@ -64,23 +64,18 @@ export class RedisStore implements Store {
   }
 
   #execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
-    const calls: ScriptCall[] = [];
-    for (const command of batch) {
+    const calls = batch.map((command): ScriptCall => {
       const keys = this.#keysOf(command);
-      calls.push({ sha: scripts[command.op].sha, keys, args: encode(command) });
-    }
+      return { sha: scripts[command.op].sha, keys, args: encode(command) };
+    });
     const connection = this.#client.connection();
-    const replies: Promise<Reply>[] = [];
-    const answers = this.#client.evalsha(calls);
-    for (let index = 0; index < calls.length; index++) {
-      const answer = answers[index] as Promise<unknown>;
+    return this.#client.evalsha(calls).map((answer, index) => {
       const command = batch[index] as KeyCommand;
-      const call = calls[index] as ScriptCall;
-      const read = (raw: unknown): Reply =>
-        this.#once(this.#read(command, raw), command, connection);
-      replies.push(answer.then(read, (error: unknown) => this.#again(command, call, error)));
-    }
-    return replies;
+      return answer.then(
+        (raw) => this.#once(this.#read(command, raw), command, connection),
+        (error: unknown) => this.#again(command, calls[index] as ScriptCall, error),
+      );
+    });
   }
 
   /** The names of the keys of a command. Those of locks are cached. */
