@@ -62,7 +62,13 @@ export class Inquiries {
       const length = Math.ceil(Math.min(ms, withDrift(record.holdUntil - sent.at)));
       const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
       const reply = await this.#send(record, command, sent, wait);
-      if (reply.status === 'absent' || this.#confirm(record, sent, reply.left)) return reply.status;
+      try {
+        if (reply.status === 'absent' || this.#confirm(record, sent, reply.left)) {
+          return reply.status;
+        }
+      } finally {
+        record.unanswered -= 1;
+      }
     }
   }
 
@@ -79,12 +85,15 @@ export class Inquiries {
     const { left } = await this.#sendMany(records, ttl, sent);
     this.#events.noticeSleep();
     const sentAt = this.#suspend.toLocal(sent);
-    if (sentAt === Number.NEGATIVE_INFINITY) return undefined;
+    const suspended = sentAt === Number.NEGATIVE_INFINITY;
     for (let index = 0; index < records.length; index++) {
-      const ms = (left[index] as number) / 1000;
-      if (ms > 0) (records[index] as LeaseRecord).confirm(sentAt + ms - drift(ms));
+      const record = records[index] as LeaseRecord;
+      const micros = left[index] as number;
+      const ms = micros / 1000;
+      if (ms > 0 && !suspended) record.confirm(sentAt + ms - drift(ms));
+      if (micros !== UNANSWERED) record.unanswered -= 1;
     }
-    return left;
+    return suspended ? undefined : left;
   }
 
   /** See `Requests.written`. */
@@ -108,8 +117,8 @@ export class Inquiries {
   }
 
   /**
-   * Sends a renewal, and counts it as unanswered until its answer. A late answer extends the lease
-   * too.
+   * Sends a renewal, and counts it as unanswered. The caller counts its answer, after it has
+   * extended the lease: before, the lease might be taken for over. A late answer extends it too.
    */
   async #send(
     record: LeaseRecord,
@@ -123,9 +132,7 @@ export class Inquiries {
     };
     record.unanswered += 1;
     try {
-      const reply = await this.#requests.send(command, late, patience(record, sent, wait));
-      record.unanswered -= 1;
-      return reply;
+      return await this.#requests.send(command, late, patience(record, sent, wait));
     } catch (error) {
       if (error instanceof StoreFailure && error.answered) record.unanswered -= 1;
       throw error;
@@ -147,21 +154,15 @@ export class Inquiries {
       record.unanswered += 1;
       limit = Math.min(limit, record.validUntil - sent.at);
     }
-    const answered = (reply: RenewManyReply): void => {
-      for (const [index, record] of records.entries()) {
-        if (reply.left[index] !== UNANSWERED) record.unanswered -= 1;
-      }
-    };
     const late = (reply: RenewManyReply): void => {
-      answered(reply);
       for (const [index, left] of reply.left.entries()) {
-        if (left > 0) this.#confirm(records[index] as LeaseRecord, sent, left);
+        const record = records[index] as LeaseRecord;
+        if (left !== UNANSWERED) record.unanswered -= 1;
+        if (left > 0) this.#confirm(record, sent, left);
       }
     };
     try {
-      const reply = await this.#requests.send(command, late, Math.max(RETRY_MS_MIN, limit));
-      answered(reply);
-      return reply;
+      return await this.#requests.send(command, late, Math.max(RETRY_MS_MIN, limit));
     } catch (error) {
       if (error instanceof StoreFailure && error.answered) {
         for (const record of records) record.unanswered -= 1;

@@ -37,8 +37,9 @@ export const LEASE: readonly Mutant[] = [
       ),
       inquiries(
         'this.#events.noticeSleep();\n        const sentAt = this.#suspend.toLocal(sent);\n' +
-          '        if (sentAt === Number.NEGATIVE_INFINITY)\n            return undefined;',
-        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent);',
+          '        const suspended',
+        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent);\n' +
+          '        const suspended',
       ),
       inquiries(
         "if (reply.status === 'absent' ||",
