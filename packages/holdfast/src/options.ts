@@ -108,6 +108,11 @@ export interface LockOptions {
   /** Free text that `inspect` and `list` show, see {@link HoldfastOptions.label}. */
   readonly label?: string | undefined;
   /**
+   * The longest time to wait in `acquire` and `run`. Of a lock, the default of its acquisitions;
+   * `tryAcquire` does not use that default. Default: no limit.
+   */
+  readonly wait?: number | undefined;
+  /**
    * Called when the lease is in danger of ending: a renewal failed or is overdue, or the lease is
    * not renewed (any longer). It gets the remaining time in ms, and is called once until the danger
    * is over. An exception that it throws becomes a warning of the process.
@@ -123,9 +128,10 @@ export interface LockOptions {
 /** Options of one acquisition. */
 export interface AcquireOptions extends LockOptions {
   /**
-   * The longest time to wait. Default: no limit for `acquire` and `run`, 0 for `tryAcquire`. In any
-   * case the call waits for the first answer of the store, for at most `requestTimeout`. If the
-   * store does not answer at the end of the wait, the call rejects with `HOLDFAST_UNREACHABLE`.
+   * The longest time to wait. Default: that of the lock, or no limit, for `acquire` and `run`; 0
+   * for `tryAcquire`. In any case the call waits for the first answer of the store, for at most
+   * `requestTimeout`. If the store does not answer at the end of the wait, the call rejects with
+   * `HOLDFAST_UNREACHABLE`.
    */
   readonly wait?: number | undefined;
   /**
@@ -187,6 +193,7 @@ const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
 
 const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
   ...([
+    'wait',
     'ttl',
     'renew',
     'maxHold',
@@ -198,12 +205,12 @@ const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
   ] as const),
 ]);
 
-const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'wait', 'signal']);
+const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'signal']);
 
 /** Checks the options of a lock. */
 export function checkLockOptions(settings: Settings, options: LockOptions): void {
   known('options', options, LOCK);
-  resolveTerms(settings, {}, options, 0);
+  resolveTerms(settings, {}, options, Number.POSITIVE_INFINITY);
 }
 
 /** Checks the options of an acquisition and fills in defaults. `options` override `defaults`. */
@@ -236,7 +243,7 @@ export function resolveTerms(
     label: text('label', o.label, settings.label, TEXT_MAX),
     onExpiring: o.onExpiring,
     expiringBefore: duration('expiringBefore', o.expiringBefore, ttl / 3, 1, ttl),
-    wait: duration('wait', o.wait, wait, 0, Number.MAX_SAFE_INTEGER),
+    wait: duration('wait', wait === 0 ? options.wait : o.wait, wait, 0, Number.MAX_SAFE_INTEGER),
     signal: o.signal,
   };
 }

@@ -108,7 +108,10 @@ export class AllOf {
 
   async #acquire(options: AcquireOptions = {}, wait: number): Promise<MultiLease | null> {
     checkObject('options', options);
-    const all = over(this.#options, options);
+    const given = over(this.#options, options);
+    // the wait of one of the mutexes does not count
+    const own = wait === 0 ? options.wait : given.wait;
+    const all = { ...given, wait: own === undefined ? wait : own };
     // the call's options are checked for every mutex before the first request is sent
     const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
     const acquisition = new MultiAcquire(

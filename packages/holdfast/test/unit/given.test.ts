@@ -7,8 +7,10 @@ import { failure, later } from '../suites/helpers.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
 
-const LOCK = ['ttl', 'renew', 'maxHold', 'fair', 'owner', 'label', 'onExpiring', 'expiringBefore'];
-const ACQUIRE = [...LOCK, 'wait', 'signal'];
+const LOCK = [
+  ...['ttl', 'renew', 'maxHold', 'fair', 'owner', 'label', 'wait', 'onExpiring', 'expiringBefore'],
+];
+const ACQUIRE = [...LOCK, 'signal'];
 
 let clock: VirtualClock;
 let store: WatchedStore;
