@@ -1,0 +1,251 @@
+/** A quorum of real servers: killed, frozen and restarted servers, refusals, and the script. */
+import { type Server, startServer, until } from 'holdfast-testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { portFor } from '../../src/clients/detect.js';
+import type { Acceptor, Vote } from '../../src/store/quorum/acceptor.js';
+import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
+import { RedisAcceptor } from '../../src/store/quorum/redis-acceptor.js';
+import { type Holdfast, quorum } from '../../src/index.js';
+import {
+  Made,
+  membersOf,
+  openClient,
+  openClients,
+  stopServersAfterwards,
+} from '../support/backends.js';
+import { randomOf } from '../support/quorum-world.js';
+import { VirtualClock } from '../support/virtual-clock.js';
+import { failure, freshKey, later, Watch } from '../suites/helpers.js';
+
+const made = new Made();
+const SHORT = { ttl: 500, claimWindow: 200, retention: 1000, unreachableAfter: 2000 };
+/** The time without an answer after which a server is not waited for. */
+const TIMEOUT = 100;
+let servers: Server[] = [];
+
+beforeAll(async () => {
+  servers = await membersOf(5);
+});
+afterEach(() => made.close());
+stopServersAfterwards();
+
+const open = (count = 5, settings: object = { durable: true }): Promise<Holdfast> =>
+  made.across(openClients(servers.slice(0, count)), SHORT, { serverTimeout: TIMEOUT, ...settings });
+
+/** Takes and releases a lock. */
+async function use(holdfast: Holdfast): Promise<void> {
+  await holdfast.mutex(freshKey()).run(() => undefined);
+}
+
+describe('two of five servers', () => {
+  /** Two processes contend while two servers fail; the counts of each must grow. */
+  async function contend(fail: () => Promise<void>): Promise<void> {
+    const [one, other] = [await open(), await open()];
+    const [watch, key] = [new Watch(), freshKey()];
+    let over = false;
+    const work = [one, other].map(async (holdfast) => {
+      while (!over) await holdfast.mutex(key).run(({ fence }) => watch.visit(fence));
+    });
+    const all = later(Promise.all(work));
+    await until(() => watch.fences.length > 20);
+    await fail();
+    const before = watch.fences.length;
+    await until(() => watch.fences.length > before + 40);
+    over = true;
+    await all;
+    expect(watch).toMatchObject({ most: 1, ascending: true });
+    await use(one);
+  }
+
+  it('killed leave the lock usable, and exclusive', async () => {
+    await contend(async () => {
+      await Promise.all(servers.slice(0, 2).map((server) => server.kill()));
+    });
+    await Promise.all(servers.slice(0, 2).map((server) => server.restart()));
+  });
+
+  it('frozen leave the lock usable, and exclusive', async () => {
+    const frozen = [servers[1], servers[4]] as Server[];
+    await contend(async () => {
+      for (const server of frozen) server.pause();
+    }).finally(() => {
+      for (const server of frozen) server.resume();
+    });
+  });
+});
+
+it('three of five frozen servers make it unreachable, and the error names them', async () => {
+  const holdfast = await open();
+  await use(holdfast);
+  const frozen = servers.slice(2);
+  for (const server of frozen) server.pause();
+  try {
+    const error = await failure(holdfast.mutex(freshKey()).acquire(), 'HOLDFAST_UNREACHABLE');
+    expect(error.message).toMatch(/2 of 5 servers agreed, and 3 must.*server 3 did not answer/);
+  } finally {
+    for (const server of frozen) server.resume();
+  }
+  await until(() =>
+    use(holdfast).then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
+describe('a server that restarts without its memory', () => {
+  /**
+   * A lease is on servers 1 and 2 only; server 2 forgets it; then servers 2 and 3 alone are there.
+   * Resolves to true if a second lease is granted while the first one is held.
+   */
+  async function grantedTwice(settings: object): Promise<boolean> {
+    const trio = await Promise.all([0, 1, 2].map(() => startServer({ server: 'redis' })));
+    const [first, second, third] = trio as [Server, Server, Server];
+    const connect = async (withoutThird = false): Promise<Holdfast> => {
+      const where = { host: third.host, port: withoutThird ? 1 : third.port };
+      const clients = [
+        ...(await openClients([first, second])),
+        await openClient('ioredis-6', { ...where, offline: withoutThird }),
+      ];
+      const terms = { serverTimeout: TIMEOUT, ...settings };
+      return made.across(Promise.resolve(clients), SHORT, terms);
+    };
+    try {
+      // the servers are new, so they are marked by a process that trusts them
+      const trusting = { serverTimeout: TIMEOUT, durable: true };
+      await use(await made.across(openClients(trio), SHORT, trusting));
+      const [one, other] = [await connect(true), await connect()];
+      const key = freshKey();
+      const lease = await one.mutex(key).acquire({ ttl: 20_000 });
+      await second.restart();
+      first.pause();
+      const again = await other
+        .mutex(key)
+        .acquire({ wait: 1500 })
+        .catch(() => null);
+      const twice = again !== null && lease.held;
+      first.resume();
+      return twice;
+    } finally {
+      await made.close();
+      await Promise.all(trio.map((server) => server.stop()));
+    }
+  }
+
+  it('does not vote until its old votes have ended', async () => {
+    expect(await grantedTwice({ restartGuard: 60_000 })).toBe(false);
+  });
+
+  it('control: without the guard there are two holders', async () => {
+    expect(await grantedTwice({ restartGuard: 0 })).toBe(true);
+  });
+});
+
+describe('at the first use', () => {
+  const refused = async (clients: Promise<object[]>, text: RegExp): Promise<void> => {
+    const opened = (await clients) as Awaited<ReturnType<typeof openClients>>;
+    const holdfast = await made.across(Promise.resolve(opened), SHORT);
+    const error = await failure(holdfast.mutex(freshKey()).tryAcquire(), 'HOLDFAST_REFUSED');
+    expect(error.message).toMatch(text);
+  };
+
+  it('two clients of one server are refused', async () => {
+    const [first, second] = servers as [Server, Server];
+    await refused(openClients([first, second, second]), /server 2.* are the same server/);
+  });
+
+  it('a replica of another member is refused', async () => {
+    const [first, second, third] = servers as [Server, Server, Server];
+    await third.command('REPLICAOF', first.host, first.port);
+    try {
+      await until(async () => /master_link_status:up/.test(String(await third.command('INFO'))));
+      await refused(openClients([first, second, third]), /server 3 is a replica/);
+    } finally {
+      await third.command('REPLICAOF', 'NO', 'ONE');
+    }
+  });
+
+  it('a server that evicts keys is refused', async () => {
+    const [first] = servers as [Server];
+    await first.command('CONFIG', 'SET', 'maxmemory', '1gb', 'maxmemory-policy', 'allkeys-lru');
+    try {
+      await refused(openClients(servers), /server 1 removes keys.*noeviction/);
+    } finally {
+      await first.command('CONFIG', 'SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction');
+    }
+  });
+
+  it('new servers do not vote before the guard is over, and the error says so', async () => {
+    const holdfast = await made.across(
+      openClients(servers),
+      { ...SHORT, prefix: 'new:' },
+      {
+        restartGuard: 86_400_000,
+      },
+    );
+    const error = await failure(holdfast.mutex(freshKey()).acquire(), 'HOLDFAST_UNREACHABLE');
+    expect(error.message).toMatch(/server 1 lost its memory .* votes again in \d+ s/);
+  });
+});
+
+it.each([
+  ['an even number', 2],
+  ['one client', 1],
+])('%s is refused', async (_, count) => {
+  const clients = await openClients(servers.slice(0, count));
+  try {
+    expect(() => quorum(clients.map(({ client }) => client))).toThrow(/an odd number of clients/);
+  } finally {
+    await Promise.all(clients.map((one) => one.close()));
+  }
+});
+
+describe('the script and the acceptor in memory', () => {
+  let opened: Awaited<ReturnType<typeof openClient>>;
+  afterAll(() => opened.close());
+
+  it('give the same votes', async () => {
+    const [server] = servers as [Server];
+    opened = await openClient('ioredis-6', server);
+    const clock = new VirtualClock();
+    const real = new RedisAcceptor(portFor(opened.client), `marker ${freshKey()}`);
+    const memory = new MemoryAcceptor('m', clock, 3_600_000);
+    const both: Acceptor[] = [real, memory];
+    const random = randomOf(7);
+    const keys = [freshKey(), freshKey()];
+    const seen = new Set<string>();
+    const shown = (vote: Vote): string => {
+      const { time: _time, until: _until, ...rest } = vote as Vote & { time?: 0; until?: 0 };
+      seen.add(vote.status);
+      return JSON.stringify(rest, Object.keys(rest).sort());
+    };
+    const compare = async (ask: (acceptor: Acceptor) => Promise<Vote>): Promise<void> => {
+      const [one, other] = (await Promise.all(both.map(ask))) as [Vote, Vote];
+      expect(shown(one)).toBe(shown(other));
+    };
+    await compare((one) => one.prepare(keys[0] as string, '5'));
+    for (const one of both) await one.check({ durable: false, wait: 60_000 });
+    await compare((one) => one.prepare(keys[0] as string, '5'));
+    await server.command('DEL', `marker ${keys[0]}`);
+    await server.command(
+      'EVAL',
+      "for _, k in ipairs(redis.call('KEYS', 'marker *')) do redis.call('DEL', k) end return 1",
+      0,
+    );
+    memory.empty();
+    for (const one of both) await one.check({ durable: true });
+    for (let step = 0; step < 400; step++) {
+      const key = keys[Math.floor(random() * 2)] as string;
+      const ballot = `${Math.floor(random() * 900) + 100 + step}`.padStart(5, '0');
+      if (random() < 0.5) {
+        await compare((one) => one.prepare(key, ballot));
+      } else {
+        const next = `${Number(ballot) + 1}`.padStart(5, '0');
+        const proposal = { ballot, next, value: `v${step}`, keep: 60_000, messages: [] };
+        await compare((one) => one.accept(key, proposal));
+        if (random() < 0.2) await compare((one) => one.accept(key, proposal));
+      }
+    }
+    expect([...seen].sort()).toEqual(['guarded', 'no', 'unmarked', 'yes']);
+  });
+});
