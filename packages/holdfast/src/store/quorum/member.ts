@@ -17,6 +17,7 @@ const PROBE_MS = 1000;
 /** Why a server has not agreed. */
 export type Trouble =
   | { readonly kind: 'promised' }
+  | { readonly kind: 'unmarked' }
   | { readonly kind: 'guarded'; readonly until: Micros }
   | { readonly kind: 'late' }
   | { readonly kind: 'failed'; readonly message: string };
@@ -132,6 +133,7 @@ export class Member {
   #note(vote: Vote, sent: number): void {
     if (vote.status !== 'unmarked') this.#parts.time(vote.time, sent, this.#parts.clock.now());
     if (vote.status === 'guarded') this.trouble = { kind: 'guarded', until: vote.until };
+    else if (vote.status === 'unmarked') this.trouble = { kind: 'unmarked' };
     else this.trouble = vote.status === 'no' ? { kind: 'promised' } : undefined;
   }
 }

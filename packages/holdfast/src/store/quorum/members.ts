@@ -1,5 +1,5 @@
 /** The servers of a quorum: their checks, and rounds in which all of them are asked in parallel. */
-import type { Clock } from '../../clock.js';
+import type { Clock, Timer } from '../../clock.js';
 import { Deadlines } from '../deadlines.js';
 import { StoreFailure } from '../port.js';
 import type { Acceptor, ServerStatus, Vote } from './acceptor.js';
@@ -9,6 +9,8 @@ import { ServerClocks } from './server-clocks.js';
 
 /** Markers that are younger than this, in µs, belong to the same first use of all servers. */
 const FIRST_USE = 10_000_000;
+/** How long to wait for the rest of the answers when no majority can agree, in ms. */
+const REST_MS = 10;
 /** Longer than a request is on its way, in ms. */
 const REQUEST_MS = 5000;
 
@@ -42,6 +44,8 @@ export class Members {
   readonly #guard: number;
   readonly #looks = new Map<Member, Promise<void>>();
   #first: Promise<unknown> | undefined;
+  /** Why these servers are no quorum. */
+  #refusal: string | undefined;
 
   constructor(acceptors: readonly Acceptor[], options: MembersOptions) {
     const { clock, timeout, guard, durable } = options;
@@ -64,8 +68,8 @@ export class Members {
   }
 
   /**
-   * Asks all servers. Resolves as soon as a majority agreed, or when all have answered or let their
-   * deadlines pass. So after a refusal it is mostly known that no server agreed.
+   * Asks all servers. Resolves as soon as a majority agreed. If no majority can agree any more, it
+   * waits for a moment for the other answers: then it is mostly known whether any server agreed.
    * @param late receives votes that come after that
    */
   async round(
@@ -74,13 +78,12 @@ export class Members {
   ): Promise<Round> {
     this.#first ??= Promise.all(this.#members.map((member) => this.#look(member)));
     await this.#first;
-    const refusal = refusalOf(this.#members.map(({ status }) => status));
-    if (refusal !== undefined) {
+    if (this.#refusal !== undefined) {
       this.#first = undefined;
-      throw new StoreFailure(refusal, 'refused', undefined);
+      throw new StoreFailure(this.#refusal, 'refused', undefined);
     }
     return new Promise((resolve) => {
-      const count = new Count(this.#members.length, this.majority, resolve);
+      const count = new Count(this.#members.length, this.majority, this.#clock, resolve);
       const suspected = this.#members.filter((member) => member.suspected);
       const enough = this.#members.length - suspected.length >= this.majority;
       for (const member of this.#members) {
@@ -118,6 +121,8 @@ export class Members {
         return 'agreed';
       case 'promised':
         return 'promised another ballot';
+      case 'unmarked':
+        return 'lost its memory, and too few others answer to tell for how long that matters';
       case 'late':
         return 'did not answer in time';
       case 'failed':
@@ -146,7 +151,10 @@ export class Members {
   #look(member: Member): Promise<void> {
     const known = this.#looks.get(member);
     if (known !== undefined) return known;
-    const look = this.#lookNow(member).finally(() => this.#looks.delete(member));
+    const look = this.#lookNow(member).finally(() => {
+      this.#looks.delete(member);
+      this.#refusal = refusalOf(this.#members.map(({ status }) => status));
+    });
     this.#looks.set(member, look);
     return look;
   }
@@ -191,12 +199,15 @@ class Count {
   readonly #resolve: (round: Round) => void;
   readonly #agreed: Extract<Vote, { status: 'yes' }>[] = [];
   #promised: string | undefined;
+  readonly #clock: Clock;
   #pending: number;
   #open = false;
+  #timer: Timer | undefined;
 
-  constructor(servers: number, majority: number, resolve: (round: Round) => void) {
+  constructor(servers: number, majority: number, clock: Clock, resolve: (round: Round) => void) {
     this.#pending = servers;
     this.#majority = majority;
+    this.#clock = clock;
     this.#resolve = resolve;
   }
 
@@ -210,8 +221,18 @@ class Count {
       const { promised } = answer.vote;
       if (promised > (this.#promised ?? '')) this.#promised = promised;
     }
-    if (this.#agreed.length < this.#majority && this.#pending > 0) return;
+    if (this.#agreed.length >= this.#majority || this.#pending === 0) {
+      this.#end();
+    } else if (this.#agreed.length + this.#pending < this.#majority) {
+      this.#timer ??= this.#clock.after(REST_MS, () => this.#end());
+    }
+  }
+
+  #end(): void {
+    if (this.over) return;
+    this.#timer?.cancel();
     this.over = true;
+    this.#open ||= this.#pending > 0;
     this.#resolve({ agreed: this.#agreed, promised: this.#promised, open: this.#open });
   }
 }

@@ -73,6 +73,8 @@ export class QuorumRegister implements Register {
   readonly #ballots: Ballots;
   /** By key; the one that was used last comes last. */
   readonly #open = new Map<string, Open>();
+  /** By channel: messages of this process to itself need no server. */
+  readonly #listeners = new Map<string, MessageListener>();
 
   constructor(acceptors: readonly Acceptor[], options: QuorumRegisterOptions) {
     const { clock, fraction } = options;
@@ -96,16 +98,28 @@ export class QuorumRegister implements Register {
     const messages = [...open.again, ...change.messages];
     const { state, forgetAt } = change;
     const record = changed(open.base, version, { state, messages, keep: forgetAt + MARGIN });
-    const made = await this.#accept(key, version, record);
-    if (typeof made === 'string') return { version: made, ...this.#times(began) };
-    if (!made.open && made.agreed.length === 0) return false;
-    // others may have changed the state since, so the next swap needs a read
-    return (await this.#wasMade(key, open.base, version)) && { version: '', ...this.#times(began) };
+    const away = messages.filter(({ channel }) => !this.#listeners.has(channel));
+    const made = await this.#accept(key, version, record, away);
+    if (typeof made !== 'string') {
+      if (!made.open && made.agreed.length === 0) return false;
+      if (!(await this.#wasMade(key, open.base, version))) return false;
+    }
+    for (const { channel, text } of messages) this.#listeners.get(channel)?.message(text);
+    // after an interruption others may have changed the state, so the next swap needs a read
+    return { version: typeof made === 'string' ? made : '', ...this.#times(began) };
   }
 
-  listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
+  async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
     const acceptors = this.members.all.map(({ acceptor }) => acceptor);
-    return new QuorumChannel(acceptors, this.members.majority, this.#clock, listener).open(channel);
+    const quorum = new QuorumChannel(acceptors, this.members.majority, this.#clock, listener);
+    const opened = await quorum.open(channel);
+    this.#listeners.set(channel, listener);
+    return {
+      close: () => {
+        this.#listeners.delete(channel);
+        return opened.close();
+      },
+    };
   }
 
   async *keys(prefix: string, within: TimeLimit): AsyncIterable<string> {
@@ -158,10 +172,18 @@ export class QuorumRegister implements Register {
     return { version, base, accepted: best.ballot, again: settled ? [] : base.messages, settled };
   }
 
-  /** Proposes a record. Resolves to the next version, or to the round that failed. */
-  async #accept(key: string, ballot: string, record: QuorumRecord): Promise<string | Round> {
+  /**
+   * Proposes a record. Resolves to the next version, or to the round that failed.
+   * @param messages what the servers publish
+   */
+  async #accept(
+    key: string,
+    ballot: string,
+    record: QuorumRecord,
+    messages: readonly Message[] = record.messages,
+  ): Promise<string | Round> {
     const next = this.#ballots.next();
-    const { messages, keep } = record;
+    const { keep } = record;
     const left = keep - this.members.clocks.earliest(this.#clock.now());
     const proposal = {
       ...{ ballot, next, messages },

@@ -1,0 +1,129 @@
+/**
+ * Scenario q: a quorum of five servers beside one server, in turns of one run.
+ *
+ *   npm run build && node bench/dist/quorum.js [--seconds 3] [--rounds 3]
+ *
+ * All servers and the client share the cores of one machine, so the figures show the costs of the
+ * fan-out, and no network. `dead`: two of the five servers are killed.
+ */
+import { parseArgs } from 'node:util';
+import { percentile, type Server, sleep, startServer } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
+import { Holdfast, quorum } from 'holdfast';
+
+const TASKS = 10;
+const WORK_MS = 1;
+
+interface HandOff {
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly gap: number;
+}
+
+const clients: Redis[] = [];
+
+function connect({ host, port }: Server): Redis {
+  const client = new Redis({ host, port, lazyConnect: true });
+  client.on('error', () => undefined);
+  clients.push(client);
+  return client;
+}
+
+/** Acquisitions and releases of a free lock, in one task. */
+async function pairs(holdfast: Holdfast, ms: number): Promise<number> {
+  const mutex = holdfast.mutex(`pairs ${performance.now()}`);
+  const end = performance.now() + ms;
+  let count = 0;
+  for (; performance.now() < end; count++) await (await mutex.acquire()).release();
+  return (count / ms) * 1000;
+}
+
+/** Tasks that hand one fair lock over, and work for a moment under it. */
+async function handOffs(instances: readonly Holdfast[], ms: number): Promise<HandOff> {
+  const key = `hand-off ${performance.now()}`;
+  const [start, took, gaps] = [performance.now(), [] as number[], [] as number[]];
+  let [released, granted] = [0, start];
+  const task = async (_: unknown, at: number): Promise<void> => {
+    const mutex = (instances[at % instances.length] as Holdfast).mutex(key, { fair: true });
+    while (performance.now() < start + ms) {
+      const lease = await mutex.acquire();
+      const now = performance.now();
+      if (released > 0) took.push(now - released);
+      gaps.push(now - granted);
+      granted = now;
+      await sleep(WORK_MS);
+      released = performance.now();
+      await lease.release();
+    }
+  };
+  await Promise.all(Array.from({ length: TASKS }, task));
+  const gap = Math.max(...gaps);
+  return {
+    ...{ rate: (took.length / ms) * 1000, gap },
+    ...{ p50: percentile(took, 50), p99: percentile(took, 99) },
+  };
+}
+
+const median = (values: number[]): number => percentile(values, 50);
+
+/** Prints the medians of several rounds, each with both contenders in turn. */
+async function compare(
+  name: string,
+  rounds: number,
+  one: () => Promise<HandOff>,
+  several: () => Promise<HandOff>,
+): Promise<void> {
+  const found: [HandOff, HandOff][] = [];
+  for (let round = 0; round < rounds; round++) found.push([await one(), await several()]);
+  const of = (field: keyof HandOff): string => {
+    const [ours, theirs] = [1, 0].map((at) => median(found.map((pair) => pair[at as 0][field])));
+    return `${field} ${(ours as number).toFixed(2)} (${(theirs as number).toFixed(2)})`;
+  };
+  const ratio = median(found.map(([a, b]) => b.rate / a.rate));
+  const rest = (['p50', 'p99', 'gap'] as const).map(of).join(', ');
+  console.log(`${name}: ${ratio.toFixed(2)} of one server; ms: ${rest}`);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '3' },
+    },
+  });
+  const [ms, rounds] = [Number(values.seconds) * 1000, Number(values.rounds)];
+  const servers = await Promise.all(
+    Array.from({ length: 5 }, () => startServer({ server: 'redis' })),
+  );
+  const alone = await startServer({ server: 'redis' });
+  const one = [0, 1].map(() => new Holdfast(connect(alone)));
+  const several = [0, 1].map(() => new Holdfast(quorum(servers.map(connect), { durable: true })));
+  for (const holdfast of [...one, ...several]) await holdfast.warmUp();
+  const free: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const single = await pairs(one[0] as Holdfast, ms);
+    free.push((await pairs(several[0] as Holdfast, ms)) / single);
+  }
+  console.log(`a free lock: ${median(free).toFixed(2)} of one server`);
+  const both = async (name: string): Promise<void> => {
+    for (const count of [1, 2]) {
+      const run = (all: Holdfast[]) => (): Promise<HandOff> => handOffs(all.slice(0, count), ms);
+      await compare(`${name}, ${count} instances`, rounds, run(one), run(several));
+    }
+  };
+  await both('5 of 5');
+  const running = handOffs(several, ms);
+  await sleep(ms / 2);
+  for (const server of servers.slice(0, 2)) server.pause();
+  console.log(`two frozen in mid-run: the longest gap is ${(await running).gap.toFixed(0)} ms`);
+  for (const server of servers.slice(0, 2)) server.resume();
+  await Promise.all(servers.slice(3).map((server) => server.kill()));
+  await handOffs(several, 500);
+  await both('2 dead');
+  await Promise.all([...one, ...several].map((holdfast) => holdfast.close({ grace: 0 })));
+  for (const client of clients) client.disconnect();
+  await Promise.all([alone, ...servers].map((server) => server.stop()));
+}
+
+await main();
