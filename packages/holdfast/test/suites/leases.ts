@@ -42,21 +42,21 @@ function renewal(backend: Backend): void {
   });
 
   it('keeps many leases', async () => {
-    const holdfast = await backend.make({ ttl: 300 });
+    const holdfast = await backend.make({ ttl: 600 });
     // on a quorum, each renewal is a round of its own
     const count = backend.store === 'quorum' ? 40 : 120;
     const keys = Array.from({ length: count }, () => freshKey());
     const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
-    await heldFor(holdfast, keys[count - 1] as string, 500);
+    await heldFor(holdfast, keys[count - 1] as string, 1000);
     expect(leases.filter(({ held }) => held)).toHaveLength(count);
   });
 
   it('stops at the release: no renewal revives the lease', async () => {
-    const holdfast = await backend.make({ ttl: 60 });
+    const holdfast = await backend.make({ ttl: 200 });
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire();
-    await heldFor(holdfast, key, 30);
-    const renewing = lease.extend(60).catch(() => undefined);
+    await heldFor(holdfast, key, 100);
+    const renewing = lease.extend(200).catch(() => undefined);
     await lease.release();
     await renewing;
     expect(await holdfast.inspect(key)).toBeNull();
