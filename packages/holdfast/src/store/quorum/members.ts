@@ -67,6 +67,11 @@ export class Members {
     return this.#members;
   }
 
+  /** The servers that answered last time; all of them if they are too few. */
+  get sound(): readonly Member[] {
+    return this.#enough(({ trouble }) => trouble?.kind !== 'late' && trouble?.kind !== 'failed');
+  }
+
   /**
    * Asks all servers. Resolves as soon as a majority agreed. If no majority can agree any more, it
    * waits for a moment for the other answers: then it is mostly known whether any server agreed.
@@ -84,10 +89,9 @@ export class Members {
     }
     return new Promise((resolve) => {
       const count = new Count(this.#members.length, this.majority, this.#clock, resolve);
-      const suspected = this.#members.filter((member) => member.suspected);
-      const enough = this.#members.length - suspected.length >= this.majority;
+      const answering = this.#enough((member) => !member.suspected);
       for (const member of this.#members) {
-        if (enough && suspected.includes(member)) {
+        if (!answering.includes(member)) {
           count.add({ trouble: { kind: 'late' }, sent: false });
           continue;
         }
@@ -113,6 +117,11 @@ export class Members {
       return `server ${at + 1} ${this.#troubleOf(member.trouble)}${clock}`;
     });
     return parts.join('; ');
+  }
+
+  #enough(condition: (member: Member) => boolean): readonly Member[] {
+    const found = this.#members.filter(condition);
+    return found.length >= this.majority ? found : this.#members;
   }
 
   #troubleOf(trouble: Trouble | undefined): string {

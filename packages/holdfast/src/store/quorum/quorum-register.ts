@@ -126,7 +126,7 @@ export class QuorumRegister implements Register {
     const seen = new Set<string>();
     let answered = 0;
     let failure: unknown;
-    for (const { acceptor } of this.members.all) {
+    for (const { acceptor } of this.members.sound) {
       try {
         for await (const key of acceptor.keys(prefix, within)) {
           if (!seen.has(key)) yield key;
