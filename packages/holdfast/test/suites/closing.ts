@@ -34,7 +34,7 @@ function closing(backend: Backend): void {
   });
 
   it('waits for its holders, and renews their leases until then', async () => {
-    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: 600 }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     let closed = false;
@@ -43,7 +43,7 @@ function closing(backend: Backend): void {
     });
     const next = later(other.mutex(key).acquire());
     await queued(other, key, 1);
-    await until(async () => ((await other.inspect(key))?.holders[0]?.heldFor ?? 0) > 500);
+    await until(async () => ((await other.inspect(key))?.holders[0]?.heldFor ?? 0) > 1000);
     expect(lease.held).toBe(true);
     expect(closed).toBe(false);
     expect(await lease.release()).toBe('freed');

@@ -31,10 +31,10 @@ async function heldFor(holdfast: Holdfast, key: string, ms: number): Promise<voi
 
 function renewal(backend: Backend): void {
   it('keeps a lease for longer than its ttl', async () => {
-    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: 600 }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
-    await heldFor(other, key, 650);
+    await heldFor(other, key, 1300);
     expect(lease.held).toBe(true);
     expect(lease.signal.aborted).toBe(false);
     expect(await other.mutex(key).tryAcquire()).toBeNull();
@@ -85,15 +85,15 @@ function renewal(backend: Backend): void {
   });
 
   it('ends at maxHold', async () => {
-    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: 600 }), await backend.make()];
     const key = freshKey();
     const start = performance.now();
-    const lease = await one.mutex(key).acquire({ maxHold: 800 });
+    const lease = await one.mutex(key).acquire({ maxHold: 1500 });
     const next = later(other.mutex(key).acquire({ wait: 30_000 }));
     const reason = await aborted(lease.signal);
     expect(reason.message).toContain('maxHold');
     // longer than the ttl: without renewal the wait would have been shorter
-    expect(performance.now() - start).toBeGreaterThan(700);
+    expect(performance.now() - start).toBeGreaterThan(1400);
     expect((await next).held).toBe(true);
   });
 }

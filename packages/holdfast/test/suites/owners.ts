@@ -87,13 +87,13 @@ function ownersAmongOthers(backend: Backend): void {
   });
 
   it('keeps its lock as long as any remaining hold is renewed', async () => {
-    const holdfast = await backend.make({ ttl: 300 });
+    const holdfast = await backend.make({ ttl: 600 });
     const key = freshKey();
     const owner = 'long';
     const first = await holdfast.mutex(key, { owner }).acquire();
     const second = await holdfast.mutex(key, { owner }).acquire();
     await first.release();
-    await until(async () => ((await holdfast.inspect(key))?.holders[0]?.heldFor ?? 0) > 500);
+    await until(async () => ((await holdfast.inspect(key))?.holders[0]?.heldFor ?? 0) > 1000);
     expect(second.held).toBe(true);
     expect((await holdfast.inspect(key))?.holders[0]?.holds).toBe(1);
     expect(await second.release()).toBe('freed');
