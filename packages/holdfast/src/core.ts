@@ -21,7 +21,7 @@ import { ReleaseRetrier } from './cleanup/release-retrier.js';
 import { Acquisitions } from './acquire/acquisitions.js';
 import { Releaser } from './acquire/releaser.js';
 import type { ConditionWaiter } from './acquire/condition-waiter.js';
-import type { AcquireRequest } from './acquire/acquisition.js';
+import type { AcquireRequest } from './acquire/call.js';
 
 /** The most labels whose encoded metadata is cached. */
 const LABELS_MAX = 100;
@@ -67,6 +67,7 @@ export class Core implements Grantor, PartHost {
     });
     this.#releaser = new Releaser({
       settings,
+      suspend,
       watchdog: this.watchdog,
       retrier: this.#retrier,
       acquisitions: this.#acquisitions,
@@ -84,6 +85,11 @@ export class Core implements Grantor, PartHost {
 
   get wake(): Wake {
     return this.#acquisitions.wake;
+  }
+
+  /** See `Roots.localWaiters`. */
+  localWaiters(key: string): number {
+    return this.#acquisitions.roots.localWaiters(key);
   }
 
   nextId(): string {
@@ -109,8 +115,7 @@ export class Core implements Grantor, PartHost {
   /** Prepares to give a lease up and to wait for a signal. No request is sent before `ask`. */
   park(from: LeaseRecord, condition: string): ConditionWaiter {
     if (this.#closing !== undefined) throw failures.closed(from.key);
-    // the store takes back the reserved fences; if it refuses to park, a duplicate of this request
-    // may still be granted later
+    // the request names the last fence that was used: a duplicate of it may be executed later
     from.handOffs = 0;
     return this.#acquisitions.park(from, condition, () => {
       from.release();

@@ -35,6 +35,17 @@ export interface HolderInfo extends Participant {
   readonly permits: number;
   /** The fence of its lease. */
   readonly fence: number;
+  /**
+   * The last fence that is reserved for it. It is above `fence` if the process may hand the lease
+   * on to its own waiters: a lease that it handed on has a fence in this range, and the id of this
+   * holder, a slash and a number.
+   */
+  readonly lastFence: number;
+  /**
+   * The number of acquisitions that wait for it in its own process, as the process last reported
+   * it.
+   */
+  readonly localWaiters: number;
   /** The remaining time of the lease in ms, by the clock of the server, if it is not renewed. */
   readonly remaining: number;
   /** Ms since the lease was granted. */
@@ -49,6 +60,11 @@ export interface WaiterInfo extends Participant {
   readonly permits: number;
   /** Whether it must not be overtaken, see the `fair` option. */
   readonly fair: boolean;
+  /**
+   * The number of acquisitions of its process that this place in the queue stands for, as the
+   * process last reported it.
+   */
+  readonly localWaiters: number;
   /** Ms since it joined the queue. */
   readonly waitedFor: number;
 }
@@ -149,11 +165,13 @@ async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerat
  */
 export async function forceRelease(core: Core, key: string, id: string): Promise<number> {
   const { retention } = core.settings;
+  // the store knows a lease that was handed on by the id of its root
+  const [root] = id.split('/', 1) as [string];
   let total = 0;
   for (;;) {
     const { ended } = await ask(
       core,
-      { op: 'forceRelease', key, id, retention },
+      { op: 'forceRelease', key, id: root, retention },
       'HOLDFAST_UNCERTAIN',
     );
     total += ended;
@@ -219,15 +237,16 @@ function info(key: string, reply: InspectReply): LockInfo | null {
 }
 
 function holderInfo(view: HolderView, now: number): HolderInfo {
-  const { weight, fence, holds, left, since } = view;
+  const { weight, fence, handOffs, holds, left, since, tasks } = view;
   const times = { remaining: left / 1000, heldFor: (now - since) / 1000 };
-  return { ...party(view), permits: weight, fence, holds, ...times };
+  const root = { lastFence: fence + handOffs, localWaiters: Math.max(0, tasks - 1) };
+  return { ...party(view), permits: weight, fence, holds, ...root, ...times };
 }
 
 function waiterInfo(view: WaiterView, now: number): WaiterInfo {
-  const { fair, ticket, weight } = view;
+  const { fair, tasks, ticket, weight } = view;
   const waitedFor = Math.max(0, now - ticket) / 1000;
-  return { ...party(view), permits: weight, fair, waitedFor };
+  return { ...party(view), permits: weight, fair, localWaiters: Math.max(1, tasks), waitedFor };
 }
 
 function parkedInfo(view: ParkedView, now: number): ParkedInfo {

@@ -49,10 +49,11 @@ export interface HoldfastOptions {
    */
   readonly maxQueue?: number | undefined;
   /**
-   * How many times in a row a process may hand a lease off to its own waiters, without a round
-   * trip, before the store grants the next lease in queue order. So in the default mode, at most
-   * this many later waiters overtake a waiter for each grant before its own. 0 to 1,000; default 8.
-   * `fair` acquisitions do not use it.
+   * How many times in a row a process may hand a lease off to its own waiters, without a command,
+   * before the store grants the next lease in queue order. So in the default mode, at most this
+   * many later waiters overtake a waiter for each grant before its own. A lease that is granted
+   * while no other acquisition waits may be handed off eight times as often, at most 1,000 times. 0
+   * to 1,000; default 8. `fair` acquisitions do not use it.
    */
   readonly localHandOffs?: number | undefined;
   /**
@@ -96,7 +97,7 @@ export interface LockOptions {
   readonly maxHold?: number | undefined;
   /**
    * Whether the lock is granted in strict order of arrival across all processes. Default `false`: a
-   * process may hand a lease off among its own waiters, at most `localHandOffs` times in a row.
+   * process may hand a lease off among its own waiters, see {@link HoldfastOptions.localHandOffs}.
    */
   readonly fair?: boolean | undefined;
   /**

@@ -70,13 +70,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'drift-while-waiting.json',
     as: /belief/,
   },
-  'withdraws while a release hands off the lease': {
-    file: 'cleanup/release-retrier.js',
-    from: 'if (running === undefined)',
-    to: 'if (true)',
-    shown: 'withdrawal-overtakes-pass.json',
-    as: /belief/,
-  },
   'keeps the leases of late duplicates': {
     file: 'cleanup/late-duplicates.js',
     from: 'if (this.#stopped || ',

@@ -7,7 +7,16 @@
  * `ReplyHandler`.
  */
 import type { Clock } from '../clock.js';
-import type { Acquire, AcquireReply, Micros, ParkReply, Standing } from '../engine/commands.js';
+import type {
+  Acquire,
+  AcquireReply,
+  Again,
+  Micros,
+  ParkReply,
+  Standing,
+  Turn,
+} from '../engine/commands.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../options.js';
 import { spread } from '../retry.js';
@@ -16,6 +25,7 @@ import type { LateDuplicates } from '../cleanup/late-duplicates.js';
 import type { LocalQueue } from './local-queue.js';
 import { ConditionWaiter } from './condition-waiter.js';
 import type { Acquisition } from './acquisition.js';
+import type { RootAcquisition } from './root-acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
 
 /** The most acquisitions of one poll; the others go into further polls. */
@@ -24,6 +34,15 @@ const POLL_MAX = 1000;
 const SILENT_PERIODS = 6;
 /** The shortest patience: a shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
+
+/** The fields of a `turn` that queues no root. */
+const NO_ROOT = {
+  ...{ ttl: 1, claim: 1, handOffs: 0, channel: '', token: '', waited: 0, tasks: 0 },
+  ...{ patience: 0, meta: '' },
+} as const;
+
+/** The fields of a request that limit the push of its grant. */
+type Asking = Pick<Acquire, 'channel' | 'claim' | 'handOffs'>;
 
 /** A reply of the store to a request of an acquisition. */
 export type Answer = AcquireReply | ParkReply;
@@ -70,36 +89,59 @@ export class AcquireSender {
    */
   async ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): Promise<void> {
     if (acquisition.settled || acquisition.asking || !acquisition.ready) return;
-    acquisition.asking = true;
     const command = acquisition.command(this.#command(acquisition));
-    acquisition.channel = command.channel;
-    const { claim, handOffs } = command;
-    acquisition.bounds = { owner: acquisition.request.terms.owner, claim, handOffs };
+    this.#begins(acquisition, command);
     const late = (reply: Answer): void => {
       if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
       this.#handler.onLateReply(acquisition, reply.status);
     };
-    const names = command.channel !== '';
-    if (names) this.#wake.named(1);
     let reply: Answer;
     try {
       reply = await this.#parts.requests.send(command, late);
     } catch (error) {
-      acquisition.asking = false;
+      this.#ends(acquisition, command);
       acquisition.mayBeDuplicated = true;
       if (acquisition.settled) acquisition.unanswered();
       else this.#handler.onFailure(acquisition, error);
       return;
-    } finally {
-      if (names) this.#wake.named(-1);
     }
-    acquisition.asking = false;
+    this.#ends(acquisition, command);
     acquisition.tokens.answered(command.token);
     const now = this.#clock.now();
     if (this.#parts.lateDuplicates.possible(now - sent.at)) acquisition.mayBeDuplicated = true;
     if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
     else this.#handler.onReply(acquisition, reply, sent, now);
+  }
+
+  /**
+   * The command that ends the root of a lease. With `again`, it is also the request of the next
+   * root, which is under way until {@link turned}.
+   */
+  turn({ key, id, rootFence: fence, fence: used }: LeaseRecord, again?: RootAcquisition): Turn {
+    const { retention } = this.#parts.settings;
+    const root = { op: 'turn', key, id, fence, used, retention } as const;
+    if (again === undefined) return { ...root, again: '', ...NO_ROOT };
+    const asked = this.#command(again);
+    this.#begins(again, asked);
+    const { ttl, claim, handOffs, channel, token, waited = 0, tasks = 0, patience, meta } = asked;
+    const next = { again: again.id, ttl, claim, handOffs, channel, token };
+    return { ...root, ...next, waited, tasks, patience, meta };
+  }
+
+  /**
+   * The store has answered the `turn` that queues a root; or no attempt follows, and it is not
+   * known whether the store received one (`undefined`).
+   */
+  turned(root: RootAcquisition, command: Turn, reply: Again | undefined, sent: Moment): void {
+    root.turning = false;
+    this.#ends(root, command);
+    if (reply === undefined) root.mayBeDuplicated = true;
+    else root.tokens.answered(command.token);
+    const status = reply?.status ?? 'queued';
+    if (root.settled) this.#handler.onLateReply(root, status);
+    else if (reply === undefined || reply.status === 'absent') void this.ask(root);
+    else this.#handler.onReply(root, reply, sent, this.#clock.now());
   }
 
   /** Sends the request of an acquisition again after a pause. */
@@ -158,6 +200,20 @@ export class AcquireSender {
     return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(acquisitions)));
   }
 
+  /** A request of an acquisition is under way. */
+  #begins(acquisition: Acquisition, command: Asking): void {
+    acquisition.asking = true;
+    acquisition.channel = command.channel;
+    const { claim, handOffs } = command;
+    acquisition.bounds = { owner: acquisition.request.terms.owner, claim, handOffs };
+    if (command.channel !== '') this.#wake.named(1);
+  }
+
+  #ends(acquisition: Acquisition, { channel }: Asking): void {
+    acquisition.asking = false;
+    if (channel !== '') this.#wake.named(-1);
+  }
+
   #command(acquisition: Acquisition): Acquire {
     const { id, ticket, request } = acquisition;
     const { key, weight, capacity, terms } = request;
@@ -174,11 +230,13 @@ export class AcquireSender {
       // a lease that is not renewed starts with its full ttl
       claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,
       fair: terms.fair,
-      handOffs: terms.fair || terms.owner !== '' ? 0 : settings.localHandOffs,
+      handOffs: acquisition.tasks > 0 ? settings.localHandOffs : 0,
       channel,
       token: channel === '' ? '' : acquisition.tokens.draw(settings.randomSource),
       queue: terms.wait > 0,
       ticket,
+      waited: acquisition.waited(this.#clock.now()),
+      tasks: acquisition.tasks,
       maxQueue: settings.maxQueue,
       patience: this.#patience([acquisition]),
       retention: settings.retention,

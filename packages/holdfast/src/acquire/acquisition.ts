@@ -9,41 +9,18 @@
  */
 import type { Timer } from '../clock.js';
 import type { Acquire, Micros, Park } from '../engine/commands.js';
-import { DRIFT, type LeaseRecord } from '../lease/lease-record.js';
+import { DRIFT } from '../lease/lease-record.js';
+import type { LeaseObserver } from '../lease/lease-observer.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
-import type { ResolvedAcquireOptions } from '../options.js';
 import { type PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from '../cleanup/withdrawal.js';
-
-/** The key, the permits and the options of an acquisition. */
-export interface AcquireRequest {
-  readonly key: string;
-  readonly weight: number;
-  readonly capacity: number;
-  /** The option that sets the capacity, if the user chooses it. */
-  readonly option?: string | undefined;
-  readonly terms: ResolvedAcquireOptions;
-  /**
-   * True if the lease stays in the store until its owner releases it, from this process or another
-   * one: this process does not renew it.
-   */
-  readonly stays?: boolean;
-  /**
-   * Called with each failure, and with `undefined` for each answer that leaves it in the queue. For
-   * a caller that limits the wait itself.
-   */
-  readonly onProgress?: ((trouble: unknown) => void) | undefined;
-}
+import { type AcquireRequest, Call } from './call.js';
 
 /** The most consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
 
-const NONE: readonly (() => void)[] = [];
-
-export class Acquisition {
+export class Acquisition extends Call {
   readonly id: string;
-  readonly request: AcquireRequest;
-  readonly promise: Promise<LeaseRecord | null>;
   /** The place in the queue of the store; 0 before it has one. */
   ticket = 0;
   /** The wake channel that the store knows for it. */
@@ -62,13 +39,8 @@ export class Acquisition {
   storeTime: Micros = 0;
   /** The local time of the last answer of the store. */
   heardAt: number;
-  settled = false;
-  /** The granted lease. */
-  record: LeaseRecord | null = null;
   /** The error, if the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
-  /** Set when the wait limit passed before the first answer: that answer decides. */
-  overdue = false;
   /** Grants whose leases were over when the reply arrived. */
   #late = 0;
   /** True while a request for it is under way. */
@@ -77,25 +49,48 @@ export class Acquisition {
   mayBeDuplicated = false;
   /** Set if it waits, or waited, at a condition. */
   origin: Origin | undefined;
-  #resolve!: (record: LeaseRecord | null | Promise<LeaseRecord | null>) => void;
-  #reject!: (error: Error) => void;
-  #cleanups: (() => void)[] | undefined;
   #pause: Timer | undefined;
 
   constructor(id: string, request: AcquireRequest, now: Moment) {
+    super(request);
     this.id = id;
-    this.request = request;
     this.sent = now;
     this.heardAt = now.at;
-    this.promise = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
   }
 
   /** True while it waits for a signal, not for permits. */
   get asleep(): boolean {
     return false;
+  }
+
+  /** See `RootAcquisition.turning`. */
+  get isTurning(): boolean {
+    return false;
+  }
+
+  /** True if no call waits for it any longer. */
+  get abandoned(): boolean {
+    return false;
+  }
+
+  /** The request of the call that gets the lease. */
+  get taker(): AcquireRequest {
+    return this.request;
+  }
+
+  /** Learns when the lease ends. */
+  get observer(): LeaseObserver | undefined {
+    return undefined;
+  }
+
+  /** The number of tasks that wait for it if it is a root, otherwise 0. See `Acquire.tasks`. */
+  get tasks(): number {
+    return 0;
+  }
+
+  /** The whole ms for which the oldest of these tasks has waited. */
+  waited(_now: number): number {
+    return 0;
   }
 
   /** True once the store has answered it. */
@@ -130,10 +125,10 @@ export class Acquisition {
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
   }
 
-  /** Registers a callback for when it settles. */
-  cleanUp(cleanUp: () => void): void {
-    this.#cleanups ??= [];
-    this.#cleanups.push(cleanUp);
+  /** True if it waits for a further answer after a failure. */
+  isPatient(now: number, unreachableAfter: number): boolean {
+    const last = this.request.terms.wait === 0 || this.overdue;
+    return !last && now - this.heardAt < unreachableAfter;
   }
 
   /** Sets the timer of its next request; there is at most one. */
@@ -178,22 +173,9 @@ export class Acquisition {
     return now - suspend.toLocal(this.sent) > 2 * claimWindow;
   }
 
-  /** @param first delays the result for the caller; the acquisition itself settles now */
-  grant(record: LeaseRecord | null, first?: Promise<void>): void {
-    if (!this.#settle()) return;
-    this.record = record;
-    this.#resolve(first === undefined ? record : first.then(() => record));
-  }
-
-  fail(error: Error): void {
-    if (this.#settle()) this.#reject(error);
-  }
-
-  #settle(): boolean {
-    if (this.settled) return false;
-    this.settled = true;
+  protected override settle(): boolean {
+    if (!super.settle()) return false;
     this.#pause?.cancel();
-    for (const cleanUp of this.#cleanups?.splice(0) ?? NONE) cleanUp();
     return true;
   }
 }

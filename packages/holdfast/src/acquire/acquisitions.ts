@@ -1,10 +1,10 @@
 /**
  * The pending acquisitions of this process, and how a grant becomes a lease here.
  *
- * A request that finds the lock free costs one command. Otherwise the acquisition waits in the
- * queue of the store and here; the first one that waits opens the wake channel. From then on grants
- * come by push. A deadline starts at the store's grant time, converted to the local clock with the
- * waiter's last reply (I7). Grants for abandoned acquisitions are released (I6).
+ * A request that finds the lock free costs one command. Otherwise it waits in the queue of the
+ * store and here; the first one that waits opens the wake channel. From then on grants come by
+ * push. A deadline starts at the store's grant time, converted to the local clock with the waiter's
+ * last reply (I7). Grants for abandoned acquisitions are released (I6).
  */
 import type { Clock } from '../clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
@@ -28,7 +28,9 @@ import { believed, type GrantPush } from './pushes.js';
 import type { ReleaseRetrier } from '../cleanup/release-retrier.js';
 import { ConditionWaiter } from './condition-waiter.js';
 import { endOfWait, limitWait } from './wait-limit.js';
-import { Acquisition, type AcquireRequest } from './acquisition.js';
+import { Acquisition } from './acquisition.js';
+import type { AcquireRequest } from './call.js';
+import { mayShare, Roots } from './roots.js';
 import { Wake } from '../store/wake-channel.js';
 
 export interface AcquisitionsParts extends AcquireSenderParts {
@@ -47,9 +49,10 @@ export class Acquisitions implements ReplyHandler {
   readonly abandoned: AbandonedAcquisitions;
   readonly #ids: AcquisitionsParts['ids'];
   readonly wake: Wake;
-  readonly #sender: AcquireSender;
+  readonly sender: AcquireSender;
   readonly #acquisitions = new Map<string, Acquisition>();
-  readonly queues: LocalQueues;
+  readonly #queues: LocalQueues;
+  readonly roots: Roots;
 
   constructor(parts: AcquisitionsParts) {
     const { settings, store, ids } = parts;
@@ -62,13 +65,15 @@ export class Acquisitions implements ReplyHandler {
     this.#ids = ids;
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
-    this.#sender = new AcquireSender(parts, this.wake, this);
-    this.queues = new LocalQueues(this.#clock, this.wake, this.#sender);
-  }
-
-  /** The number of acquisitions that are not settled. */
-  get size(): number {
-    return this.#acquisitions.size;
+    this.sender = new AcquireSender(parts, this.wake, this);
+    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender);
+    this.roots = new Roots({
+      ...{ settings, suspend: parts.suspend, watchdog: parts.watchdog, ids },
+      revocations: this.revocations,
+      sender: this.sender,
+      add: (root) => void this.#acquisitions.set(root.id, root),
+      giveUp: (root, error) => this.giveUp(root, error),
+    });
   }
 
   /** Resolves to a lease record, or to `null` if `wait` is 0 and the lock is not free. */
@@ -76,11 +81,12 @@ export class Acquisitions implements ReplyHandler {
     const { key, terms } = request;
     const { signal } = terms;
     if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
+    if (mayShare(request, this.#settings)) return this.roots.acquire(request);
     const moment = this.#suspend.moment();
     const acquisition = new Acquisition(this.#ids.next(moment.sleeps), request, moment);
     this.#acquisitions.set(acquisition.id, acquisition);
     limitWait(acquisition, this.#clock, (late, error) => this.giveUp(late, error));
-    void this.#sender.ask(acquisition, moment);
+    void this.sender.ask(acquisition, moment);
     return acquisition.promise;
   }
 
@@ -94,16 +100,13 @@ export class Acquisitions implements ReplyHandler {
   }
 
   ask(conditionWaiter: ConditionWaiter): void {
-    void this.#sender.ask(conditionWaiter);
-  }
-
-  /** Makes a local waiter the holder without a request: the lease of `from` is handed off to it. */
-  handOff(from: LeaseRecord, acquisition: Acquisition): LeaseRecord {
-    return this.#deliver(acquisition, from.handOff(acquisition.request.terms.ttl), false);
+    void this.sender.ask(conditionWaiter);
   }
 
   /** Abandons all pending acquisitions. */
   giveUpAll(error: (key: string) => HoldfastError): void {
+    // first: a lease that ends below must not make them ask anew
+    this.roots.rejectBehindLeases(error);
     for (const acquisition of [...this.#acquisitions.values()]) {
       this.giveUp(acquisition, error(acquisition.request.key));
     }
@@ -122,14 +125,12 @@ export class Acquisitions implements ReplyHandler {
         break;
       case 'queued':
         acquisition.ticket = reply.ticket;
-        acquisition.moved();
-        if (acquisition.overdue) this.giveUp(acquisition, endOfWait(acquisition));
-        else this.queues.join(acquisition, reply.next);
+        if (this.#moved(acquisition)) this.#queues.join(acquisition, reply.next);
         break;
       case 'parked':
-        this.queues.join(acquisition, Number.POSITIVE_INFINITY);
+        this.#queues.join(acquisition, Number.POSITIVE_INFINITY);
         // the waiter decided to come back after its first request was sent
-        if ((acquisition as ConditionWaiter).wantsBack) void this.#sender.ask(acquisition);
+        if ((acquisition as ConditionWaiter).wantsBack) void this.sender.ask(acquisition);
         break;
       case 'absent':
       case 'shared':
@@ -164,27 +165,32 @@ export class Acquisitions implements ReplyHandler {
     const local = this.#clock.now();
     acquisition.hear(sent, now, local);
     if (standing.status === 'granted') this.#granted(acquisition, standing, sent, local);
-    else if (standing.status === 'queued') acquisition.moved();
-    else if (standing.status === 'absent') void this.#sender.ask(acquisition);
+    else if (standing.status === 'queued') this.#moved(acquisition);
+    else if (standing.status === 'absent') void this.sender.ask(acquisition);
   }
 
   onFailure(acquisition: Acquisition, error: unknown): void {
     if (acquisition.settled) return;
     acquisition.fault(error);
-    const { key, terms } = acquisition.request;
+    const { key } = acquisition.request;
     if (isRefusal(error)) {
       const refusal = failures.refusedByServer(key, error);
       if (acquisition instanceof ConditionWaiter) this.#refused(acquisition, refusal);
       else this.giveUp(acquisition, refusal);
       return;
     }
-    const silent = this.#clock.now() - acquisition.heardAt;
-    const last = terms.wait === 0 || acquisition.overdue || isClosed(error);
-    if (last || silent >= this.#settings.unreachableAfter) {
-      this.giveUp(acquisition, failures.unreachable(key, error));
-    } else {
-      this.#sender.askLater(acquisition);
-    }
+    const { unreachableAfter } = this.#settings;
+    if (!isClosed(error) && acquisition.isPatient(this.#clock.now(), unreachableAfter))
+      this.sender.askLater(acquisition);
+    else this.giveUp(acquisition, failures.unreachable(key, error));
+  }
+
+  /** The store reported that it waits. False if its wait is over. */
+  #moved(acquisition: Acquisition): boolean {
+    acquisition.moved();
+    const isOver = acquisition.overdue || acquisition.abandoned;
+    if (isOver) this.giveUp(acquisition, endOfWait(acquisition));
+    return !isOver;
   }
 
   /** Ends an acquisition without a grant, here and in the store. */
@@ -193,7 +199,8 @@ export class Acquisitions implements ReplyHandler {
     const asked = !(acquisition instanceof ConditionWaiter) || acquisition.giveUp();
     this.#leave(acquisition);
     acquisition.fail(error);
-    if (!asked) return;
+    // the answer to the turn decides
+    if (!asked || acquisition.isTurning) return;
     this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);
   }
 
@@ -227,7 +234,7 @@ export class Acquisitions implements ReplyHandler {
     if (reply.status === 'shared') {
       this.#refused(conditionWaiter, failures.shared(from.key, reply.holds));
     } else if (conditionWaiter.parked) {
-      void this.#sender.ask(conditionWaiter);
+      void this.sender.ask(conditionWaiter);
     } else {
       from.foundLost('gone');
       this.giveUp(conditionWaiter, from.lossError());
@@ -247,13 +254,13 @@ export class Acquisitions implements ReplyHandler {
     if (!acquisition.tokens.include(push.token)) return;
     const { claimWindow } = this.#settings;
     const grant = believed(push, acquisition, this.#suspend, this.#clock.now(), claimWindow);
-    if (grant === undefined) void this.#sender.ask(acquisition);
+    if (grant === undefined) void this.sender.ask(acquisition);
     else this.#deliver(acquisition, grant);
   }
 
   /** Sends all requests again: pushes may be lost, and the store must learn the channel. */
   #askAll(): void {
-    for (const acquisition of this.#acquisitions.values()) void this.#sender.ask(acquisition);
+    for (const acquisition of this.#acquisitions.values()) void this.sender.ask(acquisition);
   }
 
   #granted(acquisition: Acquisition, reply: Granted, sent: Moment, since: number): void {
@@ -265,31 +272,29 @@ export class Acquisitions implements ReplyHandler {
       this.#deliver(acquisition, { fence, handOffs, holds, validUntil, since });
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine was suspended since: only the store knows how much time remains
-      void this.#sender.ask(acquisition);
+      void this.sender.ask(acquisition);
     } else if (acquisition.tooLate()) {
       const { key, terms } = acquisition.request;
       this.giveUp(acquisition, failures.tooSlow(key, terms.ttl));
     } else {
-      this.#sender.askLater(acquisition);
+      this.sender.askLater(acquisition);
     }
   }
 
-  /** @param confirmed false if the store does not know of the grant yet */
-  #deliver(acquisition: Acquisition, grant: Grant, confirmed = true): LeaseRecord {
-    const { key, weight, terms } = acquisition.request;
+  #deliver(acquisition: Acquisition, grant: Grant): void {
+    const { key, weight, terms } = acquisition.taker;
     const record = new LeaseRecord(this.#clock, { key, id: acquisition.id, weight, terms }, grant);
     record.mayBeDuplicated = acquisition.mayBeDuplicated || acquisition.asking;
     record.origin = acquisition.origin;
+    record.observer = acquisition.observer;
     this.#leave(acquisition);
-    record.confirmed = confirmed;
     record.detached = acquisition.request.stays === true;
     if (record.detached) acquisition.grant(record);
     else acquisition.grant(record, this.#watchdog.add(record));
-    return record;
   }
 
   #leave(acquisition: Acquisition): void {
     this.#acquisitions.delete(acquisition.id);
-    this.queues.leave(acquisition);
+    this.#queues.leave(acquisition);
   }
 }

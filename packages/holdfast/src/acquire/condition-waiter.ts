@@ -18,7 +18,8 @@
 import type { Acquire, AcquireReply, Park, ParkReply } from '../engine/commands.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Moment } from '../lease/suspend-detector.js';
-import { Acquisition, type AcquireRequest } from './acquisition.js';
+import { Acquisition } from './acquisition.js';
+import type { AcquireRequest } from './call.js';
 
 export class ConditionWaiter extends Acquisition {
   /** The lease that is given up. */
@@ -96,6 +97,7 @@ export class ConditionWaiter extends Acquisition {
     return {
       ...{ op: 'park', key, id: this.from.id, as: id, condition: this.condition },
       ...{ want: this.#back ? 'permits' : 'signal', maxParked: asked.maxQueue },
+      used: this.from.fence,
       ...{ ttl, claim, fair, handOffs, channel, token, patience, retention, meta },
     };
   }

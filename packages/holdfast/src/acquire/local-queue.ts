@@ -7,7 +7,6 @@
  * process is noticed within one.
  */
 import type { Clock, Timer } from '../clock.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Acquisition } from './acquisition.js';
 
 /** How long after an expected expiry to poll: the store must have passed it by then. */
@@ -78,29 +77,6 @@ export class LocalQueue {
       this.#pollAt = Number.POSITIVE_INFINITY;
       this.#poll(this);
     });
-  }
-
-  /**
-   * The successor that takes a lease over without a request: the first local waiter that the store
-   * knows and that requests the same lease. There is none if the lease has no hand-offs left, was
-   * handed off for a claim window, or ends soon.
-   *
-   * The successor gets the remaining time of the lease, and at most its own ttl. So a waiter that
-   * does not renew is left to the store, which grants it the full ttl. The ttl must be equal,
-   * because a store that does not know the waiter (any more) uses the ttl of the holder.
-   */
-  successor(record: LeaseRecord, claimWindow: number): Acquisition | undefined {
-    const now = this.#clock.now();
-    if (record.handOffs === 0 || record.terms.owner !== '' || now - record.since > claimWindow)
-      return;
-    if (record.validUntil - now < Math.min(claimWindow, record.terms.ttl) / 2) return;
-    for (const acquisition of this.#acquisitions) {
-      const { terms, weight } = acquisition.request;
-      const ordinary = terms.owner === '' && !terms.fair && terms.renew;
-      const alike = weight === record.weight && terms.ttl === record.terms.ttl;
-      if (ordinary && alike && acquisition.ticket !== 0 && !acquisition.asking) return acquisition;
-    }
-    return undefined;
   }
 
   #disarm(): void {

@@ -9,6 +9,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { RandomSource } from '../random-source.js';
 import type { Micros, Push } from '../engine/commands.js';
+import { handOffsAlone } from '../engine/limits.js';
 import { drift, type Grant } from '../lease/lease-record.js';
 import type { SuspendDetector } from '../lease/suspend-detector.js';
 import type { Acquisition } from './acquisition.js';
@@ -98,6 +99,7 @@ export function bounded(push: GrantPush, asked: PushLimits): GrantPush | undefin
   // a lease that an owner joined keeps its fence and may run for longer
   const joined = asked.owner !== '';
   if (fence === 0 || fence > now + FENCE_LEAD || (!joined && fence < now)) return undefined;
-  if (handOffs > asked.handOffs || holds < 1 || holds > (joined ? HOLDS_MAX : 1)) return undefined;
+  if (handOffs > handOffsAlone(asked.handOffs) || holds < 1 || holds > (joined ? HOLDS_MAX : 1))
+    return undefined;
   return { ...push, left: Math.min(left, asked.claim * 1000) };
 }

@@ -1,26 +1,27 @@
 /**
  * The release of a lease, and its hand-off inside the process.
  *
- *     held --release--> released, the store frees it or grants it to the next waiter
- *         \--release with a successor here--> the successor holds at once, the store is told
- *
- * A local hand-off saves the round trip, not the command: the release names the successor, and the
- * store makes it the holder. If the store does not agree, because the lease had ended, the signal
- * of the successor's lease aborts.
+ *     held --release--> released, and the root goes on: the next task holds at once (no command)
+ *         |--release, tasks wait, no hand-off allowed--> turn: ends the root, queues the next one
+ *         \--release, no task waits--> the store frees it or grants it to the next waiter
  */
+import type { TurnReply } from '../engine/commands.js';
 import type { AbandonedAcquisitions } from '../cleanup/abandoned.js';
 import type { ReleaseResult, ReleaseRetrier } from '../cleanup/release-retrier.js';
 import { withdrawal } from '../cleanup/withdrawal.js';
 import { HoldfastError } from '../errors.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import type { ReleaseOutcome } from '../lease/lease.js';
+import type { SuspendDetector } from '../lease/suspend-detector.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../options.js';
 import { quote } from '../text.js';
 import type { Acquisitions } from './acquisitions.js';
+import type { RootAcquisition } from './root-acquisition.js';
 
 export interface ReleaserParts {
   readonly settings: Settings;
+  readonly suspend: SuspendDetector;
   readonly watchdog: Watchdog;
   readonly retrier: ReleaseRetrier;
   readonly acquisitions: Acquisitions;
@@ -28,13 +29,15 @@ export interface ReleaserParts {
 
 export class Releaser {
   readonly #settings: Settings;
+  readonly #suspend: SuspendDetector;
   readonly #watchdog: Watchdog;
   readonly #retrier: ReleaseRetrier;
   readonly #acquisitions: Acquisitions;
   readonly #abandoned: AbandonedAcquisitions;
 
-  constructor({ settings, watchdog, retrier, acquisitions }: ReleaserParts) {
+  constructor({ settings, suspend, watchdog, retrier, acquisitions }: ReleaserParts) {
     this.#settings = settings;
+    this.#suspend = suspend;
     this.#watchdog = watchdog;
     this.#retrier = retrier;
     this.#acquisitions = acquisitions;
@@ -51,11 +54,13 @@ export class Releaser {
       this.#abandoned.withdraw({ key, id, unpassed }, terms.ttl, mayBeDuplicated);
       return 'lost';
     }
-    const successor = this.#successor(record, believed);
-    const returning = this.#send(record, successor);
-    // sent after the release that hands the lease off
-    if (successor !== undefined) void this.#watchdog.claim(successor);
-    const returned = await returning;
+    const releasing = this.#retrier.has(id);
+    if (believed && !releasing && this.#acquisitions.roots.handOff(record)) return 'freed';
+    // while it is released already, the other tasks ask anew
+    const again = releasing ? undefined : this.#acquisitions.roots.turn(record);
+    record.release();
+    this.#watchdog.remove(record);
+    const returned = await this.#send(record, again);
     if (record.mayBeDuplicated) this.#abandoned.follow({ key, id });
     const result = outcome(key, returned);
     if (result === 'kept') this.#watchdog.owned.counted(record, returned?.holds ?? 0);
@@ -83,62 +88,37 @@ export class Releaser {
     return outcome(key, await this.#retrier.release({ id, command, until }));
   }
 
-  /** Makes the next local acquisition the holder, if there is one that may be. */
-  #successor(record: LeaseRecord, believed: boolean): LeaseRecord | undefined {
-    const asked = !believed || this.#retrier.has(record.id);
-    const queue = asked ? undefined : this.#acquisitions.queues.get(record.key);
-    const next = queue?.successor(record, this.#settings.claimWindow);
-    record.release();
-    this.#watchdog.remove(record);
-    return next && this.#acquisitions.handOff(record, next);
-  }
-
+  /** @param again the next root of this process, which the store queues in the same step */
   #send(
     record: LeaseRecord,
-    successor: LeaseRecord | undefined,
+    again: RootAcquisition | undefined,
   ): Promise<ReleaseResult | undefined> {
     const { key, id, unpassed } = record;
     const { requestTimeout, retention } = this.#settings;
     const until = record.endsBy + requestTimeout;
-    const command = {
-      op: 'release',
-      key,
-      id,
-      to: successor?.id ?? '',
-      unpassed,
-      retention,
-    } as const;
-    const task = { id, command, until, after: record.settled };
-    const settling = successor && this.#settling(successor);
-    return this.#retrier.release(task, (answer) => {
-      record.answered = answer !== undefined;
-      settling?.(answer);
-    });
-  }
-
-  /** Handles the answer of the store to a hand-off that was made locally before. */
-  #settling(successor: LeaseRecord): (returned: ReleaseResult | undefined) => void {
-    let settled = (): void => undefined;
-    successor.settled = new Promise((resolve) => {
-      settled = resolve;
-    });
-    return (returned) => {
-      successor.settled = undefined;
-      if (returned?.status === 'passed') successor.confirmed = true;
-      else this.#watchdog.lose(successor, 'gone');
-      // a release of the successor may have arrived before the hand-off
-      if (successor.state === 'lost' || successor.answered) {
-        this.#abandoned.withdraw(successor, successor.terms.ttl, true);
-      }
-      settled();
+    if (again === undefined && unpassed) {
+      const command = { op: 'release', key, id, unpassed, retention } as const;
+      return this.#retrier.release({ id, command, until });
+    }
+    const command = this.#acquisitions.sender.turn(record, again);
+    let sent = this.#suspend.moment();
+    const attempts = (): void => {
+      sent = this.#suspend.moment();
     };
+    const failed = (error: unknown): void => {
+      if (again !== undefined) this.#acquisitions.onFailure(again, error);
+    };
+    return this.#retrier.release({ id, command, until, attempts, failed }, (returned) => {
+      if (again === undefined) return;
+      const reply = returned?.reply as TurnReply | undefined;
+      this.#acquisitions.sender.turned(again, command, reply?.again, sent);
+    });
   }
 }
 
 function outcome(key: string, returned: ReleaseResult | undefined): ReleaseOutcome {
   switch (returned?.status) {
     case 'freed':
-    case 'passed':
       return 'freed';
     case 'kept':
       return 'kept';

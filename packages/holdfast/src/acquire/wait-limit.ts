@@ -9,31 +9,34 @@ import { onAbort } from '../abort.js';
 import type { Clock } from '../clock.js';
 import type { HoldfastError } from '../errors.js';
 import * as failures from './failures.js';
-import type { Acquisition } from './acquisition.js';
+import type { Call } from './call.js';
 
-/** Ends the wait of an acquisition in time. `giveUp` is called at most once. */
-export function limitWait(
-  acquisition: Acquisition,
+/** A call, and how the store has answered for it. */
+type Waiting = Call & { readonly heard: boolean; readonly trouble: unknown };
+
+/** Ends the wait of a call in time. `giveUp` is called at most once. */
+export function limitWait<W extends Waiting>(
+  call: W,
   clock: Clock,
-  giveUp: (acquisition: Acquisition, error: HoldfastError) => void,
+  giveUp: (call: W, error: HoldfastError) => void,
 ): void {
-  const { key, terms } = acquisition.request;
+  const { key, terms } = call.request;
   const { wait, signal } = terms;
   if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
     const timer = clock.after(wait, () => {
-      if (!acquisition.heard && acquisition.trouble === undefined) acquisition.overdue = true;
-      else giveUp(acquisition, endOfWait(acquisition));
+      if (!call.heard && call.trouble === undefined) call.overdue = true;
+      else giveUp(call, endOfWait(call));
     });
-    acquisition.cleanUp(() => timer.cancel());
+    call.cleanUp(() => timer.cancel());
   }
   if (signal !== undefined) {
-    const abort = (): void => giveUp(acquisition, failures.aborted(key, signal.reason));
-    acquisition.cleanUp(onAbort(signal, abort));
+    const abort = (): void => giveUp(call, failures.aborted(key, signal.reason));
+    call.cleanUp(onAbort(signal, abort));
   }
 }
 
 /** The error of a wait that reached its limit without a grant. */
-export function endOfWait({ trouble, request }: Acquisition): HoldfastError {
+export function endOfWait({ trouble, request }: Waiting): HoldfastError {
   const { key, terms } = request;
   if (trouble !== undefined) return failures.unreachable(key, trouble);
   return failures.timedOut(key, terms.wait);

@@ -95,7 +95,7 @@ export class LateDuplicates {
 
   #release(key: string, id: string): void {
     if (this.#retrier.has(id)) return;
-    const command = { op: 'release', key, id, to: '', retention: this.#retention } as const;
+    const command = { op: 'release', key, id, retention: this.#retention } as const;
     // if this attempt fails, the next one follows
     this.#requests.send(command).catch(() => undefined);
   }

@@ -2,14 +2,13 @@
  * Retries releases (a caller awaits the result) and withdrawals (no caller) until the store
  * answers.
  *
- * Both are the same command, which is idempotent by id. Both are repeated until the store has
- * answered, or until the lease or the place in the queue has ended by itself. So an abandoned
- * acquisition holds or waits no longer than necessary (I6), and no repetition can affect a newer
- * lease (I8). There is one series of attempts per acquisition at a time: a plain withdrawal that
- * overtook the release with the hand-off would free the lease that the successor holds (I7).
+ * Each command is idempotent by id, and is repeated byte for byte until the store has answered, or
+ * until the lease or the place in the queue has ended by itself. So an abandoned acquisition holds
+ * or waits no longer than necessary (I6), and no repetition can affect a newer lease (I8). There is
+ * one series of attempts per acquisition at a time.
  */
 import type { Clock } from '../clock.js';
-import type { Park, Release, ReleaseReply, ReplyTo } from '../engine/commands.js';
+import type { Park, Release, ReleaseReply, ReplyTo, Turn } from '../engine/commands.js';
 import { Pause } from '../pause.js';
 import { growing, retry } from '../retry.js';
 import { isRefusal } from '../store/port.js';
@@ -24,15 +23,19 @@ const PATIENCE = 2;
 export interface ReleaseTask {
   /** The id of the acquisition. */
   readonly id: string;
-  readonly command: Release | Park;
+  readonly command: Release | Turn | Park;
   /** When nothing remains to be released, on the local clock. */
   readonly until: number;
-  /** Resolves when it is known whether the lease was handed off to this acquisition at all. */
-  readonly after?: Promise<void> | undefined;
+  /** Called before each attempt. */
+  readonly attempts?: () => void;
+  /** Called after each attempt without an answer. */
+  readonly failed?: (error: unknown) => void;
 }
 
 export interface ReleaseResult {
   readonly status: ReleaseReply['status'];
+  /** The whole answer. */
+  readonly reply: Reply;
   /** True if an earlier attempt was not answered: that attempt may have made the release. */
   readonly repeated: boolean;
   /** The remaining holds of the owner. */
@@ -109,14 +112,19 @@ export class ReleaseRetrier {
   #start(what: ReleaseTask, call: Call): void {
     const tries: Tries = { until: what.until, again: false, pause: undefined, calls: [call] };
     this.#running.set(what.id, tries);
-    const first = this.#requests.send(what.command);
+    const first = this.#send(what);
     const goOn = async (): Promise<void> => {
       this.#end(what.id, tries, await this.#tryUntil(what, tries, first));
     };
     first.then((reply) => {
-      if (missed(reply) && (tries.again || what.after !== undefined)) void goOn();
+      if (missed(reply) && tries.again) void goOn();
       else this.#end(what.id, tries, resultOf(reply, false));
     }, goOn);
+  }
+
+  #send(what: ReleaseTask): Promise<Reply> {
+    what.attempts?.();
+    return this.#requests.send(what.command);
   }
 
   #end(id: string, { calls }: Tries, returned: ReleaseResult | undefined): void {
@@ -143,23 +151,13 @@ export class ReleaseRetrier {
       for (const { resolve } of tries.calls) resolve(undefined);
     };
     let made: Promise<Reply> | undefined = first;
-    let { after } = what;
     const attempt = async (failures: number): Promise<ReleaseResult | undefined> => {
-      const sent = made ?? this.#requests.send(what.command);
+      const sent = made ?? this.#send(what);
       made = undefined;
       const reply = await sent;
       const again = missed(reply) && tries.again;
       tries.again = false;
-      if (again) return undefined;
-      if (!missed(reply) || after === undefined) return resultOf(reply, failures > 0);
-      // This release may have overtaken the one that hands the lease off to this acquisition (the
-      // store sent that one again, or it was lost). That hand-off would then make it a holder that
-      // is never released, so wait for it.
-      const timer = this.#clock.after(PATIENCE * this.#requests.timeout, impatient, true);
-      await after;
-      timer.cancel();
-      after = undefined;
-      return undefined;
+      return again ? undefined : resultOf(reply, failures > 0);
     };
     tries.pause = new Pause(this.#clock);
     return retry(attempt, {
@@ -171,6 +169,7 @@ export class ReleaseRetrier {
       },
       continues: (failures) => failures === 0 || !this.#stopped,
       failed: (error, failures) => {
+        what.failed?.(error);
         if (isRefusal(error)) throw error;
         if (failures >= PATIENCE) impatient();
       },
@@ -181,7 +180,7 @@ export class ReleaseRetrier {
 }
 
 /** The store answers a park command that wants nothing only with "absent". */
-type Reply = ReplyTo<Release | Park>;
+type Reply = ReplyTo<Release | Turn | Park>;
 
 /** True if the store found nothing to release. */
 function missed({ status }: Reply): boolean {
@@ -190,5 +189,5 @@ function missed({ status }: Reply): boolean {
 
 function resultOf(reply: Reply, repeated: boolean): ReleaseResult {
   const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
-  return { status, holds, repeated };
+  return { status, reply, holds, repeated };
 }

@@ -107,7 +107,7 @@ function lastUsed(lease: Fences, now: Micros, command: KeyCommand | undefined): 
   if (command === undefined || !('id' in command) || command.id !== id || expires <= now)
     return reserved;
   if (command.op === 'release') {
-    return command.unpassed === true || command.to !== '' ? fence : reserved;
+    return command.unpassed === true ? fence : reserved;
   }
   if (command.op === 'turn' && command.fence === fence)
     return Math.min(reserved, Math.max(fence, command.used));

@@ -43,8 +43,9 @@ export interface Acquire {
   /** True to wait in strict order: while this acquisition waits, no grant allows hand-offs. */
   readonly fair: boolean;
   /**
-   * How many times the holder's process may hand the lease off before the store must decide. 0 in
-   * fair mode.
+   * How many times the process of a root may hand the lease off before the store must decide, if
+   * other acquisitions wait; see `handOffsAlone` for a root that is alone. 0 for an acquisition
+   * that is not a root.
    */
   readonly handOffs: number;
   /** The channel for the push of the grant, or `''`: the waiter then finds the grant by polling. */
@@ -84,18 +85,14 @@ export interface Acquire {
   readonly meta: string;
 }
 
-/**
- * Ends the lease, the hold or the wait of an id, and serves the queue. With `to`, the lease is
- * handed off to that waiter instead, if the lease has hand-offs left.
- */
+/** Ends the lease, the hold or the wait of an id, and serves the queue. */
 export interface Release {
   readonly op: 'release';
   readonly key: string;
   readonly id: string;
-  readonly to: string;
   /**
    * True if the caller has never handed a lease of `id` off and never will: the fences reserved for
-   * hand-offs are then unused and become free. Default: false.
+   * hand-offs are then unused and become free. Default: false. See also `Turn`.
    */
   readonly unpassed?: boolean;
   readonly retention: number;

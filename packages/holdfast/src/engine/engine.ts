@@ -20,7 +20,7 @@ import { isGateCommand } from './gate-messages.js';
 import { Gates } from './gates.js';
 import { force } from './force-release.js';
 import { poll } from './poll.js';
-import { type Holder, NOTHING_SENT } from './entries.js';
+import type { Holder } from './entries.js';
 import { Resource } from './resource.js';
 import { type Addressed, granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
@@ -209,45 +209,18 @@ function release(
   context: CommandContext,
 ): T.ReleaseReply {
   const { now } = context;
-  const { id, to, retention } = wanted;
+  const { id, retention } = wanted;
   if (resource === undefined) return { status: 'absent', now, holds: 0 };
   resource.dropExpired(now);
   const holder = resource.leaseOf(id, now);
   let status: T.ReleaseReply['status'];
   if (holder === undefined) {
-    const passedBefore = to !== '' && resource.leaseOf(to, now) !== undefined;
-    status = withdraw(resource, id) ? 'dequeued' : passedBefore ? 'passed' : 'absent';
+    status = withdraw(resource, id) ? 'dequeued' : 'absent';
   } else {
-    status = letGo(resource, holder, wanted, now);
+    status = resource.leave(holder, id) ? 'freed' : 'kept';
+    if (status === 'freed' && wanted.unpassed === true) resource.takeBackFences(holder);
   }
   serve(resource, context, '');
   resource.touch(now, retention);
   return { status, now, holds: status === 'kept' ? (holder as Holder).holds.size : 0 };
-}
-
-function letGo(
-  resource: Resource,
-  holder: Holder,
-  { id, to, unpassed = false }: T.Release,
-  now: T.Micros,
-): 'freed' | 'kept' | 'passed' {
-  if (!resource.leave(holder, id)) return 'kept';
-  if (to === '' && unpassed) resource.takeBackFences(holder);
-  const successor = resource.waiters.get(to);
-  // only a mutex has hand-offs, so there is no other holder
-  const alike = successor === undefined || (successor.owner === '' && successor.weight === 1);
-  const allowed = holder.handOffs > 0 && holder.owner === '' && resource.capacity === 1;
-  if (to === '' || !allowed || !alike) return 'freed';
-  const { ttl, channel, meta } = successor ?? holder;
-  const { owner, weight } = holder;
-  // the successor may crash: its lease is no longer than its own ttl
-  const expires = Math.min(holder.expires, now + ttl * 1000);
-  resource.dequeue(to);
-  resource.add({
-    ...{ id: to, owner, weight, ttl, channel, meta, expires, since: now },
-    ...{ fence: holder.fence + 1, handOffs: holder.handOffs - 1, changes: 0, holds: new Map() },
-    tasks: 0,
-    ...{ signalled: successor?.signalled ?? '', sent: NOTHING_SENT },
-  });
-  return 'passed';
 }

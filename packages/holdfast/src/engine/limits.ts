@@ -3,6 +3,20 @@
  * limit stopped this one.
  */
 
+/** A root that is granted while no other acquisition waits has this many times the hand-offs. */
+const ALONE = 8;
+
+/** The hand-offs of a root that is granted while no other acquisition waits. */
+export function handOffsAlone(handOffs: number): number {
+  return Math.min(HAND_OFFS_MAX, ALONE * handOffs);
+}
+
+/**
+ * The maximum number of hand-offs of a root. Their fences are reserved, and must not run ahead of
+ * the clock of the store by more than 1 ms.
+ */
+const HAND_OFFS_MAX = 1000;
+
 /** The maximum number of waiters that one command serves or drops. */
 export const SERVE_LIMIT = 1000;
 

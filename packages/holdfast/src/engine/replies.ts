@@ -110,11 +110,10 @@ export type AcquireReply = Granted | Queued | Refused | Full | Mismatch | Confli
 
 export interface ReleaseReply {
   /**
-   * `freed`: the lease ended. `kept`: the hold ended, the owner has other holds. `passed`: the
-   * lease was handed off to the successor. `dequeued`: the id was queued or parked. `absent`: the
-   * id had neither a lease nor a place.
+   * `freed`: the lease ended. `kept`: the hold ended, the owner has other holds. `dequeued`: the id
+   * was queued or parked. `absent`: the id had neither a lease nor a place.
    */
-  readonly status: 'freed' | 'kept' | 'passed' | 'dequeued' | 'absent';
+  readonly status: 'freed' | 'kept' | 'dequeued' | 'absent';
   readonly now: Micros;
   /** The remaining holds of the owner. */
   readonly holds: number;

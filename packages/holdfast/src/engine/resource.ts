@@ -2,8 +2,7 @@
  * One resource: its capacity, its holders, its queue, its last fence.
  *
  *     (nothing) --grant--> held --release, expiry, force--> (nothing)
- *         |                  ^ \--hand-off--> held by a waiter of the same process
- *         |                  |  \--resize--> held, with another weight
+ *         |                  ^ \--resize--> held, with another weight
  *         \----enqueue--> queued --grant (in turn), join (same owner)--> held
  *                            \--withdraw, dead channel, cannot be granted--> (nothing)
  *     held --park--> parked (see parking.ts) --signal, wants the permits--> queued
@@ -15,7 +14,7 @@
  * files call its methods, and append to `unconsumedSignals`. A test holds this.
  */
 import { type Hold, type Holder, type Joining, NOTHING_SENT, type Waiter } from './entries.js';
-import { EXPIRE_LIMIT } from './limits.js';
+import { EXPIRE_LIMIT, handOffsAlone } from './limits.js';
 import { type Parked, Parking } from './parking.js';
 import { Processes } from './processes.js';
 import { SortedSet } from './sorted-set.js';
@@ -117,7 +116,8 @@ export class Resource {
   ): Holder {
     // with several holders, a reserved fence could be used after a higher one was granted
     const inTurn = wanted.fair || this.fairWaiting > 0 || this.capacity > 1;
-    const handOffs = inTurn ? 0 : wanted.handOffs;
+    const busy = this.queue.size > 0;
+    const handOffs = inTurn ? 0 : busy ? wanted.handOffs : handOffsAlone(wanted.handOffs);
     const fence = Math.max(this.fence + 1, now);
     this.fence = fence + handOffs;
     const { id, owner, weight, channel, meta, ttl, tasks = 0 } = wanted;

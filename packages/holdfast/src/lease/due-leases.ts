@@ -9,11 +9,14 @@
 import type { Clock, Timer } from '../clock.js';
 import type { RandomSource } from '../random-source.js';
 import { DueHeap } from './due-heap.js';
+import { RETRY_MS_MIN } from './inquiries.js';
 import type { LeaseRecord } from './lease-record.js';
 import { RenewalGroups, renewalPart } from './renewal-groups.js';
 import { isUsual, type Renewals } from './renewals.js';
 import { warnAt } from './warning.js';
 
+/** The longest time between two requests for a lease in doubt. */
+const DOUBT_MS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class DueLeases {
@@ -53,6 +56,15 @@ export class DueLeases {
     this.plan(record);
   }
 
+  /** Plans the next request for a lease after a request without a decision. */
+  retry(record: LeaseRecord): void {
+    const now = this.#clock.now();
+    const left = record.validUntil - now;
+    const pause = Math.max(RETRY_MS_MIN, Math.min(left, record.terms.ttl) / 10);
+    record.renewAt = now + (record.doubted ? Math.min(pause, DOUBT_MS_MAX) : pause);
+    this.plan(record);
+  }
+
   /** Moves a lease to its place in the heap, also from its group. */
   plan(record: LeaseRecord): void {
     if (!record.watched) return;
@@ -66,6 +78,17 @@ export class DueLeases {
     record.due = Math.min(end, warning, renewing ? NEVER : record.renewAt);
     this.#heap.put(record);
     this.arm();
+  }
+
+  /** The next lease of a root takes the place of the one before it. */
+  succeed(before: LeaseRecord, next: LeaseRecord): void {
+    const { group } = before;
+    this.remove(before);
+    before.watched = false;
+    next.watched = true;
+    if (group?.sent === false) next.renewAt = group.due;
+    if (group?.sent === false && isUsual(next, this.#clock.now())) group.add(next);
+    else this.plan(next);
   }
 
   remove(record: LeaseRecord): void {

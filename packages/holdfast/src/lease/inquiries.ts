@@ -67,7 +67,7 @@ export class Inquiries {
           return reply.status;
         }
       } finally {
-        record.unanswered -= 1;
+        record.latest.unanswered -= 1;
       }
     }
   }
@@ -91,7 +91,7 @@ export class Inquiries {
       const micros = left[index] as number;
       const ms = micros / 1000;
       if (ms > 0 && !suspended) record.confirm(sentAt + ms - drift(ms));
-      if (micros !== UNANSWERED) record.unanswered -= 1;
+      if (micros !== UNANSWERED) record.latest.unanswered -= 1;
     }
     return suspended ? undefined : left;
   }
@@ -127,14 +127,14 @@ export class Inquiries {
     wait: number,
   ): Promise<RenewReply> {
     const late = (reply: RenewReply): void => {
-      record.unanswered -= 1;
+      record.latest.unanswered -= 1;
       if (reply.status === 'renewed') this.#confirm(record, sent, reply.left);
     };
     record.unanswered += 1;
     try {
       return await this.#requests.send(command, late, patience(record, sent, wait));
     } catch (error) {
-      if (error instanceof StoreFailure && error.answered) record.unanswered -= 1;
+      if (error instanceof StoreFailure && error.answered) record.latest.unanswered -= 1;
       throw error;
     }
   }
@@ -157,7 +157,7 @@ export class Inquiries {
     const late = (reply: RenewManyReply): void => {
       for (const [index, left] of reply.left.entries()) {
         const record = records[index] as LeaseRecord;
-        if (left !== UNANSWERED) record.unanswered -= 1;
+        if (left !== UNANSWERED) record.latest.unanswered -= 1;
         if (left > 0) this.#confirm(record, sent, left);
       }
     };
@@ -165,17 +165,18 @@ export class Inquiries {
       return await this.#requests.send(command, late, Math.max(RETRY_MS_MIN, limit));
     } catch (error) {
       if (error instanceof StoreFailure && error.answered) {
-        for (const record of records) record.unanswered -= 1;
+        for (const { latest } of records) latest.unanswered -= 1;
       }
       throw error;
     }
   }
 
   /**
-   * Handles the remaining time of a lease in an answer. Returns false if the machine was suspended
-   * after the request was sent; the request has to be repeated.
+   * Handles the remaining time of a lease in an answer; a root may have been handed off since the
+   * request. Returns false if the machine was suspended after the request was sent; the request has
+   * to be repeated.
    */
-  #confirm(record: LeaseRecord, sent: Moment, left: Micros): boolean {
+  #confirm({ latest: record }: LeaseRecord, sent: Moment, left: Micros): boolean {
     this.#events.noticeSleep();
     const sentAt = this.#suspend.toLocal(sent);
     if (sentAt === Number.NEGATIVE_INFINITY && record.state === 'held') return false;

@@ -18,29 +18,11 @@ import type { Clock } from '../clock.js';
 import { HoldfastError } from '../errors.js';
 import type { ResolvedAcquireOptions } from '../options.js';
 import { quote } from '../text.js';
+import type { LeaseObserver } from './lease-observer.js';
+import { LOSS, type LossReason } from './loss.js';
 import type { RenewalGroup } from './renewal-groups.js';
 
 export type LeaseRecordState = 'held' | 'released' | 'lost';
-
-/** The reason of a loss. */
-export type LossReason =
-  | 'expired'
-  | 'gone'
-  | 'forced'
-  | 'max-hold'
-  | 'closed'
-  | 'parked'
-  | 'unlocked';
-
-const LOSS: Record<LossReason, string> = {
-  expired: 'it could not be renewed in time',
-  gone: 'the store does not know it any more',
-  forced: 'it was ended by force',
-  'max-hold': 'it was held for as long as maxHold allows',
-  closed: 'its Holdfast instance was closed',
-  parked: 'it was given up to wait at a condition, and not granted again',
-  unlocked: 'its owner ended it with ownerLocks.unlock',
-};
 
 /** A grant of the store, as this process received it. */
 export interface Grant {
@@ -53,6 +35,7 @@ export interface Grant {
   readonly since: number;
 }
 
+const NO_SIGNAL = Promise.resolve();
 /** The most by which the speeds of two clocks differ. */
 export const DRIFT = 0.01;
 
@@ -76,26 +59,25 @@ export class LeaseRecord {
   holds: number;
   handOffs: number;
   readonly since: number;
-  /** True once it was handed off here, so that a reserved fence was used. */
-  handedOff = false;
+  /** How many times the root was handed off here before this lease. */
+  index = 0;
+  /** The last lease of the same root. */
+  #root: { latest: LeaseRecord } | undefined;
+  observer: LeaseObserver | undefined;
   /** When renewal stops because of `maxHold`. */
   readonly holdUntil: number;
-  /** False until the store has confirmed that the lease was handed off to this acquisition. */
-  confirmed: boolean = true;
   /** Set if it was granted after a wait at a condition. */
   origin: { readonly id: string; readonly condition: string } | undefined;
   /** Changes of the weight that were requested; each request has its number. */
   changes = 0;
   /** Signals that the holder has sent; each is sent after the answer to the one before. */
   signals = 0;
-  signalling: Promise<unknown> = Promise.resolve();
-  /** Resolves when the store has answered the hand-off, or never will. */
-  settled: Promise<void> | undefined;
-  /** True when the store has answered its release. */
-  answered: boolean = false;
+  signalling: Promise<unknown> = NO_SIGNAL;
   state: LeaseRecordState = 'held';
   reason: LossReason | undefined;
   validUntil: number;
+  /** As `validUntil`, without `maxHold`: until when the store certainly keeps the root. */
+  storeUntil: number;
   renewAt: number = Number.POSITIVE_INFINITY;
   renewing = false;
   /** Renewals without an answer: the answer may lie unread in a socket. */
@@ -143,6 +125,7 @@ export class LeaseRecord {
     this.since = grant.since;
     const now = clock.now();
     this.holdUntil = now + asked.terms.maxHold;
+    this.storeUntil = grant.validUntil;
     this.validUntil = Math.min(grant.validUntil, this.holdUntil);
     this.span = this.validUntil - now;
   }
@@ -154,8 +137,8 @@ export class LeaseRecord {
 
   /** When it has ended in the store too: a renewal without an answer may have extended it. */
   get endsBy(): number {
-    if (this.unanswered === 0) return this.validUntil;
-    return Math.max(this.validUntil, this.#clock.now() + this.terms.ttl);
+    if (this.unanswered === 0) return this.storeUntil;
+    return Math.max(this.storeUntil, this.#clock.now() + this.terms.ttl);
   }
 
   /** True if the time of the lease is over and no answer that has arrived can extend it. */
@@ -175,20 +158,63 @@ export class LeaseRecord {
     return Math.max(0, this.validUntil - now);
   }
 
+  /** The id for the user: a root that was handed off has one for each lease. */
+  get name(): string {
+    return this.index === 0 ? this.id : `${this.id}/${this.index}`;
+  }
+
+  /** The fence of the root. */
+  get rootFence(): number {
+    return this.fence - this.index;
+  }
+
+  /** The lease of the same root that is held now, or was last. */
+  get latest(): LeaseRecord {
+    return this.#root?.latest ?? this;
+  }
+
   /** True if it was never handed off and never will be, see `Release.unpassed`. */
   get unpassed(): boolean {
-    return this.state !== 'held' && !this.handedOff;
+    return this.state !== 'held' && this.#root === undefined;
   }
 
   /**
-   * Hands the lease off. Returns the grant of a successor with this ttl. The store counts the ttl
-   * from when it receives the hand-off, which is later (I7).
+   * Ends the lease here, and returns that of the next task. Both end when the root ends (I7).
    */
-  handOff(ttl: number): Grant {
-    this.handedOff = true;
-    const { fence, handOffs, since } = this;
-    const validUntil = Math.min(this.validUntil, this.#clock.now() + ttl - drift(ttl));
-    return { fence: fence + 1, handOffs: handOffs - 1, holds: 1, validUntil, since };
+  handOff(terms: ResolvedAcquireOptions): LeaseRecord {
+    const { id, key, weight } = this;
+    const next = new LeaseRecord(
+      this.#clock,
+      { key, id, weight, terms },
+      {
+        fence: this.fence + 1,
+        handOffs: this.handOffs - 1,
+        holds: 1,
+        validUntil: this.storeUntil,
+        since: this.since,
+      },
+    );
+    next.index = this.index + 1;
+    next.#root = this.#root ?? { latest: next };
+    next.#root.latest = next;
+    this.#root = next.#root;
+    next.#continue(this);
+    this.observer = undefined;
+    this.release();
+    return next;
+  }
+
+  /** Takes over the state that belongs to the root. */
+  #continue(before: LeaseRecord): void {
+    this.observer = before.observer;
+    this.span = before.span;
+    this.renewAt = before.renewAt;
+    this.renewing = before.renewing;
+    this.unanswered = before.unanswered;
+    this.failing = before.failing;
+    this.mayBeDuplicated = before.mayBeDuplicated;
+    this.signals = before.signals;
+    this.signalling = before.signalling;
   }
 
   /**
@@ -229,9 +255,9 @@ export class LeaseRecord {
    */
   confirm(validUntil: number): void {
     if (this.state !== 'held') return;
-    const known = this.doubted ? validUntil : Math.max(this.validUntil, validUntil);
+    this.storeUntil = this.doubted ? validUntil : Math.max(this.storeUntil, validUntil);
     const before = this.validUntil;
-    this.validUntil = Math.min(known, this.holdUntil);
+    this.validUntil = Math.min(this.storeUntil, this.holdUntil);
     this.doubted = false;
     this.failing = false;
     if (this.validUntil > before) this.span = this.validUntil - this.#clock.now();
@@ -245,7 +271,9 @@ export class LeaseRecord {
 
   /** Its owner ends it. Nothing changes if it has ended before. */
   release(): void {
-    if (this.state === 'held') this.state = 'released';
+    if (this.state !== 'held') return;
+    this.state = 'released';
+    this.observer?.ended(this);
   }
 
   lose(reason: LossReason): void {
@@ -261,6 +289,7 @@ export class LeaseRecord {
     this.state = 'lost';
     this.reason = reason;
     this.#controller?.abort(this.lossError());
+    this.observer?.ended(this);
   }
 
   lossError(): HoldfastError {

@@ -63,9 +63,9 @@ export class Lease implements AsyncDisposable {
     return this.#record.key;
   }
 
-  /** The unique id of the acquisition. It changes when the lease waits at a condition. */
+  /** The unique id of this lease, see `HolderInfo.lastFence`. It changes at a condition. */
   get id(): string {
-    return this.#record.id;
+    return this.#record.name;
   }
 
   /**
@@ -202,7 +202,7 @@ export class Lease implements AsyncDisposable {
     try {
       // requests the drift margin as well, so that at least `ms` remains after it is subtracted
       const status = await watchdog.renew(record, (ms + more) * 1.02 + 10);
-      if (status === 'absent' && record.confirmed) watchdog.lose(record, 'gone');
+      if (status === 'absent') watchdog.lose(record, 'gone');
     } catch (cause) {
       const message = `Holdfast: the store did not answer the extension of ${quote(record.key)}`;
       throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });

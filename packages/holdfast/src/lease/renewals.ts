@@ -15,7 +15,7 @@ export function isUsual(record: LeaseRecord, now: number): boolean {
   const { terms, validUntil } = record;
   const { ttl, onExpiring, maxHold } = terms;
   if (!terms.renew || onExpiring !== undefined || maxHold !== Infinity) return false;
-  if (!record.confirmed || record.doubted || record.ending || record.renewing) return false;
+  if (record.doubted || record.ending || record.renewing) return false;
   return validUntil - now >= SHORT * ttl && validUntil - now <= ttl;
 }
 

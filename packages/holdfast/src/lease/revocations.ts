@@ -49,32 +49,26 @@ export class Revocations {
     const { clock, claimWindow } = this.#settings;
     const attempt = async (): Promise<true | undefined> => {
       this.#asking.set(id, false);
-      const decided = await this.#decided(record);
-      return decided && this.#asking.get(id) === false ? true : undefined;
+      await this.#ask(record);
+      return this.#asking.get(id) === false ? true : undefined;
     };
     await retry(attempt, {
       clock,
       delay: () => claimWindow / 4,
-      continues: () => this.#watchdog.find(id) === record,
+      continues: () => this.#watchdog.find(id) === record.latest,
       weak: true,
     });
     this.#asking.delete(id);
   }
 
-  /** Asks the store. Resolves to false if its answer decides nothing; rejects without one. */
-  async #decided(record: LeaseRecord): Promise<boolean> {
+  /** Asks the store; ends the lease if the store does not know it. Rejects without an answer. */
+  async #ask(record: LeaseRecord): Promise<void> {
     const { key, id } = record;
     const { retention } = this.#settings;
     const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     const reply = await this.#requests.send(command);
-    if (reply.standings[0]?.status === 'granted') return true;
-    if (!record.confirmed) {
-      // the store may not know of the hand-off to this acquisition yet
-      if (record.settled === undefined) throw new Error('the hand-off is not confirmed');
-      await record.settled;
-      return false;
-    }
-    this.#watchdog.lose(record, 'forced');
-    return true;
+    if (reply.standings[0]?.status === 'granted') return;
+    // the root may have been handed off since
+    this.#watchdog.lose(record.latest, 'forced');
   }
 }

@@ -20,15 +20,13 @@ import type { Requests } from '../store/requests.js';
 import { Decisions } from './decisions.js';
 import type { LeaseRecord } from './lease-record.js';
 import { DueLeases } from './due-leases.js';
-import { Inquiries, RENEWAL_WAITS, RETRY_MS_MIN } from './inquiries.js';
+import { Inquiries, RENEWAL_WAITS } from './inquiries.js';
 import { Owned } from './owned.js';
 import { GATHER } from './renewal-groups.js';
 import { Renewals } from './renewals.js';
 import type { SuspendDetector } from './suspend-detector.js';
 import { leftAt, rearm, warn, warnAt } from './warning.js';
 
-/** The longest time between two requests for a lease in doubt. */
-const DOUBT_MS_MAX = 500;
 /** A lease that was granted with less than this part of its length is extended at once. */
 const CLAIM_BELOW = 0.5;
 
@@ -67,14 +65,21 @@ export class Watchdog {
     return this.#records.values();
   }
 
-  /** Adds a lease. Claims it if the store knows it, see `claim`. */
+  /** Adds a lease, and claims it. See `claim`. */
   add(record: LeaseRecord): Promise<void> | undefined {
     this.#records.set(record.id, record);
     record.watched = true;
     this.owned.add(record);
     const now = this.#clock.now();
     this.#due.settle(record, now);
-    return record.confirmed ? this.claim(record, now) : undefined;
+    return this.claim(record, now);
+  }
+
+  /** Continues with the next lease of the same root: renewals of the root go on. */
+  succeed(before: LeaseRecord, next: LeaseRecord): void {
+    this.#decisions.made(before);
+    this.#records.set(next.id, next);
+    this.#due.succeed(before, next);
   }
 
   /**
@@ -250,41 +255,34 @@ export class Watchdog {
   }
 
   /** A renewal was answered: with the time left, "absent" (0), or not by the store (below 0). */
-  #renewed(record: LeaseRecord, left: number): void {
+  #renewed({ latest: record }: LeaseRecord, left: number): void {
     record.renewing = false;
     if (record.state !== 'held') return;
-    // the store may not know of a hand-off yet: "absent" is no answer then
-    if (left === 0 && record.confirmed) return this.lose(record, 'gone');
+    if (left === 0) return this.lose(record, 'gone');
     if (left > 0) {
       this.#cleared(record);
       return this.#due.settle(record, this.#clock.now());
     }
     record.failing ||= left < 0;
-    this.#retrySoon(record);
-    this.#due.plan(record);
+    this.#due.retry(record);
   }
 
   /** Reads the standing of a doubted lease and changes nothing: it may not be renewed. */
-  async #verify(record: LeaseRecord): Promise<void> {
-    record.renewing = true;
-    this.#due.plan(record);
+  async #verify(asked: LeaseRecord): Promise<void> {
+    asked.renewing = true;
+    this.#due.plan(asked);
+    let standing: 'granted' | 'absent' | undefined;
     try {
-      const standing = await this.#inquiries.standing(record);
-      if (standing === 'absent' && record.confirmed) this.lose(record, 'gone');
+      standing = await this.#inquiries.standing(asked);
     } catch {
       // still in doubt: the store is asked again
     }
+    const record = asked.latest;
+    if (standing === 'absent') this.lose(record, 'gone');
     record.renewing = false;
     if (record.state !== 'held') return;
-    if (record.doubted) this.#retrySoon(record);
-    if (record.doubted) this.#due.plan(record);
+    if (record.doubted) this.#due.retry(record);
     else this.#due.settle(record, this.#clock.now());
-  }
-
-  #retrySoon(record: LeaseRecord): void {
-    const left = record.validUntil - this.#clock.now();
-    const pause = Math.max(RETRY_MS_MIN, Math.min(left, record.terms.ttl) / 10);
-    record.renewAt = this.#clock.now() + (record.doubted ? Math.min(pause, DOUBT_MS_MAX) : pause);
   }
 
   #noticeSuspend(now: number = this.#clock.now()): void {

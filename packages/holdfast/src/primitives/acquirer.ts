@@ -18,7 +18,7 @@ import {
   type ResolvedAcquireOptions,
 } from '../options.js';
 import * as failures from '../acquire/failures.js';
-import type { AcquireRequest } from '../acquire/acquisition.js';
+import type { AcquireRequest } from '../acquire/call.js';
 
 /** The resource that an acquirer requests. */
 export interface Subject {

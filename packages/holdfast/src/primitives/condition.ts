@@ -91,9 +91,8 @@ export class Condition {
     this.#bind(conditionWaiter, wait, signal);
     try {
       // requests that were sent under this lease must be answered before it is parked
-      const answered = Promise.all([from.settled, from.signalling]);
       // the condition waiter may fail first; its rejection is then the result of this call
-      await Promise.race([answered, conditionWaiter.promise]);
+      await Promise.race([from.signalling, conditionWaiter.promise]);
       conditionWaiter.begin();
       core.ask(conditionWaiter);
       const record = await conditionWaiter.promise;

@@ -47,8 +47,8 @@ export class PlainMutex {
    * Acquires the lock; waits without a limit, or for `wait` ms.
    *
    * Fairness: waiters are served in the order of their arrival at the store. With `fair: true` this
-   * order is strict; otherwise a process may hand off a lease to its own waiters up to
-   * `localHandOffs` times before the next waiter of the store's queue.
+   * order is strict; otherwise a process may hand off a lease to its own waiters before the next
+   * waiter of the store's queue, see `localHandOffs`.
    *
    * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
    * arrives afterwards is released. Nothing is held after a rejection.

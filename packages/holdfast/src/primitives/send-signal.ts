@@ -25,7 +25,6 @@ export function sendSignal(
   count: number,
 ): Promise<number> {
   const mine = record.signalling.then(async () => {
-    await record.settled;
     let woken = 0;
     for (;;) {
       // one command wakes or drops only a limited number of waiters

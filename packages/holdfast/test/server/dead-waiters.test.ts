@@ -63,7 +63,9 @@ describe.each(COMBINATIONS)('%s on %s', (client, name) => {
     const wanted = counts.processes * counts.each;
     for (let n = 0; n < counts.processes; n++) {
       const dead = await make(user, proxy, options);
-      for (let m = 0; m < counts.each; m++) void later(dead.mutex(key).acquire());
+      // fair acquisitions have an entry each
+      const mutex = dead.mutex(key, { fair: true });
+      for (let m = 0; m < counts.each; m++) void later(mutex.acquire());
     }
     await queued(holder, key, wanted);
     if (user !== 'deaf') await until(async () => (await channels()) === counts.processes);

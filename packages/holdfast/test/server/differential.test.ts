@@ -31,7 +31,6 @@ const COVERAGE: Record<string, number> = {
   'acquire conflict': 40,
   'release freed': 1500,
   'release kept': 80,
-  'release passed': 250,
   'release dequeued': 200,
   'release absent': 1000,
   'turn freed': 500,

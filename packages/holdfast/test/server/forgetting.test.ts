@@ -25,7 +25,12 @@ const steps: readonly Command[] = [
   asking('b', { ...several, weight: 3, owner: 'me' }),
   asking('c', several),
   { op: 'renew', key: 'mutex', id: 'a', ttl, retention },
-  { op: 'release', key: 'mutex', id: 'a', to: 'b', retention },
+  { op: 'release', key: 'mutex', id: 'a', retention },
+  {
+    ...{ op: 'turn', key: 'mutex', id: 'a', fence: 5, used: 7, again: 'b', ttl, claim: 5 },
+    ...{ handOffs: 3, channel: 'x', token: 't', waited: 4, tasks: 2, patience: 9 },
+    ...{ retention, meta: 'é' },
+  },
   { op: 'poll', key: 'several', ids: ['b'], patience: 0, retention },
   { op: 'inspect', key: 'several', limit: 10 },
   { op: 'resize', key: 'several', id: 'a', weight: 1, seq: 1, retention },
@@ -33,9 +38,9 @@ const steps: readonly Command[] = [
   { op: 'capacity', key: 'mutex', from: 1, capacity: 2, retention },
   { op: 'capacity', key: 'unknown', from: 1, capacity: 2, retention },
   { op: 'forceRelease', key: 'several', id: 'a', retention },
-  { op: 'release', key: 'several', id: 'nobody', to: '', retention },
-  { op: 'release', key: 'unknown', id: 'nobody', to: '', retention },
-  { op: 'release', key: 'mutex', id: 'b', to: '', retention },
+  { op: 'release', key: 'several', id: 'nobody', retention },
+  { op: 'release', key: 'unknown', id: 'nobody', retention },
+  { op: 'release', key: 'mutex', id: 'b', retention },
 ];
 
 describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
@@ -75,7 +80,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await Promise.all(store.execute([asking('a', { ...mutex, ttl: 5000 })]));
     const [[, life]] = (await lives()) as [[string, number]];
     expect(life).toBeGreaterThan(5000);
-    await Promise.all(store.execute([{ op: 'release', key: 'mutex', id: 'a', to: '', retention }]));
+    await Promise.all(store.execute([{ op: 'release', key: 'mutex', id: 'a', retention }]));
     const [[, rest]] = (await lives()) as [[string, number]];
     expect(rest).toBeLessThanOrEqual(retention);
     await until(async () => (await redis.dbsize()) === 0, { within: 10_000 });

@@ -75,7 +75,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
         repeats: await price(ask('one more')),
         renews: await price({ op: 'renew', key, id: middle, ttl, retention }),
         polls: await price({ op: 'poll', key, ids: [middle], patience: 0, retention }),
-        releases: await price({ op: 'release', key, id: middle, to: '', retention }),
+        releases: await price({ op: 'release', key, id: middle, retention }),
         inspects: await price({ op: 'inspect', key, limit: 5 }),
         refuses: await price(asking('other', { key, capacity, weight: capacity, queue: false })),
       });

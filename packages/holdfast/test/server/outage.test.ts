@@ -94,7 +94,7 @@ describe.each(CLIENTS)('%s', (client) => {
     const lease = await holder.mutex(key).acquire();
     const trying = later(one.mutex(key).tryAcquire({ wait: 1500 }));
     const acquiring = later(one.mutex(key).acquire({ wait: 1500 }));
-    await queued(holder, key, 2);
+    await queued(holder, key, 2, [one]);
     server.pause();
     for (const ending of [trying, acquiring]) {
       const error = await failure(ending, 'HOLDFAST_UNREACHABLE');

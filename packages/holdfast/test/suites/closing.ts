@@ -25,7 +25,7 @@ function closing(backend: Backend): void {
       later(other.mutex(key).tryAcquire({ wait: 9e9 })),
     ];
     const running = later(other.mutex(key).run(() => 1));
-    await queued(one, key, 3);
+    await queued(one, key, 3, [other]);
     await other.close();
     for (const one of [...waiting, running]) {
       expect((await failure(one, 'HOLDFAST_CLOSED')).key).toBe(key);

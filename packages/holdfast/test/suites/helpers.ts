@@ -31,11 +31,22 @@ export async function failure(
   return error as HoldfastError;
 }
 
-/** Waits until `count` waiters are in the store's queue. */
-export async function queued(holdfast: Holdfast, key: string, waiters: number): Promise<LockInfo> {
+/**
+ * Waits until this number of acquisitions wait: in the store's queue, or behind another task of the
+ * same instance.
+ * @param others further instances with waiters
+ */
+export async function queued(
+  holdfast: Holdfast,
+  key: string,
+  waiters: number,
+  others: readonly Holdfast[] = [],
+): Promise<LockInfo> {
   const look = async (): Promise<LockInfo | false> => {
     const info = await holdfast.inspect(key);
-    return info?.waiterCount === waiters && info;
+    let count = info?.waiterCount ?? 0;
+    for (const { core } of new Set([holdfast, ...others])) count += core.localWaiters(key);
+    return info !== null && count === waiters && info;
   };
   return until(look, { what: `${waiters} wait` });
 }

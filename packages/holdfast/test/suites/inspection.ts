@@ -92,7 +92,7 @@ function inspectingQueues(backend: Backend): void {
     const holdfast = await backend.make();
     const key = freshKey();
     await using _lease = await holdfast.mutex(key).acquire();
-    for (let at = 0; at < 120; at++) void later(holdfast.mutex(key).acquire());
+    for (let at = 0; at < 120; at++) void later(holdfast.mutex(key).acquire({ fair: true }));
     const info = await queued(holdfast, key, 120);
     expect(info.waiters).toHaveLength(100);
   });

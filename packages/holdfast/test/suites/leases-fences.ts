@@ -41,6 +41,7 @@ export function leaseFences(backend: Backend): void {
       const next = await other.mutex(key).acquire({ wait: 30_000 });
       fences.push(lease.fence, next.fence);
       await one.forceRelease(key);
+      await next.release();
     }
     expect(growing(fences)).toBe(true);
   });
@@ -57,7 +58,7 @@ export function leaseFences(backend: Backend): void {
     const done = Array.from({ length: 40 }, (_, at) =>
       (at % 4 === 0 ? other : one).mutex(key).run(note),
     );
-    await queued(one, key, 40);
+    await queued(one, key, 40, [other]);
     await lease.release();
     await Promise.all(done);
     expect(fences).toHaveLength(41);

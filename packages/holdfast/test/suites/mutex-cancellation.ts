@@ -48,7 +48,7 @@ function limits(backend: Backend): void {
     const first = later(other.mutex(key).acquire({ signal: controller.signal }));
     await queued(one, key, 1);
     const second = other.mutex(key).acquire();
-    await queued(one, key, 2);
+    await queued(one, key, 2, [other]);
     const reason = new Error('changed my mind');
     controller.abort(reason);
     expect((await failure(first, 'HOLDFAST_ABORTED')).cause).toBe(reason);
@@ -121,7 +121,7 @@ function races(backend: Backend): void {
         )
         .catch((error: { code?: string }) => error.code),
     );
-    await queued(one, key, 20);
+    await queued(one, key, 20, [other]);
     for (const [at, controller] of controllers.entries()) if (at % 3 === 0) controller.abort();
     await lease.release();
     const ends = await Promise.all(waiting);

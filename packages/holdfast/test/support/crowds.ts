@@ -23,7 +23,7 @@ function many(more: (index: number) => Partial<Acquire>): Step[] {
 
 const poll = (...ids: string[]): KeyCommand => ({ op: 'poll', key, ids, patience: 1e6, retention });
 const force: KeyCommand = { op: 'forceRelease', key, id: '', retention };
-const release = (id: string): KeyCommand => ({ op: 'release', key, id, to: '', retention });
+const release = (id: string): KeyCommand => ({ op: 'release', key, id, retention });
 /** A mutex, because conditions need capacity 1. */
 const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
 const parking = (id: string, as: string, more: Partial<Park> = {}): KeyCommand => ({
@@ -54,7 +54,7 @@ const shortly = (name: string): Step[] => [
   literally(look()),
 ];
 const releaseOne = (id: string): KeyCommand => ({
-  ...{ op: 'release', key: 'k1', id, to: '', retention },
+  ...{ op: 'release', key: 'k1', id, retention },
 });
 const ofOneOwner = (count: number): Step[] =>
   Array.from({ length: count }, (_, index) =>

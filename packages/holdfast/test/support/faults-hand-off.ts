@@ -6,11 +6,7 @@ const park = 'park.lua';
 const holders = 'lib/holders.lua';
 const holds = 'lib/holds.lua';
 
-const cut = 'math.min(h.expires, now + from.ttl * 1000)';
-
 export const HAND_OFF_FAULTS: readonly Fault[] = [
-  fault('release: a hand-off keeps the rest of a longer lease', [release, cut, 'h.expires']),
-  fault('release: a hand-off prolongs the lease', [release, cut, 'now + from.ttl * 1000']),
   fault('release: reserved fences stay reserved in the ordinary case', [
     release,
     'if unpassed and fence == own + hand_offs then fence = own end',
@@ -23,18 +19,13 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
   ]),
   fault('release: reserved fences stay reserved', [
     release,
-    "if to == '' and unpassed then take_back_fences(h, 0) end",
+    'if unpassed then take_back_fences(h, 0) end',
     '',
   ]),
   fault('release: reserved fences are freed without a request', [
     release,
-    "'' and unpassed then",
-    "'' then",
-  ]),
-  fault('release: reserved fences are freed at a hand-off', [
-    release,
-    "to == '' and unpassed",
-    'unpassed',
+    'if unpassed then take_back',
+    'do take_back',
   ]),
   fault('park: reserved fences stay reserved', [park, 'take_back_fences(h, last_used)', '']),
   fault('park: used fences become free', [

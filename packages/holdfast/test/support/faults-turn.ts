@@ -78,6 +78,16 @@ export const TURN_FAULTS: readonly Fault[] = [
     'waiter.channel, waiter.token, waiter.tasks = channel, token, tasks',
     'waiter.channel, waiter.token = channel, token',
   ]),
+  fault('holders: a root has the same hand-offs if it is alone', [
+    holders,
+    'elseif waiting == 0 then',
+    'elseif false then',
+  ]),
+  fault('acquire: a root has the same hand-offs if it is alone', [
+    acquire,
+    'hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end',
+    'hand_offs = 0 end',
+  ]),
   fault('holders: a grant forgets the tasks', [holders, 'tasks = w.tasks or 0, ', 'tasks = 0, ']),
   fault('inspect: the reserved fences are not shown', [inspect, 'h.hand_offs, left', '0, left']),
 ];

@@ -95,14 +95,11 @@ export const FAULTS: readonly Fault[] = [
     'local held = lease_of(id) or sole',
   ]),
   fault('release: the queue is not served', [release, "serve('')\n", '']),
-  fault('release: hand-offs never run out', [release, 'h.hand_offs - 1', 'h.hand_offs']),
-  fault('release: a hand-off keeps the fence', [release, 'h.fence + 1', 'h.fence']),
-  fault('release: a successor with an owner or another weight is accepted', [
+  fault('release: a queued id is not withdrawn', [
     release,
-    "successor.owner == '' and successor.weight == 1",
-    'true',
+    "withdraw(id) and 'dequeued'",
+    "false and 'dequeued'",
   ]),
-  fault('release: a queued id is not withdrawn', [release, 'elseif withdraw(id)', 'elseif false']),
   fault('poll: the queue is not served', [poll, "serve('')\n", '']),
   fault('poll: expired leases are kept', [poll, 'drop_expired()\n', '']),
   fault('poll: an unknown id is queued', [poll, "if read('w:' .. id) then", 'do']),

@@ -8,8 +8,8 @@ import type { Resource } from '../../src/engine/resource.js';
 import type { KeyCommand, Reply } from '../../src/engine/commands.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
 
-/** More than the traffic ever asks for. */
-const PASSES_MAX = 3;
+/** The hand-offs that the traffic asks for at most. */
+const HAND_OFFS_MAX = 3;
 
 type PastHolder = Readonly<Pick<Holder, 'id' | 'fence' | 'weight' | 'handOffs' | 'expires'>>;
 
@@ -20,7 +20,6 @@ interface Past {
   readonly holders: Map<string, PastHolder>;
   readonly waiters: Map<string, number>;
   readonly parked: Set<string>;
-  handOffs: number;
   /** The sum of the weights of the leases. */
   held: number;
 }
@@ -55,7 +54,7 @@ export class Judge {
     parkedApart(resource);
     past.held = exclusion(resource, this.now, past.held);
     noLostWakeUp(resource, this.now);
-    this.#grantsSince(past, resource, command, reply);
+    this.#grantsSince(past, resource, command);
     past.holders.clear();
     past.waiters.clear();
     past.parked.clear();
@@ -66,29 +65,25 @@ export class Judge {
   }
 
   /** I2 and I4: the grants of this command, their fences, and the waiters that they overtook. */
-  #grantsSince(past: Past, resource: Resource, command: KeyCommand, reply: Reply): void {
+  #grantsSince(past: Past, resource: Resource, command: KeyCommand): void {
     for (const holder of past.holders.values()) {
       if (resource.holders.get(holder.id)?.fence === holder.fence) continue;
-      past.top = Math.max(past.top, lastUsed(holder, command, reply, this.now));
+      past.top = Math.max(past.top, lastUsed(holder, command, this.now));
     }
-    const passed = command.op === 'release' && reply.status === 'passed' ? command.to : undefined;
     const fresh = [...resource.holders.values()]
       .filter(({ id, fence, weight }) => {
         const before = past.holders.get(id);
         return before?.fence !== fence || before.weight < weight;
       })
       .sort((a, b) => a.fence - b.fence);
-    for (const { id, fence } of fresh) {
+    for (const { id, fence, handOffs } of fresh) {
       this.grants += 1;
-      const byPass = id === passed;
       demand(fence > past.top, `I2: fence ${fence} of ${id} after ${past.top}`);
       past.top = fence;
-      past.handOffs = byPass ? past.handOffs + 1 : 0;
-      const bounded = past.handOffs <= PASSES_MAX;
-      demand(bounded, `I4: ${past.handOffs} hand-offs in a row`);
+      demand(handOffs <= handOffsAt(resource), `I4: ${handOffs} hand-offs are allowed`);
+      this.overtakings += handOffs;
       // A waiter woken by this command was the last to join the queue.
-      if (byPass) this.overtakings += 1;
-      else if (past.parked.has(id)) afterAll(id, past, resource);
+      if (past.parked.has(id)) afterAll(id, past, resource);
       // An owner gets more of its lease at once or not at all: it cannot wait for itself.
       else if (command.op === 'resize' && past.holders.has(id)) continue;
       else if (!past.parked.has(headOf(resource) ?? ''))
@@ -121,11 +116,11 @@ export class Judge {
   }
 
   #release(key: string, id: string): void {
-    this.apply({ op: 'release', key, id, to: '', retention: 86_400_000 });
+    this.apply({ op: 'release', key, id, retention: 86_400_000 });
   }
 
   #pastOf(key: string): Past {
-    const fresh = { top: 0, handOffs: 0, held: 0 };
+    const fresh = { top: 0, held: 0 };
     const empty = { holders: new Map(), waiters: new Map(), parked: new Set<string>() };
     const past = this.#past.get(key) ?? { ...fresh, ...empty };
     this.#past.set(key, past);
@@ -133,15 +128,19 @@ export class Judge {
   }
 }
 
+/** The most hand-offs of a grant that left the resource in this state. */
+function handOffsAt({ capacity, fairWaiting, queue }: Resource): number {
+  if (capacity > 1 || fairWaiting > 0) return 0;
+  return queue.size > 0 ? HAND_OFFS_MAX : 8 * HAND_OFFS_MAX;
+}
+
 /** The highest fence that may have been used under a lease that has ended. */
-function lastUsed(holder: PastHolder, command: KeyCommand, reply: Reply, now: number): number {
+function lastUsed(holder: PastHolder, command: KeyCommand, now: number): number {
   const { id, fence, handOffs, expires } = holder;
   const named = 'id' in command && command.id === id && expires > now;
   const reserved = fence + handOffs;
   if (!named || command.op === 'forceRelease') return reserved;
-  if (command.op === 'release') {
-    return command.unpassed === true || reply.status === 'passed' ? fence : reserved;
-  }
+  if (command.op === 'release') return command.unpassed === true ? fence : reserved;
   const told = command.op === 'turn' && command.fence !== fence ? fence : command;
   const used = typeof told === 'object' && 'used' in told ? (told.used ?? fence) : fence;
   return Math.min(reserved, Math.max(fence, used));

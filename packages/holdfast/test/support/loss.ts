@@ -52,7 +52,7 @@ export const lossyCrowd: LossyStep[] = [
     literally(asking(`w${index}`, { capacity: MANY, channel: 'live-1', fair: index % 2 === 0 })),
   ),
   after(literally({ op: 'inspect', key, limit: 3 }, 1_500_000), 'queue', 'expiries'),
-  literally({ op: 'release', key, id: 'h5', to: '', retention }),
+  literally({ op: 'release', key, id: 'h5', retention }),
   after(literally({ op: 'forceRelease', key, id: '', retention }), 'expiries'),
   after(literally({ op: 'poll', key, ids: ['w0', 'w1299'], patience, retention }), 'queue'),
   after(literally(asking('new', { capacity: 3 })), 'record'),
@@ -60,7 +60,7 @@ export const lossyCrowd: LossyStep[] = [
   literally(asking('large', { capacity: 3, weight: 3 })),
   // The order of expiry remains, and the record has no lease in it.
   after(literally(asking('alone', { capacity: 1 })), 'record'),
-  literally({ op: 'release', key, id: 'alone', to: '', retention }),
+  literally({ op: 'release', key, id: 'alone', retention }),
   literally({ op: 'capacity', key, from: 1, capacity: 3, retention }),
   literally({ op: 'poll', key, ids: [], patience, retention }),
 ];

@@ -43,7 +43,7 @@ export const rareRenewals: readonly (readonly [name: string, steps: readonly Ste
     [
       ask('a', { ...one, owner: 'o' }),
       ask('b', { ...one, owner: 'o' }),
-      literally({ op: 'release', key: 'k1', id: 'a', to: '', retention }),
+      literally({ op: 'release', key: 'k1', id: 'a', retention }),
       renewAll(10),
     ],
   ],

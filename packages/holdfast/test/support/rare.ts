@@ -20,9 +20,12 @@ const resize = (id: string, weight: number): Step =>
 const lower = (from: number, capacity: number): Step =>
   literally({ op: 'capacity', key, from, capacity, retention });
 const release = (id: string, of = key): Step =>
-  literally({ op: 'release', key: of, id, to: '', retention });
-const pass = (id: string, to: string): Step =>
-  literally({ op: 'release', key: 'k1', id, to, retention });
+  literally({ op: 'release', key: of, id, retention });
+const turn = (id: string, again: string, fence: number, used = fence): Step =>
+  literally({
+    ...{ op: 'turn', key: 'k1', id, fence, used, again, ttl: 1000, claim: 1000, handOffs: 1 },
+    ...{ channel: '', token: '', waited: 0, tasks: 1, patience, retention, meta: '' },
+  });
 
 /** A mutex, because conditions need capacity 1. */
 const one = { key: 'k1', capacity: 1 } as const;
@@ -106,14 +109,14 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
     ],
   ],
   [
-    'hand-offs: two with one allowed, and one to a waiter with an owner',
+    'turns of unknown, queued and parked roots',
     [
       ask('a', { ...one, handOffs: 1 }),
-      pass('a', 'b'),
-      pass('b', 'c'),
+      turn('b', 'c', 1),
       ask('d', { ...one, handOffs: 1 }),
-      ask('e', { ...one, owner: 'o' }),
-      pass('d', 'e'),
+      turn('d', 'e', 1),
+      ...park('f'),
+      turn('a', 'f', 1),
       inspect('k1'),
     ],
   ],
@@ -166,7 +169,7 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
       ask('a.1', { ...one, ttl: 5000 }),
       ask('b.1', { ...one, patience: 100 }),
       ask('c.1', one),
-      literally({ op: 'release', key: 'k1', id: 'a.1', to: '', retention }, 100_000),
+      literally({ op: 'release', key: 'k1', id: 'a.1', retention }, 100_000),
       inspect('k1'),
     ],
   ],

@@ -137,9 +137,8 @@ const action = fc.oneof(
   kind(12, acquire, {
     id: pointer([8, 'newcomer'], [2, 'waiter'], [1, 'holder'], [1, 'any']),
   }),
-  kind(7, fc.record({ op: op('release'), key, id, to: id, unpassed: fc.boolean(), retention }), {
+  kind(7, fc.record({ op: op('release'), key, id, unpassed: fc.boolean(), retention }), {
     id: pointer([10, 'holder'], [2, 'waiter'], [1, 'parked'], [1, 'any']),
-    to: pointer([3, 'nobody'], [2, 'head'], [2, 'waiter'], [1, 'any']),
   }),
   kind(4, turning, {
     id: pointer([12, 'holder'], [1, 'waiter'], [1, 'any']),
@@ -242,7 +241,7 @@ export function commandOf(
       return { ...command, id: who, owner, handOffs, ticket, capacity, weight: weighs };
     }
     case 'release':
-      return { ...command, id: at(one.id), to: notParked(one.to) };
+      return { ...command, id: at(one.id) };
     case 'turn': {
       const who = at(one.id);
       const named = resource?.holders.get(who)?.fence ?? 1;

@@ -52,8 +52,8 @@ export class World {
     return answer as T.Granted;
   }
 
-  release(id: string, to = '', unpassed = false): T.ReleaseReply {
-    return this.apply({ op: 'release', key, id, to, unpassed, retention });
+  release(id: string, unpassed = false): T.ReleaseReply {
+    return this.apply({ op: 'release', key, id, unpassed, retention });
   }
 
   /** Ends the root `id`; `again` is the next root of its process, or `''`. */

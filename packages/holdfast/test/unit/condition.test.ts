@@ -240,7 +240,7 @@ class TwoSteps extends MemoryStore {
 
   async #inTwo(command: Park): Promise<Reply> {
     const { key, id, retention } = command;
-    await this.#one({ op: 'release', key, id, to: '', retention });
+    await this.#one({ op: 'release', key, id, retention });
     await settle();
     await settle();
     return this.#one(command);

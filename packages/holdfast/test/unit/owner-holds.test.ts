@@ -78,7 +78,7 @@ describe('a forced release is pushed', () => {
   async function reachable(): Promise<Holdfast> {
     const holdfast = make();
     const blocker = await holdfast.mutex('other').acquire();
-    const waiting = holdfast.mutex('other').acquire();
+    const waiting = holdfast.mutex('other', { fair: true }).acquire();
     await settle();
     await blocker.release();
     await (await waiting).release();

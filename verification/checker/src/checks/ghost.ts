@@ -47,7 +47,7 @@ class Ghosts implements Observer {
     if (event.e === 'crash') this.#died(event.p, event.t);
     if (attempt !== undefined) this.#wait(event.e, attempt);
     if (attempt?.grant === undefined || attempt.grantAt !== at) return;
-    this.#ids.set(attempt.grant.id, attempt);
+    this.#ids.set(rootOf(attempt.grant.id), attempt);
   }
 
   settled(attempt: Attempt): void {
@@ -101,7 +101,7 @@ class Ghosts implements Observer {
       if (attempt === undefined) unknown += 1;
       else if (!this.#mayHold(attempt, t))
         this.#report(t, `${k} is still held by an ended attempt`, [attempt]);
-      else if (fence !== attempt.fence || weight !== attempt.ask.weight) {
+      else if (fence !== rootFence(attempt) || weight !== attempt.ask.weight) {
         this.#report(t, `${k} is held with fence ${fence} and weight ${weight}`, [attempt]);
       }
     }
@@ -109,7 +109,7 @@ class Ghosts implements Observer {
       const attempt = this.#ids.get(id);
       if (attempt === undefined) waiting += 1;
       else if (this.#isOrphan(attempt)) continue;
-      // after a local hand-off the successor is still a waiter in the store for a moment
+      // the grant may have been known before the store showed the queue
       else if (attempt.state !== 'held')
         this.#report(t, `${k} still has an ended attempt as a waiter`, [attempt]);
     }
@@ -149,6 +149,16 @@ class Ghosts implements Observer {
   #report(t: number, what: string, concerned: readonly Attempt[]): void {
     this.#context.report({ check: 'ghost', t, what, concerned });
   }
+}
+
+/** The id that the store knows. A lease that was handed on has the id `root/1` and so on. */
+function rootOf(id: string): string {
+  return id.split('/', 1)[0] as string;
+}
+
+/** The fence that the store granted to the root of a lease. */
+function rootFence({ fence, grant }: Attempt): number {
+  return fence - Number(grant?.id.split('/')[1] ?? 0);
 }
 
 function setOf(sets: Map<string, Set<Attempt>>, key: string): Set<Attempt> {

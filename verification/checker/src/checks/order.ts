@@ -6,9 +6,10 @@
  * grant is certain to be an overtaking: the store made it while the attempt was in the queue.
  *
  *  - Default mode, capacity 1: overtaken at most `localHandOffs` times for each grant before its
- *    own. The lease that was held when it was queued counts as one of these grants.
- *  - Fair mode: never overtaken by a fair attempt, and at most `localHandOffs` times by others,
- *    because an earlier lease may still be handed off locally.
+ *    own, and as often as a root that was granted alone allows (eight times `localHandOffs`) by the
+ *    lease that was held when it was queued. A root whose oldest task gave up keeps its place.
+ *  - Fair mode: never overtaken by a fair attempt, and by others only as often as a root that was
+ *    granted alone allows, because an earlier lease may still be handed off locally.
  *  - Capacity above 1: never overtaken, because there are no local hand-offs.
  *
  * Excused if the attempt may have lost its turn and got its place back: there was a fault or a
@@ -28,6 +29,8 @@ interface Waiting {
   /** Number of grants of the key when it was queued. */
   readonly grants: number;
   overtaken: number;
+  /** Attempts before it that gave up. */
+  left: number;
 }
 
 interface OnKey {
@@ -38,6 +41,9 @@ interface OnKey {
   grants: number;
 }
 
+/** A root that was granted alone has this many times the hand-offs, and at most so many. */
+const ALONE = 8;
+const HAND_OFFS_MAX = 1000;
 /** Part of a claim window for which a process may stall without losing its turn. */
 const PART = 1 / 8;
 
@@ -68,7 +74,10 @@ class Order implements Observer {
 
   settled(attempt: Attempt): void {
     const key = this.#keys.get(attempt.key);
-    if (key !== undefined && attempt.grant === undefined) this.#remove(key, attempt);
+    if (key === undefined || attempt.grant !== undefined) return;
+    const left = this.#remove(key, attempt);
+    if (left === undefined) return;
+    for (const waiting of key.waiting) if (waiting.ticket > left.ticket) waiting.left += 1;
   }
 
   #queued(attempt: Attempt, queuedAt: number): void {
@@ -84,7 +93,7 @@ class Order implements Observer {
     if (known >= 0) waiting.splice(known, 1);
     let place = waiting.length;
     while (place > 0 && (waiting[place - 1] as Waiting).ticket > ticket) place -= 1;
-    waiting.splice(place, 0, { attempt, ticket, queuedAt, grants, overtaken: 0 });
+    waiting.splice(place, 0, { attempt, ticket, queuedAt, grants, overtaken: 0, left: 0 });
   }
 
   #granted(attempt: Attempt): void {
@@ -105,8 +114,10 @@ class Order implements Observer {
     const { attempt, overtaken } = waited;
     const { fair, capacity } = attempt.ask;
     const handOffs = capacity === 1 ? this.#context.begin.localHandOffs : 0;
-    const before = grants - 1 - waited.grants - overtaken;
-    const bound = fair ? handOffs : handOffs * (1 + Math.max(0, before));
+    const alone = Math.min(HAND_OFFS_MAX, ALONE * handOffs);
+    const before = Math.max(0, grants - 1 - waited.grants - overtaken);
+    const others = handOffs * before + (handOffs > 0 ? handOffs + 1 : 0) * waited.left;
+    const bound = fair ? alone : alone + others;
     if (overtaken <= bound && !fair) return;
     // grants with a greater fence came later, and only their replies came earlier
     const by = recent.filter((each) => each.fence < attempt.fence && overtakes(each, waited));

@@ -196,8 +196,12 @@ export const BAD: readonly Case[] = [
   },
   {
     name: 'a waiter that is overtaken too often',
-    lines: `0 - begin localHandOffs=1\n0 p1 ask a\n1 p1 queued a 5${turn('p2', 'b', 2, 1)}
-      ${turn('p2', 'c', 10, 2)}\n20 p1 grant a 3\n21 p1 release a\n22 p1 released a freed`,
+    // a root that was granted alone has eight times the hand-offs
+    lines: `0 - begin localHandOffs=1\n0 p1 ask a\n1 p1 queued a 5
+      ${Array.from('bcdefghij')
+        .map((name, at) => turn('p2', name, 2 + 10 * at, 1 + at))
+        .join('\n')}
+      200 p1 grant a 13\n201 p1 release a\n202 p1 released a freed`,
     finds: ['order'],
   },
   {

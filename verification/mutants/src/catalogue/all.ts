@@ -3,10 +3,14 @@ import type { Mutant } from '../mutant.js';
 import { LEASE } from './lease.js';
 import { REVIEW_DOUBT } from './review-doubt.js';
 import { REVIEW } from './review.js';
+import { ROOTS, ROOTS_IN_STORE } from './roots.js';
 import { STORE } from './store.js';
 import { WAITING } from './waiting.js';
 
 /** Mistakes that a review by hand found. */
 export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
 
-export const MUTANTS: readonly Mutant[] = [...STORE, ...LEASE, ...WAITING, ...REVIEWED];
+export const MUTANTS: readonly Mutant[] = [
+  ...[...STORE, ...LEASE, ...WAITING],
+  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED],
+];

@@ -128,10 +128,4 @@ export const LEASE: readonly Mutant[] = [
       },
     ],
   },
-  {
-    name: 'a pass repeats the fence',
-    mistake:
-      'after a hand-off inside the process, the new holder has the fence of the previous one',
-    edits: [record('fence: fence + 1, handOffs: handOffs - 1', 'fence, handOffs: handOffs - 1')],
-  },
 ];

@@ -55,8 +55,8 @@ export const REVIEW: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/condition.js',
-        find: 'await Promise.race([answered, conditionWaiter.promise]);',
-        replace: 'await answered;',
+        find: 'await Promise.race([from.signalling, conditionWaiter.promise]);',
+        replace: 'await from.signalling;',
       },
     ],
     rare: true,
@@ -66,22 +66,6 @@ export const REVIEW: readonly Mutant[] = [
     mistake: 'the store forgets the waiters of one process after the first thousand',
     edits: [sender('from < polled.length; from += POLL_MAX', 'from < 1; from += POLL_MAX')],
     rare: true,
-  },
-  {
-    name: 'reserved fences are kept',
-    mistake: 'unused reserved fences run ahead of the clock, and a deleted key repeats fences',
-    edits: [engine("if (to === '' && unpassed)", 'if (false)')],
-    rare: true,
-  },
-  {
-    name: 'a pass inherits the expiry',
-    mistake: 'a lease that is handed off inside the process keeps the length of the previous one',
-    edits: [
-      engine(
-        'const expires = Math.min(holder.expires, now + ttl * 1000);',
-        'const { expires } = holder;',
-      ),
-    ],
   },
   {
     name: 'silence is no sign of death',

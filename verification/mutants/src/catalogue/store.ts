@@ -115,18 +115,4 @@ export const STORE: readonly Mutant[] = [
     mistake: 'one permit too many is granted (a comparison that is off by one)',
     edits: [resource('this.used + weight <= this.capacity', 'this.used <= this.capacity')],
   },
-  {
-    name: 'hand-offs without an end',
-    mistake:
-      'a process hands the lock to itself without a limit (a local queue before the shared one)',
-    edits: [
-      engine('handOffs: holder.handOffs - 1', 'handOffs: holder.handOffs'),
-      {
-        file: 'lease/lease-record.js',
-        find: 'fence: fence + 1, handOffs: handOffs - 1',
-        replace: 'fence: fence + 1, handOffs',
-      },
-    ],
-    rare: true,
-  },
 ];

@@ -66,18 +66,13 @@ export const WAITING: readonly Mutant[] = [
     rare: true,
   },
   {
-    name: 'a pass is not told to the store',
-    mistake: 'the lock is handed off inside the process, and the store grants it to another one',
-    edits: [{ file: 'acquire/releaser.js', find: "to: successor?.id ?? ''", replace: "to: ''" }],
-  },
-  {
     name: 'the limit of a wait is ignored',
     mistake: 'a timeout is noticed only when a reply arrives',
     edits: [
       {
         file: 'acquire/wait-limit.js',
-        find: 'giveUp(acquisition, endOfWait(acquisition));',
-        replace: 'acquisition.overdue = true;',
+        find: 'giveUp(call, endOfWait(call));',
+        replace: 'call.overdue = true;',
       },
     ],
     rare: true,

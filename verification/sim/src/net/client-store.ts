@@ -210,8 +210,9 @@ export class ClientStore implements Store {
 
 function show(command: Command): string {
   const { op, ...rest } = command as Command & Record<string, unknown>;
-  const { id, to, ids, channel, queue, ticket, ttl } = rest;
-  const parts = Object.entries({ id, to, ids, channel, queue, ticket, ttl });
+  const { id, fence, used, again, ids, channel, queue, ticket, waited, tasks, ttl } = rest;
+  const root = { fence, used, again, waited, tasks };
+  const parts = Object.entries({ id, ...root, ids, channel, queue, ticket, ttl });
   const shown = parts.filter(([, value]) => value !== undefined && value !== '' && value !== 0);
   const words = shown.map(([name, value]) => `${name}=${String(value)}`).join(' ');
   return `${op} ${keysOf(command).join()} ${words}`;

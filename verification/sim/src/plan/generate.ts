@@ -9,6 +9,7 @@ import { faultsOf } from './faults.js';
 import { meetingsOf, settlingOf } from './meetings.js';
 import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
 import { tasksOf } from './tasks.js';
+import { teamsOf } from './team.js';
 import { troubleOf } from './trouble.js';
 
 /** The largest drift of a clock; two clocks differ by less than the library's margin of 1 %. */
@@ -52,7 +53,7 @@ export function planOf(seed: number): Plan {
   const scene = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
   const meetings = meetingsOf(scene);
   const family = familyOf(scene);
-  const own = tasksOf(scene);
+  const own = [...tasksOf(scene), ...teamsOf(scene)];
   const wanted = [...own, ...meetings, ...family];
   const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
   if (profile === 'faults') faults.push(...troubleOf(scene, wanted, faults));

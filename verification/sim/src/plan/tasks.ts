@@ -15,6 +15,9 @@ interface Mix {
   readonly hold: number;
 }
 
+/** The share of keys that are mutexes. */
+const MUTEXES = 0.6;
+
 /** The weight of a writer of a read-write lock: the whole capacity. */
 const WRITER = 2 ** 30;
 
@@ -69,11 +72,16 @@ function task(random: Random, scene: Scene, mix: Mix, name: string, at: number):
   };
 }
 
+/** True for a key of a mutex, see `faced`. */
+export function isMutex(scene: Scene, key: string): boolean {
+  return scene.random.fork(`kind/${key}`).next() < MUTEXES;
+}
+
 /** Some keys are not mutexes. A holder that may share a key writes to no fenced resource. */
 function faced(random: Random, scene: Scene, task: TaskPlan): TaskPlan {
   const kind = scene.random.fork(`kind/${task.key}`);
   const luck = kind.next();
-  if (luck < 0.6) return task;
+  if (luck < MUTEXES) return task;
   const how = task.how === 'reenter' ? 'run' : task.how;
   const steps = task.steps.filter((step) => step.do !== 'use');
   const other = { ...task, how, steps, owner: undefined };

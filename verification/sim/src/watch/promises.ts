@@ -122,7 +122,7 @@ export class Promises {
 
   /** A lease that another acquisition of the owner has joined is as long as that one needs. */
   #length(id: string, ms: number, isShared: boolean): void {
-    const attempt = this.#world.watch.attempt(id);
+    const attempt = this.#world.watch.identities.attempt(id);
     if (attempt === undefined) return;
     const { name, task } = attempt;
     const { ttl, renew } = task;
@@ -136,7 +136,7 @@ export class Promises {
 
   /** The store skips the acquisitions of a dead process, except for a few of them. */
   #dead(id: string, key: Key): void {
-    const attempt = this.#world.watch.attempt(id);
+    const attempt = this.#world.watch.identities.attempt(id);
     if (attempt === undefined || attempt.client.process.alive) return;
     // there what it sent while it lived may arrive much later
     if (this.#world.plan.weather.loose) return;
@@ -152,7 +152,7 @@ export class Promises {
   }
 
   #deadlock({ id, key }: Acquire, reply: Reply): void {
-    const outer = this.#world.watch.outerOf(id);
+    const outer = this.#world.watch.identities.outerOf(id);
     const lease = outer?.lease;
     if (lease === undefined || outer?.lost === true || reply.status !== 'queued') return;
     if (this.#resource(key)?.leaseOf(lease.id, this.#world.server.now()) === undefined) return;
@@ -168,7 +168,7 @@ export class Promises {
     asked.channel = channel;
     if (!this.#waits) return;
     const { now } = this.#world.scheduler;
-    const attempt = this.#world.watch.attempt(id);
+    const attempt = this.#world.watch.identities.attempt(id);
     if (attempt === undefined || !this.#answersInTime(attempt)) return;
     const { claimWindow } = attempt.client.plan.options;
     const from = now - WINDOWS * claimWindow;

@@ -14,19 +14,14 @@
  */
 import { SERVE_LIMIT } from '../../../../packages/holdfast/dist/engine/limits.js';
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
-import type {
-  Acquire,
-  KeyCommand,
-  Park,
-} from '../../../../packages/holdfast/dist/engine/commands.js';
+import type { KeyCommand } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Attempt } from '../work/attempt.js';
+import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
+import { Identities, requested, rootOf } from './identities.js';
 
 /** One command serves a queue of at most this length completely. */
 const QUEUE_SMALL = 20;
-
-/** The end of the label of a run that is nested in a run of the same lock. */
-export const INNER = '/inner';
 
 interface Key {
   readonly name: string;
@@ -47,15 +42,15 @@ interface Key {
 
 export class Watch {
   readonly #world: World;
+  readonly identities: Identities;
   readonly #keys = new Map<string, Key>();
-  /** The id of an acquisition → its attempt. */
-  readonly #attempts = new Map<string, string>();
   #amnesiaAt = Number.NEGATIVE_INFINITY;
   /** The time limits for a free lock with waiters, and for leases of ended acquisitions. */
   readonly #patience: { readonly free: number; readonly over: number };
 
   constructor(world: World, patience: { readonly free: number; readonly over: number }) {
     this.#world = world;
+    this.identities = new Identities(world);
     this.#patience = patience;
   }
 
@@ -65,7 +60,7 @@ export class Watch {
   }
 
   after(command: KeyCommand): void {
-    if (command.op === 'acquire' || command.op === 'park') this.#identify(command);
+    this.identities.see(command);
     const key = this.#key(command.key);
     key.commands += 1;
     this.#served(key, command);
@@ -92,11 +87,11 @@ export class Watch {
       this.#world.report('weights', key.name, `${resource.used} in use, ${weight} held`);
     }
     const own = 'id' in command ? command.id : '';
-    const sender = command.op === 'park' ? command.as : own;
+    const sender = requested(command) ?? own;
     const { server } = this.#world;
     for (const { id, channel, since } of holders) {
       const isNew = since === server.now() && !key.granted.has(id);
-      const isTold = id === sender || channel === '' || 'to' in command;
+      const isTold = id === sender || channel === '';
       if (!isNew || isTold || server.blind || server.listens(channel)) continue;
       this.#world.report('deaf', key.name, `granted to ${id}, which has no listener`);
     }
@@ -114,7 +109,21 @@ export class Watch {
   }
 
   believes(attempt: Attempt): void {
-    this.#key(attempt.task.key).believers.add(attempt);
+    const { believers, name } = this.#key(attempt.task.key);
+    believers.add(attempt);
+    for (const other of believers) {
+      const { client, lease } = other;
+      if (other === attempt || client !== attempt.client || lease === undefined) continue;
+      // the store does not see hand-offs
+      if (rootOf(lease.id) !== rootOf(attempt.lease?.id ?? '') || lease.held !== true) continue;
+      const text = `${attempt.name} and ${other.name} hold the root ${rootOf(lease.id)}`;
+      this.#world.report('exclusion', name, text);
+    }
+  }
+
+  /** True if a process believes that it holds a key. */
+  isHeldBy(client: Client, key: string): boolean {
+    return [...this.#key(key).believers].some((one) => one.client === client);
   }
 
   over(attempt: Attempt): void {
@@ -130,7 +139,8 @@ export class Watch {
     for (const key of this.#keys.values()) {
       this.#look(key);
       const { waiters, parking } = this.#resource(key) ?? {};
-      for (const id of waiters?.keys() ?? []) this.#lingers(key, id, 'waits');
+      for (const { id, tasks } of waiters?.values() ?? [])
+        this.#lingers(key, id, 'waits', tasks > 0);
       for (const { id } of parking?.all() ?? []) this.#lingers(key, id, 'is parked');
     }
   }
@@ -160,14 +170,6 @@ export class Watch {
     key.excused = Math.max(key.excused, key.lastFence, this.#resource(key)?.fence ?? 0);
   }
 
-  #identify(command: Acquire | Park): void {
-    const id = command.op === 'park' ? command.as : command.id;
-    // a request that only gives a wait up says nothing about itself
-    if (this.#attempts.has(id) || command.meta === '') return;
-    const { label } = JSON.parse(command.meta) as { label?: string };
-    this.#attempts.set(id, label ?? '');
-  }
-
   #look(key: Key): void {
     const resource = this.#resource(key);
     const now = this.#world.server.now();
@@ -187,7 +189,7 @@ export class Watch {
       if (!key.granted.has(holder.id)) this.#fence(key, holder.id, holder.fence);
       // a replica that missed the release still has the lease until it ends
       if (holder.fence <= key.excused) continue;
-      if (holder.holds.size === 0) this.#lingers(key, holder.id, 'holds');
+      if (holder.holds.size === 0) this.#lingers(key, holder.id, 'holds', holder.tasks > 0);
       for (const id of holder.holds.keys()) this.#lingers(key, id, 'holds');
     }
     // leases outlive a smaller capacity, but no new lease is added to them
@@ -228,7 +230,7 @@ export class Watch {
       const resource = this.#resource(key);
       if (key.commands !== commands || resource === undefined) return;
       for (const id of resource.waiters.keys()) {
-        const attempt = this.attempt(id);
+        const attempt = this.identities.waiting(id);
         if (attempt === undefined || attempt.over || !this.#clear(attempt, scheduler.now)) continue;
         this.#world.report('idle', key.name, `free while ${attempt.name} waits`);
       }
@@ -236,8 +238,8 @@ export class Watch {
   }
 
   /** The store has a lease or a waiter of an acquisition. */
-  #lingers(key: Key, id: string, what: string): void {
-    const attempt = this.attempt(id);
+  #lingers(key: Key, id: string, what: string, root = false): void {
+    const attempt = root ? this.identities.waiting(id) : this.identities.attempt(id);
     const now = this.#world.scheduler.now;
     if (attempt === undefined || attempt.abandoned || !attempt.client.process.alive) return;
     // a store that lost its memory may have it from before its end
@@ -247,35 +249,20 @@ export class Watch {
     this.#world.report('ghost', key.name, `${attempt.name} (${id}) has ended, but ${what}`);
   }
 
-  /** The attempt of an acquisition. */
-  attempt(id: string): Attempt | undefined {
-    return this.#world.attempts.get(this.#attempts.get(id) ?? '');
-  }
-
-  /** The attempt of the outer reentrant run. */
-  outerOf(id: string): Attempt | undefined {
-    const label = this.#attempts.get(id) ?? '';
-    if (!label.endsWith(INNER)) return undefined;
-    return this.#world.attempts.get(label.slice(0, -INNER.length));
-  }
-
   /** Its process was not disturbed for the time that a lock may stay free. */
   #clear({ client }: Attempt, now: number): boolean {
     return client.process.alive && now - client.clearSince > this.#patience.free;
   }
 
-  /** Its lease is in the store, or was handed off to it from one that is. */
+  /** Its lease, or the root of its lease, is in the store. */
   #lives({ lease, weight }: Attempt, resource: Resource | undefined, now: number): boolean {
     if (lease === undefined || resource === undefined) return lease === undefined;
-    const own = resource.leaseOf(lease.id, now);
-    if (own !== undefined) return weight === undefined || own.weight >= weight();
-    if (lease.id.endsWith('.') && isLive(resource, lease.fence, now)) return true;
-    const process = lease.id.slice(0, lease.id.indexOf('.') + 1);
-    for (const { id, fence, handOffs, expires } of resource.holders.values()) {
-      const before = fence < lease.fence && lease.fence <= fence + handOffs;
-      if (before && expires > now && id.startsWith(process)) return true;
-    }
-    return false;
+    const own = resource.leaseOf(rootOf(lease.id), now);
+    if (own === undefined) return lease.id.endsWith('.') && isLive(resource, lease.fence, now);
+    const { fence, handOffs } = own;
+    const reserved = fence <= lease.fence && lease.fence <= fence + handOffs;
+    if (lease.id.includes('/') && !reserved) return false;
+    return weight === undefined || own.weight >= weight();
   }
 
   #belief(key: Key, attempt: Attempt): void {
@@ -291,10 +278,11 @@ export class Watch {
   }
 }
 
-/** Whether a lease with this fence is still live. */
+/** Whether a lease with this fence, or a root that reserves it, is still live. */
 function isLive(resource: Resource, fence: number, now: number): boolean {
   for (const holder of resource.holders.values()) {
-    if (holder.fence === fence && holder.expires > now) return true;
+    const isOwn = holder.fence <= fence && fence <= holder.fence + holder.handOffs;
+    if (isOwn && holder.expires > now) return true;
   }
   return false;
 }

@@ -198,7 +198,7 @@ class Meeting {
     if (count === 0 || excused || closed || plan.profile === 'amnesia') return;
     if (resource === undefined || resource.holders.size + resource.waiters.size > 0) return;
     for (const { id } of resource.parking.all()) {
-      const conditionWaiter = this.#world.watch.attempt(id);
+      const conditionWaiter = this.#world.watch.identities.attempt(id);
       if (
         conditionWaiter === undefined ||
         conditionWaiter.over ||

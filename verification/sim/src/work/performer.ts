@@ -5,10 +5,11 @@
 import type { Happening } from 'holdfast-checker';
 import type { AcquireOptions, Lease } from '../../../../packages/holdfast/dist/index.js';
 import type { Step, TaskPlan } from '../plan/plan.js';
-import { INNER } from '../watch/watch.js';
+import { INNER } from '../watch/identities.js';
 import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
 import { Attempt } from './attempt.js';
+import { mayBlame } from './blame.js';
 import { REFUSALS } from './family/part.js';
 import { isFamily, performFamily } from './family/perform.js';
 import { type Lock, lockOf } from './locks.js';
@@ -241,7 +242,7 @@ class Performer {
   /** Asserts that "another owner has the lock" is reported only after such a reply. */
   #blames(what: string): void {
     const { key, name } = this.#task;
-    if (this.#client.store.answeredAt(key) >= this.#attempt.askedAt) return;
+    if (mayBlame(this.#world, this.#attempt)) return;
     this.#world.report('blames', key, `${name} ended with ${what} without a reply of the store`);
   }
 

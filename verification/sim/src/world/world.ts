@@ -1,6 +1,5 @@
 /** All objects of one simulation, built from a plan. */
 import type { Happening } from 'holdfast-checker';
-import type { Acquire } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Lease } from '../../../../packages/holdfast/dist/index.js';
 import { Random } from '../base/random.js';
 import { Scheduler } from '../base/scheduler.js';
@@ -91,7 +90,10 @@ export class World {
             this.promises.after(one, reply);
           }
           if (command.op === 'acquire' && reply.status === 'queued') {
-            this.#queued(command, reply.ticket);
+            this.#queued(command.id, command.key, reply.ticket);
+          }
+          if (command.op === 'turn' && 'again' in reply && reply.again.status === 'queued') {
+            this.#queued(command.again, command.key, reply.again.ticket);
           }
         },
       },
@@ -205,8 +207,8 @@ export class World {
   }
 
   /** The server has queued an acquisition, or has repeated that reply. */
-  #queued({ id, key: k }: Acquire, ticket: number): void {
-    const attempt = this.watch.attempt(id);
+  #queued(id: string, k: string, ticket: number): void {
+    const attempt = this.watch.identities.attempt(id);
     if (attempt === undefined || attempt.over || attempt.ticket === ticket) return;
     if (isFamily(attempt.task)) return;
     // after a wait at a condition, it has another name in the history

@@ -9,7 +9,7 @@ type Statuses = { readonly [Op in LockCommand['op']]: readonly Replies[Op]['stat
 
 const STATUSES: Statuses = {
   acquire: ['granted', 'queued', 'refused', 'full', 'mismatch', 'conflict', 'crowded'],
-  release: ['freed', 'kept', 'passed', 'dequeued', 'absent'],
+  release: ['freed', 'kept', 'dequeued', 'absent'],
   turn: ['freed', 'absent'],
   renew: ['renewed', 'absent'],
   poll: ['polled'],

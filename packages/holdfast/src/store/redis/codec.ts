@@ -6,6 +6,7 @@
  */
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
+import { handOffsAlone } from '../../engine/limits.js';
 import { belonging } from './answers.js';
 import { encodeGate, gateReply } from './gate-codec.js';
 import { inspected, listOf, textOf } from './view-codec.js';
@@ -41,8 +42,8 @@ export function encode(command: T.KeyCommand): string[] {
   }
 }
 
-function encodeRelease({ id, to, unpassed = false, retention }: T.Release): string[] {
-  return [id, to, unpassed ? '1' : '0', `${retention}`];
+function encodeRelease({ id, unpassed = false, retention }: T.Release): string[] {
+  return [id, unpassed ? '1' : '0', `${retention}`];
 }
 
 function encodePark(command: T.Park): string[] {
@@ -122,7 +123,7 @@ function usual(command: T.LockCommand, now: number): T.Reply {
   if (now > 0) {
     if (command.op === 'release') return { status: 'freed', now, holds: 0 };
     if (command.op === 'acquire') {
-      const handOffs = command.fair ? 0 : command.handOffs;
+      const handOffs = command.fair ? 0 : handOffsAlone(command.handOffs);
       return { status: 'granted', now, fence: now, left: command.ttl * 1000, handOffs, holds: 1 };
     }
   }
@@ -183,7 +184,6 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
       if (op === 'turn') return { status, now, again: again(list[2], now) };
       return { status, now, holds: a };
     case 'kept':
-    case 'passed':
     case 'dequeued':
       return { status, now, holds: a };
     case 'signalled':

@@ -11,7 +11,10 @@ import type { KeyReply, Micros, Standing } from '../../engine/commands.js';
 /** The reply, as it is at the time `stored`. */
 export function atCommit<R extends KeyReply>(reply: R, stored: Micros): R {
   const late = stored - reply.now;
-  return late <= 0 ? reply : (moved(reply, late, stored) as R);
+  if (late <= 0) return reply;
+  const later = moved(reply, late, stored);
+  // of a turn: how the next root stands
+  return ('again' in later ? { ...later, again: moved(later.again, late, stored) } : later) as R;
 }
 
 function moved(reply: KeyReply, late: Micros, now: Micros): KeyReply {
@@ -47,7 +50,6 @@ function moved(reply: KeyReply, late: Micros, now: Micros): KeyReply {
     case 'absent':
     case 'freed':
     case 'kept':
-    case 'passed':
     case 'dequeued':
     case 'signalled':
     case 'forced':

@@ -75,7 +75,7 @@ const GROWING: ReadonlySet<KeyCommand['op']> = new Set(['acquire', 'park', 'arri
 
 /** Commands that may let other acquisitions proceed. */
 const URGENT: ReadonlySet<KeyCommand['op']> = new Set([
-  ...(['release', 'renew', 'forceRelease', 'park', 'signal', 'endGeneration'] as const),
+  ...(['release', 'turn', 'renew', 'forceRelease', 'park', 'signal', 'endGeneration'] as const),
 ]);
 
 export class Proposals {

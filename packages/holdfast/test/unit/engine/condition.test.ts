@@ -229,18 +229,6 @@ describe('a signal is not lost', () => {
     expect(world.held()).toEqual(['B']);
   });
 
-  it('if the lease was handed off', () => {
-    const world = new World();
-    world.grant('before B');
-    world.park('before B', 'B');
-    world.grant('before A', { handOffs: 3 });
-    world.park('before A', 'A', { handOffs: 3 });
-    world.grant('s', { handOffs: 3 });
-    world.signal('s', 1, { count: 0 });
-    expect(world.release('s', 'A').status).toBe('passed');
-    expect(world.park('before A', 'A')).toMatchObject({ status: 'granted', signalled: true });
-  });
-
   it('but is consumed when its holder releases or parks again', () => {
     const world = signalled();
     world.release('s');

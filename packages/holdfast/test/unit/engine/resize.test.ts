@@ -245,9 +245,9 @@ describe('a capacity', () => {
     expect(world.ask('c', { capacity: 2, queue: false }).status).toBe('refused');
     expect(world.held()).toEqual(['a']);
     world.ask('c', { capacity: 2 });
-    world.turn('a', a.fence, '', { used: a.fence + 3 });
+    world.turn('a', a.fence, '', { used: a.fence + 24 });
     expect(world.held()).toEqual(['b', 'c']);
-    expect(world.show().holders.every(({ fence }) => fence > a.fence + 3)).toBe(true);
+    expect(world.show().holders.every(({ fence }) => fence > a.fence + 24)).toBe(true);
   });
 
   it('that is raised beside a root leaves the weight of the root', () => {

@@ -104,7 +104,7 @@ describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
     };
     acquire('first', 'o');
     acquire('second', 'o');
-    pair.apply({ op: 'release', key: 'k2', id: 'first', to: '', retention: 10_000 });
+    pair.apply({ op: 'release', key: 'k2', id: 'first', retention: 10_000 });
     acquire('waiter');
     // the lease ends, and a late copy of the first request waits
     pair.now += 1_000_000;

@@ -25,8 +25,8 @@ describe('a turn', () => {
 
   it('keeps the used fences within those of the root', () => {
     const { fence } = world.grant('p.a', { handOffs: 8 });
-    world.turn('p.a', fence, '', { used: fence + 9 });
-    expect(world.show().fence).toBe(fence + 8);
+    world.turn('p.a', fence, '', { used: fence + 99 });
+    expect(world.show().fence).toBe(fence + 64);
   });
 
   it('serves the queue before the next root', () => {
@@ -100,7 +100,7 @@ describe('a turn', () => {
     world.now += 10_000;
     const { status, again } = world.turn('p.a', fence, 'p.b', { used: fence + 2 });
     expect([status, again.status]).toEqual(['absent', 'absent']);
-    expect(world.show().fence).toBeGreaterThan(fence + 8);
+    expect(world.show().fence).toBeGreaterThan(fence + 64);
   });
 
   it('tells the store how many tasks wait', () => {
@@ -109,7 +109,7 @@ describe('a turn', () => {
     world.turn('p.a', fence, 'p.b', { tasks: 4, handOffs: 8 });
     expect(world.show().waiters[0]).toMatchObject({ id: 'p.b', tasks: 4 });
     world.release('q.x');
-    expect(world.show().holders[0]).toMatchObject({ id: 'p.b', tasks: 4, handOffs: 8 });
+    expect(world.show().holders[0]).toMatchObject({ id: 'p.b', tasks: 4, handOffs: 64 });
   });
 });
 

@@ -9,8 +9,12 @@ import { asking } from '../../support/crowds.js';
 
 const commands: readonly KeyCommand[] = [
   asking('a', { owner: 'o', meta: 'é', channel: 'c', ticket: 7 }),
-  { op: 'release', key: 'k', id: 'a', to: 'b', retention: 1000 },
-  { op: 'release', key: 'k', id: 'a', to: '', unpassed: true, retention: 1000 },
+  {
+    ...{ op: 'turn', key: 'k', id: 'a', fence: 5, used: 7, again: 'b', ttl: 10, claim: 5 },
+    ...{ handOffs: 3, channel: 'x', token: 't', waited: 4, tasks: 2, patience: 9 },
+    ...{ retention: 1000, meta: 'é' },
+  },
+  { op: 'release', key: 'k', id: 'a', unpassed: true, retention: 1000 },
   { op: 'renew', key: 'k', id: 'a', ttl: 10, retention: 1000 },
   { op: 'poll', key: 'k', ids: ['a', 'b'], patience: 500, retention: 1000 },
   { op: 'forceRelease', key: 'k', id: '', retention: 1000 },
@@ -114,7 +118,7 @@ describe('an answer becomes a reply', () => {
 
   it('a number, in the ordinary case of acquire', () => {
     const command = asking('a', { ttl: 70, handOffs: 3 });
-    const granted = { status: 'granted', now: 9, fence: 9, left: 70_000, handOffs: 3, holds: 1 };
+    const granted = { status: 'granted', now: 9, fence: 9, left: 70_000, handOffs: 24, holds: 1 };
     expect(answerTo(command, 9)).toEqual(granted);
     expect(answerTo({ ...command, fair: true }, '9')).toEqual({ ...granted, handOffs: 0 });
   });

@@ -41,7 +41,7 @@ describe('pushes', () => {
       listener((push) => heard.push('id' in push ? push.id : push.key)),
     );
     give(asking('a', mutex), asking('b', { ...mutex, channel: channel.name }));
-    const released = store.execute([{ op: 'release', key: 'k', id: 'a', to: '', retention: 1000 }]);
+    const released = store.execute([{ op: 'release', key: 'k', id: 'a', retention: 1000 }]);
     expect(heard).toEqual([]);
     await Promise.all(released);
     expect(heard).toEqual(['b']);

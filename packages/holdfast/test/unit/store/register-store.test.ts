@@ -42,7 +42,6 @@ const release = (id: string): Command => ({
   op: 'release',
   key: 'k',
   id,
-  to: '',
   retention: 60_000,
 });
 const renew = (id: string, ttl: number, key = 'k'): Command => {

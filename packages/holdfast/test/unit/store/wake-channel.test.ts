@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import { SuspendDetector } from '../../../src/lease/suspend-detector.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { WakeChannel, WakeListener } from '../../../src/store/port.js';
-import { Acquisition, type AcquireRequest } from '../../../src/acquire/acquisition.js';
+import { Acquisition } from '../../../src/acquire/acquisition.js';
+import type { AcquireRequest } from '../../../src/acquire/call.js';
 import { Wake } from '../../../src/store/wake-channel.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 

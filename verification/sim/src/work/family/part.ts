@@ -3,6 +3,7 @@
  * recorded. They write no history: the store's state is the check for a change of weight or for
  * several leases at once.
  */
+import { mayBlame } from '../blame.js';
 import type { AcquireOptions } from '../../../../../packages/holdfast/dist/index.js';
 import type { TaskPlan } from '../../plan/plan.js';
 import type { Client } from '../../world/client.js';
@@ -90,7 +91,7 @@ export class Part {
   /** Asserts that "another owner has the lock" is reported only after such a reply. */
   blames(what: string): void {
     const { key, name } = this.task;
-    if (this.client.store.answeredAt(key) >= this.attempt.askedAt) return;
+    if (mayBlame(this.world, this.attempt)) return;
     this.world.report('blames', key, `${name} ended with ${what} without a reply of the store`);
   }
 

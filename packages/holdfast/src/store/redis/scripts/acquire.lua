@@ -57,7 +57,7 @@ if wanted_capacity == '1' and owner == '' then
   local may_agree = c == 1 or ticket == '0'
   if used == 0 and may_agree and waiting == 0 then
     local own, expires = math.max(last + 1, now), now + ttl * 1000
-    if fair == '1' then hand_offs = 0 end
+    if fair == '1' then hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end
     local at = math.floor((expires + retention * 1000) / 1000)
     if seen then redis.call('PEXPIREAT', resource, at) end
     redis.call('HSET', resource, 's', cmsgpack.pack(

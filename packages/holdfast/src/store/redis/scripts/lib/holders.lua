@@ -203,7 +203,11 @@ end
 local function terms(w)
   local hand_offs = w.hand_offs
   -- with several holders, a reserved fence could be used after a higher one was granted
-  if w.fair == 1 or fair_waiting > 0 or capacity > 1 then hand_offs = 0 end
+  if w.fair == 1 or fair_waiting > 0 or capacity > 1 then
+    hand_offs = 0
+  elseif waiting == 0 then
+    hand_offs = hand_offs_alone(hand_offs)
+  end
   return math.max(fence + 1, now), hand_offs
 end
 

@@ -1,0 +1,73 @@
+/**
+ * One call that waits for a lease: its promise, and what ends with it. It settles once (I6).
+ */
+import type { LeaseRecord } from '../lease/lease-record.js';
+import type { ResolvedAcquireOptions } from '../options.js';
+
+/** The key, the permits and the options of an acquisition. */
+export interface AcquireRequest {
+  readonly key: string;
+  readonly weight: number;
+  readonly capacity: number;
+  /** The option that sets the capacity, if the user chooses it. */
+  readonly option?: string | undefined;
+  readonly terms: ResolvedAcquireOptions;
+  /**
+   * True if the lease stays in the store until its owner releases it, from this process or another
+   * one: this process does not renew it.
+   */
+  readonly stays?: boolean;
+  /**
+   * Called with each failure, and with `undefined` for each answer that leaves it in the queue. For
+   * a caller that limits the wait itself.
+   */
+  readonly onProgress?: ((trouble: unknown) => void) | undefined;
+}
+
+export class Call {
+  readonly request: AcquireRequest;
+  readonly promise: Promise<LeaseRecord | null>;
+  settled = false;
+  /** The granted lease. */
+  record: LeaseRecord | null = null;
+  /** Set when the wait limit passed before the first answer: that answer decides. */
+  overdue = false;
+  #resolve: (record: LeaseRecord | null | Promise<LeaseRecord | null>) => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+  #cleanups: (() => void)[] | undefined;
+
+  constructor(request: AcquireRequest) {
+    this.request = request;
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Registers a callback for when it settles. */
+  cleanUp(cleanUp: () => void): void {
+    this.#cleanups ??= [];
+    this.#cleanups.push(cleanUp);
+  }
+
+  /** @param first delays the result for the caller; the call itself settles now */
+  grant(record: LeaseRecord | null, first?: Promise<void>): void {
+    if (!this.settle()) return;
+    this.record = record;
+    this.#resolve(first === undefined ? record : first.then(() => record));
+  }
+
+  fail(error: Error): void {
+    if (this.settle()) this.#reject(error);
+  }
+
+  /** Ends the call; false if it has ended before. */
+  protected settle(): boolean {
+    if (this.settled) return false;
+    this.settled = true;
+    const cleanups = this.#cleanups;
+    this.#cleanups = undefined;
+    if (cleanups !== undefined) for (const cleanUp of cleanups) cleanUp();
+    return true;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The entry of a root in the queue of the store. It stands for all tasks of its `RootQueue`, and
+ * the oldest of them gets the lease. Ending it ends all of them.
+ */
+import type { LeaseObserver } from '../lease/lease-observer.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
+import type { Moment } from '../lease/suspend-detector.js';
+import { Acquisition } from './acquisition.js';
+import type { AcquireRequest } from './call.js';
+import type { RootQueue } from './root-queue.js';
+import type { Task } from './task.js';
+
+export class RootAcquisition extends Acquisition {
+  readonly queue: RootQueue;
+  /**
+   * True while the `turn` that queues it is unanswered. It must not be withdrawn before: the
+   * withdrawal could arrive first, and the turn would queue a root that has no task.
+   */
+  turning = false;
+
+  constructor(id: string, queue: RootQueue, now: Moment) {
+    super(id, (queue.oldest as Task).request, now);
+    this.queue = queue;
+    queue.entry = this;
+  }
+
+  override get isTurning(): boolean {
+    return this.turning;
+  }
+
+  override get abandoned(): boolean {
+    return this.queue.size === 0;
+  }
+
+  override get taker(): AcquireRequest {
+    return this.queue.oldest?.request ?? this.request;
+  }
+
+  override get observer(): LeaseObserver {
+    return this.queue;
+  }
+
+  override get tasks(): number {
+    return this.queue.size;
+  }
+
+  override waited(now: number): number {
+    const { oldest } = this.queue;
+    return oldest === undefined ? 0 : Math.max(0, Math.floor(now - oldest.arrived));
+  }
+
+  override moved(): void {
+    this.queue.progress(undefined);
+    this.queue.rejectOverdue();
+  }
+
+  override fault(error: unknown): void {
+    this.trouble = error;
+    this.queue.progress(error);
+  }
+
+  override isPatient(now: number, unreachableAfter: number): boolean {
+    this.queue.rejectImpatient(this.heardAt, now, unreachableAfter);
+    return this.queue.size > 0;
+  }
+
+  override tooLate(): boolean {
+    this.queue.rejectOverdue();
+    return super.tooLate() || this.queue.size === 0;
+  }
+
+  override grant(record: LeaseRecord, first?: Promise<void>): void {
+    if (!this.settle()) return;
+    this.record = record;
+    this.queue.granted(record, first);
+    this.queue.rejectOverdue();
+  }
+
+  override fail(error: Error): void {
+    if (this.settle()) this.queue.failed(error);
+  }
+
+  protected override settle(): boolean {
+    if (!super.settle()) return false;
+    this.queue.entry = undefined;
+    return true;
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * The tasks of this process that wait for one mutex with the same terms. They share a root: one
+ * entry in the queue of the store, and one lease there (decision 10).
+ *
+ *     (nothing) --first task--> entry asked, queued --grant--> lease of the oldest task
+ *         ^                          ^    ^                      |  |  \--hand-off--> next task
+ *         |                          |    \--loss: asked anew----/  |
+ *         |                          \--------turn: next entry------/
+ *         \--no task, no entry, no lease
+ *
+ * At most one of `entry` and `lease` is set. Tasks that arrive meanwhile wait here.
+ */
+import type { Clock, Timer } from '../clock.js';
+import type { LeaseObserver } from '../lease/lease-observer.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
+import type { SuspendDetector } from '../lease/suspend-detector.js';
+import type { ResolvedAcquireOptions, Settings } from '../options.js';
+import type { AcquireRequest } from './call.js';
+import * as failures from './failures.js';
+import type { RootAcquisition } from './root-acquisition.js';
+import type { Task } from './task.js';
+import { endOfWait } from './wait-limit.js';
+
+export interface RootQueueEvents {
+  /** Tasks wait behind a lease. */
+  waits(queue: RootQueue): void;
+  /** The lease of a task ended, and the queue has neither an entry nor a lease. */
+  left(queue: RootQueue): void;
+  /** The entry ended without a grant, and all tasks with it. */
+  failed(queue: RootQueue): void;
+}
+
+export class RootQueue implements LeaseObserver {
+  readonly key: string;
+  /** The next root of this process, while it waits. */
+  entry: RootAcquisition | undefined;
+  /** The lease of the task that holds. */
+  lease: LeaseRecord | undefined;
+  /** Checks the lease while tasks wait behind it. */
+  timer: Timer | undefined;
+  readonly #ttl: number;
+  readonly #maxHold: number;
+  readonly #events: RootQueueEvents;
+  readonly #clock: Clock;
+  readonly #suspend: SuspendDetector;
+  /** Ms after which the last answer of the store says nothing any more. */
+  readonly #staleAfter: number;
+  /** In order of arrival. */
+  readonly #tasks = new Set<Task>();
+
+  constructor(
+    { key, terms }: AcquireRequest,
+    { settings, suspend }: { settings: Settings; suspend: SuspendDetector },
+    events: RootQueueEvents,
+  ) {
+    this.key = key;
+    this.#clock = settings.clock;
+    this.#suspend = suspend;
+    // an entry is polled once in a claim window
+    this.#staleAfter = settings.claimWindow + settings.requestTimeout;
+    this.#ttl = terms.ttl;
+    this.#maxHold = terms.maxHold;
+    this.#events = events;
+  }
+
+  /** True if a lease of this queue may be handed off to a task with these terms. */
+  suits({ ttl, maxHold }: ResolvedAcquireOptions): boolean {
+    return ttl === this.#ttl && maxHold === this.#maxHold;
+  }
+
+  /** True if the store has answered for the entry lately, or a task of this process holds. */
+  get heard(): boolean {
+    const { entry } = this;
+    if (entry === undefined) return true;
+    const since = this.#suspend.toLocal(entry.sent);
+    return entry.heard && this.#clock.now() - since <= this.#staleAfter;
+  }
+
+  /** The number of tasks that wait. */
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  get oldest(): Task | undefined {
+    const [oldest] = this.#tasks;
+    return oldest;
+  }
+
+  get empty(): boolean {
+    return this.#tasks.size === 0 && this.entry === undefined && this.lease === undefined;
+  }
+
+  add(task: Task): void {
+    this.#tasks.add(task);
+  }
+
+  remove(task: Task): void {
+    this.#tasks.delete(task);
+  }
+
+  /** The root was granted: its oldest task holds. */
+  granted(record: LeaseRecord, first?: Promise<void>): void {
+    const task = this.oldest as Task;
+    this.#tasks.delete(task);
+    this.lease = record;
+    task.grant(record, first);
+    if (this.#tasks.size > 0) this.#events.waits(this);
+  }
+
+  /** Called by the lease when it ends in this process. */
+  ended(record: LeaseRecord): void {
+    if (this.lease !== record) return;
+    this.lease = undefined;
+    this.#events.left(this);
+  }
+
+  /** Tells the tasks of a failure, or of an answer that leaves the root in the queue. */
+  progress(trouble: unknown): void {
+    for (const { request } of this.#tasks) request.onProgress?.(trouble);
+  }
+
+  /** The entry ended without a grant. */
+  failed(error: Error): void {
+    this.rejectAll(error);
+    this.#events.failed(this);
+  }
+
+  rejectAll(error: Error): void {
+    this.#reject(() => error);
+  }
+
+  /** Ends the tasks whose wait limit passed before the answer that has now come. */
+  rejectOverdue(): void {
+    this.#reject((task) => (task.overdue ? endOfWait(task) : undefined));
+  }
+
+  /**
+   * Ends the tasks that do not wait any longer for an answer of the store.
+   * @param since the store has not answered since this local time
+   */
+  rejectImpatient(since: number, now: number, unreachableAfter: number): void {
+    this.#reject((task) => {
+      const silent = now - Math.max(since, task.arrived);
+      if (!task.overdue && silent < unreachableAfter) return undefined;
+      return failures.unreachable(this.key, task.trouble);
+    });
+  }
+
+  #reject(errorOf: (task: Task) => Error | undefined): void {
+    for (const task of this.#tasks) {
+      const error = errorOf(task);
+      if (error === undefined) continue;
+      this.#tasks.delete(task);
+      task.fail(error);
+    }
+  }
+}

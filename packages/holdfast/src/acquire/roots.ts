@@ -1,0 +1,198 @@
+/**
+ * Roots: a process has one entry in the queue of the store for each mutex and terms, and hands the
+ * lease on among its own tasks without telling the store (decision 10).
+ *
+ * A hand-off changes nothing in the store, so its conditions keep every promise to other processes:
+ * a fence is reserved for it, the claim window of the grant bounds the delay of other waiters, and
+ * the lease is certainly held and does not end soon. Otherwise the root ends with a `turn`.
+ */
+import type { Clock } from '../clock.js';
+import type { HoldfastError } from '../errors.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
+import type { Revocations } from '../lease/revocations.js';
+import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Watchdog } from '../lease/watchdog.js';
+import type { Settings } from '../options.js';
+import type { AcquireRequest } from './call.js';
+import type { AcquireSender } from './acquire-sender.js';
+import * as failures from './failures.js';
+import { RootAcquisition } from './root-acquisition.js';
+import { RootQueue } from './root-queue.js';
+import { Task } from './task.js';
+import { limitWait } from './wait-limit.js';
+
+/** True for an acquisition of a mutex that may share a root with others of its process. */
+export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
+  const { capacity, option, stays, terms } = request;
+  const isMutex = capacity === 1 && option === undefined && stays !== true;
+  const alone = terms.fair || terms.owner !== '' || !terms.renew || terms.wait === 0;
+  return isMutex && !alone && localHandOffs > 0;
+}
+
+export interface RootsParts {
+  readonly settings: Settings;
+  readonly suspend: SuspendDetector;
+  readonly watchdog: Watchdog;
+  readonly revocations: Revocations;
+  readonly ids: { next(sleeps: number): string };
+  readonly sender: AcquireSender;
+  /** Adds a root to the pending acquisitions. */
+  readonly add: (root: RootAcquisition) => void;
+  /** Ends a root without a grant, here and in the store. */
+  readonly giveUp: (root: RootAcquisition, error: HoldfastError) => void;
+}
+
+export class Roots {
+  readonly #parts: RootsParts;
+  readonly #clock: Clock;
+  readonly #queues = new Map<string, RootQueue[]>();
+  readonly #events = {
+    waits: (queue: RootQueue): void => this.#watch(queue),
+    left: (queue: RootQueue): void => this.#askAnew(queue),
+    failed: (queue: RootQueue): void => this.#tidy(queue),
+  };
+
+  constructor(parts: RootsParts) {
+    this.#parts = parts;
+    this.#clock = parts.settings.clock;
+  }
+
+  acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
+    const queue = this.#queueOf(request);
+    // the first task of a new root does not wait yet, as far as is known
+    const coming = queue.entry !== undefined && !queue.entry.heard ? 1 : 0;
+    const length = queue.size - coming;
+    if (length >= this.#parts.settings.maxQueue)
+      return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
+    const task = new Task(request, queue, this.#clock.now());
+    queue.add(task);
+    limitWait(task, this.#clock, (late, error) => this.#giveUp(late, error));
+    // a lease whose time is over ends here, and the task asks anew
+    if (queue.lease !== undefined) this.#parts.watchdog.believes(queue.lease);
+    if (queue.entry === undefined && queue.lease === undefined) this.#ask(queue);
+    else if (task.heard) request.onProgress?.(undefined);
+    if (queue.lease !== undefined) this.#watch(queue);
+    return task.promise;
+  }
+
+  /** Hands a lease that is certainly held to the next task; false if it must not be handed off. */
+  handOff(record: LeaseRecord): boolean {
+    const queue = this.#queueHolding(record);
+    const next = queue?.oldest;
+    if (queue === undefined || next === undefined || !this.#mayHandOff(record)) return false;
+    const successor = record.handOff(next.request.terms);
+    this.#parts.watchdog.succeed(record, successor);
+    queue.granted(successor);
+    return true;
+  }
+
+  /** Ends the root of a lease. Returns the next root, if tasks wait. */
+  turn(record: LeaseRecord): RootAcquisition | undefined {
+    const queue = this.#queueHolding(record);
+    if (queue === undefined) return undefined;
+    queue.lease = undefined;
+    this.#tidy(queue);
+    if (queue.size === 0) return undefined;
+    const root = this.#next(queue, this.#parts.suspend.moment());
+    root.turning = true;
+    return root;
+  }
+
+  /** The number of tasks that wait for a key here, without an entry of their own in the store. */
+  localWaiters(key: string): number {
+    let count = 0;
+    for (const { entry, lease, size } of this.#queues.get(key) ?? []) {
+      if (lease !== undefined) count += size;
+      else if (entry !== undefined && entry.ticket !== 0) count += size - 1;
+    }
+    return count;
+  }
+
+  /** Ends all tasks that wait behind a lease of this process. */
+  rejectBehindLeases(error: (key: string) => HoldfastError): void {
+    for (const queue of [...this.#queues.values()].flat()) {
+      queue.timer?.cancel();
+      if (queue.entry === undefined) queue.rejectAll(error(queue.key));
+    }
+  }
+
+  /**
+   * Asks the store once in a claim window about a lease behind which tasks wait: it may have ended
+   * there without a push. A root that is handed on does not get that old.
+   */
+  #watch(queue: RootQueue): void {
+    const { revocations, settings } = this.#parts;
+    queue.timer ??= this.#clock.after(
+      settings.claimWindow,
+      () => {
+        queue.timer = undefined;
+        const { lease, size } = queue;
+        if (lease === undefined || size === 0) return;
+        const isOld = this.#clock.now() - lease.since >= settings.claimWindow;
+        if (isOld) void revocations.heard(lease.id);
+        this.#watch(queue);
+      },
+      true,
+    );
+  }
+
+  /** See the conditions in decision 10. */
+  #mayHandOff({ handOffs, since, storeUntil, terms }: LeaseRecord): boolean {
+    const now = this.#clock.now();
+    const { claimWindow } = this.#parts.settings;
+    const left = storeUntil - now;
+    const inWindow = handOffs > 0 && now - since < claimWindow;
+    // an extended lease would delay other processes for longer than the next task asked
+    return inWindow && left >= Math.min(claimWindow, terms.ttl) / 2 && left <= terms.ttl;
+  }
+
+  #giveUp(task: Task, error: HoldfastError): void {
+    if (task.settled) return;
+    const { queue } = task;
+    queue.remove(task);
+    task.fail(error);
+    if (queue.size === 0 && queue.entry !== undefined) this.#parts.giveUp(queue.entry, error);
+    this.#tidy(queue);
+  }
+
+  /** The lease was lost or given up: the other tasks ask in the order of their arrival. */
+  #askAnew(queue: RootQueue): void {
+    if (queue.size > 0) this.#ask(queue);
+    this.#tidy(queue);
+  }
+
+  #ask(queue: RootQueue): void {
+    const moment = this.#parts.suspend.moment();
+    void this.#parts.sender.ask(this.#next(queue, moment), moment);
+  }
+
+  #next(queue: RootQueue, moment: Moment): RootAcquisition {
+    const root = new RootAcquisition(this.#parts.ids.next(moment.sleeps), queue, moment);
+    this.#parts.add(root);
+    return root;
+  }
+
+  #queueHolding(record: LeaseRecord): RootQueue | undefined {
+    const { observer } = record;
+    return observer instanceof RootQueue && observer.lease === record ? observer : undefined;
+  }
+
+  #queueOf(request: AcquireRequest): RootQueue {
+    const queues = this.#queues.get(request.key);
+    const known = queues?.find((queue) => queue.suits(request.terms));
+    if (known !== undefined) return known;
+    const queue = new RootQueue(request, this.#parts, this.#events);
+    if (queues === undefined) this.#queues.set(request.key, [queue]);
+    else queues.push(queue);
+    return queue;
+  }
+
+  #tidy(queue: RootQueue): void {
+    if (!queue.empty) return;
+    const queues = this.#queues.get(queue.key) ?? [];
+    const place = queues.indexOf(queue);
+    if (place < 0) return;
+    if (queues.length === 1) this.#queues.delete(queue.key);
+    else queues.splice(place, 1);
+  }
+}

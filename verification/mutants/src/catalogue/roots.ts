@@ -1,0 +1,152 @@
+/**
+ * Mistakes in roots: leases that a process hands from task to task without telling the store. Most
+ * of them are planted in the model too (`verification/formal/roots.pml`).
+ */
+import type { Edit, Mutant } from '../mutant.js';
+
+const edit =
+  (file: string) =>
+  (find: string, replace: string): Edit => ({ file, find, replace });
+const roots = edit('acquire/roots.js');
+const record = edit('lease/lease-record.js');
+const turn = edit('engine/turn.js');
+const resource = edit('engine/resource.js');
+
+/** Mistakes of the process. */
+export const ROOTS: readonly Mutant[] = [
+  {
+    name: 'one hand-off more',
+    mistake: 'a process hands its lease on after the last reserved fence (`ONE_PASS_MORE`)',
+    edits: [roots('handOffs > 0 && ', '')],
+  },
+  {
+    name: 'a hand-off repeats the fence',
+    mistake:
+      'after a hand-off inside the process, the new holder has the fence of the previous one',
+    edits: [record('fence: this.fence + 1,', 'fence: this.fence,')],
+  },
+  {
+    name: 'the previous task keeps the lease',
+    mistake: 'a lease that was handed on still counts as held by the task before',
+    edits: [
+      record('this.observer = undefined;\n        this.release();', 'this.observer = undefined;'),
+    ],
+  },
+  {
+    name: 'a lease in doubt is handed on',
+    mistake: 'a hand-off does not read the clock (`NO_CLOCK`)',
+    edits: [
+      { file: 'acquire/releaser.js', find: 'believed && !releasing', replace: '!releasing' },
+      roots('left >= Math.min(claimWindow, terms.ttl) / 2 && ', ''),
+    ],
+    rare: true,
+  },
+  {
+    name: 'used fences are not reported',
+    mistake:
+      'the end of a root names the fence of its grant as the last used one (`USED_NOT_TOLD`)',
+    edits: [
+      {
+        file: 'acquire/acquire-sender.js',
+        find: 'rootFence: fence, fence: used',
+        replace: 'rootFence: fence, rootFence: used',
+      },
+    ],
+    rare: true,
+  },
+  {
+    name: 'the other tasks are forgotten',
+    mistake: 'when a root is lost, the tasks behind it do not ask anew (`NOT_ASKED_ANEW`)',
+    edits: [
+      roots('if (queue.size > 0)\n            this.#ask(queue);\n        this.#tidy', 'this.#tidy'),
+    ],
+  },
+  {
+    name: 'withdrawn before it is queued',
+    mistake:
+      'a root is withdrawn while the command that queues it is unanswered (`WITHDRAWN_TOO_EARLY`)',
+    edits: [
+      {
+        file: 'acquire/acquisitions.js',
+        find: 'if (!asked || acquisition.isTurning)',
+        replace: 'if (!asked)',
+      },
+      {
+        file: 'acquire/acquire-sender.js',
+        find: 'if (root.settled)',
+        replace: 'if (root.settled)\n            return;\n        if (root.settled)',
+      },
+    ],
+    rare: true,
+  },
+  {
+    name: 'a renewal is answered to the previous task',
+    mistake:
+      'an answer to a renewal extends only the lease that asked, not the one after a hand-off',
+    edits: [
+      {
+        file: 'lease/watchdog.js',
+        find: '#renewed({ latest: record }, left)',
+        replace: '#renewed(record, left)',
+      },
+    ],
+    rare: true,
+  },
+];
+
+/** Mistakes of the store. */
+export const ROOTS_IN_STORE: readonly Mutant[] = [
+  {
+    name: 'a turn queues without a root',
+    mistake: 'a copy of a turn queues a root that is over (`TURN_WITHOUT_ROOT`)',
+    edits: [
+      turn(
+        'withdraw(resource, id);\n        return false;',
+        ['withdraw(resource, id);', 'queueAgain(resource, wanted, now);', 'return false;'].join(
+          '\n        ',
+        ),
+      ),
+    ],
+    rare: true,
+  },
+  {
+    name: 'a turn does not name its grant',
+    mistake: 'a turn ends a lease that a late duplicate got, and queues a root (`TURN_UNNAMED`)',
+    edits: [turn('holder.fence === fence', 'true')],
+    rare: true,
+  },
+  {
+    name: 'the next root comes first',
+    mistake: 'a process that ends a root is served before the queue (`AGAIN_AHEAD`)',
+    edits: [turn('fair: false, ticket: 0 }', 'fair: false, ticket: 1 }')],
+    rare: true,
+  },
+  {
+    name: 'fences return at an expiry',
+    mistake: 'reserved fences become free at an expiry, also used ones (`FENCES_BACK_AT_EXPIRY`)',
+    edits: [
+      resource(
+        'this.processes.lapse(holder.id, since, now);\n            this.remove(holder);',
+        [
+          'this.processes.lapse(holder.id, since, now);',
+          'this.takeBackFences(holder);',
+          'this.remove(holder);',
+        ].join('\n            '),
+      ),
+    ],
+    rare: true,
+  },
+  {
+    name: 'reserved fences are kept',
+    mistake:
+      'unused reserved fences run ahead of the clock; a deleted key repeats them (`FENCES_STAY`)',
+    edits: [resource('if (this.fence === last)', 'if (false)')],
+    rare: true,
+  },
+  {
+    name: 'a fair waiter is overtaken',
+    mistake: 'a root may be handed on although a fair waiter is queued (`FAIR_OVERTAKEN`)',
+    edits: [resource('wanted.fair || this.fairWaiting > 0 ||', 'wanted.fair ||')],
+    rare: true,
+  },
+];
