@@ -160,10 +160,25 @@ describe('at the first use', () => {
     await first.command('CONFIG', 'SET', 'repl-diskless-sync-delay', '0');
     await third.command('REPLICAOF', first.host, first.port);
     try {
-      await until(async () => /master_link_status:up/.test(String(await third.command('INFO'))));
       await refused(openClients([first, second, third]), /server 3 is a replica/);
     } finally {
       await third.command('REPLICAOF', 'NO', 'ONE');
+    }
+  });
+
+  it('a node of a cluster is refused, whether it has the slot of the marker or not', async () => {
+    const node = await startServer({ server: 'redis', args: ['--cluster-enabled', 'yes'] });
+    const [first, second] = servers as [Server, Server];
+    try {
+      await refused(openClients([first, second, node]), /server 3 is a node of a Redis Cluster/);
+      await node.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
+      await until(async () =>
+        /cluster_state:ok/.test(String(await node.command('CLUSTER', 'INFO'))),
+      );
+      await refused(openClients([first, second, node]), /server 3 is a node of a Redis Cluster/);
+    } finally {
+      await made.close();
+      await node.stop();
     }
   });
 

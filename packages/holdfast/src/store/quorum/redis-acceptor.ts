@@ -10,6 +10,15 @@ import type { Acceptor, GuardTerms, Proposal, ServerStatus, Vote } from './accep
 const SHA = createHash('sha1').update(SOURCE).digest('hex');
 const SCAN_COUNT = 500;
 
+/** A node of a cluster answers this for a key that another node has. */
+const CLUSTER = /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b/;
+
+/** What is known of such a node. */
+const CLUSTER_NODE: ServerStatus = {
+  ...{ time: 0, runId: '', version: '', role: '', replication: '', cluster: true, evicts: false },
+  ...{ markedAt: undefined, votesFrom: undefined, uptime: 0, keeps: 0 },
+};
+
 export class RedisAcceptor implements Acceptor {
   readonly label: string;
   readonly #client: ClientPort;
@@ -36,10 +45,12 @@ export class RedisAcceptor implements Acceptor {
   async check({ durable, wait }: GuardTerms): Promise<ServerStatus> {
     const args = ['check', durable ? '1' : '0', wait === undefined ? '' : `${Math.ceil(wait)}`];
     const keys = [this.#marker, this.#marker];
-    const raw = await this.#client.eval(SOURCE, keys, args).catch((error: unknown) => {
+    try {
+      return statusOf(await this.#client.eval(SOURCE, keys, args));
+    } catch (error) {
+      if (CLUSTER.test(String((error as Error).message))) return CLUSTER_NODE;
       throw this.#failure(error);
-    });
-    return statusOf(raw);
+    }
   }
 
   subscribe(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
