@@ -5,24 +5,24 @@ const holdfast = await make({ ttl: 60_000, requestTimeout: 200 });
 const mutex = holdfast.mutex(setting.key);
 const quiet = (/** @type {Promise<unknown>} */ promise) => promise.catch(() => undefined);
 
-const one = async () => {
+const one = async (/** @type {boolean} */ fair) => {
   const lease = await mutex.acquire();
-  const waiting = mutex.acquire();
-  while ((await holdfast.inspect(setting.key))?.waiterCount !== 1);
+  const waiting = mutex.acquire({ fair });
+  while (fair && (await holdfast.inspect(setting.key))?.waiterCount !== 1);
   return { first: lease, waiting };
 };
 
-// the first wait opens the wake channel; the parent reports when the server knows it
-const before = await one();
+// a fair wait opens the wake channel; the parent reports when the server knows it
+const before = await one(true);
 tell('waits');
 await told();
 await before.first.release();
 await (await before.waiting).release();
 
-const { first, waiting } = await one();
+const { first, waiting } = await one(false);
 tell('ready');
 const { end } = await told();
-// from here on the server answers neither the hand-off nor the signal
+// from here on the server does not answer
 let lease = first;
 if (end === 'close') {
   void quiet(first.release());

@@ -50,7 +50,7 @@ describe.each(SERVERS)('%s', (name) => {
           fences.push(fence);
         }),
       );
-      await queued(one, key, 4);
+      await queued(one, key, 4, [other]);
       await lease.release();
       await Promise.all(waiting);
       expect(fences).toEqual([...fences].sort((a, b) => a - b));

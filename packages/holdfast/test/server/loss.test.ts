@@ -23,7 +23,8 @@ interface Face {
 
 /** Each kind of lock, and its number of holders. */
 const KINDS: Record<string, readonly [holders: number, of: (on: Holdfast, key: string) => Face]> = {
-  mutex: [1, (on, key) => on.mutex(key)],
+  // fair acquisitions have an entry each
+  mutex: [1, (on, key) => on.mutex(key, { fair: true })],
   semaphore: [
     3,
     (on, key) => {
