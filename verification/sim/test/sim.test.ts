@@ -79,7 +79,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'keeps a retry timer after close': {
     file: 'cleanup/release-retrier.js',
-    from: 'pause.wake();',
+    from: 'pause?.wake();',
     to: ';',
     shown: 'close-between-tries.json',
     as: /timer/,
