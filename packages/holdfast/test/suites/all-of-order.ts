@@ -28,10 +28,15 @@ async function task(
 }
 
 export function allOfOrder(backend: Backend): void {
-  it('serves instances that name the keys in opposite orders one at a time', async () => {
+  // a lease that was handed on inside its process still shows the label of its first task, so the
+  // waits of tasks can be read only without such hand-offs
+  it.each([
+    ['with local hand-offs', {}],
+    ['without local hand-offs, and no tasks wait in a circle', { localHandOffs: 0 }],
+  ])('serves opposite orders of keys one at a time, %s', async (_, options) => {
     const keys = freshKeys(5);
     const watches = new Map(keys.map((key) => [key, new Watch()]));
-    const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make()));
+    const instances = await Promise.all(Array.from({ length: 3 }, () => backend.make(options)));
     const work = instances.flatMap((holdfast, at) =>
       Array.from({ length: TASKS }, (_, number) => {
         // all keys forwards and backwards, and subsets that overlap
@@ -49,7 +54,7 @@ export function allOfOrder(backend: Backend): void {
     // for a moment before a later one is released
     const looks = { register: 20, quorum: 1000, memory: 1, redis: 1 }[backend.store];
     const watching = (async () => {
-      for (let seen = 0; going; ) {
+      for (let seen = 0; going && 'localHandOffs' in options; ) {
         const found = await circle(instances[0] as Holdfast, keys);
         seen = found === undefined ? 0 : seen + 1;
         if (found !== undefined && seen >= looks) circles.push(found);
