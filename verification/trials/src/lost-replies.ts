@@ -64,7 +64,10 @@ async function run(parameters: Parameters): Promise<Verdict> {
 async function loadScripts(holdfast: Holdfast): Promise<void> {
   const lease = await holdfast.mutex('scripts').acquire();
   await lease.extend(20_000);
+  // the end of a root
+  const next = holdfast.mutex('scripts').acquire();
   await lease.release();
+  await (await next).release();
 }
 
 function casesOf(trials: number): Case[] {

@@ -25,6 +25,7 @@ const FREE_WITHIN = 8000;
 /** Shorter times with a planted fault, which is found by exceeding them. */
 const WITH_FAULT = { ttl: 6000, freeWithin: 1500 } as const;
 const REQUEST_TIMEOUT = 150;
+export const CLAIM_WINDOW = 200;
 const SLICE_MS = 3;
 
 /** The state that all attempts share. */
@@ -60,7 +61,7 @@ export class Figures {
 
 /** Short times, so that faults show early. */
 const SETTINGS = {
-  claimWindow: 200,
+  claimWindow: CLAIM_WINDOW,
   requestTimeout: REQUEST_TIMEOUT,
   unreachableAfter: 2 * REQUEST_TIMEOUT,
 } as const;

@@ -3,9 +3,9 @@ import type { Lease } from 'holdfast';
 import { type AfterDrop, type Rule, until } from 'holdfast-testkit';
 import { isCall, type Spoken } from '../support/commands.js';
 import { monotonic } from '../support/overlaps.js';
-import { expected, notSetUp, type Attempt, setUp } from './attempt.js';
+import { CLAIM_WINDOW, expected, notSetUp, type Attempt, setUp } from './attempt.js';
 
-/** Commands with a lost reply; `hand-off` is a release that hands the lease to a local waiter. */
+/** Commands with a lost reply; `hand-off` is the end of a root that a local waiter used or waits for. */
 export const OPS = ['acquire', 'renew', 'release', 'hand-off'] as const;
 export type Lost = (typeof OPS)[number];
 
@@ -107,35 +107,67 @@ async function release(attempt: Attempt, after: AfterDrop): Promise<void> {
   assertLost(rule);
 }
 
-/** A local waiter of the subject gets the lease by a hand-off, and the rival comes after it. */
-async function handOff(attempt: Attempt, after: AfterDrop): Promise<void> {
+/**
+ * A root ends with a local waiter, whose next root is queued, or after a hand-off inside the
+ * process. The reply to the `turn` that ends it is lost.
+ */
+async function handOff(attempt: Attempt, after: AfterDrop, index: number): Promise<void> {
   const mutex = attempt.lock();
   const lease = await mutex.acquire().catch(setUp);
   const nextLocal = mutex.acquire();
   nextLocal.catch(() => undefined);
-  const waits = async (): Promise<boolean> =>
-    (await attempt.scenario.rival.inspect(attempt.key))?.waiterCount === 1;
-  await until(waits).catch((error: unknown) => notSetUp(error));
   const wanted = requestForRival(attempt);
-  const rule = loseReply(attempt, 'release', after);
+  const rule = loseReply(attempt, 'turn', after);
+  if (index % 2 === 0) await turnAfterHandOff(attempt, after, { lease, nextLocal, wanted });
+  else await turnWithNext(attempt, after, { lease, nextLocal, wanted });
+  assertLost(rule);
+}
+
+interface HandOff {
+  readonly lease: Lease;
+  readonly nextLocal: Promise<Lease>;
+  readonly wanted: Promise<Lease>;
+}
+
+/** The local waiter gets the lease without a command, and its release ends the root. */
+async function turnAfterHandOff(
+  attempt: Attempt,
+  after: AfterDrop,
+  { lease, nextLocal, wanted }: HandOff,
+): Promise<void> {
   await attempt.hold('subject', lease, forMs(HOLD_MS));
-  const released = releaseHeld(attempt, lease, after);
-  // a successor that exceeds its claim window loses its turn and would wait for the rival
-  const successor = await Promise.race([nextLocal.catch(setUp), wanted.then(() => undefined)]);
-  if (successor === undefined) {
-    await (await wanted).release();
-    return notSetUp('the rival came first');
-  }
+  await releaseHeld(attempt, lease, after);
+  const successor = await nextLocal.catch(setUp);
   await attempt.hold('successor', successor, forMs(HOLD_MS));
   const since = monotonic();
-  const releasedBySuccessor = releaseHeld(attempt, successor, after);
+  const released = releaseHeld(attempt, successor, after);
+  await rivalTakes(attempt, wanted, since);
+  attempt.scenario.figures.count(`${attempt.name}: outcome ${(await released) ?? 'uncertain'}`);
+}
+
+/** The root is too old to be handed on, so the local waiter queues behind the rival. */
+async function turnWithNext(
+  attempt: Attempt,
+  after: AfterDrop,
+  { lease, nextLocal, wanted }: HandOff,
+): Promise<void> {
+  const queued = async (): Promise<boolean> =>
+    (await attempt.scenario.rival.inspect(attempt.key))?.waiterCount === 1;
+  await until(queued).catch((error: unknown) => notSetUp(error));
+  await attempt.hold('subject', lease, forMs(1.5 * CLAIM_WINDOW));
+  const since = monotonic();
+  const released = releaseHeld(attempt, lease, after);
   const taken = await attempt.rivalGets(wanted, since);
   if (taken === undefined) return;
   await attempt.hold('rival', taken, forMs(HOLD_MS));
-  const outcome = await Promise.all([released, releasedBySuccessor]);
-  attempt.scenario.figures.count(`${attempt.name}: outcome ${outcome[0] ?? 'uncertain'}`);
-  await attempt.rivalReleases(taken);
-  assertLost(rule);
+  await taken.release();
+  const successor = await nextLocal.catch(expected);
+  if (successor !== undefined) {
+    await attempt.hold('successor', successor, forMs(HOLD_MS));
+    await successor.release().catch(expected);
+  }
+  attempt.scenario.figures.count(`${attempt.name}: outcome ${(await released) ?? 'uncertain'}`);
+  await attempt.isFree();
 }
 
 /**

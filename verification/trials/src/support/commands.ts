@@ -1,7 +1,7 @@
 /** Recognizes Holdfast's commands in the commands that a proxy sees. */
 import { scripts } from '../../../../packages/holdfast/dist/store/redis/generated/scripts.js';
 
-export type Spoken = 'acquire' | 'release' | 'renew' | 'other';
+export type Spoken = 'acquire' | 'release' | 'renew' | 'turn' | 'other';
 
 /** A call of a script. */
 export interface Call {
@@ -14,7 +14,7 @@ export interface Call {
 const KEYS = 3;
 /** The script of each operation, by its hash (EVALSHA) and by its source (EVAL). */
 const OPERATIONS = new Map<string, Spoken>(
-  (['acquire', 'release', 'renew'] as const).flatMap((op) => [
+  (['acquire', 'release', 'renew', 'turn'] as const).flatMap((op) => [
     [scripts[op].sha, op] as const,
     [scripts[op].source, op] as const,
   ]),
