@@ -5,7 +5,7 @@ import { isCall, type Spoken } from '../support/commands.js';
 import { monotonic } from '../support/overlaps.js';
 import { CLAIM_WINDOW, expected, notSetUp, type Attempt, setUp } from './attempt.js';
 
-/** Commands with a lost reply; `hand-off` is the end of a root that a local waiter used or waits for. */
+/** Commands with a lost reply; `hand-off` ends a root that a local waiter used or waits for. */
 export const OPS = ['acquire', 'renew', 'release', 'hand-off'] as const;
 export type Lost = (typeof OPS)[number];
 
@@ -114,9 +114,13 @@ async function release(attempt: Attempt, after: AfterDrop): Promise<void> {
 async function handOff(attempt: Attempt, after: AfterDrop, index: number): Promise<void> {
   const mutex = attempt.lock();
   const lease = await mutex.acquire().catch(setUp);
+  const wanted = requestForRival(attempt);
+  const queued = async (): Promise<boolean> =>
+    (await attempt.scenario.rival.inspect(attempt.key))?.waiterCount === 1;
+  await until(queued).catch((error: unknown) => notSetUp(error));
+  // the rival comes first: see "Known limit" in decision 10
   const nextLocal = mutex.acquire();
   nextLocal.catch(() => undefined);
-  const wanted = requestForRival(attempt);
   const rule = loseReply(attempt, 'turn', after);
   if (index % 2 === 0) await turnAfterHandOff(attempt, after, { lease, nextLocal, wanted });
   else await turnWithNext(attempt, after, { lease, nextLocal, wanted });
@@ -151,9 +155,6 @@ async function turnWithNext(
   after: AfterDrop,
   { lease, nextLocal, wanted }: HandOff,
 ): Promise<void> {
-  const queued = async (): Promise<boolean> =>
-    (await attempt.scenario.rival.inspect(attempt.key))?.waiterCount === 1;
-  await until(queued).catch((error: unknown) => notSetUp(error));
   await attempt.hold('subject', lease, forMs(1.5 * CLAIM_WINDOW));
   const since = monotonic();
   const released = releaseHeld(attempt, lease, after);
