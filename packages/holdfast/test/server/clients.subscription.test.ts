@@ -31,14 +31,15 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
   });
   afterEach(async () => {
     await closeAll();
-    await nobody();
+    await noSubscriber();
   });
 
   const subscribers = async (): Promise<string[]> =>
     String(await server.command('CLIENT', 'LIST', 'TYPE', 'pubsub'))
       .split('\n')
       .filter((line) => line !== '');
-  const nobody = (): Promise<unknown> => until(async () => (await subscribers()).length === 0);
+  const noSubscriber = (): Promise<unknown> =>
+    until(async () => (await subscribers()).length === 0);
   const kill = (): Promise<unknown> => server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
   const publish = (payload: string, channel = 'c'): Promise<unknown> =>
     server.command('PUBLISH', channel, payload);
@@ -196,7 +197,7 @@ function subscriptionSuite(adapter: Adapter, protocol: Protocol, servers: () => 
     const closing = second.close();
     await publish('too late');
     await closing;
-    await nobody();
+    await noSubscriber();
     expect(await port.eval('return 1', [], [])).toBe(1);
     expect(heard.log).toEqual([':both', ':both']);
   });

@@ -38,8 +38,8 @@ const steps: readonly Command[] = [
   { op: 'capacity', key: 'mutex', from: 1, capacity: 2, retention },
   { op: 'capacity', key: 'unknown', from: 1, capacity: 2, retention },
   { op: 'forceRelease', key: 'several', id: 'a', retention },
-  { op: 'release', key: 'several', id: 'nobody', retention },
-  { op: 'release', key: 'unknown', id: 'nobody', retention },
+  { op: 'release', key: 'several', id: 'other', retention },
+  { op: 'release', key: 'unknown', id: 'other', retention },
   { op: 'release', key: 'mutex', id: 'b', retention },
 ];
 

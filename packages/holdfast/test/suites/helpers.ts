@@ -53,7 +53,7 @@ export async function queued(
 
 /** Waits until a key has no holder and no waiter. */
 export async function unused(holdfast: Holdfast, key: string): Promise<void> {
-  await until(async () => (await holdfast.inspect(key)) === null, { what: 'nobody uses it' });
+  await until(async () => (await holdfast.inspect(key)) === null, { what: 'it is not in use' });
 }
 
 /** Resolves when a signal aborts, to its reason. */

@@ -24,7 +24,7 @@ export function leaseSuite(backend: Backend): void {
 async function heldFor(holdfast: Holdfast, key: string, ms: number): Promise<void> {
   await until(async () => {
     const holder = (await holdfast.inspect(key))?.holders[0];
-    if (holder === undefined) throw new Error('nobody holds it');
+    if (holder === undefined) throw new Error('it is not held');
     return holder.heldFor > ms;
   });
 }

@@ -9,7 +9,7 @@ export const POOL = 12;
 
 /** The kind of acquisition a step selects. If the key has none of the kind, any acquisition. */
 export interface Pointer {
-  readonly who: 'holder' | 'waiter' | 'head' | 'parked' | 'newcomer' | 'any' | 'nobody';
+  readonly who: 'holder' | 'waiter' | 'head' | 'parked' | 'newcomer' | 'any' | 'none';
   readonly pick: number;
 }
 
@@ -41,7 +41,7 @@ export function poolFrom(pick: number): string[] {
 }
 
 export function idOf({ who, pick }: Pointer, resource: Resource | undefined): string {
-  if (who === 'nobody') return '';
+  if (who === 'none') return '';
   const pool = poolFrom(pick);
   const candidates = resource === undefined ? [] : candidatesFor(who, resource, pool);
   return candidates[pick % candidates.length] ?? (pool[0] as string);
@@ -63,7 +63,7 @@ function candidatesFor(who: Pointer['who'], resource: Resource, pool: string[]):
         (one) => !holders.has(one) && !holds.has(one) && !queue.score(one) && !parked.get(one),
       );
     case 'any':
-    case 'nobody':
+    case 'none':
       return [];
   }
 }

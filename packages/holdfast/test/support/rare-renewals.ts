@@ -13,7 +13,7 @@ const renewAll = (ms: number, kept = retention, ttl = 1000): Step => ({
   elapsed: ms * 1000,
   command: { op: 'renew', key: 'k1', id: '', ttl, retention: kept },
   id: { who: 'holder', pick: 0 },
-  to: { who: 'nobody', pick: 0 },
+  to: { who: 'none', pick: 0 },
   ids: [],
   again: true,
 });

@@ -79,7 +79,7 @@ const acquire = fc.record({
 });
 
 const op = <T extends string>(name: T): fc.Arbitrary<T> => fc.constant(name);
-const nobody = fc.constant<Pointer>({ who: 'nobody', pick: 0 });
+const noPointer = fc.constant<Pointer>({ who: 'none', pick: 0 });
 const anyId = pointer([4, 'holder'], [3, 'waiter'], [2, 'parked'], [1, 'any']);
 const condition = fc.constantFrom('c1', 'c1', 'c1', 'c2');
 const ids = fc.array(anyId, { maxLength: 4 });
@@ -128,7 +128,7 @@ function kind(
   command: fc.Arbitrary<KeyCommand>,
   points: { id?: fc.Arbitrary<Pointer>; to?: fc.Arbitrary<Pointer>; ids?: typeof ids } = {},
 ): { weight: number; arbitrary: fc.Arbitrary<Omit<Step, 'elapsed'>> } {
-  const { id: own = nobody, to = nobody, ids: several = none } = points;
+  const { id: own = noPointer, to = noPointer, ids: several = none } = points;
   const again = fc.boolean();
   return { weight, arbitrary: fc.record({ command, id: own, to, ids: several, again }) };
 }
@@ -142,14 +142,14 @@ const action = fc.oneof(
   }),
   kind(4, turning, {
     id: pointer([12, 'holder'], [1, 'waiter'], [1, 'any']),
-    to: pointer([3, 'nobody'], [8, 'newcomer'], [1, 'waiter'], [1, 'any']),
+    to: pointer([3, 'none'], [8, 'newcomer'], [1, 'waiter'], [1, 'any']),
   }),
   kind(4, fc.record({ op: op('renew'), key, id, ttl, retention: anyRetention }), {
     id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
   kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), patience, retention }), { ids }),
   kind(1, fc.record({ op: op('forceRelease'), key: mostly, id, retention }), {
-    id: pointer([3, 'nobody'], [3, 'holder'], [1, 'any']),
+    id: pointer([3, 'none'], [3, 'holder'], [1, 'any']),
   }),
   kind(1, fc.record({ op: op('inspect'), key, limit })),
   kind(5, parking, {
@@ -203,7 +203,7 @@ export const traffic: fc.Arbitrary<Step[]> = fc
 
 /** A step with fixed values. */
 export function literally(command: KeyCommand, time = 0): Step {
-  const to: Pointer = { who: 'nobody', pick: 0 };
+  const to: Pointer = { who: 'none', pick: 0 };
   return { elapsed: time, command, id: to, to, ids: [], again: false, literal: true };
 }
 
@@ -247,7 +247,7 @@ export function commandOf(
       const named = resource?.holders.get(who)?.fence ?? 1;
       // rarely another fence than that of the lease
       const fence = command.used < 4 ? named : Math.max(1, named - 1);
-      const again = one.to.who === 'nobody' ? '' : withoutOwner(one.to, resource);
+      const again = one.to.who === 'none' ? '' : withoutOwner(one.to, resource);
       return { ...command, id: who, fence, used: fence + command.used, again };
     }
     case 'resize': {
