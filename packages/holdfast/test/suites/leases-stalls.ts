@@ -26,27 +26,24 @@ const CLAIMED = { claimWindow: 200, ttl: 20_000 };
 const STALL_MS = 400;
 
 export function stalls(backend: Backend): void {
-  // a command on a quorum may take two rounds, and the second is not sent during a stall
-  const oneRound = backend.store !== 'quorum';
-  it.runIf(oneRound)(
-    'longer than requestTimeout does not discard a reply that has arrived',
-    async () => {
-      const holdfast = await backend.make({ requestTimeout: 150 });
-      // first the server must know the scripts: otherwise the request is sent again, which takes a
-      // round trip
-      await using ready = await holdfast.mutex(freshKey()).acquire();
-      await ready.extend(60_000);
-      const trying = holdfast.mutex(freshKey()).tryAcquire();
-      await written();
-      stall(STALL_MS);
-      const lease = await trying;
-      expect(lease?.held).toBe(true);
-      const extending = lease?.extend(60_000);
-      await written();
-      stall(STALL_MS);
-      expect(await extending).toBeGreaterThan(50_000);
-    },
-  );
+  it('longer than requestTimeout does not discard a reply that has arrived', async () => {
+    const holdfast = await backend.make({ requestTimeout: 150 });
+    // A first use teaches the server the scripts and the quorum its ballot. Without it a request
+    // takes two round trips, and the second is not sent during the stall.
+    const mutex = holdfast.mutex(freshKey());
+    const first = await mutex.acquire();
+    await first.extend(60_000);
+    expect(await first.release()).toBe('freed');
+    const trying = mutex.tryAcquire();
+    await written();
+    stall(STALL_MS);
+    const lease = await trying;
+    expect(lease?.held).toBe(true);
+    const extending = lease?.extend(60_000);
+    await written();
+    stall(STALL_MS);
+    expect(await extending).toBeGreaterThan(50_000);
+  });
 
   it('right after a grant by push does not lose the lease', async () => {
     const [one, other] = [await backend.make(), await backend.make(CLAIMED)];
