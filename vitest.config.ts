@@ -15,6 +15,13 @@ const alias = {
 
 const globalSetup = here('packages/testkit/src/vitest-global.ts');
 
+/**
+ * For tests that compute. No promise about speed: `npm test` runs them at the lowest priority, and
+ * on a busy machine they wait for the tests that use servers.
+ */
+const COMPUTING_MS = 300_000;
+const INSTRUMENT_MS = 4 * COMPUTING_MS;
+
 const servers = {
   globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
   testTimeout: 30_000,
@@ -56,6 +63,8 @@ export default defineConfig({
           // The files share their modules: loading them for each file takes longer than the tests.
           isolate: false,
           pool: 'threads',
+          testTimeout: COMPUTING_MS,
+          hookTimeout: COMPUTING_MS,
         },
       },
       {
@@ -64,6 +73,7 @@ export default defineConfig({
           // The instruments themselves: they take a minute, so `npm run check` leaves them out.
           name: 'instruments',
           include: ['verification/{sim,mutants,torture,trials}/test/**/*.test.ts'],
+          testTimeout: INSTRUMENT_MS,
         },
       },
       {

@@ -12,7 +12,7 @@ function modulesOf({ modules }: BundleSize): string[] {
 
 beforeAll(async () => {
   for (const name of NAMES) sizes[name] = await bundleSize(BUNDLES[name].program);
-}, 60_000);
+});
 
 describe.each(NAMES)('the bundle %s', (name) => {
   it('is within its limit, and the limit has at most 5 % head-room', () => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
   );
   await db.exec(postgres.createTable);
   await db.exec(postgres.createTable);
-}, 60_000);
+});
 afterAll(() => db.close());
 beforeEach(async () => {
   await db.exec('DELETE FROM invoices; INSERT INTO invoices (id, paid) VALUES (42, false)');

@@ -92,5 +92,5 @@ describe('ids of copies', () => {
     expect(new Set(parts).size).toBe(3);
     const secrets = [first[1], first[3], second[3]];
     expect(new Set(secrets).size).toBe(3);
-  }, 60_000);
+  });
 });

@@ -122,7 +122,7 @@ describe('the matrix', () => {
   let names: string[] = [];
   beforeAll(() => {
     names = collect();
-  }, 120_000);
+  });
 
   it('has every suite on every backend, each with the same tests', () => {
     expect(gaps(names)).toEqual([]);

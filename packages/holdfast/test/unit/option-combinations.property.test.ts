@@ -181,7 +181,7 @@ class Keeping extends WatchedStore {
 }
 
 describe('combinations of options', () => {
-  it(`keep their guarantees (HOLDFAST_SEED=${SEED})`, { timeout: 60_000 }, async () => {
+  it(`keep their guarantees (HOLDFAST_SEED=${SEED})`, async () => {
     const property = fc.asyncProperty(steps, (all) =>
       new Run((clock) => new WatchedStore(clock)).play(all),
     );
@@ -191,7 +191,7 @@ describe('combinations of options', () => {
   it.each([
     ['a short grant', ShortGrants, /without renewal/u],
     ['a release that is lost', Keeping, /left:|release:|not empty|fence/u],
-  ] as const)('the test detects: %s', { timeout: 60_000 }, async (_, Faulty, message) => {
+  ] as const)('the test detects: %s', async (_, Faulty, message) => {
     const property = fc.asyncProperty(steps, (all) =>
       new Run((clock) => new Faulty(clock)).play(all),
     );

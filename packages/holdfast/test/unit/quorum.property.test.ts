@@ -30,13 +30,13 @@ describe('a quorum whose minority fails', () => {
       console.log(`${grants} grants, ${restarts} restarts`);
     expect(grants).toBeGreaterThan(SEEDS * 100);
     expect(restarts).toBeGreaterThan(0);
-  }, 600_000);
+  });
 });
 
 describe('control: a violation is found', () => {
   it('if servers vote right after a restart without their memory', async () => {
     expect(await found({ ...USUAL, servers: 3, guarded: false }, 20)).toBeDefined();
-  }, 120_000);
+  });
 
   it('if servers accept without regard to their promises', async () => {
     class Careless extends MemoryAcceptor {
@@ -47,5 +47,5 @@ describe('control: a violation is found', () => {
       }
     }
     expect(await found({ ...USUAL, acceptor: Careless }, 10)).toBeDefined();
-  }, 120_000);
+  });
 });

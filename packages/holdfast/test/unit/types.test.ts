@@ -62,7 +62,7 @@ beforeAll(async () => {
   );
   const matches = output.matchAll(/control\.ts\((\d+),\d+\): error (TS\d+)/g);
   found = [...matches].map(([, line, code]) => `${Number(line) - head.length} ${code}`);
-}, 120_000);
+});
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

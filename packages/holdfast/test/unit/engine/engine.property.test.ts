@@ -41,16 +41,14 @@ const total = (judges: readonly Judge[], what: 'grants' | 'overtakings'): number
   judges.reduce((sum, one) => sum + one[what], 0);
 
 describe(`the invariants hold (HOLDFAST_SEED=${SEED})`, () => {
-  it('in mixed traffic', { timeout: 60_000 }, () => {
+  it('in mixed traffic', () => {
     const { judge, property } = judged(asItIs);
     fc.assert(property, { seed: SEED, numRuns: RUNS });
     expect(total(judge, 'grants')).toBeGreaterThan(5000);
     expect(total(judge, 'overtakings')).toBeGreaterThan(200);
   });
 
-  it('and when all waiters are fair, grants follow the order of the queue', {
-    timeout: 60_000,
-  }, () => {
+  it('and when all waiters are fair, grants follow the order of the queue', () => {
     const { judge, property } = judged((one) =>
       one.op === 'turn' ? { ...one, handOffs: 0 } : { ...one, fair: true },
     );

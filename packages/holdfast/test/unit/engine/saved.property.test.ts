@@ -93,7 +93,7 @@ function without(field: string): Damage {
 }
 
 describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
-  it('behaves like the original: locks', { timeout: 60_000 }, () => {
+  it('behaves like the original: locks', () => {
     fc.assert(locks(asItIs), { seed: SEED, numRuns: 100 });
   });
 
@@ -111,14 +111,14 @@ describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
     acquire('first', 'o');
   });
 
-  it('behaves like the original: gates', { timeout: 60_000 }, () => {
+  it('behaves like the original: gates', () => {
     fc.assert(gates(asItIs), { seed: SEED, numRuns: 100 });
   });
 
   it.each([
     ...['capacity', 'fence', 'lastTicket', 'forgetAt', 'holders', 'waiters', 'parked'],
     ...['latest', 'processes'],
-  ])('the test notices the loss of %s of a lock', { timeout: 60_000 }, (field) => {
+  ])('the test notices the loss of %s of a lock', (field) => {
     const found = fc.check(locks(without(field)), { numRuns: 2000, endOnFailure: true });
     expect(found.failed).toBe(true);
   });
@@ -126,7 +126,7 @@ describe(`a saved and restored state (HOLDFAST_SEED=${SEED})`, () => {
   it.each([
     ...['count', 'generation', 'since', 'missing', 'endsAt', 'retention', 'pastGeneration'],
     ...['broken', 'arrivals', 'past', 'expiries', 'channels'],
-  ])('the test notices the loss of %s of a gate', { timeout: 60_000 }, (field) => {
+  ])('the test notices the loss of %s of a gate', (field) => {
     const found = fc.check(gates(without(field)), { numRuns: 2000, endOnFailure: true });
     expect(found.failed).toBe(true);
   });

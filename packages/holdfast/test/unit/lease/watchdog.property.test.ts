@@ -88,7 +88,7 @@ it(`the holder never exceeds the store's deadline (HOLDFAST_SEED=${SEED})`, asyn
   const seen = { held: 0 };
   await fc.assert(property(seen), { seed: SEED, numRuns: RUNS });
   expect(seen.held).toBeGreaterThan(2000);
-}, 60_000);
+});
 
 describe('the test detects a lease that', () => {
   it.each([
