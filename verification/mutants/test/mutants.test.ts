@@ -33,7 +33,7 @@ it('every mutant fits the library, and the names are different', async () => {
   expect(MUTANTS.length).toBeGreaterThanOrEqual(15);
 });
 
-it('every mutant of the torture test fits, and changes the scripts if an edit names them', async () => {
+it('every mutant of the torture test fits, and changes the scripts that it names', async () => {
   const texts = (folder: string): Promise<string> =>
     Promise.resolve(readFileSync(join(folder, SCRIPTS), 'utf8'));
   const before = await withMutant(undefined, texts);
