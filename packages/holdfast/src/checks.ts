@@ -6,8 +6,8 @@ const KEY_BYTES_MAX = 1024;
 export const TEXT_MAX = 200;
 
 /** An owner: non-empty, well-formed text of at most 200 characters. */
-export function checkOwner(owner: unknown): string {
-  return nonEmpty('owner', text('owner', owner, '', TEXT_MAX));
+export function checkOwner(owner: unknown, name = 'owner'): string {
+  return nonEmpty(name, text(name, owner, '', TEXT_MAX));
 }
 
 /** A key: non-empty, well-formed text of at most 1,024 bytes in UTF-8. */

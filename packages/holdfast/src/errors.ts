@@ -16,10 +16,10 @@ import { escaped, quote } from './text.js';
  *   until then. The caller holds nothing.
  * - `HOLDFAST_ABORTED`: the signal of the caller aborted during the wait; `cause` is its reason.
  *   The caller holds nothing. Exception: after a wait at a condition, the lock is held again.
- * - `HOLDFAST_REFUSED`: the store answered and refused: the queue is at its limit, the same owner
- *   already holds the read lock or fewer permits, or has the most holds, or the server itself
- *   refused (memory, permission, read-only replica). The caller holds what it held before, nothing
- *   more.
+ * - `HOLDFAST_REFUSED`: the store answered and refused: the queue is at its limit, the same
+ *   `sharedBy` already holds the read lock or fewer permits, or has the most holds, or the server
+ *   itself refused (memory, permission, read-only replica). The caller holds what it held before,
+ *   nothing more.
  * - `HOLDFAST_MISMATCH`: the key is in use with another capacity: as another kind of lock, or with
  *   another number of permits, count or parties. The message names the number in use. The caller
  *   holds nothing.
@@ -99,10 +99,15 @@ export function badOption(option: string, expected: string, got: unknown): Holdf
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
 
+/** Options that have another name now. */
+const RENAMED: Readonly<Record<string, string>> = { owner: 'sharedBy' };
+
 /** An error for an option that does not exist: it names those that do. */
 export function unknownOption(option: string, names: Iterable<string>): HoldfastError {
   const all = [...names];
-  const near = all.filter((name) => similar(option, name)).map((name) => quote(name));
+  const near = all
+    .filter((name) => similar(option, name) || RENAMED[option] === name)
+    .map((name) => quote(name));
   const hint = near.length === 0 ? '' : `; did you mean ${near.join(' or ')}?`;
   const options = `(the options are ${all.join(', ')})`;
   const message = `Holdfast: unknown option ${quote(option)}${hint} ${options}`;

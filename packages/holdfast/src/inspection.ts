@@ -19,8 +19,8 @@ import { quote } from './text.js';
 export interface Participant {
   /** The id of the acquisition. */
   readonly id: string;
-  /** The `owner` option of the acquisition, if it has one. */
-  readonly owner: string | undefined;
+  /** The `sharedBy` option of the acquisition, or the owner of `ownerLocks`, if it has one. */
+  readonly sharedBy: string | undefined;
   /** The `label` option of the acquisition, if it has one. */
   readonly label: string | undefined;
   /** The host name of its machine. */
@@ -50,7 +50,7 @@ export interface HolderInfo extends Participant {
   readonly remaining: number;
   /** Ms since the lease was granted. */
   readonly heldFor: number;
-  /** The number of holds of the owner; 1 without an owner. */
+  /** The number of holds that share the lease; 1 without `sharedBy`. */
   readonly holds: number;
 }
 
@@ -269,5 +269,6 @@ function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Parti
   const text = (value: unknown): string | undefined =>
     typeof value === 'string' ? value : undefined;
   const number = typeof pid === 'number' ? pid : undefined;
-  return { id, owner: owner || undefined, label: text(label), host: text(host), pid: number };
+  const sharedBy = owner || undefined;
+  return { id, sharedBy, label: text(label), host: text(host), pid: number };
 }

@@ -101,11 +101,13 @@ export interface LockOptions {
    */
   readonly fair?: boolean | undefined;
   /**
-   * The name of the holder, valid for all acquisitions, processes and machines. If a live lease has
-   * the same owner, the acquisition joins it as one more hold. A lease has at most 1,000 holds; a
-   * further one is rejected with `HOLDFAST_REFUSED`. At most 200 characters.
+   * Shares one lease between all acquisitions that give the same name, in all processes and on all
+   * machines: they do not exclude each other. An acquisition joins the lease of its name as one
+   * more hold, and the lock stays held until all holds are released. A lease has at most 1,000
+   * holds; a further one is rejected with `HOLDFAST_REFUSED`. At most 200 characters. To name a
+   * holder without sharing, use `label`. Default: not shared.
    */
-  readonly owner?: string | undefined;
+  readonly sharedBy?: string | undefined;
   /** Free text that `inspect` and `list` show, see {@link HoldfastOptions.label}. */
   readonly label?: string | undefined;
   /**
@@ -152,6 +154,7 @@ export interface ResolvedAcquireOptions {
   readonly renew: boolean;
   readonly maxHold: number;
   readonly fair: boolean;
+  /** The `sharedBy` option; empty without it. */
   readonly owner: string;
   readonly label: string;
   readonly onExpiring: ((remaining: number) => void) | undefined;
@@ -199,7 +202,7 @@ const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
     'renew',
     'maxHold',
     'fair',
-    'owner',
+    'sharedBy',
     'label',
     'onExpiring',
     'expiringBefore',
@@ -240,7 +243,7 @@ export function resolveTerms(
     renew,
     maxHold,
     fair: flag('fair', o.fair, false),
-    owner: o.owner === undefined ? '' : checkOwner(o.owner),
+    owner: o.sharedBy === undefined ? '' : checkOwner(o.sharedBy, 'sharedBy'),
     label: text('label', o.label, settings.label, TEXT_MAX),
     onExpiring: o.onExpiring,
     expiringBefore: duration('expiringBefore', o.expiringBefore, ttl / 3, 1, ttl),

@@ -40,12 +40,12 @@ function reasonOf({ weight, option }: Asked, reply: Exclude<Refusal, Mismatch>):
       return `${reply.length} acquisitions wait already, which is the limit of maxQueue`;
     case 'conflict':
       return option === undefined
-        ? 'its owner holds the read lock already and would wait for itself; ' +
+        ? 'its sharedBy holds the read lock already and would wait for itself; ' +
             'release that lease first, or upgrade it with lease.tryUpgrade()'
-        : `its owner holds ${permits(reply.weight)} of the requested ${weight} already ` +
+        : `its sharedBy holds ${permits(reply.weight)} of the requested ${weight} already ` +
             'and would wait for itself; release that lease first';
     case 'crowded':
-      return `its owner has ${reply.holds} holds already, the limit of one lease; release some`;
+      return `its sharedBy has ${reply.holds} holds already, the limit of one lease; release some`;
   }
 }
 
@@ -78,7 +78,7 @@ export function releasedAsleep(key: string): HoldfastError {
 export function shared(key: string, holds: number): HoldfastError {
   const message =
     `Holdfast: ${quote(key)} cannot be given up to wait at a condition: ` +
-    `its owner holds it ${holds} times, or others may hold it too`;
+    `it has ${holds} holds, or others may hold it too`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
 }
 

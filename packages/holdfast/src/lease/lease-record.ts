@@ -1,7 +1,7 @@
 /**
  * The lease record: the state of one granted acquisition in this process.
  *
- *     held --release--> released        (by its owner; final)
+ *     held --release--> released        (by its holder; final)
  *       \---expiry on our clock, "absent" from the store, force, close--> lost    (final)
  *
  * A lease whose state is `held` may be in doubt: the machine may have been suspended, or the time

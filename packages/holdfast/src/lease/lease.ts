@@ -11,7 +11,7 @@ import { quote } from '../text.js';
  * The result of a release:
  *
  * - `freed`: the lock was held until now. It is free, or the next waiter holds it.
- * - `kept`: this hold is released, and the owner has other holds, so the lock stays held.
+ * - `kept`: this hold is released, and others share the lease, so the lock stays held.
  * - `lost`: the lease had ended before. Nothing was freed, and no other lease was changed.
  */
 export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
@@ -79,10 +79,10 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
-   * The number of holds of the owner, including this one, as the store last reported it when it
-   * granted or released a hold of this owner in this process. 1 without `owner`; 0 after this lease
-   * is released or lost. Later changes by other processes are not counted; `ownerLocks.holds` asks
-   * the store.
+   * The number of holds that share the lease, including this one, as the store last reported it
+   * when it granted or released one of them in this process. 1 without `sharedBy`; 0 after this
+   * lease is released or lost. Later changes by other processes are not counted;
+   * `ownerLocks.holds` asks the store.
    */
   get holds(): number {
     return this.#away === undefined && this.#record.state === 'held' ? this.#record.holds : 0;

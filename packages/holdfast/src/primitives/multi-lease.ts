@@ -96,7 +96,7 @@ export class MultiLease implements AsyncDisposable {
 
   /**
    * Releases all locks, in one round trip. Resolves to `lost` if one of them was lost before, to
-   * `kept` if the owner has other holds of one of them, otherwise to `freed`. `outcomes` has the
+   * `kept` if one of them has other holds, otherwise to `freed`. `outcomes` has the
    * outcome of each key.
    *
    * Repeated calls return the same result, and never affect a newer lease. Rejects with

@@ -152,7 +152,7 @@ export class OwnerLocks {
     checkKey(key);
     checkTtl(ttl);
     checkObject('options', options);
-    const own = { ttl, owner: checkOwner(owner) };
+    const own = { ttl, sharedBy: checkOwner(owner) };
     const asked = { ...over({ renew: false }, options), ...own };
     const terms = resolveTerms(this.#core.settings, {}, asked, wait);
     const wanted = { key, weight: 1, capacity: 1, terms, stays: !terms.renew };

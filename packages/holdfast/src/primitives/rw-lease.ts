@@ -49,10 +49,10 @@ export class RwLease extends Lease {
    * Changes a write lock to a read lock, and grants the readers at the head of the queue at once.
    * It has no effect on a read lock. The fence stays the same.
    *
-   * Rejects with `HOLDFAST_REFUSED` if the owner holds the lock more than once (the other holds
-   * still need the write lock), with `HOLDFAST_LOST` if the lease has ended, and with
-   * `HOLDFAST_UNCERTAIN` if the store does not reply: then call it again, or release. `mode` is
-   * `read` from the call on, unless the change is refused.
+   * Rejects with `HOLDFAST_REFUSED` if the lease has more than one hold (the other holds still need
+   * the write lock), with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if
+   * the store does not reply: then call it again, or release. `mode` is `read` from the call on,
+   * unless the change is refused.
    */
   downgrade(): Promise<void> {
     return this.#inTurn(async () => {
@@ -63,7 +63,7 @@ export class RwLease extends Lease {
       this.#mode = 'read';
       if (await this.#change('read')) return;
       this.#mode = before;
-      const why = 'its owner holds it more than once; release the other holds first';
+      const why = 'it has more than one hold; release the other holds first';
       const message = `Holdfast: ${quote(this.key)} was not downgraded: ${why}`;
       throw new HoldfastError('HOLDFAST_REFUSED', message, { key: this.key });
     });

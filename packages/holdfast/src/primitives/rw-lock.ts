@@ -38,7 +38,7 @@ export class RwSide {
    * arrives afterwards is released. Nothing is held after a rejection.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (for example if the
-   * `owner` holds the read side and requests the write side: it would wait for itself),
+   * same `sharedBy` holds the read side and requests the write side: it would wait for itself),
    * `HOLDFAST_MISMATCH` (the key is in use as another kind of lock), `HOLDFAST_UNREACHABLE`,
    * `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    */

@@ -71,7 +71,7 @@ export class Semaphore {
    *
    * Rejects with `HOLDFAST_MISMATCH` if the key is in use with another number of permits (the
    * message names it); with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (for example
-   * if the `owner` already holds fewer permits: it would wait for itself),
+   * if the same `sharedBy` already holds fewer permits: it would wait for itself),
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    * @param permits the number of permits to acquire; 1 to all permits of the semaphore, default 1
    */

@@ -12,7 +12,7 @@ const EXPECTED: Readonly<Record<string, RegExp>> = {
   'cache-stampede': /single flight +1 computations/,
   'cron-job': /runs of each tick: 1, 1, 1/,
   election: /terms increase: true/,
-  'explicit-owner': /outer release: freed/,
+  'shared-lease': /outer release: freed/,
   'fenced-write': /first release: lost/,
   'java-style': /third unlock: false/,
   'locked-method': /HOLDFAST_NOT_HELD/,

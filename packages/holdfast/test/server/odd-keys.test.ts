@@ -25,9 +25,9 @@ type Step = (one: Holdfast, other: Holdfast, text: string) => Promise<void>;
 
 async function locks(one: Holdfast, other: Holdfast, key: string): Promise<void> {
   const owner = key;
-  const first = await one.mutex(key, { owner }).acquire();
-  const second = await one.mutex(key, { owner }).acquire();
-  expect((await other.inspect(key))?.holders).toMatchObject([{ owner, holds: 2 }]);
+  const first = await one.mutex(key, { sharedBy: owner }).acquire();
+  const second = await one.mutex(key, { sharedBy: owner }).acquire();
+  expect((await other.inspect(key))?.holders).toMatchObject([{ sharedBy: owner, holds: 2 }]);
   const next = other.mutex(key).acquire();
   await queued(one, key, 1);
   await second.release();

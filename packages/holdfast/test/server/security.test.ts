@@ -71,7 +71,7 @@ async function wholeFamily(one: Holdfast, other: Holdfast): Promise<void> {
   const ran = await one.schedule(slot, { atLeast: 0 }).runOnce(() => 1, { slot: 'a' });
   expect(ran.ran).toBe(true);
   const seen: string[] = [];
-  const held = await one.mutex(key).acquire({ owner: 'someone' });
+  const held = await one.mutex(key).acquire({ sharedBy: 'someone' });
   for await (const info of other.list()) seen.push(info.key);
   expect(seen).toContain(key);
   await held.release();

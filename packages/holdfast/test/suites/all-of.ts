@@ -72,11 +72,11 @@ function asking(backend: Backend): void {
   it('takes mutexes with their options, and later options override them', async () => {
     const holdfast = await backend.make();
     const [a, b, c] = freshKeys(3) as [string, string, string];
-    const own = holdfast.mutex(a, { label: 'own', owner: 'me' });
+    const own = holdfast.mutex(a, { label: 'own', sharedBy: 'me' });
     const lease = await holdfast.allOf([own, b, holdfast.mutex(c)], { label: 'all' }).acquire();
     const shown = await Promise.all([a, b, c].map((key) => holdfast.inspect(key)));
     expect(shown.map((info) => info?.holders[0]?.label)).toEqual(['all', 'all', 'all']);
-    expect(shown.map((info) => info?.holders[0]?.owner)).toEqual(['me', undefined, undefined]);
+    expect(shown.map((info) => info?.holders[0]?.sharedBy)).toEqual(['me', undefined, undefined]);
     const again = await own.acquire({ wait: 0 });
     expect(await again.release()).toBe('kept');
     expect(await lease.release()).toBe('freed');
@@ -148,8 +148,8 @@ function releasing(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(3) as [string, string, string];
     const [a, b, c] = keys;
-    const outer = await one.mutex(b, { owner: 'me' }).acquire();
-    const lease = await one.allOf(keys, { owner: 'me' }).acquire();
+    const outer = await one.mutex(b, { sharedBy: 'me' }).acquire();
+    const lease = await one.allOf(keys, { sharedBy: 'me' }).acquire();
     expect(await other.forceRelease(c)).toBe(1);
     expect(await lease.release()).toBe('lost');
     expect(Object.fromEntries(lease.outcomes)).toEqual({ [a]: 'freed', [b]: 'kept', [c]: 'lost' });

@@ -257,11 +257,11 @@ function theLease(backend: Backend): void {
 
   it('of an owner with two holds is refused, and stays held', async () => {
     const holdfast = await backend.make();
-    const mutex = holdfast.mutex(freshKey(), { owner: 'o' });
+    const mutex = holdfast.mutex(freshKey(), { sharedBy: 'o' });
     const first = await mutex.acquire();
     const second = await mutex.acquire();
     const error = await failure(mutex.condition('c').await(second), 'HOLDFAST_REFUSED');
-    expect(error.message).toContain('2 times');
+    expect(error.message).toContain('2 holds');
     expect(second.held).toBe(true);
     expect(await second.release()).toBe('kept');
     expect(await mutex.condition('c').await(first, { wait: 20 })).toBe(false);

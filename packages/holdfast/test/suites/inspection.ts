@@ -44,7 +44,7 @@ function inspecting(backend: Backend): void {
     expect(info.fence).toBeGreaterThanOrEqual(lease.fence);
     expect(info.holders).toHaveLength(1);
     expect(info.holders[0]).toMatchObject({
-      ...{ id: lease.id, fence: lease.fence, holds: 1, owner: undefined },
+      ...{ id: lease.id, fence: lease.fence, holds: 1, sharedBy: undefined },
       ...{ label: 'from the instance', host: hostname(), pid: process.pid },
     });
     expect(info.holders[0]?.remaining).toBeGreaterThan(10_000);
@@ -77,11 +77,11 @@ function inspectingQueues(backend: Backend): void {
     await using _lease = await one.mutex(key).acquire();
     void later(other.mutex(key).acquire({ fair: true }));
     await queued(one, key, 1);
-    void later(one.mutex(key).acquire({ owner: 'me', label: 'second' }));
+    void later(one.mutex(key).acquire({ sharedBy: 'me', label: 'second' }));
     const info = await queued(one, key, 2);
-    expect(info.waiters.map(({ label, fair, owner }) => ({ label, fair, owner }))).toEqual([
-      { label: 'other', fair: true, owner: undefined },
-      { label: 'second', fair: false, owner: 'me' },
+    expect(info.waiters.map(({ label, fair, sharedBy }) => ({ label, fair, sharedBy }))).toEqual([
+      { label: 'other', fair: true, sharedBy: undefined },
+      { label: 'second', fair: false, sharedBy: 'me' },
     ]);
     const [first, second] = info.waiters.map(({ waitedFor }) => waitedFor) as [number, number];
     expect(first).toBeGreaterThanOrEqual(second);

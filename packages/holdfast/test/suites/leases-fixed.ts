@@ -18,7 +18,7 @@ type Acquire = (holdfast: Holdfast, key: string) => Promise<Remaining>;
 const ACQUIRES: readonly (readonly [string, Acquire])[] = [
   ['mutex', (holdfast, key) => holdfast.mutex(key).acquire(FIXED)],
   ['fair mutex', (holdfast, key) => holdfast.mutex(key).acquire({ ...FIXED, fair: true })],
-  ['owner', (holdfast, key) => holdfast.mutex(key).acquire({ ...FIXED, owner: 'o' })],
+  ['owner', (holdfast, key) => holdfast.mutex(key).acquire({ ...FIXED, sharedBy: 'o' })],
   ['read lock', (holdfast, key) => holdfast.rwLock(key).read.acquire(FIXED)],
   ['write lock', (holdfast, key) => holdfast.rwLock(key).write.acquire(FIXED)],
   ['semaphore', (holdfast, key) => holdfast.semaphore(key, { permits: 2 }).acquire(2, FIXED)],

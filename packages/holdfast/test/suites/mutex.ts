@@ -67,7 +67,7 @@ function taking(backend: Backend): void {
     expect(error.option).toBe('wait');
     await failure(mutex.tryAcquire({ ttl: Number.NaN }), 'HOLDFAST_BAD_OPTION');
     await failure(
-      mutex.run(() => 1, { owner: '' }),
+      mutex.run(() => 1, { sharedBy: '' }),
       'HOLDFAST_BAD_OPTION',
     );
     expect(await holdfast.inspect(mutex.key)).toBeNull();

@@ -52,8 +52,8 @@ function locking(backend: Backend): void {
     const key = freshKey();
     await holdfast.ownerLocks.lock(key, 'me', LONG, { label: 'ported' });
     expect(await holdfast.mutex(key).tryAcquire()).toBeNull();
-    expect((await holdfast.inspect(key))?.holders[0]).toMatchObject({ owner: 'me', holds: 1 });
-    const joined = await holdfast.mutex(key, { owner: 'me' }).tryAcquire();
+    expect((await holdfast.inspect(key))?.holders[0]).toMatchObject({ sharedBy: 'me', holds: 1 });
+    const joined = await holdfast.mutex(key, { sharedBy: 'me' }).tryAcquire();
     expect(joined?.holds).toBe(2);
     expect(await joined?.release()).toBe('kept');
     await holdfast.ownerLocks.unlock(key, 'me');

@@ -17,24 +17,24 @@ function owners(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const owner = 'batch 7';
-    const first = await one.mutex(key, { owner }).acquire();
-    const second = await one.mutex(key).acquire({ owner, wait: 0 });
-    const third = await other.mutex(key).tryAcquire({ owner });
+    const first = await one.mutex(key, { sharedBy: owner }).acquire();
+    const second = await one.mutex(key).acquire({ sharedBy: owner, wait: 0 });
+    const third = await other.mutex(key).tryAcquire({ sharedBy: owner });
     const leases = [first, second, third] as Lease[];
     expect(leases.map(({ holds }) => holds)).toEqual([2, 2, 3]);
     expect(new Set(leases.map(({ fence }) => fence)).size).toBe(1);
     expect(new Set(leases.map(({ id }) => id)).size).toBe(3);
     const info = await other.inspect(key);
     expect(info?.holders).toHaveLength(1);
-    expect(info?.holders[0]).toMatchObject({ owner, holds: 3 });
+    expect(info?.holders[0]).toMatchObject({ sharedBy: owner, holds: 3 });
   });
 
   it('keeps the lock until the last of its holds is released, in any order', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const owner = 'batch 7';
-    const first = await one.mutex(key, { owner }).acquire();
-    const second = await other.mutex(key, { owner }).acquire();
+    const first = await one.mutex(key, { sharedBy: owner }).acquire();
+    const second = await other.mutex(key, { sharedBy: owner }).acquire();
     expect(await first.release()).toBe('kept');
     expect(await first.release()).toBe('kept');
     expect(second.held).toBe(true);
@@ -44,11 +44,17 @@ function owners(backend: Backend): void {
     expect((await one.mutex(key).tryAcquire())?.held).toBe(true);
   });
 
+  it('is asked for with `sharedBy`: a name given as `owner` is refused', async () => {
+    const holdfast = await backend.make();
+    const call = (): unknown => holdfast.mutex(freshKey(), { owner: 'worker 1' } as object);
+    expect(call).toThrow(/unknown option "owner"; did you mean "sharedBy"\?/u);
+  });
+
   it('excludes other owners and acquisitions without an owner', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
-    const lease = await holdfast.mutex(key, { owner: 'one' }).acquire();
-    expect(await holdfast.mutex(key, { owner: 'two' }).tryAcquire()).toBeNull();
+    const lease = await holdfast.mutex(key, { sharedBy: 'one' }).acquire();
+    expect(await holdfast.mutex(key, { sharedBy: 'two' }).tryAcquire()).toBeNull();
     expect(await holdfast.mutex(key).tryAcquire()).toBeNull();
     expect(await lease.release()).toBe('freed');
   });
@@ -60,9 +66,9 @@ function ownersAmongOthers(backend: Backend): void {
     const key = freshKey();
     const owner = 'two tasks';
     const stranger = await one.mutex(key).acquire();
-    const first = one.mutex(key, { owner }).acquire();
+    const first = one.mutex(key, { sharedBy: owner }).acquire();
     await queued(one, key, 1);
-    const second = other.mutex(key, { owner }).acquire();
+    const second = other.mutex(key, { sharedBy: owner }).acquire();
     await queued(one, key, 2);
     await stranger.release();
     const leases = await Promise.all([first, second]);
@@ -76,10 +82,10 @@ function ownersAmongOthers(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const owner = 'insider';
-    const first = await one.mutex(key, { owner }).acquire();
+    const first = await one.mutex(key, { sharedBy: owner }).acquire();
     const stranger = other.mutex(key).acquire();
     await queued(one, key, 1);
-    const second = await one.mutex(key, { owner }).acquire({ wait: 0 });
+    const second = await one.mutex(key, { sharedBy: owner }).acquire({ wait: 0 });
     await first.release();
     expect((await other.inspect(key))?.waiterCount).toBe(1);
     await second.release();
@@ -90,8 +96,8 @@ function ownersAmongOthers(backend: Backend): void {
     const holdfast = await backend.make({ ttl: 600 });
     const key = freshKey();
     const owner = 'long';
-    const first = await holdfast.mutex(key, { owner }).acquire();
-    const second = await holdfast.mutex(key, { owner }).acquire();
+    const first = await holdfast.mutex(key, { sharedBy: owner }).acquire();
+    const second = await holdfast.mutex(key, { sharedBy: owner }).acquire();
     await first.release();
     await until(async () => ((await holdfast.inspect(key))?.holders[0]?.heldFor ?? 0) > 1000);
     expect(second.held).toBe(true);
@@ -103,8 +109,8 @@ function ownersAmongOthers(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const owner = 'victim';
-    const first = await one.mutex(key, { owner }).acquire();
-    const second = await one.mutex(key, { owner }).acquire();
+    const first = await one.mutex(key, { sharedBy: owner }).acquire();
+    const second = await one.mutex(key, { sharedBy: owner }).acquire();
     expect(await other.forceRelease(key)).toBe(1);
     const next = await other.mutex(key).acquire({ wait: 0 });
     expect(await first.release()).toBe('lost');

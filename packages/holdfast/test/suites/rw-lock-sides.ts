@@ -106,10 +106,13 @@ function owning(backend: Backend): void {
     const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
     const owner = 'me';
-    await using lease = await one.rwLock(key, { owner }).read.acquire();
-    const error = await failure(other.rwLock(key, { owner }).write.acquire(), 'HOLDFAST_REFUSED');
-    expect(error.message).toContain('its owner holds the read lock already');
-    await failure(other.rwLock(key, { owner }).write.tryAcquire(), 'HOLDFAST_REFUSED');
+    await using lease = await one.rwLock(key, { sharedBy: owner }).read.acquire();
+    const error = await failure(
+      other.rwLock(key, { sharedBy: owner }).write.acquire(),
+      'HOLDFAST_REFUSED',
+    );
+    expect(error.message).toContain('its sharedBy holds the read lock already');
+    await failure(other.rwLock(key, { sharedBy: owner }).write.tryAcquire(), 'HOLDFAST_REFUSED');
     expect(lease).toMatchObject({ mode: 'read', held: true });
     expect(await one.inspect(key)).toMatchObject({ used: 1, waiterCount: 0 });
   });
@@ -117,7 +120,7 @@ function owning(backend: Backend): void {
   it('an owner that waits for both locks is refused the write lock once it reads', async () => {
     const [one, other] = [await backend.make(NO_POLL), await backend.make(NO_POLL)];
     const key = freshKey();
-    const lock = other.rwLock(key, { owner: 'me' });
+    const lock = other.rwLock(key, { sharedBy: 'me' });
     const writer = await one.rwLock(key).write.acquire();
     const reading = later(lock.read.acquire());
     await queued(one, key, 1);
@@ -134,12 +137,12 @@ function owning(backend: Backend): void {
 
   it('an owner that writes may read as well, and is a reader once it stops writing', async () => {
     const holdfast = await backend.make(NO_POLL);
-    const lock = holdfast.rwLock(freshKey(), { owner: 'me' });
+    const lock = holdfast.rwLock(freshKey(), { sharedBy: 'me' });
     const writer = await lock.write.acquire();
     const reader = await lock.read.acquire();
     expect(reader).toMatchObject({ holds: 2, fence: writer.fence, mode: 'read' });
     const error = await failure(writer.downgrade(), 'HOLDFAST_REFUSED');
-    expect(error.message).toContain('more than once');
+    expect(error.message).toContain('more than one hold');
     expect(writer.mode).toBe('write');
     await reader.downgrade();
     const others = holdfast.rwLock(lock.key);

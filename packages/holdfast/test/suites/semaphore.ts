@@ -72,10 +72,10 @@ function permitting(backend: Backend): void {
 function checking(backend: Backend): void {
   it('are refused to an owner that holds fewer and would wait for itself', async () => {
     const holdfast = await backend.make(NO_POLL);
-    const semaphore = holdfast.semaphore(freshKey(), { permits: 5, owner: 'me' });
+    const semaphore = holdfast.semaphore(freshKey(), { permits: 5, sharedBy: 'me' });
     await using _two = await semaphore.acquire(2);
     const error = await failure(semaphore.acquire(3), 'HOLDFAST_REFUSED');
-    expect(error.message).toContain('its owner holds 2 permits of the requested 3 already');
+    expect(error.message).toContain('its sharedBy holds 2 permits of the requested 3 already');
     const one = await semaphore.acquire();
     expect(one.holds).toBe(2);
     expect(await one.release()).toBe('kept');

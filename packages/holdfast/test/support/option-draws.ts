@@ -31,7 +31,7 @@ const LOCK: Readonly<Record<string, Range>> = {
   renew: flag,
   maxHold: number([150, 2000, DAY], [0, 9, DAY + 1, Infinity]),
   fair: flag,
-  owner: { good: ['o1', 'o1', 'o2'], bad: [...NO_TEXT, ''] },
+  sharedBy: { good: ['o1', 'o1', 'o2'], bad: [...NO_TEXT, ''] },
   label,
   onExpiring: { good: [() => undefined], bad: [null, 5, 'f', {}] },
   expiringBefore: number([1, 50, 100], [0, DAY + 1, Infinity]),

@@ -99,6 +99,13 @@ export async function locks(): Promise<void> {
   holdfast.mutex('k', { ttll: 1000 });
   // @ts-expect-error an option without a unit in its name
   holdfast.mutex('k', { expiringMs: 1000 });
+  await mutex.acquire({ sharedBy: 'request 7', wait: 0 });
+  // @ts-expect-error a name that shares the lease is called `sharedBy`
+  holdfast.mutex('k', { owner: 'request 7' });
+  // @ts-expect-error a name that shares the lease is called `sharedBy`
+  await mutex.acquire({ owner: 'request 7' });
+  // @ts-expect-error the same in what `inspect` shows
+  void (await holdfast.inspect('k'))?.holders[0]?.owner;
   // @ts-expect-error a mutex has no permits
   await mutex.acquire({ permits: 1 });
   // @ts-expect-error a controller is not its signal

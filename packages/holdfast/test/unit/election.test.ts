@@ -30,7 +30,7 @@ describe('refuses bad input at the call', () => {
     ['an unknown option', () => holdfast.election('k', { fair: true } as object), 'fair'],
     ['a ttl', () => holdfast.election('k', { ttl: 1 }), 'ttl'],
     ['a wait', () => election().campaign({ wait: -1 }), 'wait'],
-    ['an owner', () => election().campaign({ owner: 'a' } as object), 'owner'],
+    ['a shared lease', () => election().campaign({ sharedBy: 'a' } as object), 'sharedBy'],
     ['work', () => election().lead(1 as never), 'work'],
     ['a pause', () => election().lead(() => 1, { pause: 0 }), 'pause'],
     ['a callback', () => election().lead(() => 1, { onFailure: 1 as never }), 'onFailure'],

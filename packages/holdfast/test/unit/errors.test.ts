@@ -59,10 +59,11 @@ it.each([
 });
 
 describe('an unknown option', () => {
-  const names = ['ttl', 'renew', 'wait', 'maxHold', 'maxQueue'];
+  const names = ['ttl', 'renew', 'wait', 'maxHold', 'maxQueue', 'sharedBy'];
 
   it.each([
     ['ttll', '; did you mean "ttl"?'],
+    ['owner', '; did you mean "sharedBy"?'],
     ['TTL', '; did you mean "ttl"?'],
     ['renewal', '; did you mean "renew"?'],
     ['maxhold', '; did you mean "maxHold"?'],

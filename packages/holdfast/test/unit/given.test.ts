@@ -8,7 +8,17 @@ import { VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
 
 const LOCK = [
-  ...['ttl', 'renew', 'maxHold', 'fair', 'owner', 'label', 'wait', 'onExpiring', 'expiringBefore'],
+  ...[
+    'ttl',
+    'renew',
+    'maxHold',
+    'fair',
+    'sharedBy',
+    'label',
+    'wait',
+    'onExpiring',
+    'expiringBefore',
+  ],
 ];
 const ACQUIRE = [...LOCK, 'signal'];
 
@@ -124,15 +134,17 @@ describe('an undefined option of an acquisition', () => {
   const asked = (): Acquire => store.seen('acquire').at(-1) as Acquire;
 
   it('keeps the option of the lock', async () => {
-    const mutex = holdfast.mutex('k', { ttl: 5000, owner: 'me', fair: true });
-    void mutex.acquire({ ttl: undefined, owner: undefined, fair: undefined });
+    const mutex = holdfast.mutex('k', { ttl: 5000, sharedBy: 'me', fair: true });
+    void mutex.acquire({ ttl: undefined, sharedBy: undefined, fair: undefined });
     await clock.advance(1);
     expect(asked()).toMatchObject({ ttl: 5000, owner: 'me', fair: true });
   });
 
   it('keeps the options of `allOf` and of its mutexes', async () => {
     const mutex = holdfast.mutex('k', { ttl: 4000 });
-    void holdfast.allOf([mutex], { owner: 'me' }).acquire({ ttl: undefined, owner: undefined });
+    void holdfast
+      .allOf([mutex], { sharedBy: 'me' })
+      .acquire({ ttl: undefined, sharedBy: undefined });
     await clock.advance(1);
     expect(asked()).toMatchObject({ ttl: 4000, owner: 'me' });
   });

@@ -43,7 +43,7 @@ describe('an owner with the maximum number of holds', () => {
 
 it('the error names the number of holds, and the solution', async () => {
   const holdfast = new Holdfast(memory());
-  const mutex = holdfast.mutex('k', { owner, renew: false });
+  const mutex = holdfast.mutex('k', { sharedBy: owner, renew: false });
   const leases: Promise<Lease>[] = [];
   for (let count = 0; count < HOLD_LIMIT; count++) leases.push(mutex.acquire());
   const [first] = await Promise.all(leases);

@@ -107,7 +107,7 @@ describe('the cost of waiting', () => {
     const holding = other.mutex('k').acquire();
     await clock.advance(10);
     for (let n = 0; n < count; n++) {
-      const owner = 'owner' in terms ? { owner: `${terms.owner}${n}` } : {};
+      const owner = 'owner' in terms ? { sharedBy: `${terms.owner}${n}` } : {};
       void later(one.mutex('k').acquire(owner));
     }
     await clock.advance(2000);
@@ -127,7 +127,7 @@ describe('the cost of waiting', () => {
     const ask = (name: string, owner: string): void => {
       void one
         .mutex('k')
-        .acquire({ owner })
+        .acquire({ sharedBy: owner })
         .then(() => granted.push(name));
     };
     ask('first', 'o');

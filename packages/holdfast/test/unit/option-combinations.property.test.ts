@@ -119,7 +119,10 @@ class Run {
     }
   }
 
-  #granted(lease: Lease, { owner = '', renew, ttl = 10_000 }: Record<string, unknown>): void {
+  #granted(
+    lease: Lease,
+    { sharedBy: owner = '', renew, ttl = 10_000 }: Record<string, unknown>,
+  ): void {
     const whole = Number(ttl) - drift(Number(ttl));
     if (renew === false && lease.remaining < whole) {
       this.#problems.push(`${lease.remaining} ms of ${Number(ttl)} without renewal`);

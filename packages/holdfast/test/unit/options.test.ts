@@ -33,7 +33,7 @@ const LOCK_ROWS: readonly Row[] = [
   ['renew', ...FLAGS],
   ['maxHold', ...durations(10, DAY)],
   ['fair', ...FLAGS],
-  ['owner', '', ...texts(200)],
+  ['sharedBy', '', ...texts(200)],
   ['label', ...texts(200)],
   ['onExpiring', 'f', 5, null, {}],
   ['expiringBefore', ...durations(1, 10_000)],
@@ -227,7 +227,7 @@ describe('options', () => {
   });
 
   it('have their default if undefined', async () => {
-    const none = { ttl: undefined, owner: undefined, wait: undefined, signal: undefined };
+    const none = { ttl: undefined, sharedBy: undefined, wait: undefined, signal: undefined };
     const lease = await holdfast.mutex('k').acquire(none);
     expect(store.seen('acquire')).toMatchObject([{ ttl: 10_000, owner: '', queue: true }]);
     await lease.release();

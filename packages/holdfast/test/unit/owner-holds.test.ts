@@ -18,7 +18,7 @@ const make = (): Holdfast => new Holdfast(store, { clock, ttl: 9000, claimWindow
 
 describe('a lease knows the number of holds of its owner', () => {
   it('at any time, for the holds of this process', async () => {
-    const mutex = make().mutex('k', { owner });
+    const mutex = make().mutex('k', { sharedBy: owner });
     const holds: number[][] = [];
     const outer = await mutex.acquire();
     const inner = await mutex.acquire();
@@ -43,7 +43,10 @@ describe('a lease knows the number of holds of its owner', () => {
   });
 
   it('and for those of other processes, as of the last reply about the owner', async () => {
-    const [here, there] = [make().mutex('k', { owner }), make().mutex('k', { owner })];
+    const [here, there] = [
+      make().mutex('k', { sharedBy: owner }),
+      make().mutex('k', { sharedBy: owner }),
+    ];
     const lease = await here.acquire();
     await there.acquire();
     expect(lease.holds).toBe(1);
@@ -57,7 +60,7 @@ describe('a lease knows the number of holds of its owner', () => {
     const holdfast = make();
     const alone = await holdfast.mutex('alone').acquire();
     expect(alone.holds).toBe(1);
-    const lost = await holdfast.mutex('k', { owner, renew: false }).acquire();
+    const lost = await holdfast.mutex('k', { sharedBy: owner, renew: false }).acquire();
     await clock.advance(9000);
     expect(lost.held).toBe(false);
     expect(lost.holds).toBe(0);
@@ -65,10 +68,10 @@ describe('a lease knows the number of holds of its owner', () => {
 
   it('and holds of the previous lease do not count', async () => {
     const holdfast = make();
-    const first = await holdfast.mutex('k', { owner }).acquire();
+    const first = await holdfast.mutex('k', { sharedBy: owner }).acquire();
     await store.inner.execute([{ op: 'forceRelease', key: 'k', id: '', retention: 60_000 }])[0];
-    const second = await holdfast.mutex('k', { owner }).acquire();
-    await holdfast.mutex('k', { owner }).acquire();
+    const second = await holdfast.mutex('k', { sharedBy: owner }).acquire();
+    await holdfast.mutex('k', { sharedBy: owner }).acquire();
     expect([first.holds, second.holds]).toEqual([1, 2]);
   });
 });
@@ -99,9 +102,9 @@ describe('a forced release is pushed', () => {
     const all = [await reachable(), await reachable()];
     const leases: Lease[] = [];
     for (const holdfast of [...all, ...all]) {
-      leases.push(await holdfast.mutex('k', { owner }).acquire());
+      leases.push(await holdfast.mutex('k', { sharedBy: owner }).acquire());
     }
-    const stranger = await (all[0] as Holdfast).mutex('else', { owner }).acquire();
+    const stranger = await (all[0] as Holdfast).mutex('else', { sharedBy: owner }).acquire();
     await make().forceRelease('k');
     await settle();
     expect(leases.map(({ signal }) => signal.aborted)).toEqual([true, true, true, true]);
@@ -111,8 +114,8 @@ describe('a forced release is pushed', () => {
   it('also if the named hold is being released', async () => {
     const holdfast = await reachable();
     const [named, other] = [
-      await holdfast.mutex('k', { owner }).acquire(),
-      await holdfast.mutex('k', { owner }).acquire(),
+      await holdfast.mutex('k', { sharedBy: owner }).acquire(),
+      await holdfast.mutex('k', { sharedBy: owner }).acquire(),
     ];
     store.ail('release', 'failed');
     const releasing = named.release();

@@ -31,20 +31,23 @@ describe('a hold that `ownerLocks.unlock` released', () => {
 
   it('makes `run` reject with HOLDFAST_LOST', async () => {
     const work = (): Promise<boolean> => holdfast.ownerLocks.unlock('k', owner);
-    const error = await failure(holdfast.mutex('k').run(work, { owner }), 'HOLDFAST_LOST');
+    const error = await failure(
+      holdfast.mutex('k').run(work, { sharedBy: owner }),
+      'HOLDFAST_LOST',
+    );
     expect(error).toMatchObject({ key: 'k' });
     expect(error.message).toContain('unlock');
   });
 
   it('makes `allOf.run` reject with HOLDFAST_LOST', async () => {
     const work = (): Promise<boolean> => holdfast.ownerLocks.unlock('j', owner);
-    const running = holdfast.allOf(['j', 'k']).run(work, { owner });
+    const running = holdfast.allOf(['j', 'k']).run(work, { sharedBy: owner });
     expect(await failure(running, 'HOLDFAST_LOST')).toMatchObject({ key: 'j' });
     expect(await holdfast.inspect('k')).toBeNull();
   });
 
   it('aborts the signal of its lease at once', async () => {
-    const lease = await holdfast.mutex('k').acquire({ owner });
+    const lease = await holdfast.mutex('k').acquire({ sharedBy: owner });
     const { signal } = lease;
     const unlocking = holdfast.ownerLocks.unlock('k', owner);
     await clock.advance(1);

@@ -101,7 +101,7 @@ describe('a hand-off', () => {
     ['no renewal', { renew: false }],
     ['a maxHold', { maxHold: 5000 }],
     ['fairness', { fair: true }],
-    ['an owner', { owner: 'me' }],
+    ['a shared lease', { sharedBy: 'me' }],
   ])('is not made to a task with %s, which has its own entry', async (_, terms) => {
     const { lease, waiting } = await holding(1, terms);
     expect((await inspected()).waiters).toHaveLength(1);

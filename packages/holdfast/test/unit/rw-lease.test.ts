@@ -68,7 +68,7 @@ describe('a late duplicate', () => {
 
   it('of a refused downgrade lets no reader in beside the writer', async () => {
     const { store, holdfast } = setUp();
-    const lock = holdfast.rwLock('k', { owner: 'me' });
+    const lock = holdfast.rwLock('k', { sharedBy: 'me' });
     const first = await lock.write.acquire();
     const second = await lock.write.acquire();
     await failure(first.downgrade(), 'HOLDFAST_REFUSED');

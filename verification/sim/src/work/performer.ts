@@ -135,7 +135,7 @@ class Performer {
       ...{ ttl, renew, fair, label: name },
       ...warning(this.#world, this.#attempt),
       ...(maxHold === undefined ? {} : { maxHold }),
-      ...(owner === undefined || task.how === 'reenter' ? {} : { owner }),
+      ...(owner === undefined || task.how === 'reenter' ? {} : { sharedBy: owner }),
       ...(wait === undefined ? {} : { wait }),
       ...(abort === undefined ? {} : { signal: controller.signal }),
     };

@@ -90,7 +90,7 @@ async function aborted(random: Random, key: string): Promise<void> {
 /** An owner that acquires twice. */
 async function twice(random: Random, key: string): Promise<void> {
   const owner = `owner ${Math.floor(random() * 1e9)}`;
-  const mutex = lockFor(random, key, { owner, onExpiring: () => count('warnings') });
+  const mutex = lockFor(random, key, { sharedBy: owner, onExpiring: () => count('warnings') });
   const outer = await mutex.acquire();
   const inner = await mutex.acquire();
   await end(random, inner);

@@ -111,7 +111,7 @@ describe('release', () => {
   });
 
   it('of one of several holds keeps the others', async () => {
-    const mutex = holdfast.mutex('k', { owner: 'me' });
+    const mutex = holdfast.mutex('k', { sharedBy: 'me' });
     const [outer, inner] = [await mutex.acquire(), await mutex.acquire()];
     expect([outer.fence, outer.holds, inner.holds]).toEqual([inner.fence, 2, 2]);
     expect(await inner.release()).toBe('kept');

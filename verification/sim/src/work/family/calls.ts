@@ -69,7 +69,7 @@ export class Calls extends Part {
         await this.#unlock();
         await this.rest(1);
       },
-      { ...this.options(), renew: this.#renews, owner: this.#owner, label: 'calls' },
+      { ...this.options(), renew: this.#renews, sharedBy: this.#owner, label: 'calls' },
     );
   }
 

@@ -18,7 +18,7 @@ const CHANGES = ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED'];
 export class Shift extends Part {
   async perform(): Promise<void> {
     const { key, weight, moves = [], steps, capacity, owner } = this.task;
-    const lock = this.client.holdfast.rwLock(key, owner === undefined ? {} : { owner });
+    const lock = this.client.holdfast.rwLock(key, owner === undefined ? {} : { sharedBy: owner });
     const side = weight === 1 ? lock.read : lock.write;
     const lease = await side.acquire(this.options());
     this.holds(lease, () => (lease.mode === 'write' ? capacity : 1));

@@ -42,7 +42,7 @@ export class Crowd extends Part {
     const leases: Lease[] = [];
     for (let count = 0; count < this.task.weight; count++) {
       try {
-        leases.push(await mutex.acquire({ ...this.options(), owner }));
+        leases.push(await mutex.acquire({ ...this.options(), sharedBy: owner }));
       } catch (error) {
         this.expect(error, CROWDED);
       }

@@ -35,7 +35,7 @@ export async function mutex(workload: Workload, random: Random): Promise<void> {
 export async function owned(workload: Workload, random: Random): Promise<void> {
   const owner = pick(random, OWNERS);
   const lockOptions = workload.drawLockOptions(random);
-  const one = workload.holdfast.mutex(OWNED, { ...lockOptions, owner });
+  const one = workload.holdfast.mutex(OWNED, { ...lockOptions, sharedBy: owner });
   const holds = 1 + Math.floor(between(random, 0, 5));
   const hold = async (): Promise<void> => {
     const limits = workload.limits(random);
