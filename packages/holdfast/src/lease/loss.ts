@@ -7,7 +7,8 @@ export type LossReason =
   | 'max-hold'
   | 'closed'
   | 'parked'
-  | 'unlocked';
+  | 'unlocked'
+  | 'other-lock';
 
 /** For messages. */
 export const LOSS: Record<LossReason, string> = {
@@ -18,4 +19,5 @@ export const LOSS: Record<LossReason, string> = {
   closed: 'its Holdfast instance was closed',
   parked: 'it was given up to wait at a condition, and not granted again',
   unlocked: 'its owner ended it with ownerLocks.unlock',
+  'other-lock': 'the lock of the other library was lost',
 };
