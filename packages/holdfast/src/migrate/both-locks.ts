@@ -25,9 +25,9 @@ import { OldHold, type OldHoldParts } from './old-hold.js';
 import { OldLock } from './old-lock.js';
 
 /** The options of a mutex of both libraries. */
-export type BothLocksOptions = Omit<LockOptions, 'owner' | 'renew'>;
+export type BothLocksOptions = Omit<LockOptions, 'sharedBy' | 'renew'>;
 /** The options of one acquisition of it. */
-export type BothAcquireOptions = Omit<AcquireOptions, 'owner' | 'renew'>;
+export type BothAcquireOptions = Omit<AcquireOptions, 'sharedBy' | 'renew'>;
 
 /** The ms between two attempts to take the lock of the other library: 50 to 100. */
 const POLL_MS = 50;
@@ -98,7 +98,7 @@ export class BothLocks {
   #terms(options: BothAcquireOptions, wait: number): ResolvedAcquireOptions {
     const terms = this.#acquirer.terms(options, wait);
     if (terms.owner !== '')
-      throw badOption('owner', 'left out beside another library', terms.owner);
+      throw badOption('sharedBy', 'left out beside another library', terms.owner);
     if (!terms.renew) throw badOption('renew', 'true beside another library', terms.renew);
     return terms;
   }

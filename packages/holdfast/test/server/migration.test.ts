@@ -238,7 +238,7 @@ describe('options', () => {
     const lock = redisson(client, 'a');
     const bad = { code: 'HOLDFAST_BAD_OPTION' };
     for (const [option, options] of [
-      ['owner', { owner: 'me' }],
+      ['sharedBy', { sharedBy: 'me' }],
       ['renew', { renew: false }],
       ['reentrant', { reentrant: true }],
     ] as const) {

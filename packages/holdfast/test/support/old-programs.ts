@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import type { Server } from 'holdfast-testkit';
 import { Redis as Redis6 } from 'ioredis';
 import { Redis } from 'ioredis-5';
+import { Mutex } from 'redis-semaphore';
 import { redisSemaphore, redisson, redlock } from '../../src/entries/migrate.js';
 import type { OldLock, RedisClient } from '../../src/entries/migrate.js';
 
@@ -32,7 +33,6 @@ const require = createRequire(import.meta.url);
 const { default: Redlock } = require('redlock') as {
   default: new (clients: Redis[], settings: object) => Redlock5;
 };
-const { Mutex } = require('redis-semaphore') as typeof import('redis-semaphore');
 
 export function redlockProgram(servers: readonly Server[]): OldProgram {
   const clients = servers.map(({ host, port }) => quiet(new Redis({ host, port })));
@@ -55,7 +55,7 @@ export function redlockProgram(servers: readonly Server[]): OldProgram {
 
 function semaphoreProgram({ host, port }: Server): OldProgram {
   const client = quiet(new Redis6({ host, port }));
-  const mutex = (key: string, ttl: number, acquireTimeout: number): InstanceType<typeof Mutex> =>
+  const mutex = (key: string, ttl: number, acquireTimeout: number): Mutex =>
     new Mutex(client, key, { lockTimeout: ttl, acquireTimeout, retryInterval: 15 });
   return {
     acquire: async (key, ttl) => {
