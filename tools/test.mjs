@@ -45,6 +45,7 @@ const CHECKS = [
     command: 'node tools/api.mjs --check',
     hint: 'npm run api, and review the changes in packages/holdfast/etc',
   },
+  { name: 'docs', command: 'node tools/docs.mjs --check' },
 ];
 
 /** Needs a core for more than a minute. */

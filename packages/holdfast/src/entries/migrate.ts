@@ -23,8 +23,8 @@ export type { AcquireOptions, HoldfastOptions, LockOptions } from '../options.js
 
 /**
  * Returns a mutex that holds two locks: the Holdfast lock of `key`, and the lock of another
- * library. Programs that use only the other library, and programs that use only Holdfast, both exclude it.
- * No request is sent.
+ * library. Programs that use only the other library, and programs that use only Holdfast, both
+ * exclude it. No request is sent.
  * @param holdfast a `Holdfast` or a `HoldfastCore`
  * @param key the key of the Holdfast lock
  * @param old the lock of the other library

@@ -33,8 +33,8 @@ return 1`,
 };
 
 /**
- * The lock of redlock (4 and 5) for a resource. Also for other libraries that use `SET key value NX
- * PX` and delete the key if it still has their value.
+ * The lock of redlock (4 and 5) for a resource. Also for other libraries that set a key with `NX`
+ * and `PX`, and delete it if it still has their value.
  * @param clients the client of the server; or the clients of all servers that redlock uses
  * @param resource the name that the old code gives to `acquire`
  */
