@@ -31,6 +31,8 @@ export class Core implements Grantor, PartHost {
   readonly store: Store;
   readonly requests: Requests;
   readonly watchdog: Watchdog;
+  /** Completes the error of an acquisition for its caller. `Holdfast` adds the holder to it. */
+  explain: (key: string, error: unknown) => unknown = (_, error) => failures.atCaller(error);
   readonly #ids: Ids;
   readonly #retrier: ReleaseRetrier;
   readonly #lateDuplicates: LateDuplicates;

@@ -10,6 +10,7 @@ import type { HoldfastOptions, LockOptions } from './options.js';
 import { AllOf } from './primitives/all-of.js';
 import { Barrier, type BarrierOptions } from './primitives/barrier.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
+import { explained } from './primitives/explain.js';
 import { Latch, type LatchOptions } from './primitives/latch.js';
 import { Mutex } from './primitives/mutex.js';
 import { OwnerLocks } from './primitives/owner-locks.js';
@@ -56,7 +57,9 @@ export class Holdfast extends HoldfastCore {
     options: HoldfastOptions = {},
   ) {
     super(storeFor(where), options);
-    this.#ownerLocks = new OwnerLocks(this.core);
+    const { core } = this;
+    core.explain = (key, error) => explained(core, key, error);
+    this.#ownerLocks = new OwnerLocks(core);
     const signals = checkSignals(options.closeOnSignals);
     if (signals.length > 0) this.core.onClose(closeOn(signals, () => this.close()));
   }

@@ -258,7 +258,7 @@ function parkedInfo(view: ParkedView, now: number): ParkedInfo {
  * The metadata of a participant. Metadata that cannot be parsed is omitted; no decision depends on
  * it.
  */
-function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
+export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
   let said: unknown;
   try {
     said = JSON.parse(meta);

@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 169_000, compressed: 52_000 },
+    limit: { minified: 169_500, compressed: 52_200 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {

@@ -12,6 +12,7 @@ import type { Acquire, Micros, Park } from '../engine/commands.js';
 import { DRIFT } from '../lease/lease-record.js';
 import type { LeaseObserver } from '../lease/lease-observer.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Place } from './failures.js';
 import { type PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from '../cleanup/withdrawal.js';
 import { type AcquireRequest, Call } from './call.js';
@@ -91,6 +92,10 @@ export class Acquisition extends Call {
   /** The whole ms for which the oldest of these tasks has waited. */
   waited(_now: number): number {
     return 0;
+  }
+
+  get place(): Place {
+    return { ticket: this.ticket, before: 0 };
   }
 
   /** True once the store has answered it. */

@@ -1,7 +1,8 @@
 /** The errors of acquisitions that ended without a lease. */
 import type { Conflict, Crowded, Full, Mismatch } from '../engine/commands.js';
 import { RW_PERMITS } from './rw-permits.js';
-import { HoldfastError } from '../errors.js';
+import { HoldfastError, isHoldfastError } from '../errors.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
 import type { StoreFailure } from '../store/port.js';
 import { quote } from '../text.js';
 
@@ -16,9 +17,52 @@ interface Asked {
 
 type Refusal = Full | Mismatch | Conflict | Crowded;
 
-export function timedOut(key: string, wait: number): HoldfastError {
+/** The place of a call among those that wait. */
+export interface Place {
+  /** The ticket of its entry in the queue of the store; 0 without one. */
+  readonly ticket: number;
+  /** The number of calls before it behind the same entry, or behind the lease below. */
+  readonly before: number;
+  /** The lease of this process that it waited for, if it had no entry in the store. */
+  readonly holder?: LeaseRecord | undefined;
+}
+
+/** The place at which the wait of a call ended, by its error. */
+const places = new WeakMap<object, Place>();
+
+export function timedOut(key: string, wait: number, place?: Place): HoldfastError {
   const message = `Holdfast: ${quote(key)} was not granted within ${wait} ms`;
-  return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
+  const error = new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
+  if (place !== undefined) places.set(error, place);
+  return error;
+}
+
+/** The place at which a wait ended, unless it had none or the error is another one. */
+export function placeOf(error: unknown): Place | undefined {
+  return places.get(error as object);
+}
+
+/**
+ * The same error with the stack of the code that runs now. An error is created when an answer or a
+ * timer ends a wait, so its own stack does not contain the caller.
+ */
+export function atCaller(error: unknown, more = ''): unknown {
+  if (!isHoldfastError(error)) return error;
+  const { code, message, key, option, cause } = error;
+  return new HoldfastError(code, message + more, {
+    ...(key !== undefined && { key }),
+    ...(option !== undefined && { option }),
+    cause,
+  });
+}
+
+/** Rejects as `promise` does, see `atCaller`. */
+export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise;
+  } catch (error) {
+    throw atCaller(error);
+  }
 }
 
 export function aborted(key: string, cause: unknown): HoldfastError {

@@ -86,6 +86,16 @@ export class RootQueue implements LeaseObserver {
     return oldest;
   }
 
+  /** The number of tasks before one. */
+  before(task: Task): number {
+    let count = 0;
+    for (const one of this.#tasks) {
+      if (one === task) break;
+      count += 1;
+    }
+    return count;
+  }
+
   get empty(): boolean {
     return this.#tasks.size === 0 && this.entry === undefined && this.lease === undefined;
   }

@@ -4,6 +4,7 @@
  */
 import type { AcquireRequest } from './call.js';
 import { Call } from './call.js';
+import type { Place } from './failures.js';
 import type { RootQueue } from './root-queue.js';
 
 export class Task extends Call {
@@ -20,6 +21,11 @@ export class Task extends Call {
   /** True if the store has answered for its root, or another task of this process holds. */
   get heard(): boolean {
     return this.queue.heard;
+  }
+
+  get place(): Place {
+    const { entry, lease } = this.queue;
+    return { ticket: entry?.ticket ?? 0, before: this.queue.before(this), holder: lease };
   }
 
   /** See `Acquisition.trouble`. */

@@ -12,7 +12,11 @@ import * as failures from './failures.js';
 import type { Call } from './call.js';
 
 /** A call, and how the store has answered for it. */
-type Waiting = Call & { readonly heard: boolean; readonly trouble: unknown };
+type Waiting = Call & {
+  readonly heard: boolean;
+  readonly trouble: unknown;
+  readonly place: failures.Place;
+};
 
 /** Ends the wait of a call in time. `giveUp` is called at most once. */
 export function limitWait<W extends Waiting>(
@@ -36,8 +40,8 @@ export function limitWait<W extends Waiting>(
 }
 
 /** The error of a wait that reached its limit without a grant. */
-export function endOfWait({ trouble, request }: Waiting): HoldfastError {
+export function endOfWait({ trouble, request, place }: Waiting): HoldfastError {
   const { key, terms } = request;
   if (trouble !== undefined) return failures.unreachable(key, trouble);
-  return failures.timedOut(key, terms.wait);
+  return failures.timedOut(key, terms.wait, place);
 }

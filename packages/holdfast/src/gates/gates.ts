@@ -3,7 +3,9 @@
  * without gates does not carry their code.
  */
 import type { CorePart, PartHost } from '../core-part.js';
+import { fromCaller } from '../acquire/failures.js';
 import { GateCommands } from './gate-commands.js';
+import type { GateRequest, GateResult, GateSubject } from './gate-waiter.js';
 import { GateWaiters } from './gate-waiters.js';
 
 export class Gates implements CorePart {
@@ -20,6 +22,11 @@ export class Gates implements CorePart {
       wake,
       nextId: () => host.nextId(),
     });
+  }
+
+  /** See `GateWaiters.enter`. The stack of an error contains the caller. */
+  enter(subject: GateSubject, request: GateRequest): Promise<GateResult> {
+    return fromCaller(this.waiters.enter(subject, request));
   }
 
   close(): void {

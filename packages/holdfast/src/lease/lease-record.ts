@@ -19,7 +19,7 @@ import { HoldfastError } from '../errors.js';
 import type { ResolvedAcquireOptions } from '../options.js';
 import { quote } from '../text.js';
 import type { LeaseObserver } from './lease-observer.js';
-import { LOSS, type LossReason } from './loss.js';
+import { expiry, LOSS, type LossReason } from './loss.js';
 import type { RenewalGroup } from './renewal-groups.js';
 
 export type LeaseRecordState = 'held' | 'released' | 'lost';
@@ -76,14 +76,14 @@ export class LeaseRecord {
   state: LeaseRecordState = 'held';
   reason: LossReason | undefined;
   validUntil: number;
-  /** As `validUntil`, without `maxHold`: until when the store certainly keeps the root. */
+  /** As `validUntil`, without `maxHold`: the store certainly keeps the root until then. */
   storeUntil: number;
   renewAt: number = Number.POSITIVE_INFINITY;
   renewing = false;
   /** Renewals without an answer: the answer may lie unread in a socket. */
   unanswered = 0;
-  /** Set after a failed renewal, until one succeeds. */
-  failing = false;
+  /** The error of the last renewal, if it failed. */
+  failure: Error | undefined;
   /** Set while its end waits for one phase of reading. */
   ending = false;
   /** The remaining ms of the lease when the store last granted or extended it. */
@@ -211,7 +211,7 @@ export class LeaseRecord {
     this.renewAt = before.renewAt;
     this.renewing = before.renewing;
     this.unanswered = before.unanswered;
-    this.failing = before.failing;
+    this.failure = before.failure;
     this.mayBeDuplicated = before.mayBeDuplicated;
     this.signals = before.signals;
     this.signalling = before.signalling;
@@ -230,9 +230,7 @@ export class LeaseRecord {
     return this.#controller.signal;
   }
 
-  /**
-   * Detaches the signal for another lease record: a loss of this one does not abort it any more.
-   */
+  /** Detaches the signal for another lease record: a loss of this one no longer aborts it. */
   detach(): AbortController {
     const controller = this.#controller ?? new AbortController();
     this.#controller = undefined;
@@ -259,7 +257,7 @@ export class LeaseRecord {
     const before = this.validUntil;
     this.validUntil = Math.min(this.storeUntil, this.holdUntil);
     this.doubted = false;
-    this.failing = false;
+    this.failure = undefined;
     if (this.validUntil > before) this.span = this.validUntil - this.#clock.now();
   }
 
@@ -293,8 +291,9 @@ export class LeaseRecord {
   }
 
   lossError(): HoldfastError {
-    const why = LOSS[this.reason ?? 'expired'];
-    const message = `Holdfast: the lease of ${quote(this.key)} was lost: ${why}`;
-    return new HoldfastError('HOLDFAST_LOST', message, { key: this.key });
+    const { key, reason = 'expired', failure: cause } = this;
+    const why = reason === 'expired' ? expiry(this) : LOSS[reason];
+    const message = `Holdfast: the lease of ${quote(key)} was lost: ${why}`;
+    return new HoldfastError('HOLDFAST_LOST', message, { key, cause });
   }
 }

@@ -1,4 +1,5 @@
 /** Why a lease was lost. */
+import type { LeaseRecord } from './lease-record.js';
 
 export type LossReason =
   | 'expired'
@@ -10,9 +11,8 @@ export type LossReason =
   | 'unlocked'
   | 'other-lock';
 
-/** For messages. */
-export const LOSS: Record<LossReason, string> = {
-  expired: 'it could not be renewed in time',
+/** For messages. The reason `expired` has several, see `expiry`. */
+export const LOSS: Record<Exclude<LossReason, 'expired'>, string> = {
   gone: 'the store does not know it any more',
   forced: 'it was ended by force',
   'max-hold': 'it was held for as long as maxHold allows',
@@ -21,3 +21,17 @@ export const LOSS: Record<LossReason, string> = {
   unlocked: 'its owner ended it with ownerLocks.unlock',
   'other-lock': 'the lock of the other library was lost',
 };
+
+/** Why the time of a lease was over. */
+export function expiry({ terms, failure, unanswered }: LeaseRecord): string {
+  if (!terms.renew) return `its ttl of ${terms.ttl} ms has passed, and renew is false`;
+  const late = 'it could not be renewed in time: ';
+  if (failure !== undefined) return late + failure.message;
+  if (unanswered > 0) return `${late}the store has not answered`;
+  return `${late}the process was blocked or suspended`;
+}
+
+/** The failure of a lease whose renewal alone failed, in a command for several leases. */
+export function notRenewed(): Error {
+  return new Error('the server did not renew it');
+}

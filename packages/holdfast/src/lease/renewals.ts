@@ -47,14 +47,14 @@ export class Renewals {
   add(record: LeaseRecord): void {
     record.renewing = true;
     this.#size += 1;
-    const { terms, holdUntil, failing, doubted } = record;
+    const { terms, holdUntil, failure, doubted } = record;
     // `maxHold` may end it before its ttl
     const whole = holdUntil === Infinity || withDrift(holdUntil - this.#now) >= terms.ttl;
     if (doubted || !whole) {
       this.#alone.push(record);
       return;
     }
-    const lists = failing ? this.#failing : this.#usual;
+    const lists = failure === undefined ? this.#usual : this.#failing;
     const list = lists.get(terms.ttl);
     if (list === undefined) lists.set(terms.ttl, [record]);
     else list.push(record);

@@ -22,8 +22,8 @@ export function leftAt(record: LeaseRecord, now: number): number {
   return Math.max(0, end - now);
 }
 
-function renewalMissingAt({ failing, renews, span, terms, validUntil }: LeaseRecord): number {
-  const overdue = renews && !failing ? span * OVERDUE : Number.POSITIVE_INFINITY;
+function renewalMissingAt({ failure, renews, span, terms, validUntil }: LeaseRecord): number {
+  const overdue = renews && failure === undefined ? span * OVERDUE : Number.POSITIVE_INFINITY;
   return validUntil - Math.min(terms.expiringBefore, overdue);
 }
 

@@ -19,6 +19,7 @@ import { UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { Decisions } from './decisions.js';
 import type { LeaseRecord } from './lease-record.js';
+import { notRenewed } from './loss.js';
 import { DueLeases } from './due-leases.js';
 import { Inquiries, RENEWAL_WAITS } from './inquiries.js';
 import { Owned } from './owned.js';
@@ -230,32 +231,34 @@ export class Watchdog {
     record.renewing = true;
     this.#due.plan(record);
     let left = UNANSWERED;
+    let failure: Error | undefined;
     try {
       const { ttl } = record.terms;
       left = (await this.#inquiries.renew(record, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
-    } catch {
-      // counted as no answer
+    } catch (error) {
+      failure = error as Error;
     }
-    this.#renewed(record, left);
+    this.#renewed(record, left, failure);
   }
 
   async #renewTogether(records: readonly LeaseRecord[]): Promise<void> {
     const { ttl } = (records[0] as LeaseRecord).terms;
     const answered = this.#due.sent(records, ttl);
     let left: readonly number[] | undefined;
+    let failure: Error | undefined;
     try {
       while (left === undefined) left = await this.#inquiries.renewMany(records, ttl);
-    } catch {
-      // counted as no answer
+    } catch (error) {
+      failure = error as Error;
     }
     answered();
     for (let index = 0; index < records.length; index++) {
-      this.#renewed(records[index] as LeaseRecord, left?.[index] ?? UNANSWERED);
+      this.#renewed(records[index] as LeaseRecord, left?.[index] ?? UNANSWERED, failure);
     }
   }
 
   /** A renewal was answered: with the time left, "absent" (0), or not by the store (below 0). */
-  #renewed({ latest: record }: LeaseRecord, left: number): void {
+  #renewed({ latest: record }: LeaseRecord, left: number, failure?: Error): void {
     record.renewing = false;
     if (record.state !== 'held') return;
     if (left === 0) return this.lose(record, 'gone');
@@ -263,7 +266,7 @@ export class Watchdog {
       this.#cleared(record);
       return this.#due.settle(record, this.#clock.now());
     }
-    record.failing ||= left < 0;
+    record.failure = failure ?? notRenewed();
     this.#due.retry(record);
   }
 

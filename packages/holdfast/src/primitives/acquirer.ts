@@ -69,7 +69,12 @@ export class Acquirer<L extends Lease> {
     options?: AcquireOptions,
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<L> {
-    const record = await this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+    let record: LeaseRecord | null;
+    try {
+      record = await this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+    } catch (error) {
+      throw await this.core.explain(this.key, error);
+    }
     if (record === null) throw failures.timedOut(this.key, 0);
     return this.#make(record, this.core);
   }
@@ -81,7 +86,7 @@ export class Acquirer<L extends Lease> {
       return record === null ? null : this.#make(record, this.core);
     } catch (error) {
       if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
-      throw error;
+      throw failures.atCaller(error);
     }
   }
 

@@ -75,7 +75,7 @@ export class Barrier {
    */
   async await(options: WaitOptions = {}): Promise<BarrierResult> {
     const request = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options, 1) };
-    const { generation, rank, current } = await this.#gates.waiters.enter(this.#subject, request);
+    const { generation, rank, current } = await this.#gates.enter(this.#subject, request);
     this.#generation = current;
     return { generation, index: this.parties - 1 - rank };
   }

@@ -71,7 +71,7 @@ export class Latch {
     whole('by', by, 1, 1, COUNT_MAX);
     const request = { by, waits: false, wait: Number.POSITIVE_INFINITY, signal: undefined };
     const generation = this.#generation;
-    const result = await this.#gates.waiters.enter(this.#subject, { ...request, generation });
+    const result = await this.#gates.enter(this.#subject, { ...request, generation });
     this.#generation = result.current;
     return result.rank < 0 ? 0 : result.rank;
   }
@@ -88,7 +88,7 @@ export class Latch {
    */
   async await(options: WaitOptions = {}): Promise<void> {
     const request = { by: 0, waits: true, generation: 0, ...checkAwait(options, 0) };
-    const result = await this.#gates.waiters.enter(this.#subject, request);
+    const result = await this.#gates.enter(this.#subject, request);
     this.#generation = result.current;
   }
 

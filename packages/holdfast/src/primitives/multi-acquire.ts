@@ -79,7 +79,7 @@ export class MultiAcquire {
     } catch (error) {
       const { aborted, reason } = this.#end.signal;
       this.#release();
-      throw aborted ? reason : error;
+      throw failures.atCaller(aborted ? reason : error);
     } finally {
       unbound();
     }
@@ -107,7 +107,7 @@ export class MultiAcquire {
     try {
       return await next.acquire(1, { ...this.#options, wait });
     } catch (error) {
-      throw isHoldfastError(error, 'HOLDFAST_TIMEOUT') ? this.#timedOut() : error;
+      throw isHoldfastError(error, 'HOLDFAST_TIMEOUT') ? this.#timedOut(error) : error;
     }
   }
 
@@ -194,12 +194,12 @@ export class MultiAcquire {
     return (this.#acquirers[Math.min(length, this.#acquirers.length - 1)] as Acquirer<Lease>).key;
   }
 
-  #timedOut(): HoldfastError {
+  #timedOut(cause?: HoldfastError): HoldfastError {
     const { length } = this.#acquirers;
     const key = this.#next;
     const message =
       `Holdfast: ${length} keys were not granted within ${this.#bounds.wait} ms; ` +
       `it waited for ${quote(key)} with ${this.#leases.length} of them held`;
-    return new HoldfastError('HOLDFAST_TIMEOUT', message, { key });
+    return new HoldfastError('HOLDFAST_TIMEOUT', message, { key, cause });
   }
 }

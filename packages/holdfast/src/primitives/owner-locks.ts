@@ -72,7 +72,12 @@ export class OwnerLocks {
    * @param ttl 10 to 86,400,000; anything else rejects with `HOLDFAST_BAD_OPTION`
    */
   async lock(key: string, owner: string, ttl: number, options?: OwnerLockOptions): Promise<number> {
-    const fence = await this.#lock(key, owner, ttl, options, Number.POSITIVE_INFINITY);
+    let fence: number | null;
+    try {
+      fence = await this.#lock(key, owner, ttl, options, Number.POSITIVE_INFINITY);
+    } catch (error) {
+      throw await this.#core.explain(key, error);
+    }
     if (fence === null) throw failures.timedOut(key, 0);
     return fence;
   }
@@ -91,7 +96,7 @@ export class OwnerLocks {
       return await this.#lock(key, owner, ttl, options, 0);
     } catch (error) {
       if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
-      throw error;
+      throw failures.atCaller(error);
     }
   }
 

@@ -104,7 +104,7 @@ export class SingleFlight {
     for (let again = false; ; again = true) {
       const found = await fresh();
       if (found !== undefined && found !== null) return found;
-      const { outcome } = await this.#join(attempt, again, limits);
+      const { outcome } = await failures.fromCaller(this.#join(attempt, again, limits));
       // callers of one process that share a key expect a value of the same type
       if (outcome.kind === 'led') return outcome.value as T;
       if (outcome.kind === 'failed') throw outcome.error;
@@ -121,7 +121,8 @@ export class SingleFlight {
     options: FlightOptions = {},
   ): Promise<FlightResult<T>> {
     checkWork(compute);
-    const { outcome, own } = await this.#join(compute, false, this.#limits(options));
+    const joined = this.#join(compute, false, this.#limits(options));
+    const { outcome, own } = await failures.fromCaller(joined);
     if (!own || outcome.kind === 'ended') return { led: false };
     if (outcome.kind === 'failed') throw outcome.error;
     return { led: true, value: outcome.value as T };

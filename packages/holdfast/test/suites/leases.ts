@@ -75,7 +75,7 @@ function renewal(backend: Backend): void {
     });
     const reason = await aborted(lease.signal);
     expect(reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
-    expect(reason.message).toContain('could not be renewed');
+    expect(reason.message).toContain('its ttl of 150 ms has passed, and renew is false');
     expect(lease.held).toBe(false);
     expect(lease.remaining).toBe(0);
     expect(() => lease.assertHeld()).toThrow(reason.message);

@@ -97,8 +97,8 @@ export const LEASE: readonly Mutant[] = [
     mistake: 'an error at renewal is ignored, and the lease still counts as held',
     edits: [
       watchdog(
-        'record.failing ||= left < 0;',
-        'record.failing ||= left < 0;\n' +
+        'record.failure = failure ?? notRenewed();',
+        'record.failure = failure ?? notRenewed();\n' +
           '        if (left < 0)\n            record.validUntil += record.terms.ttl / 3;',
       ),
     ],
