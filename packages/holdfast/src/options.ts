@@ -73,7 +73,8 @@ export interface HoldfastOptions {
   readonly label?: string | undefined;
   /**
    * Closes this instance when the process receives one of these signals; the signal then ends the
-   * process as usual. Default: none.
+   * process as usual, when all instances are closed. If the program has a handler of its own for
+   * the signal, that handler decides when the process ends. Default: none.
    */
   readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
   /** How long `close()` waits for the holders to release their leases. Default 10,000. */

@@ -16,9 +16,15 @@ export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly 
   return signals;
 }
 
+/** The handlers of all instances of this process, and how many of them close now. */
+const handlers = new WeakSet<() => void>();
+let closing = 0;
+
 /**
- * Closes on the first of the signals, then lets the signal end the process as usual. A second
- * signal during the close ends the process at once. Returns a function that removes the handlers.
+ * Closes on the first of the signals, then lets the signal end the process as usual, when all
+ * instances are closed. A second signal during the close ends the process at once. If the program
+ * has handlers of its own, they decide when the process ends. Returns a function that removes the
+ * handlers.
  */
 export function closeOn(
   signals: readonly NodeJS.Signals[],
@@ -28,13 +34,19 @@ export function closeOn(
     for (const signal of signals) process.removeListener(signal, handle);
   };
   const handle = (signal: NodeJS.Signals): void => {
+    // now: a handler that is called once is removed before it is called
+    const isAlone = process.listeners(signal).every((one) => handlers.has(one as () => void));
     remove();
-    // if the program has its own handlers, they decide when the process ends
+    closing += 1;
     const end = (): void => {
-      if (process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+      closing -= 1;
+      if (isAlone && closing === 0 && process.listenerCount(signal) === 0) {
+        process.kill(process.pid, signal);
+      }
     };
     void close().then(end, end);
   };
-  for (const signal of signals) process.on(signal, handle);
+  handlers.add(handle as () => void);
+  for (const signal of signals) process.prependListener(signal, handle);
   return remove;
 }

@@ -20,6 +20,7 @@ interface Origin {
 
 interface Connection {
   readonly status: string;
+  readonly stream?: { ref?(): unknown; unref?(): unknown };
   connect(): Promise<void>;
   disconnect(reconnect?: boolean): void;
   subscribe(channel: string): Promise<unknown>;
@@ -64,6 +65,11 @@ export async function subscribe(
     if (state === 'lost') void resubscribe();
   });
 
+  const live = (): void => {
+    state = 'live';
+    // waiters have timers that keep the process alive; without waiters it may end
+    connection.stream?.unref?.();
+  };
   // the promise of a broken connection never settles, so this code runs only for the current
   // connection
   const resubscribe = async (): Promise<void> => {
@@ -76,7 +82,7 @@ export async function subscribe(
       return;
     }
     if (state !== 'lost') return;
-    state = 'live';
+    live();
     refusals = 0;
     listener.up();
   };
@@ -90,10 +96,11 @@ export async function subscribe(
     // the error of the socket or the server says more than `Connection is closed.`
     throw isErrorReply(error) ? error : (failure ?? error);
   }
-  state = 'live';
+  live();
   return {
     close: () => {
       state = 'closed';
+      connection.stream?.ref?.();
       return close(connection);
     },
   };

@@ -22,6 +22,7 @@ interface Origin {
 interface Connection {
   connect(): Promise<unknown>;
   destroy(): void;
+  unref?(): void;
   subscribe(channel: string, listener: (payload: string) => void): Promise<unknown>;
   on(event: 'error' | 'connect' | 'ready' | 'reconnecting', listener: () => void): unknown;
 }
@@ -79,6 +80,8 @@ export async function subscribe(
     throw error;
   }
   state = 'live';
+  // waiters have timers that keep the process alive; without waiters it may end
+  connection.unref?.();
   return {
     async close() {
       state = 'closed';

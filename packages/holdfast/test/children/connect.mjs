@@ -1,4 +1,5 @@
 /** What every child does first: it reads its setting and creates instances from it. */
+import { Socket } from 'node:net';
 import { Holdfast, memory } from '../../dist/index.js';
 
 /** @typedef {{ client: string, port: number, protocol: 2 | 3, key: string }} Setting */
@@ -40,17 +41,25 @@ export function told() {
   });
 }
 
-/** The number of open sockets, without the pipes of this process. */
-export function sockets() {
-  return process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
-}
+/** @type {Set<Socket>} Open sockets, also those that do not keep the process alive. */
+const open = new Set();
+const connectSocket = Socket.prototype.connect;
+/**
+ * @this {Socket}
+ * @param {any[]} args
+ */
+Socket.prototype.connect = function connect(...args) {
+  open.add(this);
+  this.once('close', () => open.delete(this));
+  return Reflect.apply(connectSocket, this, args);
+};
 
 /**
  * Waits until `count` sockets are open. It has no time limit: the parent's test has one.
  * @param {number} count
  */
 export async function socketsAre(count) {
-  while (sockets() !== count) {
+  while (open.size !== count) {
     await new Promise((resolve) => {
       setTimeout(resolve, 2);
     });

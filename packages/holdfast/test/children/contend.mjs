@@ -17,5 +17,5 @@ export async function contend(options = {}) {
   left.catch(() => undefined);
   // each instance has its client's connection and its wake connection
   await socketsAre(setting.client === 'memory' ? 0 : 4);
-  return { one, other, held };
+  return { one, other, held, left };
 }

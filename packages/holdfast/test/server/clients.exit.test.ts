@@ -76,6 +76,17 @@ for (const adapter of ADAPTERS) {
         });
       });
 
+      it('ends while its subscription is open', async () => {
+        const body = `
+          const port = portFor(client);
+          await port.subscribe('c', heard);`;
+        expect(await exitOf(adapter, protocol, body)).toEqual({
+          code: 0,
+          signal: null,
+          output: '',
+        });
+      });
+
       it('ends after its subscription was refused', async () => {
         const body = `
           const port = portFor(client);
@@ -103,7 +114,10 @@ for (const adapter of ADAPTERS) {
           const gone = new Promise((resolve) => { lost = resolve; });
           const subscription = await port.subscribe('c', { ...heard, down: lost });
           process.send({ type: 'subscribed' });
+          // the subscription does not keep the process alive
+          const alive = setInterval(() => {}, 1000);
           await gone;
+          clearInterval(alive);
           await subscription.close();`;
         const exit = await exitOf(adapter, protocol, body, async (say) => {
           await say('subscribed');
