@@ -18,7 +18,8 @@
  * acquisition (with FAIR, task 3). Checked at the end of every run: nothing is left of roots that
  * are over (I6). Checked over all runs: every run ends, so no task waits forever (I5). With CALM
  * (only aborts and crashes, and no deadlines): pushes and replies alone suffice, and a process
- * never has two entries.
+ * never has two entries. With MUTE (from some moment on, no reply reaches process 0, but its
+ * requests arrive): after a repetition of the requests, no root that was given up holds or waits.
  *
  * A forced release or a deletion ends a lease in which a process still believes; then only the
  * fences protect. Such a root is `broken`: only the rules about fences apply to it.
@@ -113,6 +114,12 @@ byte aheadOf[TASKS] = NONE;
 byte enteredFence;              /* the highest fence that the protected resource has seen */
 byte faults = FAULTS;
 bool overslept;
+#ifdef MUTE
+bool muted, repeated;   /* replies to process 0 are lost; its requests were sent again since */
+#define HEARS(p) (!dead[p] && !(muted && p == 0))
+#else
+#define HEARS(p) (!dead[p])
+#endif
 byte copied = NONE;     /* the root of which a late ACQUIRE is under way */
 byte i, head, best;
 
@@ -305,6 +312,14 @@ inline turn(r) {
   request[PROCESS(r)]!TURN,r,rootFence[r],lastUsed[r],again[r]
 }
 
+/* Withdraws a root before the TURN that queues it is answered, and after each repetition of it. */
+inline withdraw(r) {
+  state[r] = UNSETTLED;
+#ifndef BUG_WITHDRAWN_TOO_LATE
+  request[PROCESS(r)]!TURN,r,0,0,NONE
+#endif
+}
+
 /* late-duplicates.ts: releases a root that is over once more, after a copy of its ACQUIRE */
 inline follow(r) {
   if
@@ -333,8 +348,8 @@ inline serveRequest() {
       execute();
       if
       :: p == LATE -> follow(root)
-      :: p != LATE && !dead[p] && answer == GRANTED -> reply[p]!op,root,answer,heldFence,heldPasses
-      :: p != LATE && !dead[p] && answer != GRANTED -> reply[p]!op,root,answer,0,0
+      :: p != LATE && HEARS(p) && answer == GRANTED -> reply[p]!op,root,answer,heldFence,heldPasses
+      :: p != LATE && HEARS(p) && answer != GRANTED -> reply[p]!op,root,answer,0,0
       :: else -> skip
       fi;
       clearMessage()
@@ -430,7 +445,8 @@ inline receiveReply() {
       :: else -> skip
       fi;
       if
-      :: root != NONE && state[root] == UNSETTLED -> turn(root)
+      :: root != NONE && state[root] == UNSETTLED && answer != ABSENT -> turn(root)
+      :: root != NONE && state[root] == UNSETTLED && answer == ABSENT -> finish(root)
       :: root != NONE && WANTS(root) && answer == GRANTED -> accept(root, fence, used)
       :: root != NONE && WANTS(root) && answer == QUEUED -> state[root] = WAITING
       :: root != NONE && WANTS(root) && answer == ABSENT -> ask(root)
@@ -582,7 +598,7 @@ inline abandon() {
        current[OWNER(t)] = NONE;
        if
 #ifndef BUG_WITHDRAWN_TOO_EARLY
-       :: queuedBy[head] != NONE -> state[head] = UNSETTLED
+       :: queuedBy[head] != NONE -> withdraw(head)
        :: else -> turn(head)
 #else
        :: true -> queuedBy[head] = NONE; turn(head)
@@ -623,6 +639,9 @@ inline repeatOne(r) {
   if
   :: state[r] == ASKING && queuedBy[r] == NONE -> ask(r)
   :: state[r] == TURNING -> turn(r)
+#ifndef BUG_WITHDRAWN_ONCE
+  :: state[r] == UNSETTLED -> withdraw(r)
+#endif
 #ifndef BUG_NO_POLLING
   :: state[r] == WAITING || state[r] == POLLING ->
      state[r] = POLLING;
@@ -648,9 +667,21 @@ inline repeatAll() {
   i = 0
 }
 
+#define LEFT_BEHIND(r) ((holder == r || queued[r]) && !WANTS(r) && state[r] != HELD && \
+  !dead[PROCESS(r)])
+
 /* Time passes when nothing else can happen; once also while a late copy is still under way. */
 inline deadlines() {
-  atomic { timeout && ANY_DUE -> repeatAll() }
+  atomic {
+    timeout && ANY_DUE ->
+#ifdef MUTE
+    best = COUNT(LEFT_BEHIND);
+    assert(!repeated || best == 0);
+    best = 0;
+    repeated = muted;
+#endif
+    repeatAll()
+  }
 }
 
 inline deadlinesBeforeLate() {
@@ -675,6 +706,12 @@ inline loseReply(p) {
 inline losePush(p) {
   d_step { faults > 0 && nempty(push[p]) -> push[p]?op,id,fence,used; faults--; clearMessage() }
 }
+
+#ifdef MUTE
+inline mute() {
+  d_step { !muted -> muted = true }
+}
+#endif
 
 /* A copy of a request stays under way for as long as it likes. Polls change nothing. */
 inline copyRequest(p) {
@@ -828,6 +865,9 @@ active proctype world() {
 #endif
 #ifdef CLOCK
   :: delete()
+#endif
+#ifdef MUTE
+  :: mute()
 #endif
   :: end() -> break
   od

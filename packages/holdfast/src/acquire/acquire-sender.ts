@@ -131,10 +131,10 @@ export class AcquireSender {
 
   /**
    * The store has answered the `turn` that queues a root; or no attempt follows, and it is not
-   * known whether the store received one (`undefined`).
+   * known whether the store received one (`undefined`). A root that was given up meanwhile is
+   * withdrawn once more: its first withdrawal may have arrived before the `turn`.
    */
   turned(root: RootAcquisition, command: Turn, reply: Again | undefined, sent: Moment): void {
-    root.turning = false;
     this.#ends(root, command);
     if (reply === undefined) root.mayBeDuplicated = true;
     else root.tokens.answered(command.token);

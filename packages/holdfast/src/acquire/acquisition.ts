@@ -64,11 +64,6 @@ export class Acquisition extends Call {
     return false;
   }
 
-  /** See `RootAcquisition.turning`. */
-  get isTurning(): boolean {
-    return false;
-  }
-
   /** True if no call waits for it any longer. */
   get abandoned(): boolean {
     return false;

@@ -199,9 +199,7 @@ export class Acquisitions implements ReplyHandler {
     const asked = !(acquisition instanceof ConditionWaiter) || acquisition.giveUp();
     this.#leave(acquisition);
     acquisition.fail(error);
-    // the answer to the turn decides
-    if (!asked || acquisition.isTurning) return;
-    this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);
+    if (asked) this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);
   }
 
   #withdraw({ id, origin, tokens, request, record }: Acquisition, mayBeDuplicated: boolean): void {

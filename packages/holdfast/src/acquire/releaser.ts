@@ -106,7 +106,9 @@ export class Releaser {
       sent = this.#suspend.moment();
     };
     const failed = (error: unknown): void => {
-      if (again !== undefined) this.#acquisitions.onFailure(again, error);
+      // this attempt may arrive after the withdrawal of a root that was given up
+      if (again?.settled) this.#acquisitions.onLateReply(again, 'queued');
+      else if (again !== undefined) this.#acquisitions.onFailure(again, error);
     };
     return this.#retrier.release({ id, command, until, attempts, failed }, (returned) => {
       if (again === undefined) return;

@@ -12,20 +12,11 @@ import type { Task } from './task.js';
 
 export class RootAcquisition extends Acquisition {
   readonly queue: RootQueue;
-  /**
-   * True while the `turn` that queues it is unanswered. It must not be withdrawn before: the
-   * withdrawal could arrive first, and the turn would queue a root that has no task.
-   */
-  turning = false;
 
   constructor(id: string, queue: RootQueue, now: Moment) {
     super(id, (queue.oldest as Task).request, now);
     this.queue = queue;
     queue.entry = this;
-  }
-
-  override get isTurning(): boolean {
-    return this.turning;
   }
 
   override get abandoned(): boolean {

@@ -145,16 +145,19 @@ describe('a turn without an answer', () => {
     expect(store.seen('acquire').at(-1)).toMatchObject({ id: next.id });
   });
 
-  it('delays the withdrawal of a root that no task wants any more', async () => {
+  it('withdraws a root that no task wants at once, and again after the answer', async () => {
     const giveUp = new AbortController();
     const { lease } = await holding(0);
     const blocked = later(other.mutex('k').acquire());
     const waiting = later(take({ signal: giveUp.signal }));
     await clock.advance(1000);
     const held: (() => void)[] = [];
+    const all: Command[] = [];
+    const withdrawals = (): number => all.filter(({ op }) => op === 'release').length;
     const inner = store.inner.execute.bind(store.inner);
     store.execute = (batch: readonly Command[]) =>
       batch.map((command) => {
+        all.push(command);
         if (command.op !== 'turn') return inner([command])[0] as never;
         return new Promise((resolve) => {
           held.push(() => resolve(inner([command])[0] as never));
@@ -165,11 +168,50 @@ describe('a turn without an answer', () => {
     giveUp.abort();
     await failure(waiting, 'HOLDFAST_ABORTED');
     await settle();
-    // the turn arrives after the abort, and queues the root
+    // the first withdrawal finds nothing; then the turn arrives, and queues the root
+    expect(withdrawals()).toBe(1);
     for (const arrive of held) arrive();
     await clock.advance(100);
     expect((await blocked).held).toBe(true);
     expect((await inspected()).waiters).toEqual([]);
+    expect(withdrawals()).toBe(2);
+  });
+
+  it('does not leave the lock to a root that no task wants while replies are lost', async () => {
+    const giveUp = new AbortController();
+    const { lease, waiting } = await holding(1, { signal: giveUp.signal });
+    await clock.advance(1000);
+    store.fate = () => 'answer lost';
+    void later(lease.release());
+    await clock.advance(100);
+    expect((await inspected()).holders).toMatchObject([{ id: turns()[0]?.again }]);
+    giveUp.abort();
+    await failure(waiting[0] as Promise<Lease>, 'HOLDFAST_ABORTED');
+    await clock.advance(100);
+    expect((await inspected()).holderCount).toBe(0);
+    // nor does a repetition of the turn
+    await clock.advance(5000);
+    expect(turns().length).toBeGreaterThan(1);
+    expect((await inspected()).holderCount).toBe(0);
+  });
+
+  it('withdraws a root again after each attempt without an answer', async () => {
+    const giveUp = new AbortController();
+    const { lease, waiting } = await holding(1, { signal: giveUp.signal });
+    await clock.advance(1000);
+    store.ail('turn', 'lost');
+    void later(lease.release());
+    giveUp.abort();
+    await failure(waiting[0] as Promise<Lease>, 'HOLDFAST_ABORTED');
+    await clock.advance(2 * OPTIONS.requestTimeout);
+    expect(turns()).toHaveLength(2);
+    // the third attempt arrives, and makes the root a holder
+    store.fate = () => 'answer lost';
+    await clock.advance(100);
+    expect(turns()).toHaveLength(3);
+    expect((await inspected()).holderCount).toBe(1);
+    await clock.advance(OPTIONS.requestTimeout);
+    expect((await inspected()).holderCount).toBe(0);
   });
 
   it('lets tasks time out as unreachable', async () => {
@@ -217,6 +259,14 @@ describe('a task', () => {
     await closing;
     expect((await inspected()).holderCount).toBe(0);
   });
+});
+
+it('no timer remains when a process that handed a lease on has closed', async () => {
+  const { lease, waiting } = await holding(1);
+  await lease.release();
+  await ((await waiting[0]) as Lease).release();
+  await holdfast.close({ grace: 0 });
+  expect(clock.timers()).toBe(0);
 });
 
 it('an inspection shows the fences of a root, and the tasks of its process', async () => {

@@ -64,19 +64,41 @@ export const ROOTS: readonly Mutant[] = [
   {
     name: 'withdrawn before it is queued',
     mistake:
-      'a root is withdrawn while the command that queues it is unanswered (`WITHDRAWN_TOO_EARLY`)',
+      'a root is withdrawn only before the answer to its `turn`, which may arrive later ' +
+      '(`WITHDRAWN_TOO_EARLY`)',
     edits: [
-      {
-        file: 'acquire/acquisitions.js',
-        find: 'if (!asked || acquisition.isTurning)',
-        replace: 'if (!asked)',
-      },
-      {
-        file: 'acquire/acquire-sender.js',
-        find: 'if (root.settled)',
-        replace: 'if (root.settled)\n            return;\n        if (root.settled)',
-      },
+      edit('acquire/releaser.js')(
+        'if (again?.settled)',
+        'if (again?.settled)\n return; else if (false)',
+      ),
+      edit('acquire/acquire-sender.js')(
+        'if (root.settled)',
+        'if (root.settled)\n            return;\n        if (root.settled)',
+      ),
     ],
+    rare: true,
+  },
+  {
+    name: 'withdrawn after the answer',
+    mistake:
+      'the withdrawal of a root waits for the answer to the `turn` that queues it ' +
+      '(`WITHDRAWN_TOO_LATE`)',
+    edits: [
+      edit('acquire/acquisitions.js')(
+        'if (asked)',
+        'if (asked && !(acquisition.abandoned && acquisition.asking))',
+      ),
+      edit('acquire/releaser.js')(
+        'if (again?.settled)',
+        'if (again?.settled)\n return; else if (false)',
+      ),
+    ],
+    rare: true,
+  },
+  {
+    name: 'the timer of a root stays',
+    mistake: 'the timer that checks the lease of a root goes on after the root, also after `close`',
+    edits: [roots('queue.timer?.cancel();\n        const', 'const')],
     rare: true,
   },
   {

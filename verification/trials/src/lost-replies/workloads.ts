@@ -1,4 +1,5 @@
 /** The workloads: the reply to an acquire, a renewal, a release or a hand-off is lost. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lease } from 'holdfast';
 import { type AfterDrop, type Rule, until } from 'holdfast-testkit';
 import { isCall, type Spoken } from '../support/commands.js';
@@ -114,13 +115,14 @@ async function release(attempt: Attempt, after: AfterDrop): Promise<void> {
 async function handOff(attempt: Attempt, after: AfterDrop, index: number): Promise<void> {
   const mutex = attempt.lock();
   const lease = await mutex.acquire().catch(setUp);
+  const nextLocal = mutex.acquire();
+  nextLocal.catch(() => undefined);
+  // places in the queue are told apart by whole milliseconds
+  await sleep(HOLD_MS);
   const wanted = requestForRival(attempt);
   const queued = async (): Promise<boolean> =>
     (await attempt.scenario.rival.inspect(attempt.key))?.waiterCount === 1;
   await until(queued).catch((error: unknown) => notSetUp(error));
-  // the rival comes first: see "Known limit" in decision 10
-  const nextLocal = mutex.acquire();
-  nextLocal.catch(() => undefined);
   const rule = loseReply(attempt, 'turn', after);
   if (index % 2 === 0) await turnAfterHandOff(attempt, after, { lease, nextLocal, wanted });
   else await turnWithNext(attempt, after, { lease, nextLocal, wanted });
@@ -149,7 +151,10 @@ async function turnAfterHandOff(
   attempt.scenario.figures.count(`${attempt.name}: outcome ${(await released) ?? 'uncertain'}`);
 }
 
-/** The root is too old to be handed on, so the local waiter queues behind the rival. */
+/**
+ * The root is too old to be handed on. The local waiter arrived before the rival, so the lost reply
+ * is the grant of its root. It gets the lease, or gives up; then the rival gets it.
+ */
 async function turnWithNext(
   attempt: Attempt,
   after: AfterDrop,
@@ -158,17 +163,21 @@ async function turnWithNext(
   await attempt.hold('subject', lease, forMs(1.5 * CLAIM_WINDOW));
   const since = monotonic();
   const released = releaseHeld(attempt, lease, after);
-  const taken = await attempt.rivalGets(wanted, since);
-  if (taken === undefined) return;
-  await attempt.hold('rival', taken, forMs(HOLD_MS));
-  await taken.release();
-  const successor = await nextLocal.catch(expected);
-  if (successor !== undefined) {
-    await attempt.hold('successor', successor, forMs(HOLD_MS));
-    await successor.release().catch(expected);
-  }
+  const successor = holdAndRelease(attempt, nextLocal);
+  successor.catch(() => undefined);
+  await rivalTakes(attempt, wanted, since);
+  await successor;
   attempt.scenario.figures.count(`${attempt.name}: outcome ${(await released) ?? 'uncertain'}`);
   await attempt.isFree();
+}
+
+/** The local waiter may or may not get the lease. */
+async function holdAndRelease(attempt: Attempt, wanted: Promise<Lease>): Promise<void> {
+  const lease = await wanted.catch(expected);
+  if (lease === undefined) return;
+  attempt.scenario.figures.count(`${attempt.name}: granted nevertheless`);
+  await attempt.hold('successor', lease, forMs(HOLD_MS));
+  await lease.release().catch(expected);
 }
 
 /**
