@@ -93,9 +93,7 @@ export class Roots {
     queue.lease = undefined;
     this.#tidy(queue);
     if (queue.size === 0) return undefined;
-    const root = this.#next(queue, this.#parts.suspend.moment());
-    root.turning = true;
-    return root;
+    return this.#next(queue, this.#parts.suspend.moment());
   }
 
   /** The number of tasks that wait for a key here, without an entry of their own in the store. */
@@ -189,6 +187,7 @@ export class Roots {
 
   #tidy(queue: RootQueue): void {
     if (!queue.empty) return;
+    queue.timer?.cancel();
     const queues = this.#queues.get(queue.key) ?? [];
     const place = queues.indexOf(queue);
     if (place < 0) return;

@@ -69,6 +69,11 @@ export class ClientStore implements Store {
     this.#connect();
   }
 
+  /** The connection for commands. */
+  get commands(): Connection | undefined {
+    return this.#connection;
+  }
+
   /** All connections of the process. */
   get connections(): Connection[] {
     const own = this.#connection === undefined ? [] : [this.#connection];

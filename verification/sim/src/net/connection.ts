@@ -32,6 +32,8 @@ export class Connection {
   pushed: ((push: Push) => void) | undefined;
   clientOpen = false;
   serverOpen = false;
+  /** True: all further replies and pushes are lost. */
+  muted = false;
   readonly #up: Lane;
   readonly #down: Lane;
   readonly #server: Server;
@@ -77,7 +79,7 @@ export class Connection {
 
   /** From the server to the process. */
   reply(time: number, receive: () => void): void {
-    if (!this.serverOpen) return;
+    if (!this.serverOpen || this.muted) return;
     const arrive = (): void => {
       this.process.deliver('message', () => {
         if (this.clientOpen) receive();

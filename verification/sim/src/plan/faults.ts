@@ -3,8 +3,8 @@ import type { Random } from '../base/random.js';
 import type { Profile, Scene } from './generate.js';
 import type { FaultKind, FaultPlan } from './plan.js';
 
-/** Deletions of keys are drawn together with their tasks, see `trouble.ts`. */
-type Drawn = Exclude<FaultKind, 'forget'>;
+/** The others are drawn together with their tasks, see `trouble.ts`. */
+type Drawn = Exclude<FaultKind, 'forget' | 'mute'>;
 
 /** Sets of faults that may occur together: lost memory and a clock set back never do. */
 const KINDS: Record<Exclude<Profile, 'calm'>, readonly Drawn[]> = {

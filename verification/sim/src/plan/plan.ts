@@ -106,6 +106,8 @@ export type FaultPlan =
       readonly memory: 'keeps' | 'loses' | 'replica';
       readonly lag: number;
     })
+  /** The server's replies to a process are lost, while its requests arrive. */
+  | (Lasting & { readonly kind: 'mute'; readonly process: string })
   | (Lasting & { readonly kind: 'stop-server' })
   | (At & { readonly kind: 'forget'; readonly key: string })
   | (Lasting & { readonly kind: 'refuse'; readonly answer: string });

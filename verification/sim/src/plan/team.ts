@@ -8,6 +8,9 @@ import type { Scene } from './generate.js';
 import { isMutex } from './tasks.js';
 import type { TaskPlan } from './plan.js';
 
+/** The beginning of the names of these tasks. */
+export const TEAM = 'team';
+
 export function teamsOf(scene: Scene): TaskPlan[] {
   const random = scene.random.fork('teams');
   const tasks: TaskPlan[] = [];
@@ -20,7 +23,7 @@ export function teamsOf(scene: Scene): TaskPlan[] {
     const key = own.pick(keys);
     const teams = own.whole(1, 3);
     for (let team = 0; team < teams; team++) {
-      tasks.push(...teamOf(own.fork(team), scene, { at, key, name: `team${wave}.${team}` }));
+      tasks.push(...teamOf(own.fork(team), scene, { at, key, name: `${TEAM}${wave}.${team}` }));
     }
   }
   return tasks;

@@ -6,6 +6,7 @@ import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
 import { RUSH } from './meetings.js';
 import type { FaultPlan, TaskPlan } from './plan.js';
+import { TEAM } from './team.js';
 
 /** Only tasks without a history may lose their key: a history cannot tell it from a mistake. */
 const FORGOTTEN: ReadonlySet<string> = new Set<TaskPlan['face']>([
@@ -34,6 +35,7 @@ export function troubleOf(
     ...(isSet ? [] : forgetting(random.fork('forget'), scene, tasks)),
     ...stepping(random.fork('step'), scene, tasks),
     ...closing(random.fork('close'), scene, tasks),
+    ...muting(random.fork('mute'), scene, tasks),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -62,6 +64,17 @@ function stepping(random: Random, scene: Scene, tasks: readonly TaskPlan[]): Fau
     const machine = scene.processes.find(({ name }) => name === process)?.machine ?? '';
     const when = at + scene.ttl * random.spread(0.001, 1);
     return { kind: 'set-clock', at: when, machine, step: random.spread(1001, 30_000) };
+  });
+}
+
+/** Replies are lost while tasks of one process share a root. */
+function muting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
+  const some = tasks.filter(({ name }) => name.startsWith(TEAM));
+  if (some.length === 0 || !random.chance(0.5)) return [];
+  return Array.from({ length: random.whole(1, 3) }, () => {
+    const { at: from, process } = random.pick(some);
+    const at = from + scene.ttl * random.spread(0.001, 1);
+    return { kind: 'mute', at, ms: scene.ttl * random.spread(0.1, 4), process };
   });
 }
 

@@ -29,6 +29,8 @@ interface Key {
   readonly believers: Set<Attempt>;
   /** Acquisitions that the store has granted. */
   readonly granted: Set<string>;
+  /** Roots of the leases that a process has had. */
+  readonly held: Set<string>;
   lastFence: number;
   /** The weight in use at the last check. */
   used: number;
@@ -109,8 +111,9 @@ export class Watch {
   }
 
   believes(attempt: Attempt): void {
-    const { believers, name } = this.#key(attempt.task.key);
+    const { believers, name, held } = this.#key(attempt.task.key);
     believers.add(attempt);
+    held.add(rootOf(attempt.lease?.id ?? ''));
     for (const other of believers) {
       const { client, lease } = other;
       if (other === attempt || client !== attempt.client || lease === undefined) continue;
@@ -156,7 +159,7 @@ export class Watch {
         queued: 0,
         nextLook: Number.POSITIVE_INFINITY,
       };
-      key = { name, believers: new Set(), granted: new Set(), ...none };
+      key = { name, believers: new Set(), granted: new Set(), held: new Set(), ...none };
       this.#keys.set(name, key);
     }
     return key;
@@ -244,7 +247,9 @@ export class Watch {
     if (attempt === undefined || attempt.abandoned || !attempt.client.process.alive) return;
     // a store that lost its memory may have it from before its end
     if (attempt.overAt <= this.#amnesiaAt) return;
-    const since = Math.max(attempt.overAt, attempt.client.clearSince);
+    // a renewal without a reply may have extended a lease, whose process then believes that it ended
+    const { clearSince, heardSince } = attempt.client;
+    const since = Math.max(attempt.overAt, key.held.has(id) ? clearSince : heardSince);
     if (now - since <= this.#patience.over) return;
     this.#world.report('ghost', key.name, `${attempt.name} (${id}) has ended, but ${what}`);
   }

@@ -50,6 +50,12 @@ export class Client {
     });
   }
 
+  /** The time since which its requests have arrived in time. */
+  get heardSince(): number {
+    const { process } = this;
+    return Math.max(process.heardSince, process.connectedSince);
+  }
+
   /** The time since which it has not been disturbed. */
   get clearSince(): number {
     const { process } = this;

@@ -84,6 +84,8 @@ export class Mishaps {
         return this.#reset(fault);
       case 'restart':
         return this.#restart(fault);
+      case 'mute':
+        return this.#with(fault.process, (client) => this.#mute(client, fault.ms));
       case 'stop-server':
         server.stop(fault.ms);
         return this.#disturbAll(fault.ms + AFTERMATH_MS);
@@ -161,6 +163,15 @@ export class Mishaps {
         connection.reset(fault.unnoticed, 1, lingers);
       }
     });
+  }
+
+  /** Replies on the present connection are lost. Then both sides learn that it is broken. */
+  #mute({ process, store }: Client, ms: number): void {
+    const { commands } = store;
+    if (commands === undefined) return;
+    commands.muted = true;
+    process.mute(this.#world.scheduler.now + ms + AFTERMATH_MS);
+    this.#world.scheduler.after(ms, () => commands.reset(1, 1, 0));
   }
 
   #restart(fault: FaultPlan & { kind: 'restart' }): void {

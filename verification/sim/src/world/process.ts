@@ -33,6 +33,8 @@ export class Process implements Clock {
   nextTimer = 1;
   /** The time since which no outside fault has affected it. */
   undisturbedSince = 0;
+  /** The same, without lost replies: since then its requests have arrived. */
+  heardSince = 0;
   /** The time at which its connection opened; infinite while there is none. */
   connectedSince: number = Number.POSITIVE_INFINITY;
   readonly #scheduler: Scheduler;
@@ -164,6 +166,12 @@ export class Process implements Clock {
 
   /** An outside fault affects it until a time. */
   disturb(until: number): void {
+    this.heardSince = Math.max(this.heardSince, until);
+    this.mute(until);
+  }
+
+  /** It gets no reply until a time. */
+  mute(until: number): void {
     this.undisturbedSince = Math.max(this.undisturbedSince, until);
   }
 
