@@ -247,7 +247,7 @@ export class Watch {
     if (attempt === undefined || attempt.abandoned || !attempt.client.process.alive) return;
     // a store that lost its memory may have it from before its end
     if (attempt.overAt <= this.#amnesiaAt) return;
-    // a renewal without a reply may have extended a lease, whose process then believes that it ended
+    // a renewal without a reply may have extended a lease that has ended in its process
     const { clearSince, heardSince } = attempt.client;
     const since = Math.max(attempt.overAt, key.held.has(id) ? clearSince : heardSince);
     if (now - since <= this.#patience.over) return;
