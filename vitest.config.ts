@@ -54,6 +54,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
+            'packages/cli/test/unit/**/*.test.ts',
             'examples/test/**/*.test.ts',
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',
@@ -84,6 +85,7 @@ export default defineConfig({
           // there are cores.
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
+            'packages/cli/test/server/**/*.test.ts',
             'packages/testkit/test/**/*.test.ts',
           ],
           exclude: [...ALONE, ...LONG],

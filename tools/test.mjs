@@ -39,6 +39,7 @@ const CHECKS = [
   { name: 'knip', command: 'knip --no-progress' },
   { name: 'pack', command: 'node tools/pack.mjs' },
   { name: 'publint', command: 'publint packages/holdfast/publish --strict' },
+  { name: 'publint-cli', command: 'publint packages/cli --strict' },
   { name: 'attw', command: 'attw --pack packages/holdfast/publish' },
   {
     name: 'api',

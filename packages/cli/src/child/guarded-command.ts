@@ -1,0 +1,103 @@
+/** The side of `holdfast` of a guarded command, see `guard-main.ts`. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { EXIT, Failure } from '../failure.js';
+import { signalGroup } from './group.js';
+import type { EndReason, Order, Report, StartOrder } from './protocol.js';
+
+/** How a command ended. */
+export type Ended = Extract<Report, { readonly type: 'ended' }>;
+
+const GUARD = fileURLToPath(new URL('guard-main.js', import.meta.url));
+/** Milliseconds after the time of SIGKILL in which the guard must report. */
+const SLACK_MS = 700;
+
+/** One command and its guard. The guard starts with this object, the command with `start`. */
+export class GuardedCommand {
+  readonly #guard: ChildProcess;
+  readonly #reports: ((report: Report) => void)[] = [];
+  #pid: number | undefined;
+  #killAfter = 0;
+
+  constructor() {
+    // The options of Node in the environment are for the command, not for the guard.
+    const { NODE_OPTIONS: options, ...rest } = process.env;
+    const env = options === undefined ? rest : { ...rest, HOLDFAST_NODE_OPTIONS: options };
+    this.#guard = spawn(process.execPath, [GUARD], {
+      detached: true,
+      env,
+      stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+    });
+    this.#guard.on('error', () => undefined);
+    this.#guard.on('message', (report) => {
+      for (const listener of this.#reports) listener(report as Report);
+    });
+  }
+
+  /** Calls the listener for each report of the guard. */
+  onReport(listener: (report: Report) => void): void {
+    this.#reports.push(listener);
+  }
+
+  /** Starts the command, and resolves when it and its process group are gone. */
+  start(order: Omit<StartOrder, 'do'>): Promise<Ended> {
+    this.#killAfter = order.killAfter;
+    const ended = new Promise<Ended>((resolve, reject) => {
+      this.onReport((report) => {
+        if (report.type === 'started') this.#pid = report.pid;
+        if (report.type !== 'ended' && report.type !== 'not-started') return;
+        this.#pid = undefined;
+        this.dismiss();
+        if (report.type === 'ended') resolve(report);
+        else reject(notStarted(order.file, report));
+      });
+      this.#guard.once('exit', () => {
+        this.#killGroup();
+        reject(new Failure(EXIT.internal, 'the guard process died, so the command was killed'));
+      });
+    });
+    this.#send({ do: 'start', ...order });
+    return ended;
+  }
+
+  extend(until: number): void {
+    this.#send({ do: 'extend', until });
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#send({ do: 'signal', name });
+  }
+
+  /** Ends the command. If the guard does not do it, for example because it is stopped, kills it. */
+  end(why: EndReason): void {
+    this.#send({ do: 'end', why });
+    const timer = setTimeout(() => {
+      this.#killGroup();
+      this.#guard.kill('SIGKILL');
+    }, this.#killAfter + SLACK_MS);
+    this.#guard.once('exit', () => clearTimeout(timer));
+  }
+
+  /** Ends a guard that has no command. */
+  dismiss(): void {
+    if (this.#guard.connected) this.#guard.disconnect();
+  }
+
+  #send(order: Order): void {
+    // the callback takes the error of a guard that has just ended
+    if (this.#guard.connected) this.#guard.send(order, () => undefined);
+  }
+
+  #killGroup(): void {
+    if (this.#pid !== undefined) signalGroup(this.#pid, 'SIGKILL');
+  }
+}
+
+function notStarted(file: string, { code, message }: { code: string; message: string }): Failure {
+  if (code === 'ENOENT') {
+    return new Failure(EXIT.notFound, `${file}: command not found`, 'check its name and the PATH');
+  }
+  const found = ['EACCES', 'EPERM', 'ENOEXEC', 'EISDIR'].includes(code);
+  const advice = found ? 'make it executable with chmod +x' : '';
+  return new Failure(found ? EXIT.notExecutable : EXIT.internal, message, advice);
+}

@@ -1,0 +1,151 @@
+/**
+ * Runs a command while a lock is held.
+ *
+ *     lock granted --enough time left--> command runs --ends by itself--> its exit code
+ *                                           \--lost, or not renewed--> SIGTERM, SIGKILL --> lost
+ *
+ * The guard process knows until when the lock is held, so the command also ends in time if this
+ * process is stopped or killed.
+ */
+import { isHoldfastError } from 'holdfast';
+import { type Budget, MARGIN_MS } from '../budget.js';
+import { EXIT, Failure, failureOf } from '../failure.js';
+import type { Notes } from '../notes.js';
+import type { Ended, GuardedCommand } from './guarded-command.js';
+import { type EndReason, now } from './protocol.js';
+import { signalCode, type Signals } from './signals.js';
+
+/** The parts of a lease that are needed here. A `ScheduledRun` has them too. */
+export interface Held {
+  readonly key: string;
+  readonly fence: number;
+  readonly held: boolean;
+  readonly remaining: number;
+  readonly signal: AbortSignal;
+  verify(): Promise<boolean>;
+}
+
+/** A command with its arguments: at least one word. */
+export type Words = readonly [file: string, ...args: string[]];
+
+export interface Context {
+  readonly words: Words;
+  readonly budget: Budget;
+  readonly notes: Notes;
+  readonly signals: Signals;
+  /** Started in advance, because it takes as long as the connection to the server. */
+  readonly command: GuardedCommand;
+  /** Added to the environment of the command. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const POLL_MS = 10;
+
+const REASONS: Readonly<Record<EndReason, string>> = {
+  lost: 'the lock was lost',
+  deadline: 'the lock was about to end and could not be renewed',
+  orphaned: 'holdfast was stopped',
+};
+
+/**
+ * Resolves to the exit code of the command.
+ * @throws a failure if the command could not be started, or was ended because the lock was lost
+ */
+export async function runUnder(lease: Held, context: Context): Promise<number> {
+  const { budget, command, notes, signals, words } = context;
+  await enoughTime(lease, budget);
+  const { fence, key } = lease;
+  notes.event('acquired', `acquired ${key} with fence ${fence}`, { key, fence });
+  const [file, ...args] = words;
+  const lost = (): void => command.end('lost');
+  let killed = false;
+  command.onReport((report) => {
+    if (report.type === 'killed') killed = true;
+    if (report.type === 'ending') {
+      const { why } = report;
+      const text = `${REASONS[why]}: ending the command with SIGTERM`;
+      notes.warning('ending', text, { key, fence, reason: why });
+    }
+  });
+  const ended = command.start({
+    file,
+    args,
+    env: { ...context.env, ...environment(lease) },
+    killAfter: budget.killAfter,
+    margin: MARGIN_MS,
+    until: endOf(lease),
+  });
+  const feed = setInterval(() => feedGuard(lease, command), Math.min(500, budget.ttl / 20));
+  signals.forwardTo((name) => command.signal(name));
+  lease.signal.addEventListener('abort', lost, { once: true });
+  try {
+    const result = await ended;
+    return await outcome(lease, result, killed);
+  } finally {
+    clearInterval(feed);
+    signals.forwardTo(undefined);
+    lease.signal.removeEventListener('abort', lost);
+  }
+}
+
+/** A lease that was granted by a message starts short, and is renewed at once. */
+async function enoughTime(lease: Held, { requestTimeout, reserve }: Budget): Promise<void> {
+  const limit = now() + 2 * requestTimeout;
+  while (!lease.held || lease.remaining <= reserve) {
+    const over = lease.signal.aborted || now() > limit;
+    if (over) {
+      const message = `the lock ${lease.key} was granted and not confirmed; nothing was run`;
+      throw new Failure(EXIT.unavailable, message, 'check the connection to the server, try again');
+    }
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}
+
+function environment(lease: Held): Record<string, string> {
+  return {
+    HOLDFAST_KEY: lease.key,
+    HOLDFAST_FENCE: String(lease.fence),
+    HOLDFAST_DEADLINE: String(Math.floor(Date.now() + lease.remaining)),
+  };
+}
+
+/** The end of the lease. The clock is read first, so the result is never too late. */
+function endOf(lease: Held): number {
+  const time = now();
+  return time + lease.remaining;
+}
+
+/** A lease in doubt is not held: the guard keeps the last end that it knows. */
+function feedGuard(lease: Held, command: GuardedCommand): void {
+  const until = endOf(lease);
+  if (lease.held) command.extend(until);
+}
+
+async function outcome(lease: Held, result: Ended, killed: boolean): Promise<number> {
+  if (result.why !== undefined) {
+    const how = killed ? 'killed' : 'ended';
+    throw new Failure(
+      EXIT.lost,
+      `${REASONS[result.why]}, so the command was ${how}`,
+      'see docs/cli.md, "When the lock is lost"',
+    );
+  }
+  if (!(await lease.verify())) {
+    const message = `the lock ${lease.key} was lost before the command ended`;
+    throw new Failure(EXIT.lost, message, 'another holder may have run at the same time');
+  }
+  return result.signal === null ? (result.code ?? EXIT.internal) : signalCode(result.signal);
+}
+
+/** A failure for a wait that a signal ended. */
+export function interrupted(signals: Signals): Failure | undefined {
+  const { first } = signals;
+  return first && new Failure(signalCode(first), `${first} ended the wait for the lock`);
+}
+
+/** The failure for an error that says that the lock was not free. */
+export function notFree(error: unknown, code: number, wait?: number): Failure | undefined {
+  if (!isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return undefined;
+  const { advice, message } = failureOf(error);
+  return new Failure(code, wait === 0 ? `the lock ${error.key} is not free` : message, advice);
+}

@@ -1,0 +1,99 @@
+/** `holdfast run`: runs a command under a lock. */
+import type { Holdfast, Lease } from 'holdfast';
+import { budgetFor } from '../budget.js';
+import { GuardedCommand } from '../child/guarded-command.js';
+import { Signals } from '../child/signals.js';
+import { interrupted, notFree, runUnder, type Words } from '../child/under-lock.js';
+import { failureOf } from '../failure.js';
+import { Notes } from '../notes.js';
+import type { LockChoice, RunsOptions } from '../options.js';
+import { openStore } from '../store.js';
+
+/** A shorter wait is not reported. */
+const WAITING_MS = 200;
+
+export type RunOptions = RunsOptions & LockChoice;
+
+/** Resolves to the exit code. */
+export async function run(key: string, words: Words, options: RunOptions): Promise<number> {
+  const { maxHold, ttl } = options;
+  const budget = budgetFor(Math.min(ttl, maxHold ?? ttl), options.killAfter);
+  const notes = new Notes(options);
+  const signals = new Signals();
+  const command = new GuardedCommand();
+  try {
+    const { requestTimeout } = budget;
+    const store = await openStore(options, { ttl, requestTimeout, label: labelOf(options, words) });
+    try {
+      const lease = await acquire(store.holdfast, { key, options, notes, signals });
+      try {
+        return await runUnder(lease, { words, budget, notes, signals, command });
+      } finally {
+        await release(lease, notes);
+      }
+    } finally {
+      await store.close();
+    }
+  } finally {
+    command.dismiss();
+  }
+}
+
+/** The arguments of a command may contain secrets, so the label is its name only. */
+export function labelOf({ label }: RunsOptions, [file]: Words): string {
+  return label ?? (file.split('/').at(-1) as string).slice(0, 200);
+}
+
+interface Asked {
+  readonly key: string;
+  readonly options: RunOptions;
+  readonly notes: Notes;
+  readonly signals: Signals;
+}
+
+async function acquire(holdfast: Holdfast, asked: Asked): Promise<Lease> {
+  const { key, notes, options, signals } = asked;
+  const wait = options.wait === false ? 0 : options.wait;
+  const lock = lockOf(holdfast, key, options);
+  const { signal } = signals;
+  // With it, a forced release is heard at once. Without it, at the next renewal.
+  await holdfast.warmUp().catch(() => undefined);
+  const timer = setTimeout(() => notes.event('waiting', `waiting for ${key}`, { key }), WAITING_MS);
+  try {
+    return await lock.acquire({ signal, wait });
+  } catch (error) {
+    throw interrupted(signals) ?? notFree(error, options.conflictExitCode, wait) ?? error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface AnyLock {
+  acquire(options: { signal: AbortSignal; wait: number | undefined }): Promise<Lease>;
+}
+
+function lockOf(holdfast: Holdfast, key: string, options: RunOptions): AnyLock {
+  const { exclusive, maxHold, permits, shared } = options;
+  const terms = { fair: options.fair === true, ...(maxHold !== undefined && { maxHold }) };
+  if (permits !== undefined) {
+    const semaphore = holdfast.semaphore(key, { permits: permits.total, ...terms });
+    return { acquire: (more) => semaphore.acquire(permits.wanted, more) };
+  }
+  if (shared === true) return holdfast.rwLock(key, terms).read;
+  if (exclusive === true) return holdfast.rwLock(key, terms).write;
+  return holdfast.mutex(key, terms);
+}
+
+/** A lock that cannot be released ends with its lease, so that is no reason to fail. */
+async function release(lease: Lease, notes: Notes): Promise<void> {
+  const { key } = lease;
+  const held = lease.held;
+  try {
+    const outcome = await lease.release();
+    notes.event('released', `released ${key}`, { key, outcome });
+  } catch (error) {
+    if (!held) return;
+    const { message } = failureOf(error);
+    notes.warning('not-released', `${message}; the lock ends with its lease`, { key });
+  }
+}

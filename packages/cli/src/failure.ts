@@ -1,0 +1,96 @@
+/** The exit codes, and the errors that lead to them. The codes are those of sysexits.h. */
+import { type HoldfastError, isHoldfastError } from 'holdfast';
+
+export const EXIT = {
+  /** EX_USAGE: the command line is wrong. */
+  usage: 64,
+  /** EX_UNAVAILABLE: the store does not answer. */
+  unavailable: 69,
+  /** EX_SOFTWARE: the lock was lost while the command ran, and the command was ended. */
+  lost: 70,
+  /** EX_OSERR: a fault of this program or of the system. */
+  internal: 71,
+  /** EX_TEMPFAIL: the lock was not acquired. */
+  busy: 75,
+  /** EX_NOPERM: wrong password, or missing rights. */
+  denied: 77,
+  /** As in a shell: the command exists but cannot be executed. */
+  notExecutable: 126,
+  /** As in a shell: the command was not found. */
+  notFound: 127,
+  /** As in a shell: this number plus that of the signal. */
+  signal: 128,
+} as const;
+
+/** An error with an exit code and an advice for the user. */
+export class Failure extends Error {
+  readonly exitCode: number;
+  readonly advice: string;
+
+  constructor(exitCode: number, message: string, advice = '') {
+    super(message);
+    this.exitCode = exitCode;
+    this.advice = advice;
+  }
+}
+
+export function usage(message: string, advice = ''): Failure {
+  return new Failure(EXIT.usage, message, advice);
+}
+
+const START_SERVER = 'start the server, or name another one with --url or REDIS_URL';
+const ACCESS = 'put user and password into the URL: redis://user:password@host:6379';
+const SAME_KIND = 'use the same kind of lock, with the same --permits, for each use of a key';
+/** Replies of a server that refuses the user. */
+const DENIED = /\b(WRONGPASS|NOAUTH|NOPERM)\b/;
+
+/** The failure of a connection that was not opened. */
+export function notConnected(server: string, reason: string): Failure {
+  if (DENIED.test(reason)) {
+    return new Failure(EXIT.denied, `${server} refuses the user: ${reason}`, ACCESS);
+  }
+  return new Failure(EXIT.unavailable, `${server} cannot be used: ${reason}`, START_SERVER);
+}
+
+/** Turns any error into a failure. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  if (isHoldfastError(error)) return ofHoldfast(error);
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new Failure(EXIT.internal, `unexpected error: ${text}`, 'please report it');
+}
+
+function ofHoldfast(error: HoldfastError): Failure {
+  const message = error.message.replace(/^Holdfast: /, '');
+  switch (error.code) {
+    case 'HOLDFAST_BAD_OPTION':
+      return usage(message);
+    case 'HOLDFAST_MISMATCH':
+      return usage(message, SAME_KIND);
+    case 'HOLDFAST_TIMEOUT':
+    case 'HOLDFAST_ABORTED':
+    case 'HOLDFAST_CLOSED':
+      return new Failure(EXIT.busy, message, 'holdfast inspect shows the holder');
+    case 'HOLDFAST_LOST':
+    case 'HOLDFAST_NOT_HELD':
+    case 'HOLDFAST_BROKEN':
+      return new Failure(EXIT.lost, message);
+    case 'HOLDFAST_REFUSED':
+      return refused(error, message);
+    case 'HOLDFAST_UNREACHABLE':
+    case 'HOLDFAST_UNCERTAIN':
+      return DENIED.test(message)
+        ? new Failure(EXIT.denied, message, ACCESS)
+        : new Failure(EXIT.unavailable, message, START_SERVER);
+  }
+}
+
+function refused(error: HoldfastError, message: string): Failure {
+  const { cause } = error;
+  if (cause === undefined) return new Failure(EXIT.busy, message);
+  const reason = cause instanceof Error ? cause.message : '';
+  if (DENIED.test(`${message} ${reason}`)) {
+    return new Failure(EXIT.denied, message, 'SECURITY.md lists the rights that the user needs');
+  }
+  return new Failure(EXIT.unavailable, message);
+}

@@ -1,0 +1,38 @@
+#!/usr/bin/env node
+/** The program `holdfast`. */
+import { CommanderError } from 'commander';
+import { type Failure, failureOf, usage } from './failure.js';
+import { Notes } from './notes.js';
+import { createProgram, split } from './program.js';
+
+async function main(args: readonly string[]): Promise<number> {
+  const { own, rest } = split(args);
+  let code = 0;
+  const program = createProgram(rest, (result) => {
+    code = result;
+  });
+  try {
+    await program.parseAsync(own, { from: 'user' });
+    return code;
+  } catch (error) {
+    // help and version are exceptions too
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const failure = error instanceof CommanderError ? wrongUse(error) : failureOf(error);
+    new Notes({ json: own.includes('--json') }).failure(failure);
+    return failure.exitCode;
+  }
+}
+
+function wrongUse({ message }: CommanderError): Failure {
+  const [first = '', ...more] = message.replace(/^error: /, '').split('\n');
+  const hint = more.length === 0 ? '' : ` ${more.join(' ')}`;
+  return usage(
+    `${first}${hint}`,
+    'holdfast help shows the commands, and --help of each its options',
+  );
+}
+
+const code = await main(process.argv.slice(2));
+// Standard output may be a pipe that is still written to: the process ends when that is done.
+process.exitCode = code;
+setTimeout(() => process.exit(code), 1000).unref();

@@ -1,0 +1,109 @@
+/** Values of options, the time budget, and text for people. */
+import { describe, expect, it } from 'vitest';
+import { budgetFor, MARGIN_MS } from '../../src/budget.js';
+import { split } from '../../src/program.js';
+import { address, count, duration, exitCode, permits } from '../../src/values.js';
+import { inWords, printable } from '../../src/view/words.js';
+
+describe('a time', () => {
+  it.each([
+    ['0', 0],
+    ['500ms', 500],
+    ['1.5s', 1500],
+    ['30s', 30_000],
+    ['1h30m', 5_400_000],
+    ['2d', 172_800_000],
+  ])('%s', (text, ms) => {
+    expect(duration(text)).toBe(ms);
+  });
+
+  it.each(['', '5', 's', '-5s', '5 s', '5s5', '5y', '1e3s', 'Infinity'])('not "%s"', (text) => {
+    expect(() => duration(text)).toThrow(/Write a time with its unit/);
+  });
+
+  it.each([
+    [0, '0ms'],
+    [999, '999ms'],
+    [1550, '1.5s'],
+    [60_000, '1m'],
+    [125_000, '2m5s'],
+    [5_400_000, '1h30m'],
+    [172_800_000, '2d'],
+  ])('%i ms is shown as %s', (ms, text) => {
+    expect(inWords(ms)).toBe(text);
+  });
+});
+
+describe('other values', () => {
+  it('permits', () => {
+    expect(permits('2/8')).toEqual({ wanted: 2, total: 8 });
+    expect(permits('8')).toEqual({ wanted: 1, total: 8 });
+    for (const text of ['0/8', '9/8', '2/', '/8', 'x', '0']) expect(() => permits(text)).toThrow();
+  });
+
+  it('exit codes and counts', () => {
+    expect(exitCode('0')).toBe(0);
+    expect(exitCode('255')).toBe(255);
+    for (const text of ['256', '-1', '', 'x']) expect(() => exitCode(text)).toThrow();
+    expect(count('3')).toBe(3);
+    for (const text of ['0', '-1', '1.5', 'x']) expect(() => count(text)).toThrow();
+  });
+
+  it('addresses', () => {
+    expect(address('4040')).toEqual({ host: '127.0.0.1', port: 4040 });
+    expect(address('0.0.0.0:80')).toEqual({ host: '0.0.0.0', port: 80 });
+    expect(address('[::1]:80')).toEqual({ host: '::1', port: 80 });
+    for (const text of ['', 'x', '70000', 'host:']) expect(() => address(text)).toThrow();
+  });
+
+  it('the words after the first -- are not split again', () => {
+    expect(split(['run', 'k', '--', 'a', '--', '-v'])).toEqual({
+      own: ['run', 'k'],
+      rest: ['a', '--', '-v'],
+    });
+    expect(split(['ls'])).toEqual({ own: ['ls'], rest: undefined });
+  });
+});
+
+describe('the time budget', () => {
+  /** Renewal at 0.6 of the ttl, then one request without an answer. */
+  const detect = (ttl: number, requestTimeout: number): number => 0.6 * ttl + requestTimeout;
+
+  it.each([4000, 5000, 10_000, 15_000, 30_000, 60_000, 86_400_000])('fits a ttl of %i', (ttl) => {
+    const { killAfter, requestTimeout, reserve } = budgetFor(ttl);
+    expect(detect(ttl, requestTimeout) + killAfter + MARGIN_MS).toBeLessThan(ttl);
+    expect(reserve).toBe(killAfter + MARGIN_MS);
+    expect(killAfter).toBeLessThanOrEqual(5000);
+  });
+
+  it('gives the whole 5 s to the default ttl of 30 s', () => {
+    expect(budgetFor(30_000)).toMatchObject({ killAfter: 5000, requestTimeout: 2000 });
+  });
+
+  it('accepts the longest time that fits, and no longer one', () => {
+    expect(budgetFor(10_000, 1999).killAfter).toBe(1999);
+    expect(() => budgetFor(10_000, 2000)).toThrow(/does not fit into --ttl 10s/);
+  });
+
+  it('names a ttl that is accepted', () => {
+    for (const killAfter of [100, 3000, 20_000]) {
+      let advice = '';
+      try {
+        budgetFor(4000, killAfter);
+      } catch (error) {
+        ({ advice } = error as { advice: string });
+      }
+      const ttl = /--ttl (\S+)$/.exec(advice)?.[1];
+      if (ttl !== undefined) expect(budgetFor(duration(ttl), killAfter).killAfter).toBe(killAfter);
+      else expect(killAfter).toBe(100);
+    }
+    expect(() => budgetFor(3000)).toThrow(/--ttl 3s is too short/);
+  });
+});
+
+describe('text of other programs', () => {
+  it('cannot control the terminal', () => {
+    expect(printable('a\u001b[2Jb\r\n\u009b\u202ec')).toBe('a\\x1b[2Jb\\x0d\\x0a\\x9b\\u{202e}c');
+    expect(printable('rechnung:42 für Ä')).toBe('rechnung:42 für Ä');
+  });
+});
