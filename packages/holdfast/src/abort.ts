@@ -3,6 +3,19 @@
  * signal to all acquisitions, and Node warns of a leak from the eleventh listener on.
  */
 
+import { aborted } from './acquire/failures.js';
+import { known } from './checks.js';
+import { badOption } from './errors.js';
+
+/** Options of a call that sends one request. */
+export interface CallOptions {
+  /**
+   * Ends the wait for the answer when it aborts: the call rejects with `HOLDFAST_ABORTED`. The
+   * request may have its effect.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 const listeners = new WeakMap<AbortSignal, () => void>();
 
@@ -40,4 +53,24 @@ function forget(signal: AbortSignal, entries: Set<() => void>): void {
   waiting.delete(signal);
   signal.removeEventListener('abort', listeners.get(signal) as () => void);
   listeners.delete(signal);
+}
+
+const CALL: ReadonlySet<string> = new Set(['signal']);
+
+/** Makes a call, and rejects earlier if its signal aborts. */
+export async function unlessAborted<T>(
+  options: CallOptions | undefined,
+  call: () => Promise<T>,
+  key: string,
+): Promise<T> {
+  if (options === undefined) return call();
+  known('options', options, CALL);
+  const { signal } = options;
+  if (signal === undefined) return call();
+  if (!(signal instanceof AbortSignal)) throw badOption('signal', 'an AbortSignal', signal);
+  if (signal.aborted) throw aborted(key, signal.reason);
+  return new Promise((resolve, reject) => {
+    const ignore = onAbort(signal, () => reject(aborted(key, signal.reason)));
+    call().finally(ignore).then(resolve, reject);
+  });
 }

@@ -1,4 +1,5 @@
 /** The `Holdfast` class: the entry point of the library. */
+import type { CallOptions } from './abort.js';
 import type { RedisClient } from './clients/detect.js';
 import { badOption } from './errors.js';
 import { HoldfastCore, isStore } from './holdfast-core.js';
@@ -168,8 +169,8 @@ export class Holdfast extends HoldfastCore {
    * nothing. Rejects with `HOLDFAST_REFUSED` if another program wrote the record of the key or it
    * is damaged, and with `HOLDFAST_UNREACHABLE` if the store does not answer.
    */
-  async inspect(key: string): Promise<LockInfo | null> {
-    return inspection.inspect(this.core, checkKey(key));
+  async inspect(key: string, options?: CallOptions): Promise<LockInfo | null> {
+    return inspection.inspect(this.core, checkKey(key), undefined, options);
   }
 
   /**

@@ -21,6 +21,7 @@
  *
  * @packageDocumentation
  */
+export type { CallOptions } from './abort.js';
 export type { RedisClient } from './clients/detect.js';
 export type { IoredisLike } from './clients/ioredis.js';
 export type { IoredisSettings } from './clients/ioredis-subscription.js';
@@ -38,6 +39,7 @@ export type {
   Participant,
   WaiterInfo,
 } from './inspection.js';
+export type { LeaseLike, LockLike } from './like.js';
 export { type EmbeddedStore, memory } from './memory.js';
 export { quorum, type QuorumOptions } from './quorum.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';

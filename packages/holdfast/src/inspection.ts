@@ -1,4 +1,5 @@
 /** Inspects, lists and force-releases locks. */
+import { type CallOptions, unlessAborted } from './abort.js';
 import type { Core } from './core.js';
 import { FORCE_LIMIT } from './engine/limits.js';
 import type {
@@ -125,8 +126,10 @@ export async function inspect(
   core: Core,
   key: string,
   limit: number = SHOWN_MAX,
+  options?: CallOptions,
 ): Promise<LockInfo | null> {
-  return info(key, await ask(core, { op: 'inspect', key, limit }));
+  const asked = (): Promise<InspectReply> => ask(core, { op: 'inspect', key, limit });
+  return info(key, await unlessAborted(options, asked, key));
 }
 
 /**

@@ -139,7 +139,8 @@ export interface AcquireOptions extends LockOptions {
    */
   readonly wait?: number | undefined;
   /**
-   * Aborts the wait: the call rejects with `HOLDFAST_ABORTED`. It does not affect a granted lease.
+   * Aborts the wait: the call rejects with `HOLDFAST_ABORTED`. It does not end a granted lease; in
+   * `run` it aborts `lease.signal`, so that the work can stop.
    */
   readonly signal?: AbortSignal | undefined;
 }

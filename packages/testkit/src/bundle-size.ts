@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 169_500, compressed: 52_200 },
+    limit: { minified: 172_000, compressed: 53_100 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -44,7 +44,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 26_800 },
+    limit: { compressed: 27_400 },
     target: { compressed: 22 * KB },
   },
 };

@@ -6,6 +6,7 @@ import type { HoldfastCore } from '../holdfast-core.js';
 import { BothLocks, type BothLocksOptions } from '../migrate/both-locks.js';
 import type { OldLock } from '../migrate/old-lock.js';
 
+export type { CallOptions } from '../abort.js';
 export type { RedisClient } from '../clients/detect.js';
 export type { IoredisLike } from '../clients/ioredis.js';
 export type { IoredisSettings } from '../clients/ioredis-subscription.js';

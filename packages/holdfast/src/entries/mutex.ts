@@ -4,6 +4,7 @@ import { badOption } from '../errors.js';
 import { HoldfastCore } from '../holdfast-core.js';
 import { type MutexOptions, PlainMutex } from '../primitives/plain-mutex.js';
 
+export type { CallOptions } from '../abort.js';
 export type { HoldfastError, HoldfastErrorCode } from '../errors.js';
 export type { CoreOptions, HoldfastCore, HoldfastStore } from '../holdfast-core.js';
 export type { Lease, ReleaseOutcome } from '../lease/lease.js';

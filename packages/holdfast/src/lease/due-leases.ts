@@ -56,6 +56,12 @@ export class DueLeases {
     this.plan(record);
   }
 
+  /** The same after its terms have changed, also for a lease in a group. */
+  replan(record: LeaseRecord, now: number): void {
+    this.remove(record);
+    this.settle(record, now);
+  }
+
   /** Plans the next request for a lease after a request without a decision. */
   retry(record: LeaseRecord): void {
     const now = this.#clock.now();

@@ -53,7 +53,7 @@ export class LeaseRecord {
   readonly key: string;
   readonly id: string;
   weight: number;
-  readonly terms: ResolvedAcquireOptions;
+  terms: ResolvedAcquireOptions;
   fence: number;
   /** The holds of the owner, as the store last reported them here; 1 without an owner. */
   holds: number;
@@ -292,7 +292,7 @@ export class LeaseRecord {
 
   lossError(): HoldfastError {
     const { key, reason = 'expired', failure: cause } = this;
-    const why = reason === 'expired' ? expiry(this) : LOSS[reason];
+    const why = reason === 'expired' ? expiry(this) : (LOSS[reason] ?? reason);
     const message = `Holdfast: the lease of ${quote(key)} was lost: ${why}`;
     return new HoldfastError('HOLDFAST_LOST', message, { key, cause });
   }

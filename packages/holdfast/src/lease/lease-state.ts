@@ -1,5 +1,5 @@
 /** The state of a lease, and the error for a lease that is not held. */
-import { HoldfastError } from '../errors.js';
+import { HoldfastError, isHoldfastError } from '../errors.js';
 import { quote } from '../text.js';
 import type { LeaseRecord } from './lease-record.js';
 
@@ -29,4 +29,9 @@ export function notHeld(record: LeaseRecord, parked: boolean): HoldfastError {
   if (record.state === 'lost') return record.lossError();
   const what = 'is in doubt: await lease.verify(), then check again';
   return error('HOLDFAST_UNCERTAIN', what);
+}
+
+/** True for the error of a lost lease of a key; the signal of `run` may abort for another reason. */
+export function isLossOf(reason: unknown, key: string): reason is HoldfastError {
+  return isHoldfastError(reason, 'HOLDFAST_LOST') && reason.key === key;
 }

@@ -1,11 +1,12 @@
 /** The lease object that an acquisition returns to its caller. */
 import type { Clock } from '../clock.js';
-import { badOption, HoldfastError } from '../errors.js';
-import { duration } from '../checks.js';
+import { type CallOptions, onAbort, unlessAborted } from '../abort.js';
+import type { HoldfastError } from '../errors.js';
+import { checkMs, extendLease } from './extension.js';
 import type { LeaseRecord } from './lease-record.js';
 import type { Watchdog } from './watchdog.js';
-import { type LeaseState, notHeld } from './lease-state.js';
-import { quote } from '../text.js';
+import { isLossOf, type LeaseState, notHeld } from './lease-state.js';
+import { shownAs } from '../shown.js';
 
 /**
  * The result of a release:
@@ -33,10 +34,6 @@ interface Away {
   readonly end: () => void;
 }
 
-const LONGEST_MS = 86_400_000;
-/** The most extension requests, if less than the requested time remains when the answer arrives. */
-const EXTENSIONS_MAX = 3;
-
 /**
  * A granted lock. Only this object can release it; the process, the client or an ambient id cannot.
  *
@@ -47,6 +44,10 @@ const EXTENSIONS_MAX = 3;
  * same, but `id` and `fence` are then those of a new acquisition.
  */
 export class Lease implements AsyncDisposable {
+  static {
+    shownAs(this, ({ key, id, fence, state, remaining }) => ({ key, id, fence, state, remaining }));
+  }
+
   #record: LeaseRecord;
   readonly #grantor: Grantor;
   #away: Away | undefined;
@@ -93,7 +94,7 @@ export class Lease implements AsyncDisposable {
    * monotonic clock of this machine and no answer that has arrived extends it. Its time is over
    * here before the server grants the lock to another holder, whether or not the server can be
    * reached. The reason is a `HOLDFAST_LOST` error. The signal does not abort on release, nor while
-   * the lease is in doubt.
+   * the lease is in doubt. In `run` it also aborts when the `signal` of the call aborts.
    *
    * While the event loop is blocked, the signal cannot abort. After long synchronous work, read
    * `held`.
@@ -146,7 +147,7 @@ export class Lease implements AsyncDisposable {
    * condition.
    */
   assertHeld(): void {
-    if (!this.held) throw this.#notHeld();
+    if (!this.held) throw this.notHeld();
   }
 
   /**
@@ -155,60 +156,30 @@ export class Lease implements AsyncDisposable {
    *
    * Rejects with `HOLDFAST_LOST` if the lease has ended. Rejects with `HOLDFAST_UNCERTAIN` if the
    * store did not answer (the lease is unchanged), or if less than `ms` remains after slow answers
-   * (the lease is held). Rejects with `HOLDFAST_BAD_OPTION` if `ms` goes beyond `maxHold`.
+   * (the lease is held). Rejects with `HOLDFAST_BAD_OPTION` if `ms` goes beyond `maxHold`, and with
+   * `HOLDFAST_ABORTED` if `signal` aborts; the lease may be extended then.
    */
-  async ensure(ms: number): Promise<number> {
-    needed(ms, 0);
+  async ensure(ms: number, options?: CallOptions): Promise<number> {
+    checkMs(ms, 0);
     const left = this.remaining;
-    return left > 0 && left >= ms ? left : this.extend(Math.max(1, ms));
+    return left > 0 && left >= ms ? left : this.extend(Math.max(1, ms), options);
   }
 
   /**
    * Extends the lease to at least `ms` from now (never shortens it). Resolves and rejects as
    * `ensure` does.
    */
-  async extend(ms: number): Promise<number> {
-    needed(ms, 1);
-    // a slow answer leaves less than was requested: the next request asks for more
-    let late = 0;
-    for (let tries = 0; tries < EXTENSIONS_MAX; tries++) {
-      const asked = this.#grantor.clock.now();
-      const left = await this.#extend(ms, late);
-      if (left >= ms) return left;
-      late = 2 * (this.#grantor.clock.now() - asked);
-    }
-    const message =
-      `Holdfast: "${this.key}" was not extended to ${ms} ms, as the store answers too slowly; ` +
-      `it is held for ${Math.floor(this.remaining)} ms`;
-    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: this.key });
+  async extend(ms: number, options?: CallOptions): Promise<number> {
+    checkMs(ms, 1);
+    return unlessAborted(options, () => extendLease(this, this.#grantor, ms), this.key);
   }
 
-  /** Asks the store for `ms` and `more` from now. Resolves to the remaining time. */
-  async #extend(ms: number, more: number): Promise<number> {
-    if (this.#away !== undefined) throw this.#notHeld();
-    const record = this.#record;
-    const { clock, watchdog } = this.#grantor;
-    if (clock.now() + ms > record.holdUntil) {
-      const { maxHold } = record.terms;
-      const message =
-        `Holdfast: option "ms" must end within maxHold (${maxHold} ms after the grant), ` +
-        `not ${ms} ms from now`;
-      throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: record.key });
-    }
-    // an answer that has arrived may still extend a lease whose time is over; the answer to this
-    // request ends the doubt after a suspend
-    if (clock.now() >= record.validUntil) await watchdog.verified(record);
-    if (record.state !== 'held') throw this.#notHeld();
-    try {
-      // requests the drift margin as well, so that at least `ms` remains after it is subtracted
-      const status = await watchdog.renew(record, (ms + more) * 1.02 + 10);
-      if (status === 'absent') watchdog.lose(record, 'gone');
-    } catch (cause) {
-      const message = `Holdfast: the store did not answer the extension of ${quote(record.key)}`;
-      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });
-    }
-    if (!this.held) throw this.#notHeld();
-    return this.remaining;
+  /**
+   * Ends the renewal of this lease: it ends when its remaining time has passed, unless `extend`
+   * extends it. With `sharedBy`, the other holds of the lease are renewed further.
+   */
+  stopRenewal(): void {
+    this.#grantor.watchdog.stopRenewal(this.#record);
   }
 
   /**
@@ -219,10 +190,15 @@ export class Lease implements AsyncDisposable {
    * store does not answer; retries continue in the background until the lease has ended by itself.
    *
    * If the lease waits at a condition, the call ends that wait, and the lock is not taken back.
+   * Rejects with `HOLDFAST_ABORTED` if `signal` aborts; the release goes on.
    */
-  release(): Promise<ReleaseOutcome> {
+  release(options?: CallOptions): Promise<ReleaseOutcome> {
     this.#released ??= this.#away === undefined ? this.#release() : this.#abandon(this.#away);
-    return this.#released;
+    const released = this.#released;
+    if (options === undefined) return released;
+    // the call may reject before the release does
+    released.catch(() => undefined);
+    return unlessAborted(options, () => released, this.key);
   }
 
   /**
@@ -239,7 +215,22 @@ export class Lease implements AsyncDisposable {
    */
   get loss(): HoldfastError {
     const { aborted, reason } = this.signal;
-    return aborted ? (reason as HoldfastError) : this.#notHeld();
+    return aborted && isLossOf(reason, this.key) ? reason : this.notHeld();
+  }
+
+  /**
+   * Aborts the signal of this lease also when another signal aborts. Returns a function that ends
+   * this.
+   * @internal
+   */
+  follow(signal: AbortSignal): () => void {
+    const abort = (): void => {
+      const controller = this.#away?.controller ?? this.#record.detach();
+      controller.abort(signal.reason);
+      if (this.#away === undefined) this.#record.attach(controller);
+    };
+    if (signal.aborted) abort();
+    return onAbort(signal, abort);
   }
 
   /** @internal */
@@ -287,13 +278,11 @@ export class Lease implements AsyncDisposable {
     return this.#release();
   }
 
-  #notHeld(): HoldfastError {
+  /**
+   * The error for a lease that is not held.
+   * @internal
+   */
+  notHeld(): HoldfastError {
     return notHeld(this.#record, this.#away !== undefined);
   }
-}
-
-function needed(ms: unknown, least: number): void {
-  // there is no default
-  if (ms === undefined) throw badOption('ms', 'a number of milliseconds', ms);
-  duration('ms', ms, 0, least, LONGEST_MS);
 }

@@ -9,17 +9,17 @@ export type LossReason =
   | 'closed'
   | 'parked'
   | 'unlocked'
-  | 'other-lock';
+  // a text that only some programs carry
+  | `the lock of ${string}`;
 
 /** For messages. The reason `expired` has several, see `expiry`. */
-export const LOSS: Record<Exclude<LossReason, 'expired'>, string> = {
+export const LOSS: Readonly<Record<string, string>> = {
   gone: 'the store does not know it any more',
   forced: 'it was ended by force',
   'max-hold': 'it was held for as long as maxHold allows',
   closed: 'its Holdfast instance was closed',
   parked: 'it was given up to wait at a condition, and not granted again',
   unlocked: 'its owner ended it with ownerLocks.unlock',
-  'other-lock': 'the lock of the other library was lost',
 };
 
 /** Why the time of a lease was over. */

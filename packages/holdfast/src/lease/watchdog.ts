@@ -54,10 +54,6 @@ export class Watchdog {
     });
   }
 
-  get size(): number {
-    return this.#records.size;
-  }
-
   find(id: string): LeaseRecord | undefined {
     return this.#records.get(id);
   }
@@ -95,6 +91,11 @@ export class Watchdog {
     return this.#inquiries.written();
   }
 
+  stopRenewal(record: LeaseRecord): void {
+    record.terms = { ...record.terms, renew: false };
+    this.#due.replan(record, this.#clock.now());
+  }
+
   /** Removes a lease: it is not renewed any more. */
   remove(record: LeaseRecord): void {
     this.#decisions.made(record);
@@ -108,7 +109,6 @@ export class Watchdog {
     for (const tell of this.#emptied.splice(0)) tell();
   }
 
-  /** Stops the timer. */
   close(): void {
     this.#due.disarm();
   }

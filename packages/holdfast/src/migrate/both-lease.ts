@@ -1,16 +1,16 @@
 /** A lease that ends as soon as the lock of the other library ends. */
-import { duration } from '../checks.js';
+import type { CallOptions } from '../abort.js';
 import type { Core } from '../core.js';
 import { HoldfastError } from '../errors.js';
+import { checkMs } from '../lease/extension.js';
 import { Lease, type ReleaseOutcome } from '../lease/lease.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import type { LeaseState } from '../lease/lease-state.js';
 import { quote } from '../text.js';
-import type { OldHold } from './old-hold.js';
+import type { OldHold, OldHoldEvents } from './old-hold.js';
 
 /** The other lock is extended first, for longer: the extension of the lease takes time. */
 const MARGIN_MS = 500;
-const LONGEST_MS = 86_400_000;
 
 /** The lease of a `BothLocks`: a Holdfast lease, and the lock of the other library. */
 export class BothLease extends Lease {
@@ -19,15 +19,17 @@ export class BothLease extends Lease {
   #ended: Promise<ReleaseOutcome> | undefined;
 
   /**
-   * @param take makes the hold of the other lock; it calls back when that lock is lost
+   * @param take makes the hold of the other lock
    * @internal
    */
-  constructor(record: LeaseRecord, core: Core, take: (lost: () => void) => OldHold) {
+  constructor(record: LeaseRecord, core: Core, take: (events: OldHoldEvents) => OldHold) {
     super(record, core);
-    this.#lose = () => core.watchdog.lose(record, 'other-lock');
-    const old = take(this.#lose);
+    this.#lose = () => core.watchdog.lose(record, 'the lock of the other library was lost');
+    const old = take({ lost: this.#lose, isWanted: () => record.state === 'held' });
     this.#old = old;
     const ended = (): void => {
+      // the signal of the call has aborted, and the lock is still held
+      if (record.state === 'held') return;
       // `close` releases; after a loss the other lock expires, as the work may still run
       if (record.reason === 'closed') void old.release();
       else old.leave();
@@ -69,27 +71,27 @@ export class BothLease extends Lease {
   }
 
   /** Extends both locks, see {@link Lease.extend}. */
-  override async extend(ms: number): Promise<number> {
-    duration('ms', ms ?? Number.NaN, 0, 1, LONGEST_MS);
+  override async extend(ms: number, options?: CallOptions): Promise<number> {
+    checkMs(ms, 1);
     try {
       await this.#old.extend(ms + MARGIN_MS);
     } catch (cause) {
       const message = `Holdfast: the other lock of ${quote(this.key)} was not extended: no answer`;
       throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: this.key, cause });
     }
-    return super.extend(ms);
+    return super.extend(ms, options);
   }
 
   /** Releases both locks: that of the other library first, see {@link Lease.release}. */
-  override release(): Promise<ReleaseOutcome> {
-    this.#ended ??= this.#release();
+  override release(options?: CallOptions): Promise<ReleaseOutcome> {
+    this.#ended ??= this.#release(options);
     return this.#ended;
   }
 
-  async #release(): Promise<ReleaseOutcome> {
+  async #release(options?: CallOptions): Promise<ReleaseOutcome> {
     this.#old.check();
     // it had ended before: another program may have held the lock since
     if (!(await this.#old.release())) this.#lose();
-    return super.release();
+    return super.release(options);
   }
 }

@@ -21,7 +21,7 @@ import { Acquirer, checkWork, plainLease, quietly } from '../primitives/acquirer
 import { isRefusal } from '../store/port.js';
 import { quote } from '../text.js';
 import { BothLease } from './both-lease.js';
-import { OldHold, type OldHoldParts } from './old-hold.js';
+import { OldHold, type OldHoldEvents, type OldHoldParts } from './old-hold.js';
 import { OldLock } from './old-lock.js';
 
 /** The options of a mutex of both libraries. */
@@ -84,12 +84,15 @@ export class BothLocks {
   ): Promise<T> {
     checkWork(work);
     const lease = await this.acquire(options);
+    const unfollow = options.signal && lease.follow(options.signal);
     let result: T;
     try {
       result = await work(lease);
     } catch (error) {
       await quietly(lease.release());
       throw error;
+    } finally {
+      unfollow?.();
     }
     if ((await quietly(lease.release())) === 'lost') throw lease.loss;
     return result;
@@ -204,6 +207,6 @@ export class BothLocks {
 
   #hold({ record }: Lease, parts: OldHoldParts, sent: Moment): BothLease {
     const { core } = this.#acquirer;
-    return new BothLease(record, core, (lost) => new OldHold(parts, sent, lost));
+    return new BothLease(record, core, (events: OldHoldEvents) => new OldHold(parts, sent, events));
   }
 }

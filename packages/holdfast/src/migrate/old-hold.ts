@@ -27,6 +27,14 @@ export interface OldHoldParts {
   readonly requestTimeout: number;
 }
 
+/** The other side of a hold. */
+export interface OldHoldEvents {
+  /** The lock is over and was not released. Called once. */
+  lost(): void;
+  /** False when the lock need not be renewed any more. */
+  isWanted(): boolean;
+}
+
 /** The part of the ttl after which the lock is renewed. */
 const RENEW_AT = 0.5;
 /** The part of the ttl for which one renewal waits for its answer. */
@@ -37,7 +45,7 @@ const RETRY_MS = 100;
 
 export class OldHold {
   readonly #parts: OldHoldParts;
-  readonly #lost: () => void;
+  readonly #events: OldHoldEvents;
   /** Before the last successful request was sent, and the ms that it asked for. */
   #sent: Moment;
   #length: number;
@@ -45,12 +53,11 @@ export class OldHold {
   #timer: Timer | undefined;
   #renewing: Promise<void> | undefined;
 
-  /** @param lost called once, when the lock is over and was not released */
-  constructor(parts: OldHoldParts, sent: Moment, lost: () => void) {
+  constructor(parts: OldHoldParts, sent: Moment, events: OldHoldEvents) {
     this.#parts = parts;
     this.#sent = sent;
     this.#length = parts.ttl;
-    this.#lost = lost;
+    this.#events = events;
     this.#plan();
   }
 
@@ -127,6 +134,7 @@ export class OldHold {
 
   #due(): void {
     this.check();
+    if (!this.#events.isWanted()) this.leave();
     if (!this.#over) void this.#renew();
   }
 
@@ -169,6 +177,6 @@ export class OldHold {
   #lose(): void {
     if (this.#over) return;
     this.leave();
-    this.#lost();
+    this.#events.lost();
   }
 }

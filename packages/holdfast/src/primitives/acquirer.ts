@@ -97,12 +97,15 @@ export class Acquirer<L extends Lease> {
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     const lease = await this.acquire(weight, options);
+    const unfollow = options?.signal && lease.follow(options.signal);
     let result: T;
     try {
       result = await work(lease);
     } catch (error) {
       await quietly(lease.release());
       throw error;
+    } finally {
+      unfollow?.();
     }
     if ((await quietly(lease.release())) === 'lost') throw lease.loss;
     return result;

@@ -94,12 +94,15 @@ export class AllOf {
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     const lease = await this.acquire(options);
+    const unfollow = options?.signal && lease.follow(options.signal);
     let result: T;
     try {
       result = await work(lease);
     } catch (error) {
       await quietly(lease.release());
       throw error;
+    } finally {
+      unfollow?.();
     }
     await quietly(lease.release());
     if ([...lease.outcomes.values()].includes('lost')) throw lease.loss;

@@ -1,7 +1,9 @@
 /** The leases of several locks, handled as one lease. */
 import { type HoldfastError, isHoldfastError } from '../errors.js';
+import { isLossOf } from '../lease/lease-state.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { duration } from '../checks.js';
+import { shownAs } from '../shown.js';
 import type { MultiAcquired } from './multi-acquire.js';
 
 /** The outcome of a release for one key; `uncertain` if the store did not reply for this key. */
@@ -17,6 +19,10 @@ const LONGEST_MS = 86_400_000;
  * false; the others stay held until `release`, so that the work can stop safely.
  */
 export class MultiLease implements AsyncDisposable {
+  static {
+    shownAs(this, ({ fences, held, remaining }) => ({ fences, held, remaining }));
+  }
+
   /** The locked keys: each key once, in the order in which `acquire` waits for them. */
   readonly keys: readonly string[];
   /**
@@ -119,10 +125,20 @@ export class MultiLease implements AsyncDisposable {
    */
   get loss(): HoldfastError {
     const { aborted, reason } = this.signal;
-    if (aborted) return reason;
+    if (aborted && isLossOf(reason, reason?.key) && this.fences.has(reason.key as string)) {
+      return reason;
+    }
     const lost = this.#leases.find(({ key }) => this.#outcomes.get(key) === 'lost');
     const [first] = this.#leases as [Lease];
     return (lost ?? first).loss;
+  }
+
+  /**
+   * See `Lease.follow`; the signal of this lease follows that of each of its leases.
+   * @internal
+   */
+  follow(signal: AbortSignal): () => void {
+    return (this.#leases[0] as Lease).follow(signal);
   }
 
   async #release(): Promise<ReleaseOutcome> {

@@ -77,7 +77,7 @@ export class PlainMutex {
    * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
    * or with `HOLDFAST_LOST` if the lease was lost before the work ended: the work was done, but
    * another holder may have worked at the same time. Work that can stop should watch
-   * `lease.signal`. If the store does not reply to the release, that is not an error: the release
+   * `lease.signal`, which also aborts when `signal` aborts. If the store does not reply to the release, that is not an error: the release
    * is retried in the background until the lease expires.
    *
    * With `reentrant: true`, a `run` inside another `run` joins its lease; if the lease is in doubt,
@@ -93,7 +93,9 @@ export class PlainMutex {
     while (outer?.state === 'doubted') await outer.verify();
     if (outer?.held) return enter(outer, () => work(outer));
     const lease = await this.#acquirer.acquire(1, options);
-    return open(lease, () => under(core, lease, true, () => work(lease)));
+    const unfollow = options?.signal && lease.follow(options.signal);
+    const run = open(lease, () => under(core, lease, true, () => work(lease)));
+    return unfollow === undefined ? run : run.finally(unfollow);
   }
 
   /**

@@ -11,12 +11,12 @@ const shutdown = async () => {
   tell('ready');
   process.exit(7);
 };
-if (own === 'once before') process.once('SIGTERM', shutdown);
+if (own === 'once before') process.once('SIGTERM', () => void shutdown());
 const store = memory();
 const make = () => new Holdfast(store, { closeOnSignals: ['SIGTERM'], grace: 5000 });
 const [one, other] = [make(), make()];
-if (own === 'once') process.once('SIGTERM', shutdown);
-if (own === 'on') process.on('SIGTERM', shutdown);
+if (own === 'once') process.once('SIGTERM', () => void shutdown());
+if (own === 'on') process.on('SIGTERM', () => void shutdown());
 await one.mutex('short').run(() => undefined);
 const lease = await other.mutex('long').acquire();
 tell('holds');

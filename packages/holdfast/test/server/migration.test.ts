@@ -120,8 +120,8 @@ describe.each(OLD_LIBRARIES)('beside $name', (library) => {
     const program = oldProgram(library);
     const [holdfast, { client }] = await newProgram();
     const lock = library.lock(client, key);
-    await besides(holdfast, key, lock, { ttl: 400 }).run(async (lease) => {
-      for (let checks = 0; checks < 12; checks++) {
+    await besides(holdfast, key, lock, { ttl: 1000 }).run(async (lease) => {
+      for (let checks = 0; checks < 15; checks++) {
         await sleep(100);
         expect(await program.tries(key, TTL)).toBe(false);
       }

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, unused } from './helpers.js';
+import { leaseCalls } from './leases-calls.js';
 import { leaseHandOff } from './leases-hand-off.js';
 import { leaseFences } from './leases-fences.js';
 import { fixedLeases } from './leases-fixed.js';
@@ -15,6 +16,7 @@ export function leaseSuite(backend: Backend): void {
   describe('extension', () => extension(backend));
   describe('warning', () => warning(backend));
   describe('end', () => ending(backend));
+  describe('calls', () => leaseCalls(backend));
   describe('a stall', () => stalls(backend));
   describe('fences', () => leaseFences(backend));
   describe('hand-off inside a process', () => leaseHandOff(backend));

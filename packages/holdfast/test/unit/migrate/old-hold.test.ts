@@ -27,8 +27,11 @@ function makeHold() {
   } as unknown as OldLock;
   const parts = { lock, holder: 'me', ttl: TTL, clock, suspend, requestTimeout: 200 };
   const lost = { count: 0 };
-  const hold = new OldHold(parts, suspend.moment(), () => {
-    lost.count += 1;
+  const hold = new OldHold(parts, suspend.moment(), {
+    lost: () => {
+      lost.count += 1;
+    },
+    isWanted: () => true,
   });
   return { clock, hold, lost, server };
 }

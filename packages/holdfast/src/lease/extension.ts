@@ -1,0 +1,65 @@
+/** Extends a lease for its holder. */
+import { duration } from '../checks.js';
+import { badOption, HoldfastError } from '../errors.js';
+import { quote } from '../text.js';
+import type { Grantor, Lease } from './lease.js';
+
+const LONGEST_MS = 86_400_000;
+/** The most extension requests, if less than the requested time remains when the answer arrives. */
+const EXTENSIONS_MAX = 3;
+
+/** Throws `HOLDFAST_BAD_OPTION` unless `ms` is a duration that can be ensured. */
+export function checkMs(ms: unknown, least: number): void {
+  // there is no default
+  if (ms === undefined) throw badOption('ms', 'a number of milliseconds', ms);
+  duration('ms', ms, 0, least, LONGEST_MS);
+}
+
+/** Extends a lease to at least `ms` from now. Resolves to the remaining time. */
+export async function extendLease(lease: Lease, grantor: Grantor, ms: number): Promise<number> {
+  const { clock } = grantor;
+  // a slow answer leaves less than was requested: the next request asks for more
+  let late = 0;
+  for (let tries = 0; tries < EXTENSIONS_MAX; tries++) {
+    const asked = clock.now();
+    const left = await extendOnce(lease, grantor, ms, late);
+    if (left >= ms) return left;
+    late = 2 * (clock.now() - asked);
+  }
+  const message =
+    `Holdfast: "${lease.key}" was not extended to ${ms} ms, as the store answers too slowly; ` +
+    `it is held for ${Math.floor(lease.remaining)} ms`;
+  throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: lease.key });
+}
+
+/** Asks the store for `ms` and `more` from now. Resolves to the remaining time. */
+async function extendOnce(
+  lease: Lease,
+  { clock, watchdog }: Grantor,
+  ms: number,
+  more: number,
+): Promise<number> {
+  const { record, state } = lease;
+  if (state === 'parked') throw lease.notHeld();
+  if (clock.now() + ms > record.holdUntil) {
+    const { maxHold } = record.terms;
+    const message =
+      `Holdfast: option "ms" must end within maxHold (${maxHold} ms after the grant), ` +
+      `not ${ms} ms from now`;
+    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: record.key });
+  }
+  // an answer that has arrived may still extend a lease whose time is over; the answer to this
+  // request ends the doubt after a suspend
+  if (clock.now() >= record.validUntil) await watchdog.verified(record);
+  if (record.state !== 'held') throw lease.notHeld();
+  try {
+    // requests the drift margin as well, so that at least `ms` remains after it is subtracted
+    const status = await watchdog.renew(record, (ms + more) * 1.02 + 10);
+    if (status === 'absent') watchdog.lose(record, 'gone');
+  } catch (cause) {
+    const message = `Holdfast: the store did not answer the extension of ${quote(record.key)}`;
+    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });
+  }
+  if (!lease.held) throw lease.notHeld();
+  return lease.remaining;
+}
