@@ -31,7 +31,7 @@ export function notHeld(record: LeaseRecord, parked: boolean): HoldfastError {
   return error('HOLDFAST_UNCERTAIN', what);
 }
 
-/** True for the error of a lost lease of a key; the signal of `run` may abort for another reason. */
+/** True for the error of a lost lease; the signal of `run` may abort for another reason. */
 export function isLossOf(reason: unknown, key: string): reason is HoldfastError {
   return isHoldfastError(reason, 'HOLDFAST_LOST') && reason.key === key;
 }

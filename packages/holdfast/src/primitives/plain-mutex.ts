@@ -77,8 +77,9 @@ export class PlainMutex {
    * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
    * or with `HOLDFAST_LOST` if the lease was lost before the work ended: the work was done, but
    * another holder may have worked at the same time. Work that can stop should watch
-   * `lease.signal`, which also aborts when `signal` aborts. If the store does not reply to the release, that is not an error: the release
-   * is retried in the background until the lease expires.
+   * `lease.signal`, which also aborts when `signal` aborts. If the store does not reply to the
+   * release, that is not an error: the release is retried in the background until the lease
+   * expires.
    *
    * With `reentrant: true`, a `run` inside another `run` joins its lease; if the lease is in doubt,
    * it first waits until the doubt is resolved. It rejects with `HOLDFAST_LOST` if the lease is

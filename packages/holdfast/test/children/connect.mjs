@@ -43,7 +43,8 @@ export function told() {
 
 /** @type {Set<Socket>} Open sockets, also those that do not keep the process alive. */
 const open = new Set();
-const connectSocket = Socket.prototype.connect;
+/** @type {(...args: any[]) => Socket} */
+const connectSocket = Reflect.get(Socket.prototype, 'connect');
 /**
  * @this {Socket}
  * @param {any[]} args

@@ -5,7 +5,12 @@ import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, freshKeys, unused } from './helpers.js';
 
 export function leaseCalls(backend: Backend): void {
-  it('the signal of `run` aborts lease.signal, and the lock stays held until the work ends', async () => {
+  signals(backend);
+  calls(backend);
+}
+
+function signals(backend: Backend): void {
+  it('the signal of `run` aborts lease.signal, and the lock stays held', async () => {
     const holdfast = await backend.make();
     const [a, b] = freshKeys(2) as [string, string];
     const work = async (lease: Lease | MultiLease): Promise<unknown> => {
@@ -55,7 +60,9 @@ export function leaseCalls(backend: Backend): void {
       'HOLDFAST_ABORTED',
     );
   });
+}
 
+function calls(backend: Backend): void {
   it('an abort ends the wait of release, extend, ensure and inspect', async () => {
     const holdfast = await backend.make();
     const key = freshKey();

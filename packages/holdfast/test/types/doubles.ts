@@ -36,3 +36,13 @@ await pay(double, () => undefined);
 
 // @ts-expect-error a lock needs `run`
 await pay({ key: 'a', acquire: async () => lease, tryAcquire: async () => null }, () => undefined);
+// @ts-expect-error a semaphore takes a number of permits
+await pay(holdfast.semaphore('a', { permits: 2 }), () => undefined);
+// @ts-expect-error a lease has a signal
+export const noSignal: LeaseLike = { ...lease, signal: undefined };
+// @ts-expect-error a fence is a number
+export const textFence: LeaseLike = { ...lease, fence: '7' };
+// @ts-expect-error the state has a closed set of values
+export const badState: LeaseLike = { ...lease, state: 'free' };
+// @ts-expect-error a lease is no lock
+await pay(lease, () => undefined);

@@ -15,7 +15,7 @@ it('names the key, the fence, the state and the remaining time', async () => {
   expect(inspect(lease)).toMatch(/state: 'released',\s*remaining: 0/);
   const several = await holdfast.allOf(['b', 'c']).acquire();
   expect(inspect(several, { breakLength: Infinity })).toMatch(
-    /^MultiLease \{ fences: Map\(2\) \{ 'b' => \d+, 'c' => \d+ \}, held: true, remaining: [\d.]+ \}$/,
+    /^MultiLease \{ fences: Map\(2\) \{ 'b' => \d+, 'c' => \d+ \}, held: true, remaining: /,
   );
   expect(inspect({ write: await holdfast.rwLock('d').write.acquire() })).toMatch(/RwLease \{/);
 });
