@@ -129,7 +129,10 @@ class Performer {
     const { ttl, renew, fair, maxHold, owner, wait, abort, name } = task;
     const controller = new AbortController();
     if (abort !== undefined) {
-      this.#client.process.later(abort, () => controller.abort(new Error('changed its mind')));
+      this.#client.process.later(abort, () => {
+        // in `run`, a later abort would reach `lease.signal`, which means a loss here
+        if (this.#attempt.lease === undefined) controller.abort(new Error('changed its mind'));
+      });
     }
     return {
       ...{ ttl, renew, fair, label: name },
