@@ -6,7 +6,7 @@ import { HoldfastCore, isStore } from './holdfast-core.js';
 import * as inspection from './inspection.js';
 import type { ListOptions, LockInfo } from './inspection.js';
 import type { EmbeddedStore } from './memory.js';
-import { checkKey, checkObject } from './checks.js';
+import { checkKey, checkObject, flag } from './checks.js';
 import type { HoldfastOptions, LockOptions } from './options.js';
 import { AllOf } from './primitives/all-of.js';
 import { Barrier, type BarrierOptions } from './primitives/barrier.js';
@@ -181,6 +181,7 @@ export class Holdfast extends HoldfastCore {
    */
   list(pattern = '*', options: ListOptions = {}): AsyncGenerator<LockInfo> {
     const { onUnreadable } = options;
+    flag('markers', options.markers, false);
     if (onUnreadable !== undefined && typeof onUnreadable !== 'function') {
       throw badOption('onUnreadable', 'a function', onUnreadable);
     }

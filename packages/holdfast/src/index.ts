@@ -71,6 +71,7 @@ export type {
   ScheduleOptions,
   SkipReason,
 } from './primitives/schedule.js';
+export type { SlotState } from './primitives/slots.js';
 export { assertLocked, currentLease, locked } from './primitives/locked.js';
 export type {
   AsyncMethod,

@@ -113,7 +113,15 @@ export interface ListOptions {
    * the answer of the server. Without it such keys are skipped.
    */
   readonly onUnreadable?: ((error: HoldfastError) => void) | undefined;
+  /**
+   * Whether to list markers too: the slots of schedules, and the reasons of forced releases. Their
+   * keys contain U+001F. Default `false`.
+   */
+  readonly markers?: boolean | undefined;
 }
+
+/** A character of the keys of markers, see `markers.ts`; keys of users have no reason for it. */
+export const MARK = '\u001f';
 
 const SHOWN_MAX = 100;
 const LIST_BATCH = 100;
@@ -139,12 +147,12 @@ export async function inspect(
 export async function* list(
   core: Core,
   pattern: string,
-  { onUnreadable }: ListOptions,
+  { onUnreadable, markers = false }: ListOptions,
 ): AsyncGenerator<LockInfo> {
   const seen = new Set<string>();
   let batch: string[] = [];
   for await (const key of keysOf(core, pattern)) {
-    if (seen.has(key)) continue;
+    if (seen.has(key) || (!markers && key.includes(MARK))) continue;
     seen.add(key);
     batch.push(key);
     if (batch.length < LIST_BATCH) continue;

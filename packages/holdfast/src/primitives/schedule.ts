@@ -15,12 +15,13 @@
  */
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
-import { type HolderInfo, inspect } from '../inspection.js';
+import type { HolderInfo } from '../inspection.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import { duration, known } from '../checks.js';
 import type { LockOptions } from '../options.js';
 import { checkWork, Acquirer, quietly } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
+import { holderOf, Slot, type SlotState } from './slots.js';
 
 /** Options of a schedule. */
 export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
@@ -66,7 +67,7 @@ export interface RunOnceOptions {
  *
  * - `busy`: another run holds the lock, or began less than `atLeast` ms ago. With `wait`, this was
  *   so during the whole wait.
- * - `slot-taken`: the slot has had its run. That run may be active, done, or failed.
+ * - `slot-taken`: the slot has had its run, see {@link SlotState}.
  */
 export type SkipReason = 'busy' | 'slot-taken';
 
@@ -85,12 +86,12 @@ export type RunOnceResult<T> =
       readonly reason: SkipReason;
       /** The run that holds the lock or the slot, if the store still has it. */
       readonly holder: HolderInfo | null;
+      /** What became of the slot, if the call has one. */
+      readonly slot: SlotState | undefined;
     };
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
-/** Limit of key and slot together: the marker's key adds two `#` and up to four digits. */
-const SLOT_BYTES_MAX = 1018;
 const SCHEDULE = new Set<string>([
   'ttl',
   'label',
@@ -192,23 +193,27 @@ export class Schedule {
   ): Promise<RunOnceResult<T>> {
     checkWork(work);
     known('options', options, RUN);
-    const { slot, ...waiting } = options;
-    const marked = slot === undefined ? undefined : slotKey(this.key, slot);
+    const { slot: name, ...waiting } = options;
+    const slot = name === undefined ? undefined : new Slot(this.#core, this.key, name);
     this.#acquirer.terms(waiting, 0);
-    if (marked !== undefined) {
-      const holder = await this.#holder(marked);
-      if (holder !== null) return { ran: false, reason: 'slot-taken', holder };
-    }
+    const taken = await slot?.taken();
+    if (slot && taken) return skippedSlot(slot, taken);
     const lease = await this.#acquirer.tryAcquire(1, waiting);
-    if (lease === null) {
-      const holder = (await quietly(this.#holder(this.key))) ?? null;
-      return { ran: false, reason: 'busy', holder };
+    if (lease === null) return this.#busy(slot);
+    const marker = await this.#prepare(lease, slot);
+    if (marker !== null) {
+      return this.#run(lease, marker, slot, () => work(new ScheduledRun(lease, name)));
     }
-    const marker = await this.#prepare(lease, marked);
-    if (marker !== null) return this.#run(lease, marker, () => work(new ScheduledRun(lease, slot)));
     await quietly(lease.release());
-    const holder = (await quietly(this.#holder(marked as string))) ?? null;
-    return { ran: false, reason: 'slot-taken', holder };
+    return skippedSlot(slot as Slot, (await quietly((slot as Slot).taken())) ?? null);
+  }
+
+  /** The result of a call that did not get the lock. */
+  async #busy(slot: Slot | undefined): Promise<Skipped> {
+    const taken = slot && (await quietly(slot.soonTaken()));
+    if (slot && taken) return skippedSlot(slot, taken);
+    const holder = (await quietly(holderOf(this.#core, this.key))) ?? null;
+    return { ran: false, reason: 'busy', holder, slot: slot && 'missed' };
   }
 
   /**
@@ -216,13 +221,10 @@ export class Schedule {
    * `undefined` without a slot, and to `null` if the slot is taken. Nothing is held after a
    * rejection.
    */
-  async #prepare(
-    lease: KeptLease,
-    marked: string | undefined,
-  ): Promise<KeptLease | null | undefined> {
+  async #prepare(lease: KeptLease, slot: Slot | undefined): Promise<KeptLease | null | undefined> {
     let marker: KeptLease | null | undefined;
     try {
-      if (marked !== undefined) marker = await this.#mark(marked);
+      marker = await slot?.mark(this.#retention, this.#options.label);
       if (marker !== null) await lease.keep(this.#options.atLeast);
       return marker;
     } catch (error) {
@@ -231,17 +233,14 @@ export class Schedule {
     }
   }
 
-  /** Marks a slot as taken; `null` if it is already taken. */
-  async #mark(key: string): Promise<KeptLease | null> {
-    const ttl = this.#options.retention ?? HOUR;
-    const options = { ...shared(this.#options), ttl, renew: false };
-    const subject = { key, capacity: 1 };
-    return new Acquirer(this.#core, subject, options, keptLease).tryAcquire(1);
+  get #retention(): number {
+    return this.#options.retention ?? HOUR;
   }
 
   async #run<T>(
     lease: KeptLease,
     marker: KeptLease | undefined,
+    slot: Slot | undefined,
     work: () => T | Promise<T>,
   ): Promise<RunOnceResult<T>> {
     const { fence } = lease;
@@ -253,19 +252,25 @@ export class Schedule {
       value = await work();
     } catch (error) {
       if (forgiving) await undo([lease, marker]);
-      else await quietly(lease.end());
+      else {
+        await slot?.ended('failed', this.#retention);
+        await quietly(lease.end());
+      }
       throw error;
     }
     const loss = (await lease.verify()) ? undefined : lease.loss;
     if (forgiving) marker?.leave();
+    if (loss === undefined) await slot?.ended('done', this.#retention);
     const outcome = await quietly(lease.end());
     if (loss !== undefined || outcome === 'lost') throw loss ?? lease.loss;
     return { ran: true, value, fence };
   }
+}
 
-  async #holder(key: string): Promise<HolderInfo | null> {
-    return (await inspect(this.#core, key, 1))?.holders[0] ?? null;
-  }
+type Skipped = Extract<RunOnceResult<never>, { ran: false }>;
+
+async function skippedSlot(slot: Slot, holder: HolderInfo | null): Promise<Skipped> {
+  return { ran: false, reason: 'slot-taken', holder, slot: await quietly(slot.state()) };
 }
 
 /** Releases the given leases concurrently. */
@@ -277,24 +282,7 @@ function keptLease(record: LeaseRecord, core: Core): KeptLease {
   return new KeptLease(record, core);
 }
 
-/** Options of both the lock and the marker. `fair`: the store grants each acquisition itself. */
+/** Options of the lock. `fair`: the store grants each acquisition itself. */
 function shared({ ttl, label }: ScheduleOptions): LockOptions {
   return { fair: true, ...(ttl !== undefined && { ttl }), ...(label !== undefined && { label }) };
-}
-
-/**
- * The key of a slot's marker. The length at the end tells where the slot begins, so two different
- * pairs of key and slot never share a marker.
- */
-function slotKey(key: string, slot: unknown): string {
-  if (typeof slot !== 'string' || slot === '') throw badOption('slot', 'a non-empty string', slot);
-  const fits = Buffer.byteLength(key) + Buffer.byteLength(slot) <= SLOT_BYTES_MAX;
-  if (!fits || /\p{Surrogate}/u.test(slot)) {
-    throw badOption(
-      'slot',
-      `well-formed text of at most ${SLOT_BYTES_MAX} bytes together with the key`,
-      slot,
-    );
-  }
-  return `${key}#${slot}#${slot.length}`;
 }

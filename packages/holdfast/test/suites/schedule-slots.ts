@@ -1,8 +1,9 @@
 /** A slot has one run, for any number of machines and at any distance in time. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
+import { markerKey } from '../../src/primitives/markers.js';
 import type { Backend } from '../support/backends.js';
-import { fenceOf, freshKey, turn } from './helpers.js';
+import { aborted, failure, fenceOf, freshKey, turn } from './helpers.js';
 
 const LONG = 60_000;
 
@@ -56,13 +57,14 @@ export function scheduleSlots(backend: Backend): void {
   });
 
   ambiguousNames(backend);
+  slotStates(backend);
 
   it('is forgotten after its retention', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const schedule = one.schedule(freshKey(), { atLeast: 0, retention: 50 });
     await schedule.runOnce(() => 1, { slot: 'a' });
     // its marker is a lease without renewal: a waiter is granted it when it has expired
-    await other.mutex(`${schedule.key}#a#1`).run(() => undefined);
+    await other.mutex(markerKey(schedule.key, 'a')).run(() => undefined);
     expect(await schedule.runOnce(() => 2, { slot: 'a' })).toMatchObject({ ran: true });
   });
 
@@ -73,7 +75,7 @@ export function scheduleSlots(backend: Backend): void {
     const outcome = await one.schedule(key, options).runOnce(
       async () => {
         const busy = await other.schedule(key, options).runOnce(() => 1, { slot: 'b' });
-        expect(busy).toMatchObject({ ran: false, reason: 'busy' });
+        expect(busy).toMatchObject({ ran: false, reason: 'busy', slot: 'missed' });
       },
       { slot: 'a' },
     );
@@ -103,5 +105,71 @@ function ambiguousNames(backend: Backend): void {
       const again = await other.schedule(name, { atLeast: 0 }).runOnce(() => 1, { slot });
       expect(again, `${name}, ${slot}`).toMatchObject({ reason: 'slot-taken' });
     }
+  });
+}
+
+function slotStates(backend: Backend): void {
+  it('tells a skipped call what became of its slot', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const skipped = async (slot: string): Promise<unknown> => {
+      const outcome = await other.schedule(key, { atLeast: 0 }).runOnce(() => 1, { slot });
+      return outcome.ran ? 'ran' : outcome.slot;
+    };
+    const schedule = one.schedule(key, { atLeast: 0 });
+    const during = await schedule.runOnce(() => skipped('a'), { slot: 'a' });
+    expect(during).toMatchObject({ value: 'running' });
+    expect(await skipped('a')).toBe('done');
+    const failing = (): never => {
+      throw new Error('no paper');
+    };
+    await expect(schedule.runOnce(failing, { slot: 'b' })).rejects.toThrow('no paper');
+    expect(await skipped('b')).toBe('failed');
+    const short = one.schedule(key, { atLeast: 0, ttl: 300 });
+    const lost = short.runOnce(
+      async ({ signal }) => {
+        await other.forceRelease(key);
+        await aborted(signal);
+      },
+      { slot: 'c' },
+    );
+    await failure(lost, 'HOLDFAST_LOST');
+    expect(await skipped('c')).toBe('unfinished');
+    // the next run holds the lock, but it is not the run of the slot
+    const next = await schedule.runOnce(() => skipped('c'), { slot: 'd' });
+    expect(next).toMatchObject({ value: 'unfinished' });
+  });
+
+  it('tells machines that fire at the same time that the slot runs', async () => {
+    const instances = await Promise.all(Array.from({ length: 4 }, () => backend.make()));
+    const key = freshKey();
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    const states: unknown[] = [];
+    const fired = instances.map(async (one) => {
+      const outcome = await one
+        .schedule(key, { atLeast: 0 })
+        .runOnce(() => finished, { slot: 'a' });
+      if (outcome.ran) return;
+      states.push(outcome.slot);
+      if (states.length === 3) finish();
+    });
+    await Promise.all(fired);
+    expect(states).toEqual(['running', 'running', 'running']);
+  });
+
+  it('keeps its markers out of the list', async () => {
+    const holdfast = await backend.make();
+    const key = freshKey('listed');
+    await holdfast.schedule(key, { atLeast: 0 }).runOnce(() => 1, { slot: 'a' });
+    const keys = async (markers?: boolean): Promise<string[]> => {
+      const found: string[] = [];
+      for await (const lock of holdfast.list(`${key}*`, { markers })) found.push(lock.key);
+      return found;
+    };
+    expect(await keys()).toEqual([]);
+    expect((await keys(true)).length).toBe(2);
   });
 }

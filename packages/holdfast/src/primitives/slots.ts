@@ -1,0 +1,97 @@
+/**
+ * The slots of a schedule: which have had a run, and how that run ended.
+ *
+ *     free --a run begins--> marked --the work ends--> marked, and marked as `done` or `failed`
+ */
+import type { Core } from '../core.js';
+import { badOption } from '../errors.js';
+import { type HolderInfo, inspect } from '../inspection.js';
+import { Pause } from '../pause.js';
+import { quietly } from './acquirer.js';
+import type { KeptLease } from './kept-lease.js';
+import { mark, markerKey } from './markers.js';
+
+/**
+ * What became of the slot of a skipped call:
+ *
+ * - `running`: its run is active.
+ * - `done`, `failed`: its run has ended; the work resolved or threw.
+ * - `unfinished`: its run has ended without a result: its process died, or its lock was lost.
+ * - `missed`: it has had no run. If no call for it waits or comes later, it will have none.
+ */
+export type SlotState = 'running' | 'done' | 'failed' | 'unfinished' | 'missed';
+
+/** Limit of key and slot together, in bytes: the key of the marker adds seven. */
+const SLOT_BYTES_MAX = 1018;
+/** A run that holds the lock for less than this may be about to mark its slot. */
+const YOUNG_MS = 500;
+const LOOK_MS = 20;
+const LOOKS_MAX = 10;
+
+/** One slot of a schedule. */
+export class Slot {
+  readonly #core: Core;
+  readonly #key: string;
+  readonly #marker: string;
+
+  /** Throws `HOLDFAST_BAD_OPTION` if the slot is no valid name. */
+  constructor(core: Core, key: string, slot: unknown) {
+    if (typeof slot !== 'string' || slot === '') {
+      throw badOption('slot', 'a non-empty string', slot);
+    }
+    const fits = Buffer.byteLength(key) + Buffer.byteLength(slot) <= SLOT_BYTES_MAX;
+    if (!fits || /\p{Surrogate}/u.test(slot)) {
+      const expected = `well-formed text of at most ${SLOT_BYTES_MAX} bytes together with the key`;
+      throw badOption('slot', expected, slot);
+    }
+    this.#core = core;
+    this.#key = key;
+    this.#marker = markerKey(key, slot);
+  }
+
+  /** The run that has marked the slot. */
+  async taken(): Promise<HolderInfo | null> {
+    return holderOf(this.#core, this.#marker);
+  }
+
+  /** Marks the slot for `ttl` ms; `null` if it is marked already. */
+  mark(ttl: number, label: string | undefined): Promise<KeptLease | null> {
+    return mark(this.#core, this.#marker, ttl, label);
+  }
+
+  /** Notes how the run of the slot has ended. Never rejects. */
+  async ended(how: 'done' | 'failed', ttl: number): Promise<void> {
+    (await quietly(mark(this.#core, this.#marker + how, ttl, undefined)))?.leave();
+  }
+
+  /** What became of the slot, after a run has marked it. */
+  async state(): Promise<SlotState> {
+    const look = (key: string): Promise<HolderInfo | null> => holderOf(this.#core, key);
+    const marker = this.#marker;
+    const [done, failed, own] = await Promise.all(
+      [`${marker}done`, `${marker}failed`, marker].map(look),
+    );
+    if (done) return 'done';
+    if (failed) return 'failed';
+    // A lease of the lock that is older than the marker belongs to the run that has set it. The
+    // ages can be compared because that of the lock is read later.
+    const lock = await look(this.#key);
+    return lock && own && lock.heldFor >= own.heldFor ? 'running' : 'unfinished';
+  }
+
+  /** Waits until a run that has just begun has marked the slot; `null` if none does. */
+  async soonTaken(): Promise<HolderInfo | null> {
+    const pause = new Pause(this.#core.clock);
+    for (let looks = 0; looks < LOOKS_MAX; looks++) {
+      const [taken, lock] = await Promise.all([this.taken(), holderOf(this.#core, this.#key)]);
+      if (taken !== null || lock === null || lock.heldFor > YOUNG_MS) return taken;
+      await pause.for(LOOK_MS);
+    }
+    return null;
+  }
+}
+
+/** The first holder of a lock. */
+export async function holderOf(core: Core, key: string): Promise<HolderInfo | null> {
+  return (await inspect(core, key, 1))?.holders[0] ?? null;
+}
