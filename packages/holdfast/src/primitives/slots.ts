@@ -25,6 +25,8 @@ export type SlotState = 'running' | 'done' | 'failed' | 'unfinished' | 'missed';
 const SLOT_BYTES_MAX = 1018;
 /** A run that holds the lock for less than this may be about to mark its slot. */
 const YOUNG_MS = 500;
+/** The most by which the ages of two leases are wrong; a quorum estimates the time. */
+const BLUR_MS = 100;
 const LOOK_MS = 20;
 const LOOKS_MAX = 10;
 
@@ -73,10 +75,9 @@ export class Slot {
     );
     if (done) return 'done';
     if (failed) return 'failed';
-    // A lease of the lock that is older than the marker belongs to the run that has set it. The
-    // ages can be compared because that of the lock is read later.
+    // a lease of the lock that is older than the marker belongs to the run that has set it
     const lock = await look(this.#key);
-    return lock && own && lock.heldFor >= own.heldFor ? 'running' : 'unfinished';
+    return lock && own && lock.heldFor >= own.heldFor - BLUR_MS ? 'running' : 'unfinished';
   }
 
   /** Waits until a run that has just begun has marked the slot; `null` if none does. */
