@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 /** The program `holdfast`. */
 import { CommanderError } from 'commander';
-import { type Failure, failureOf, usage } from './failure.js';
+import { EXIT, type Failure, failureOf, usage } from './failure.js';
 import { Notes } from './notes.js';
 import { createProgram, split } from './program.js';
+import { endWithReader } from './view/output.js';
 
 async function main(args: readonly string[]): Promise<number> {
   const { own, rest } = split(args);
@@ -17,6 +18,8 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     // help and version are exceptions too
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    // without a command, the help is on standard error
+    if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
     const failure = error instanceof CommanderError ? wrongUse(error) : failureOf(error);
     new Notes({ json: own.includes('--json') }).failure(failure);
     return failure.exitCode;
@@ -32,6 +35,7 @@ function wrongUse({ message }: CommanderError): Failure {
   );
 }
 
+endWithReader();
 const code = await main(process.argv.slice(2));
 // Standard output may be a pipe that is still written to: the process ends when that is done.
 process.exitCode = code;

@@ -29,12 +29,13 @@ export interface LockChoice {
 /** Which store, and how results are printed. */
 export function common(command: Command): Command {
   return command
-    .option(
-      '--url <url>',
-      'server, as redis://, rediss:// (TLS) or a socket path; three or five make a quorum ' +
-        '(default: REDIS_URL, or redis://127.0.0.1:6379)',
-      collect,
-      [],
+    .addOption(
+      new Option(
+        '--url <url>',
+        'server: redis://, rediss:// (TLS) or a socket path; repeat it for a quorum',
+      )
+        .argParser(collect)
+        .default([], 'REDIS_URL, or redis://127.0.0.1:6379'),
     )
     .option('--prefix <text>', 'prefix of all keys in the store (default: holdfast:)')
     .addOption(
@@ -52,15 +53,18 @@ export function common(command: Command): Command {
 /** For commands that run a command. */
 export function runs(command: Command): Command {
   return common(command)
-    .option('--ttl <time>', 'length of the lease; a crashed machine blocks for as long', duration)
+    .addOption(
+      new Option('--ttl <time>', 'length of the lease; a crashed machine blocks for as long')
+        .argParser(duration)
+        .default(30_000, '30s'),
+    )
     .option(
       '--kill-after <time>',
       'from SIGTERM to SIGKILL when the lock is lost (default: 5s, or less if the ttl is short)',
       duration,
     )
     .option('--label <text>', 'shown by ls and inspect (default: the name of the command)')
-    .option('-v, --verbose', 'say on standard error what happens')
-    .setOptionValue('ttl', 30_000);
+    .option('-v, --verbose', 'report each step on standard error');
 }
 
 export function conflictCode(code: number): Option {

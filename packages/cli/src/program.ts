@@ -1,9 +1,18 @@
 /** The commands with their options and help. */
-import { Command } from 'commander';
+import { readFileSync } from 'node:fs';
+import { Argument, Command, Option } from 'commander';
 import type { Words } from './child/under-lock.js';
+import { completion, SHELLS } from './commands/completion.js';
+import { lead, type LeadOptions } from './commands/lead.js';
+import * as look from './commands/look.js';
+import { once, type OnceOptions } from './commands/once.js';
 import { run, type RunOptions } from './commands/run.js';
+import { watch, type WatchOptions } from './commands/watch.js';
 import { usage } from './failure.js';
-import { locks, runs } from './options.js';
+import * as help from './help.js';
+import { type CommonOptions, common, conflictCode, locks, runs } from './options.js';
+import { address, count, duration } from './values.js';
+import { inWords } from './view/words.js';
 
 /** The words of the command line, and those after the first `--`. */
 export interface CommandLine {
@@ -12,48 +21,150 @@ export interface CommandLine {
   readonly rest: readonly string[] | undefined;
 }
 
-/** Splits at the first `--`, so neither side can take options of the other. */
+/** The commands that run a command. */
+const RUNNING: readonly string[] = ['run', 'once', 'lead'];
+
+/**
+ * Splits at the first `--`, so neither side can take options of the other. For commands that run
+ * nothing, `--` has its usual meaning: no options after it.
+ */
 export function split(args: readonly string[]): CommandLine {
   const at = args.indexOf('--');
-  if (at < 0) return { own: args, rest: undefined };
+  if (at < 0 || !RUNNING.includes(args[0] ?? '')) return { own: args, rest: undefined };
   return { own: args.slice(0, at), rest: args.slice(at + 1) };
 }
 
-const RUN_HELP = `
-Examples:
-  holdfast run backup -- pg_dump -f /backup/db.sql db
-  holdfast run deploy --wait 10m --verbose -- ./deploy.sh --force
-  holdfast run report --no-wait -E 0 -- ./report.sh       # skip if it already runs
-  holdfast run gpu --permits 2/8 -- ./train.sh            # two of eight permits
-  holdfast run catalogue --shared -- ./read.sh            # readers share, --exclusive writes
+/** Called with the exit code of the command that was chosen. */
+type Exit = (code: number) => void;
 
-Exit codes: that of the command, 128+n if signal n ended it, or
-  64 wrong use   69 server unreachable   70 lock lost   75 not acquired   77 access denied
-  126 the command cannot be executed     127 the command was not found
-
-The command sees HOLDFAST_KEY, HOLDFAST_FENCE and HOLDFAST_DEADLINE (ms since 1970).`;
-
-/**
- * The program.
- * @param rest the words after `--`
- * @param exit called with the exit code of the command that was chosen
- */
-export function createProgram(rest: CommandLine['rest'], exit: (code: number) => void): Command {
+/** The program; `rest` are the words after `--`. */
+export function createProgram(rest: CommandLine['rest'], exit: Exit): Command {
   const program = new Command('holdfast')
     .description('Run commands under distributed locks on Redis and Valkey, and look at the locks.')
+    .version(version())
+    .addHelpText('after', help.MAIN_HELP)
     // `main` reports the errors
     .configureOutput({ outputError: () => undefined })
     .exitOverride();
+  addRunning(program, rest, exit);
+  addLooking(program, exit);
+  program
+    .command('completion')
+    .summary('print a script that completes commands and options')
+    .addArgument(new Argument('<shell>').choices(SHELLS))
+    .addHelpText('after', help.COMPLETION_HELP)
+    .action((shell: (typeof SHELLS)[number]) => completion(shell, program));
+  return program;
+}
 
-  locks(runs(program.command('run <key>')))
+function version(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { version: string }).version;
+}
+
+/** The commands that run a command. */
+function addRunning(program: Command, rest: CommandLine['rest'], exit: Exit): void {
+  locks(runs(program.command('run')))
     .summary('run a command under a lock')
     .description('Runs a command under a lock, and renews the lock while the command runs.')
+    .argument('<key>', 'the lock')
     .usage('[options] <key> -- command [arguments]')
-    .addHelpText('after', RUN_HELP)
+    .addHelpText('after', help.RUN_HELP)
     .action(async (key: string, options: RunOptions, self: Command) => {
       exit(await run(key, wordsOf(rest, self), options));
     });
-  return program;
+
+  runs(program.command('once'))
+    .summary('run a command once for all machines')
+    .description('Runs a command on one of the machines that start it at the same time, for cron.')
+    .argument('<name>', 'the job')
+    .usage('[options] <name> --at-least <time> -- command [arguments]')
+    .requiredOption('--at-least <time>', 'no other machine runs it for this time', duration)
+    .addOption(
+      new Option('--at-most <time>', 'end the command after this time')
+        .argParser(duration)
+        .default(3_600_000, '1h'),
+    )
+    .option('--slot <text>', 'the scheduled time: each slot runs once')
+    .option('--retention <time>', 'how long a slot is remembered (default: 1h)', duration)
+    .addOption(
+      new Option('--after-failure <what>', 'whether a failed run counts').choices([
+        'keep',
+        'release',
+      ]),
+    )
+    .option('-w, --wait <time>', 'wait instead of skipping', duration)
+    .addOption(conflictCode(0))
+    .addHelpText('after', help.ONCE_HELP)
+    .action(async (name: string, options: OnceOptions, self: Command) => {
+      exit(await once(name, wordsOf(rest, self), options));
+    });
+
+  runs(program.command('lead'))
+    .summary('run a command on one machine of many')
+    .description('Waits until this machine is the leader, and runs a command while it is.')
+    .argument('<name>', 'the election')
+    .usage('[options] <name> -- command [arguments]')
+    .option('--http <address>', 'serve the leader on a port or host:port', address)
+    .addHelpText('after', help.LEAD_HELP)
+    .action(async (name: string, options: LeadOptions, self: Command) => {
+      exit(await lead(name, wordsOf(rest, self), options));
+    });
+}
+
+/** The commands that look at locks, and end them. */
+function addLooking(program: Command, exit: Exit): void {
+  const every = (ms: number): Option =>
+    new Option('--every <time>', 'time between two looks')
+      .argParser(duration)
+      .default(ms, inWords(ms));
+
+  common(program.command('ls'))
+    .summary('list the locks in use')
+    .argument('[pattern]', 'keys with *, ? and [a-z]')
+    .addHelpText('after', help.LS_HELP)
+    .action(async (pattern: string | undefined, options: CommonOptions) => {
+      exit(await look.ls(pattern, options));
+    });
+
+  common(program.command('inspect'))
+    .summary('show the holders and the queue of a lock')
+    .argument('<key>', 'the lock')
+    .addHelpText('after', help.INSPECT_HELP)
+    .action(async (key: string, options: CommonOptions) => {
+      exit(await look.inspect(key, options));
+    });
+
+  common(program.command('watch'))
+    .summary('show the locks in use, live')
+    .argument('[pattern]', 'keys with *, ? and [a-z]')
+    .addOption(every(1000))
+    .option('--count <number>', 'end after this many looks', count)
+    .addHelpText('after', help.WATCH_HELP)
+    .action(async (pattern: string | undefined, options: WatchOptions) => {
+      exit(await watch(pattern, options));
+    });
+
+  common(program.command('break'))
+    .summary('end the leases of a lock, after a question')
+    .argument('<key>', 'the lock')
+    .option('-y, --yes', 'do not ask')
+    .option('--id <id>', 'end only the lease with this id, see inspect')
+    .addHelpText('after', help.BREAK_HELP)
+    .action(async (key: string, options: look.BreakOptions) => {
+      exit(await look.breakLock(key, options));
+    });
+
+  common(program.command('wait'))
+    .summary('wait until a lock is free')
+    .argument('<key>', 'the lock')
+    .option('-w, --wait <time>', 'wait for at most this time (default: no limit)', duration)
+    .addOption(every(500))
+    .addOption(conflictCode(75))
+    .addHelpText('after', help.WAIT_HELP)
+    .action(async (key: string, options: look.WaitOptions) => {
+      exit(await look.waitFor(key, options));
+    });
 }
 
 function wordsOf(rest: CommandLine['rest'], command: Command): Words {

@@ -32,10 +32,8 @@ export class Cli implements AsyncDisposable {
     const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
     const command = terminal === true ? ['script', '-qec', line, '/dev/null'] : words;
     const [file, ...rest] = command as [string, ...string[]];
-    const own: NodeJS.ProcessEnv = { ...process.env, ...env };
-    delete own['NO_COLOR'];
-    delete own['FORCE_COLOR'];
-    this.#child = spawn(file, rest, { env: own, stdio: 'pipe' });
+    const { NO_COLOR: _, FORCE_COLOR: __, ...own } = process.env;
+    this.#child = spawn(file, rest, { env: { ...own, ...env }, stdio: 'pipe' });
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     // a program that has ended does not read its input

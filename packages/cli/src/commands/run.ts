@@ -85,7 +85,7 @@ function lockOf(holdfast: Holdfast, key: string, options: RunOptions): AnyLock {
 }
 
 /** A lock that cannot be released ends with its lease, so that is no reason to fail. */
-async function release(lease: Lease, notes: Notes): Promise<void> {
+export async function release(lease: Lease, notes: Notes): Promise<void> {
   const { key } = lease;
   const held = lease.held;
   try {

@@ -1,0 +1,119 @@
+/** `holdfast ls`, `inspect`, `wait` and `break`. */
+import { createInterface } from 'node:readline/promises';
+import type { Holdfast, LockInfo } from 'holdfast';
+import { EXIT, Failure, usage } from '../failure.js';
+import { Notes } from '../notes.js';
+import type { CommonOptions } from '../options.js';
+import { openStore } from '../store.js';
+import { lockDetails, lockTable } from '../view/locks.js';
+import { print } from '../view/output.js';
+import { inWords, printable } from '../view/words.js';
+
+/** Calls `use` with the store, and closes it. */
+export async function withStore<T>(
+  options: CommonOptions,
+  use: (holdfast: Holdfast) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(options);
+  try {
+    return await use(store.holdfast);
+  } finally {
+    await store.close();
+  }
+}
+
+/** All locks whose keys match, ordered by key. */
+export async function locksOf(
+  holdfast: Holdfast,
+  pattern: string | undefined,
+  notes: Notes,
+): Promise<LockInfo[]> {
+  const found: LockInfo[] = [];
+  const onUnreadable = ({ key = '', message }: { key: string | undefined; message: string }) =>
+    notes.warning('unreadable', message, { key });
+  for await (const lock of holdfast.list(pattern ?? '*', { onUnreadable })) found.push(lock);
+  return found.sort((a, b) => (a.key < b.key ? -1 : 1));
+}
+
+export async function ls(pattern: string | undefined, options: CommonOptions): Promise<number> {
+  return withStore(options, async (holdfast) => {
+    const locks = await locksOf(holdfast, pattern, new Notes(options));
+    if (options.json === true) for (const lock of locks) print(JSON.stringify(lock));
+    else print(locks.length === 0 ? 'no lock is in use' : lockTable(locks));
+    return 0;
+  });
+}
+
+export async function inspect(key: string, options: CommonOptions): Promise<number> {
+  return withStore(options, async (holdfast) => {
+    const lock = await holdfast.inspect(key);
+    if (options.json === true) print(JSON.stringify(lock));
+    else print(lock === null ? `${printable(key)} is free` : lockDetails(lock));
+    return 0;
+  });
+}
+
+export interface WaitOptions extends CommonOptions {
+  readonly wait?: number;
+  readonly every: number;
+  readonly conflictExitCode: number;
+}
+
+/** Waits until a key has no holder. It takes nothing, so another program may be faster. */
+export async function waitFor(key: string, options: WaitOptions): Promise<number> {
+  return withStore(options, async (holdfast) => {
+    const { every, wait = Number.POSITIVE_INFINITY } = options;
+    const start = performance.now();
+    for (;;) {
+      const lock = await holdfast.inspect(key);
+      const waited = performance.now() - start;
+      if (lock === null || lock.holderCount === 0) {
+        if (options.json === true) print(JSON.stringify({ key, waited: Math.round(waited) }));
+        return 0;
+      }
+      if (waited >= wait) {
+        throw new Failure(options.conflictExitCode, `${key} was not free in ${inWords(wait)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, Math.min(every, wait - waited)));
+    }
+  });
+}
+
+export interface BreakOptions extends CommonOptions {
+  readonly yes?: boolean;
+  readonly id?: string;
+}
+
+/** Ends the leases of a key, after a question. */
+export async function breakLock(key: string, options: BreakOptions): Promise<number> {
+  const { id, json, yes } = options;
+  if (yes !== true && !process.stdin.isTTY) {
+    throw usage('break asks before it acts, and there is no terminal', 'add --yes');
+  }
+  return withStore(options, async (holdfast) => {
+    const lock = await holdfast.inspect(key);
+    if (lock === null || lock.holderCount === 0) {
+      print(json === true ? JSON.stringify({ key, ended: 0 }) : `${printable(key)} is free`);
+      return 0;
+    }
+    if (yes !== true && !(await agrees(lock))) {
+      throw new Failure(EXIT.busy, `${key} was not broken`);
+    }
+    const ended = await holdfast.forceRelease(key, { id });
+    if (json === true) print(JSON.stringify({ key, ended }));
+    else print(`${ended} ${ended === 1 ? 'lease' : 'leases'} of ${printable(key)} ended`);
+    return 0;
+  });
+}
+
+/** The question is on standard error, because standard output is for the result. */
+async function agrees(lock: LockInfo): Promise<boolean> {
+  process.stderr.write(`${lockDetails(lock)}\n\n`);
+  process.stderr.write('The holder may continue to work until it notices the loss.\n');
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  // the end of the input is a no
+  const closed = new Promise<string>((resolve) => terminal.once('close', () => resolve('')));
+  const answer = await Promise.race([terminal.question('Break this lock? [y/N] '), closed]);
+  terminal.close();
+  return /^y(es)?$/i.test(answer.trim());
+}

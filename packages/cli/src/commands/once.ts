@@ -1,0 +1,78 @@
+/** `holdfast once`: of many machines that start the same job, one runs it. */
+import type { RunOnceResult, ScheduledRun, ScheduleOptions } from 'holdfast';
+import { budgetFor } from '../budget.js';
+import { GuardedCommand } from '../child/guarded-command.js';
+import { Signals } from '../child/signals.js';
+import { interrupted, runUnder, type Words } from '../child/under-lock.js';
+import { Notes } from '../notes.js';
+import type { RunsOptions } from '../options.js';
+import { openStore } from '../store.js';
+import { nameOf } from '../view/locks.js';
+import { labelOf } from './run.js';
+
+export interface OnceOptions extends RunsOptions {
+  readonly atLeast: number;
+  readonly atMost: number;
+  readonly slot?: string;
+  readonly retention?: number;
+  readonly afterFailure?: 'keep' | 'release';
+  readonly wait?: number;
+  readonly conflictExitCode: number;
+}
+
+/** A command that ended with another code than 0: the schedule counts it as a failure. */
+class CommandFailed extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`the command ended with ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Resolves to the exit code. */
+export async function once(name: string, words: Words, options: OnceOptions): Promise<number> {
+  const { atMost, ttl } = options;
+  const budget = budgetFor(Math.min(ttl, atMost), options.killAfter);
+  const notes = new Notes(options);
+  const signals = new Signals();
+  const command = new GuardedCommand();
+  const { requestTimeout } = budget;
+  try {
+    const store = await openStore(options, { ttl, requestTimeout, label: labelOf(options, words) });
+    try {
+      const { afterFailure, atLeast, retention, slot, wait } = options;
+      const terms: ScheduleOptions = { atLeast, atMost, retention, afterFailure };
+      await store.holdfast.warmUp().catch(() => undefined);
+      const work = async (run: ScheduledRun): Promise<void> => {
+        const code = await runUnder(run, { words, budget, notes, signals, command });
+        if (code !== 0) throw new CommandFailed(code);
+      };
+      const how = { slot, wait, signal: signals.signal };
+      const result = await store.holdfast.schedule(name, terms).runOnce(work, how);
+      return result.ran ? 0 : skipped(name, result, { notes, code: options.conflictExitCode });
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    if (error instanceof CommandFailed) return error.exitCode;
+    throw isAborted(error) ? (interrupted(signals) ?? error) : error;
+  } finally {
+    command.dismiss();
+  }
+}
+
+function isAborted(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'HOLDFAST_ABORTED';
+}
+
+function skipped(
+  key: string,
+  { holder, reason }: Extract<RunOnceResult<unknown>, { ran: false }>,
+  { code, notes }: { readonly code: number; readonly notes: Notes },
+): number {
+  const where = holder === null ? '' : `, by ${nameOf(holder)}`;
+  const text = reason === 'busy' ? `it runs, or ran just now${where}` : `its slot was used${where}`;
+  notes.event('skipped', `skipped ${key}: ${text}`, { key, reason, holder });
+  return code;
+}

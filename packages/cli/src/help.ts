@@ -1,0 +1,79 @@
+/** Texts after the options in the help of the commands. */
+
+const CODES = `Exit codes: that of the command, 128+n if signal n ended it, or
+  64 wrong use   69 server unreachable   70 lock lost   75 not acquired   77 access denied
+  126 the command cannot be executed     127 the command was not found`;
+
+export const MAIN_HELP: string = `
+Examples:
+  holdfast run backup -- pg_dump -f /backup/db.sql db
+  holdfast once report --at-least 5m -- ./report.sh
+  holdfast lead importer -- ./importer
+  holdfast ls 'invoice:*'
+
+Each command has its own help: holdfast run --help`;
+
+export const RUN_HELP: string = `
+Examples:
+  holdfast run backup -- pg_dump -f /backup/db.sql db
+  holdfast run deploy --wait 10m --verbose -- ./deploy.sh --force
+  holdfast run report --no-wait -E 0 -- ./report.sh       # skip if it already runs
+  holdfast run gpu --permits 2/8 -- ./train.sh            # two of eight permits
+  holdfast run catalogue --shared -- ./read.sh            # readers share, --exclusive writes
+
+${CODES}
+
+The command sees HOLDFAST_KEY, HOLDFAST_FENCE and HOLDFAST_DEADLINE (ms since 1970).`;
+
+export const ONCE_HELP: string = `
+Examples, in the crontab of every machine:
+  0 2 * * *  holdfast once report --at-least 5m -- /opt/report.sh
+  0 2 * * *  holdfast once report --at-least 1m --slot "$(date +\\%F)" -- /opt/report.sh
+
+${CODES}
+  A machine that skips the job exits with 0; -E chooses another code.`;
+
+export const LEAD_HELP: string = `
+Examples:
+  holdfast lead importer -- ./importer
+  holdfast lead importer --http 4040 -- ./importer        # curl localhost:4040/events
+
+${CODES}
+  If the lock is lost, the command is ended, and holdfast stands again.`;
+
+export const LS_HELP: string = `
+Examples:
+  holdfast ls
+  holdfast ls 'invoice:*' --json | jq -r .key`;
+
+export const INSPECT_HELP: string = `
+Examples:
+  holdfast inspect invoice:42
+  holdfast inspect invoice:42 --json | jq '.holders[0].host'     # null if it is free`;
+
+export const WATCH_HELP: string = `
+Examples:
+  holdfast watch
+  holdfast watch 'invoice:*' --every 5s
+
+GRANTS counts how often the lock was seen to be granted again. Ctrl-C ends.`;
+
+export const BREAK_HELP: string = `
+Examples:
+  holdfast break invoice:42
+  holdfast break invoice:42 --yes
+
+The holder notices the loss at once or at its next renewal, and the next waiter starts at once. Both
+can work at the same time until then, so end the holder's process first if you can.`;
+
+export const WAIT_HELP: string = `
+Examples:
+  holdfast wait migration --wait 5m && ./start.sh
+
+Takes nothing: another program may take the lock before yours. Exit codes: 0 free, 75 not free.`;
+
+export const COMPLETION_HELP: string = `
+Examples:
+  eval "$(holdfast completion bash)"            # in ~/.bashrc
+  eval "$(holdfast completion zsh)"             # in ~/.zshrc, after compinit
+  holdfast completion fish | source             # in ~/.config/fish/config.fish`;
