@@ -18,14 +18,15 @@ import { escaped, quote } from './text.js';
  *   The caller holds nothing. Exception: after a wait at a condition, the lock is held again.
  * - `HOLDFAST_REFUSED`: the store answered and refused: the queue is at its limit, the same
  *   `sharedBy` already holds the read lock or fewer permits, or has the most holds, or the server
- *   itself refused (memory, permission, read-only replica). The caller holds what it held before,
+ *   itself refused (memory, permission). The caller holds what it held before,
  *   nothing more.
  * - `HOLDFAST_MISMATCH`: the key is in use with another capacity: as another kind of lock, or with
  *   another number of permits, count or parties. The message names the number in use. The caller
  *   holds nothing.
  * - `HOLDFAST_LOST`: a lease ended before its holder released it.
  * - `HOLDFAST_NOT_HELD`: code that needs a lock runs without it, see `assertLocked`.
- * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not before the wait limit passed; `cause`
+ * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not before the wait limit passed, or it
+ *   refuses commands for now (a replica, a fail-over); `cause`
  *   is the last failure. The caller holds nothing. If the store made a grant nevertheless, the
  *   grant is withdrawn as soon as the store answers again, and otherwise ends when its lease
  *   expires.

@@ -225,7 +225,8 @@ export async function ask<C extends KeyCommand>(
 function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): unknown {
   if (!(error instanceof StoreFailure)) return error;
   if (error instanceof UnreadableRecord) return failures.unreadable(key, error);
-  if (error.answered) return failures.refusedByServer(key, error);
+  if (error.kind === 'refused') return failures.refusedByServer(key, error);
+  if (error.kind === 'transient') return failures.unreachable(key, error);
   const message = `Holdfast: the store did not answer for ${quote(key)}: ${error.message}`;
   return new HoldfastError(unanswered, message, { key, cause: error });
 }

@@ -3,8 +3,8 @@ import type { Conflict, Crowded, Full, Mismatch } from '../engine/commands.js';
 import { RW_PERMITS } from './rw-permits.js';
 import { HoldfastError, isHoldfastError } from '../errors.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
-import type { StoreFailure } from '../store/port.js';
-import { quote } from '../text.js';
+import { StoreFailure } from '../store/port.js';
+import { printable, quote } from '../text.js';
 
 /** The request that failed. */
 interface Asked {
@@ -140,7 +140,9 @@ export function unreadable(key: string, cause: StoreFailure): HoldfastError {
 
 export function unreachable(key: string, cause: unknown): HoldfastError {
   const why = cause instanceof Error ? `: ${cause.message}` : '';
-  const message = `Holdfast: the store did not answer for ${quote(key)}${why}`;
+  const refuses = cause instanceof StoreFailure && cause.answered;
+  const what = refuses ? 'the store refuses commands now' : 'the store did not answer';
+  const message = `Holdfast: ${what} for ${quote(key)}${why}`;
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause });
 }
 
@@ -154,7 +156,7 @@ export function tooSlow(key: string, ttl: number): HoldfastError {
 /** The connection for wake-ups could not be opened. */
 export function notWarm(closing: boolean, cause: unknown): HoldfastError {
   if (closing) return new HoldfastError('HOLDFAST_CLOSED', 'Holdfast: this instance is closed');
-  const why = cause instanceof Error ? `: ${quote(cause.message)}` : '';
+  const why = cause instanceof Error ? `: ${printable(cause.message)}` : '';
   const message = `Holdfast: the connection for wake-ups could not be opened${why}`;
   return new HoldfastError('HOLDFAST_UNREACHABLE', message, { cause });
 }

@@ -143,6 +143,8 @@ export interface RenewManyReply {
    * `FAILED` or `UNANSWERED` of `store/port.ts`.
    */
   readonly left: readonly number[];
+  /** The error of one of the leases that were not renewed. */
+  readonly failure?: Error;
 }
 
 /** The state of a polled id. */

@@ -73,16 +73,17 @@ export class Inquiries {
   }
 
   /**
-   * Extends several leases with one command. Resolves to the reply for each lease, see
-   * `RenewManyReply`. Resolves to `undefined` if the machine was suspended after the request was
-   * sent; the request has to be repeated. Rejects without a reply.
+   * Extends several leases with one command. Resolves to the reply, or to `undefined` if the
+   * machine was suspended after the request was sent; the request has to be repeated. Rejects
+   * without a reply.
    */
   async renewMany(
     records: readonly LeaseRecord[],
     ttl: number,
-  ): Promise<readonly number[] | undefined> {
+  ): Promise<RenewManyReply | undefined> {
     const sent = this.#suspend.moment();
-    const { left } = await this.#sendMany(records, ttl, sent);
+    const reply = await this.#sendMany(records, ttl, sent);
+    const { left } = reply;
     this.#events.noticeSleep();
     const sentAt = this.#suspend.toLocal(sent);
     const suspended = sentAt === Number.NEGATIVE_INFINITY;
@@ -93,7 +94,7 @@ export class Inquiries {
       if (ms > 0 && !suspended) record.confirm(sentAt + ms - drift(ms));
       if (micros !== UNANSWERED) record.latest.unanswered -= 1;
     }
-    return suspended ? undefined : left;
+    return suspended ? undefined : reply;
   }
 
   /** See `Requests.written`. */

@@ -13,7 +13,7 @@
  * judged after one phase of reading; the lease is not believed meanwhile.
  */
 import { afterIo, type Clock } from '../clock.js';
-import type { RenewReply } from '../engine/commands.js';
+import type { RenewManyReply, RenewReply } from '../engine/commands.js';
 import type { Settings } from '../options.js';
 import { UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
@@ -230,30 +230,30 @@ export class Watchdog {
   async #renewDue(record: LeaseRecord): Promise<void> {
     record.renewing = true;
     this.#due.plan(record);
-    let left = UNANSWERED;
-    let failure: Error | undefined;
+    let left: number;
     try {
       const { ttl } = record.terms;
       left = (await this.#inquiries.renew(record, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
     } catch (error) {
-      failure = error as Error;
+      return this.#renewed(record, UNANSWERED, error as Error);
     }
-    this.#renewed(record, left, failure);
+    this.#renewed(record, left);
   }
 
   async #renewTogether(records: readonly LeaseRecord[]): Promise<void> {
     const { ttl } = (records[0] as LeaseRecord).terms;
     const answered = this.#due.sent(records, ttl);
-    let left: readonly number[] | undefined;
+    let reply: RenewManyReply | undefined;
     let failure: Error | undefined;
     try {
-      while (left === undefined) left = await this.#inquiries.renewMany(records, ttl);
+      while (reply === undefined) reply = await this.#inquiries.renewMany(records, ttl);
+      failure = reply.failure;
     } catch (error) {
       failure = error as Error;
     }
     answered();
     for (let index = 0; index < records.length; index++) {
-      this.#renewed(records[index] as LeaseRecord, left?.[index] ?? UNANSWERED, failure);
+      this.#renewed(records[index] as LeaseRecord, reply?.left[index] ?? UNANSWERED, failure);
     }
   }
 

@@ -8,6 +8,7 @@ export async function renewSingly(
   renew: (command: Renew) => Promise<RenewReply>,
 ): Promise<RenewManyReply> {
   let now = 0;
+  let failure: Error | undefined;
   const renewals = keys.map(async (key, index) => {
     const id = ids[index] as string;
     try {
@@ -15,10 +16,12 @@ export async function renewSingly(
       now = reply.now;
       return reply.left;
     } catch (error) {
+      failure = error as Error;
       return codeOf(error);
     }
   });
-  return { status: 'renewals', left: await Promise.all(renewals), now };
+  const left = await Promise.all(renewals);
+  return { status: 'renewals', left, now, ...(failure && { failure }) };
 }
 
 /** The entry of a lease in the reply to `renewMany`, if its renewal failed. */

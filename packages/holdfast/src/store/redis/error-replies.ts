@@ -15,9 +15,12 @@ export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
-/** @param answered true if the error is a reply of the server */
-export function failureOf(error: unknown, answered: boolean): StoreFailure {
-  const message = error instanceof Error ? error.message : String(error);
+/**
+ * @param answered true if the error is a reply of the server
+ * @param advice what to do about it, for the message
+ */
+export function failureOf(error: unknown, answered: boolean, advice = ''): StoreFailure {
+  const message = (error instanceof Error ? error.message : String(error)) + advice;
   if (!answered) return new StoreFailure(message, 'unanswered', error);
   if (UNREADABLE.test(message)) return new UnreadableRecord(message, error);
   return new StoreFailure(message, TRANSIENT.test(message) ? 'transient' : 'refused', error);

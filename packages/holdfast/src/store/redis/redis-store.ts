@@ -18,12 +18,24 @@ import {
   type WakeListener,
 } from '../port.js';
 import { decodePush } from '../push-text.js';
+import type * as Advice from './advice.js';
 import { answerTo, encode } from './codec.js';
 import { failureOf, isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';
 import { Renewals } from './renewals.js';
 import { ScriptLoader } from './script-loader.js';
+
+/** Loaded with the first error reply. */
+let adviceFor: typeof Advice.adviceFor | undefined;
+
+async function loadAdvice(): Promise<void> {
+  try {
+    ({ adviceFor } = await import('./advice.js'));
+  } catch {
+    // the messages have no advice
+  }
+}
 
 const SCAN_COUNT = 500;
 /** The most resources whose names are cached. */
@@ -48,7 +60,7 @@ export class RedisStore implements Store {
     this.#renewals = new Renewals({
       ...{ client, prefix, loader: this.#loader },
       renew: (command) => this.#execute([command])[0] as Promise<RenewReply>,
-      failure: (error) => this.#failure(error),
+      failure: (error) => this.#failure(error, 'renewMany'),
     });
   }
 
@@ -109,30 +121,34 @@ export class RedisStore implements Store {
     const nothing = (op === 'release' || op === 'turn') && reply.status === 'absent';
     const late = op === 'arrive' && reply.status === 'gate' && reply.rank < 0 && !reply.sure;
     if ((!nothing && !late) || connection === this.#client.connection()) return reply;
-    throw this.#failure(new Error('the connection was replaced before the reply arrived'));
+    const message = 'the connection was replaced before the reply arrived';
+    throw new StoreFailure(message, 'unanswered', undefined);
   }
 
   /** Sends the text of the script if the server does not know it. */
   async #again(command: KeyCommand, call: ScriptCall, error: unknown): Promise<Reply> {
-    if (!isNoScript(error)) throw this.#failure(error);
+    if (!isNoScript(error)) throw await this.#failure(error, command.op);
     const { source } = scripts[command.op];
     return this.#loader.repeat(call, source).then(
       (raw) => readable(command, raw),
-      (second: unknown) => {
-        throw this.#failure(second);
+      async (second: unknown) => {
+        throw await this.#failure(second, command.op);
       },
     );
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
     const channel = channelOf(this.#prefix, name);
-    const subscription = await this.#client.subscribe(channel, {
+    const subscribing = this.#client.subscribe(channel, {
       message: (payload) => {
         const push = decodePush(payload);
         if (push !== undefined) listener.push(push);
       },
       up: () => listener.up(),
       down: () => listener.down(),
+    });
+    const subscription = await subscribing.catch(async (error: unknown) => {
+      throw await this.#failure(error);
     });
     return { name: channel, close: () => subscription.close() };
   }
@@ -154,7 +170,7 @@ export class RedisStore implements Store {
     try {
       return await this.#client.scan(cursor, match, SCAN_COUNT);
     } catch (error) {
-      throw this.#failure(error);
+      throw await this.#failure(error);
     }
   }
 
@@ -162,10 +178,21 @@ export class RedisStore implements Store {
     return this.#client.state()?.text;
   }
 
-  #failure(error: unknown): StoreFailure {
+  /** The failure of a command, with what to do about a reply of the server. */
+  async #failure(error: unknown, op?: Command['op']): Promise<StoreFailure> {
+    const { keyPrefix } = this.#client;
     const state = this.#client.state();
     if (state?.closed === true) return new StoreFailure(state.text, 'closed', error);
-    return failureOf(error, this.#client.isReply(error));
+    const answered = this.#client.isReply(error);
+    if (!answered) return failureOf(error, false);
+    const source = op === undefined ? '' : scripts[op].source;
+    const about = { prefix: this.#prefix, keyPrefix, source };
+    if (adviceFor === undefined) {
+      const loading = loadAdvice();
+      // a renewal must not wait for it: its next attempt has the advice
+      if (op !== 'renew' && op !== 'renewMany') await loading;
+    }
+    return failureOf(error, true, adviceFor?.((error as Error).message, about));
   }
 }
 

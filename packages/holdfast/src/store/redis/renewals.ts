@@ -30,7 +30,7 @@ export interface RenewalStore {
   /** Executes a command of one key. */
   readonly renew: (command: Renew) => Promise<RenewReply>;
   /** The failure for an error of the client. */
-  readonly failure: (error: unknown) => StoreFailure;
+  readonly failure: (error: unknown) => Promise<StoreFailure>;
 }
 
 export class Renewals {
@@ -60,27 +60,37 @@ export class Renewals {
   async #renewRest(command: RenewMany, { now, left }: RenewManyReply): Promise<RenewManyReply> {
     const all = [...left];
     const rest = all.flatMap((one, index) => (one === NEEDS_ALL_KEYS ? [index] : []));
-    const parts: Promise<void>[] = [];
+    const parts: Promise<Error | undefined>[] = [];
     for (let from = 0; from < rest.length; from += WHOLE_MAX) {
       parts.push(this.#renewWhole(command, rest.slice(from, from + WHOLE_MAX), all));
     }
-    await Promise.all(parts);
-    return { status: 'renewals', now, left: all };
+    const failure = (await Promise.all(parts)).find((error) => error !== undefined);
+    return { status: 'renewals', now, left: all, ...(failure && { failure }) };
   }
 
-  /** Renews the leases at some places with all keys, and writes the result to `left`. */
-  async #renewWhole(command: RenewMany, places: number[], left: number[]): Promise<void> {
+  /**
+   * Renews the leases at some places with all keys, and writes the result to `left`. Resolves to
+   * the failure, if there is one.
+   */
+  async #renewWhole(
+    command: RenewMany,
+    places: number[],
+    left: number[],
+  ): Promise<Error | undefined> {
     const keys = places.map((place) => command.keys[place] as string);
     const ids = places.map((place) => command.ids[place] as string);
     const names = keys.flatMap((key) => keysOf(this.#store.prefix, key));
     let done: readonly number[];
+    let failure: Error | undefined;
     try {
       done = (await this.#call({ ...command, keys, ids }, names)).left;
     } catch (error) {
       // the other leases are renewed already
       done = keys.map(() => codeOf(error));
+      failure = error as Error;
     }
     for (const [index, place] of places.entries()) left[place] = done[index] as number;
+    return failure;
   }
 
   async #call(command: RenewMany, keys: readonly string[]): Promise<RenewManyReply> {
@@ -89,10 +99,10 @@ export class Renewals {
     const { sha, source } = scripts.renewMany;
     const call: ScriptCall = { sha, keys, args };
     const [answer] = client.evalsha([call]) as [Promise<unknown>];
-    const raw = await answer.catch((error: unknown) => {
-      if (!isNoScript(error)) throw failure(error);
-      return loader.repeat(call, source).catch((second: unknown) => {
-        throw failure(second);
+    const raw = await answer.catch(async (error: unknown) => {
+      if (!isNoScript(error)) throw await failure(error);
+      return loader.repeat(call, source).catch(async (second: unknown) => {
+        throw await failure(second);
       });
     });
     return renewalsOf(command, raw);

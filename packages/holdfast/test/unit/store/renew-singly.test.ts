@@ -23,6 +23,7 @@ it('gives each lease its own answer: an error or no reply does not affect the ot
   expect(reply).toEqual({
     ...{ status: 'renewals', now: 1 },
     left: [3_000_000, FAILED, UNANSWERED, 0],
+    failure: expect.objectContaining({ message: 'no reply' }),
   });
 });
 

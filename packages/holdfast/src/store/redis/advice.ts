@@ -1,0 +1,48 @@
+/**
+ * What to do about an error reply of the server, for messages. It is loaded with the first of them.
+ */
+
+/** By the first word of the reply. */
+const ADVICE: Readonly<Record<string, string>> = {
+  READONLY: 'this server is a replica; connect the client to the primary',
+  MASTERDOWN: 'this replica has lost its primary; connect the client to the primary',
+  CLUSTERDOWN: 'the cluster does not serve all slots; see CLUSTER INFO',
+  MOVED: 'this server is one node of a cluster; use a server that is not in a cluster',
+  MISCONF: 'the server cannot save its data; see its log and its disk',
+  NOREPLICAS: 'too few replicas are connected; see min-replicas-to-write',
+  LOADING: 'the server loads its data; try again when it is ready',
+  BUSY: 'a script runs for too long; see SCRIPT KILL',
+  OOM: 'the server is out of memory; raise maxmemory or delete keys',
+  NOAUTH: 'the client did not log in; set its user name and password',
+};
+
+/** A missing right; Redis reports one inside a script without a code. */
+const NO_RIGHT = /NOPERM|ACL failure|user executing the script/;
+
+/** The command that was refused. */
+export interface Refused {
+  /** The start of the names of keys and channels. */
+  readonly prefix: string;
+  /** What the client puts before the names of keys, but not of channels. */
+  readonly keyPrefix: string;
+  /** The script that was called: Redis names the line of a command without permission. */
+  readonly source: string;
+}
+
+/** The text to add to a reply; empty if there is none. */
+export function adviceFor(message: string, refused: Refused): string {
+  const advice = NO_RIGHT.test(message)
+    ? `the user of the client needs ${rightFor(message, refused)}; see SECURITY.md`
+    : ADVICE[/^[A-Z]*/.exec(message)?.[0] as string];
+  return advice === undefined ? '' : ` (${advice})`;
+}
+
+function rightFor(message: string, { prefix, keyPrefix, source }: Refused): string {
+  if (message.includes('channel')) return `&${prefix}wake:*`;
+  if (/\bkeys?\b/.test(message)) return `~${keyPrefix}${prefix}*`;
+  const line = source.split('\n')[Number(/user_script:(\d+)/.exec(message)?.[1]) - 1] ?? '';
+  const [, command, sub] =
+    /'([a-z|]+)' command/.exec(message) ?? /call\('(\w+)'(?:, '(NUMSUB)')?/.exec(line) ?? [];
+  if (command === undefined) return 'more rights';
+  return `+${sub === undefined ? command : `${command}|${sub}`}`.toLowerCase();
+}
