@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 172_000, compressed: 53_100 },
+    limit: { minified: 173_000, compressed: 53_500 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
