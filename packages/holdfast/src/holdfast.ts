@@ -6,12 +6,13 @@ import { HoldfastCore, isStore } from './holdfast-core.js';
 import * as inspection from './inspection.js';
 import type { ListOptions, LockInfo } from './inspection.js';
 import type { EmbeddedStore } from './memory.js';
-import { checkKey, checkObject, flag } from './checks.js';
+import { checkKey, flag, known, TEXT_MAX, text } from './checks.js';
 import type { HoldfastOptions, LockOptions } from './options.js';
 import { AllOf } from './primitives/all-of.js';
 import { Barrier, type BarrierOptions } from './primitives/barrier.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
 import { explained } from './primitives/explain.js';
+import { forceRelease } from './primitives/force-release.js';
 import { Latch, type LatchOptions } from './primitives/latch.js';
 import { Mutex } from './primitives/mutex.js';
 import { OwnerLocks } from './primitives/owner-locks.js';
@@ -35,6 +36,16 @@ export interface Readiness {
    */
   readonly pushes: boolean;
 }
+
+/** Options of a forced release. */
+export interface ForceReleaseOptions {
+  /** The id of the one lease to end. Default: all leases of the key. */
+  readonly id?: string | undefined;
+  /** Why it is ended, for the error of the holder. At most 200 characters. */
+  readonly reason?: string | undefined;
+}
+
+const FORCE: ReadonlySet<string> = new Set(['id', 'reason']);
 
 /** The lock that `ready` takes. The store answers also if another process checks at that time. */
 const READY_KEY = 'holdfast ready';
@@ -191,20 +202,19 @@ export class Holdfast extends HoldfastCore {
   /**
    * Ends all leases of a key, or the lease with the given `id`, without the consent of the holder,
    * and hands the lock to the next waiter. The holder's signal aborts at once if a push reaches its
-   * process, and otherwise at its next renewal. The next lease has a greater fence than the ended
+   * process, and otherwise at its next renewal; the error names the reason, the label of this
+   * instance, its host and its process. The next lease has a greater fence than the ended
    * one. Resolves to the number of ended leases. Rejects with `HOLDFAST_UNCERTAIN` if the store
    * does not answer; the leases may have been ended then.
    */
-  async forceRelease(
-    key: string,
-    options: { readonly id?: string | undefined } = {},
-  ): Promise<number> {
-    checkObject('options', options);
+  async forceRelease(key: string, options: ForceReleaseOptions = {}): Promise<number> {
+    known('options', options, FORCE);
     const { id } = options;
     if (id !== undefined && (typeof id !== 'string' || id === '')) {
       throw badOption('id', 'the id of an acquisition', id);
     }
-    return inspection.forceRelease(this.core, checkKey(key), id ?? '');
+    const reason = text('reason', options.reason, '', TEXT_MAX);
+    return forceRelease(this.core, checkKey(key), id ?? '', reason);
   }
 }
 

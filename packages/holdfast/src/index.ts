@@ -29,7 +29,7 @@ export type { NodeRedisLike } from './clients/node-redis.js';
 export type { NodeRedisSettings } from './clients/node-redis-subscription.js';
 export type { Clock, Timer } from './clock.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
-export { Holdfast, type Readiness } from './holdfast.js';
+export { type ForceReleaseOptions, Holdfast, type Readiness } from './holdfast.js';
 export type { CoreOptions, HoldfastCore, HoldfastStore } from './holdfast-core.js';
 export type {
   HolderInfo,

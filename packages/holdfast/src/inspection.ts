@@ -1,7 +1,6 @@
 /** Inspects, lists and force-releases locks. */
 import { type CallOptions, unlessAborted } from './abort.js';
 import type { Core } from './core.js';
-import { FORCE_LIMIT } from './engine/limits.js';
 import type {
   KeyCommand,
   HolderView,
@@ -11,6 +10,7 @@ import type {
   WaiterView,
 } from './engine/commands.js';
 import { HoldfastError, type HoldfastErrorCode } from './errors.js';
+import { MARK } from './marker-key.js';
 import { matchingKeys } from './store/glob.js';
 import { StoreFailure, UnreadableRecord } from './store/port.js';
 import * as failures from './acquire/failures.js';
@@ -120,9 +120,6 @@ export interface ListOptions {
   readonly markers?: boolean | undefined;
 }
 
-/** A character of the keys of markers, see `markers.ts`; keys of users have no reason for it. */
-export const MARK = '\u001f';
-
 const SHOWN_MAX = 100;
 const LIST_BATCH = 100;
 
@@ -168,27 +165,6 @@ async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerat
   } catch (error) {
     throw errorOf(error, pattern, 'HOLDFAST_UNREACHABLE');
   }
-}
-
-/**
- * Ends leases of a key without the consent of their holders. Resolves to the number of ended
- * leases.
- */
-export async function forceRelease(core: Core, key: string, id: string): Promise<number> {
-  const { retention } = core.settings;
-  // the store knows a lease that was handed on by the id of its root
-  const [root] = id.split('/', 1) as [string];
-  let total = 0;
-  for (;;) {
-    const { ended } = await ask(
-      core,
-      { op: 'forceRelease', key, id: root, retention },
-      'HOLDFAST_UNCERTAIN',
-    );
-    total += ended;
-    if (ended < FORCE_LIMIT) break;
-  }
-  return total;
 }
 
 async function* inspectAll(

@@ -64,7 +64,9 @@ export class Releaser {
     if (record.mayBeDuplicated) this.#abandoned.follow({ key, id });
     const result = outcome(key, returned);
     if (result === 'kept') this.#watchdog.owned.counted(record, returned?.holds ?? 0);
-    if (result === 'lost' && record.reason === undefined) record.foundLost('gone');
+    if (result === 'lost' && record.reason === undefined) {
+      record.foundLost((await this.#watchdog.inquiries.forced(record)) ?? 'gone');
+    }
     if (returned?.status === 'absent') this.#acquisitions.revocations.foundLost(record);
     return result;
   }

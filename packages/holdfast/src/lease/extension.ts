@@ -55,7 +55,7 @@ async function extendOnce(
   try {
     // requests the drift margin as well, so that at least `ms` remains after it is subtracted
     const status = await watchdog.renew(record, (ms + more) * 1.02 + 10);
-    if (status === 'absent') watchdog.lose(record, 'gone');
+    if (status === 'absent') await watchdog.gone(record);
   } catch (cause) {
     const message = `Holdfast: the store did not answer the extension of ${quote(record.key)}`;
     throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });

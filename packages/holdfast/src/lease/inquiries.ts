@@ -8,6 +8,8 @@ import type { Micros, Renew, RenewManyReply, RenewReply } from '../engine/comman
 import { StoreFailure, UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { drift, type LeaseRecord, withDrift } from './lease-record.js';
+import type { LossReason } from './loss.js';
+import { markerKey } from '../marker-key.js';
 import type { Moment, SuspendDetector } from './suspend-detector.js';
 
 /**
@@ -19,6 +21,8 @@ export const RETRY_MS_MIN = 5;
 export const RENEWAL_WAITS: number = 1 / 6;
 /** The same for a call of the holder. */
 const CALL_WAITS = 1 / 3;
+/** The longest time in ms to ask why a lease has ended. */
+const FORCED_MS = 200;
 
 export interface InquiryEvents {
   /** Called before an answer is converted to the local clock. */
@@ -95,6 +99,18 @@ export class Inquiries {
       if (micros !== UNANSWERED) record.latest.unanswered -= 1;
     }
     return suspended ? undefined : reply;
+  }
+
+  /** Why a lease was ended by force, see `force-release.ts`; `undefined` if that is not known. */
+  async forced({ key, id }: LeaseRecord): Promise<LossReason | undefined> {
+    const command = { op: 'inspect', key: markerKey(key, 'forced', id), limit: 1 } as const;
+    try {
+      const [marker] = (await this.#requests.send(command, undefined, FORCED_MS)).holders;
+      const { label, host, pid } = JSON.parse((marker as { meta: string }).meta);
+      return `it was ended by force by process ${pid} on ${host}${label ? `: ${label}` : ''}`;
+    } catch {
+      return undefined;
+    }
   }
 
   /** See `Requests.written`. */

@@ -10,7 +10,8 @@ export type LossReason =
   | 'parked'
   | 'unlocked'
   // a text that only some programs carry
-  | `the lock of ${string}`;
+  | `the lock of ${string}`
+  | `it was ended by force by ${string}`;
 
 /** For messages. The reason `expired` has several, see `expiry`. */
 export const LOSS: Readonly<Record<string, string>> = {

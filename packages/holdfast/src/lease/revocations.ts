@@ -69,6 +69,6 @@ export class Revocations {
     const reply = await this.#requests.send(command);
     if (reply.standings[0]?.status === 'granted') return;
     // the root may have been handed off since
-    this.#watchdog.lose(record.latest, 'forced');
+    await this.#watchdog.gone(record.latest, 'forced');
   }
 }

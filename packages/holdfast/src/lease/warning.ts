@@ -5,6 +5,7 @@
  * time alone is no danger, because a lease that was granted by push starts with little. A lease
  * that is not renewed, or not any longer, is in danger `expiringBefore` before its end.
  */
+import { afterIo, type Clock } from '../clock.js';
 import { quote } from '../text.js';
 import { drift, type LeaseRecord } from './lease-record.js';
 
@@ -17,7 +18,7 @@ export function warnAt(record: LeaseRecord): number {
 }
 
 /** The remaining ms before the end of which the holder is warned. */
-export function leftAt(record: LeaseRecord, now: number): number {
+function leftAt(record: LeaseRecord, now: number): number {
   const end = now >= renewalMissingAt(record) ? record.validUntil : record.holdUntil;
   return Math.max(0, end - now);
 }
@@ -35,11 +36,20 @@ export function rearm(record: LeaseRecord, now: number): void {
   if (warnAt(record) - now > drift(record.terms.ttl)) record.warned = false;
 }
 
+/** Warns the holder, unless an answer that has arrived ends the danger. */
+export function warnSoon(record: LeaseRecord, clock: Clock): void {
+  record.warned = true;
+  afterIo(clock, () => {
+    const now = clock.now();
+    if (record.state === 'held' && now >= warnAt(record)) void warn(record, leftAt(record, now));
+  });
+}
+
 /**
  * Calls the callback of the holder. If it throws or rejects, that must neither stop the watchdog
  * nor end the process, so the error becomes a warning of the process.
  */
-export async function warn(record: LeaseRecord, remaining: number): Promise<void> {
+async function warn(record: LeaseRecord, remaining: number): Promise<void> {
   try {
     // the callback may return a promise
     await (record.terms.onExpiring?.(remaining) as unknown);

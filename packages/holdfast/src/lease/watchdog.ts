@@ -19,20 +19,20 @@ import { UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { Decisions } from './decisions.js';
 import type { LeaseRecord } from './lease-record.js';
-import { notRenewed } from './loss.js';
+import { type LossReason, notRenewed } from './loss.js';
 import { DueLeases } from './due-leases.js';
 import { Inquiries, RENEWAL_WAITS } from './inquiries.js';
 import { Owned } from './owned.js';
 import { GATHER } from './renewal-groups.js';
 import { Renewals } from './renewals.js';
 import type { SuspendDetector } from './suspend-detector.js';
-import { leftAt, rearm, warn, warnAt } from './warning.js';
+import { rearm, warnAt, warnSoon } from './warning.js';
 
 /** A lease that was granted with less than this part of its length is extended at once. */
 const CLAIM_BELOW = 0.5;
 
 export class Watchdog {
-  readonly #inquiries: Inquiries;
+  readonly inquiries: Inquiries;
   readonly #clock: Clock;
   readonly #suspend: SuspendDetector;
   readonly #due: DueLeases;
@@ -48,7 +48,7 @@ export class Watchdog {
     this.#due = new DueLeases(clock, randomSource, () => this.#look());
     this.#suspend = suspend;
     this.#suspends = suspend.count;
-    this.#inquiries = new Inquiries(requests, suspend, retention, {
+    this.inquiries = new Inquiries(requests, suspend, retention, {
       noticeSleep: () => this.#noticeSuspend(),
       confirmed: (record) => this.#confirmed(record),
     });
@@ -88,7 +88,7 @@ export class Watchdog {
     const whole = Math.min(record.terms.ttl, record.holdUntil - now);
     if (!record.renews || record.renewing || record.validUntil - now >= CLAIM_BELOW * whole) return;
     void this.#renewDue(record);
-    return this.#inquiries.written();
+    return this.inquiries.written();
   }
 
   stopRenewal(record: LeaseRecord): void {
@@ -114,9 +114,17 @@ export class Watchdog {
   }
 
   /** Ends a lease in this process: aborts its signal, and removes it. */
-  lose(record: LeaseRecord, reason: Parameters<LeaseRecord['lose']>[0]): void {
+  lose(record: LeaseRecord, reason: LossReason): void {
     record.lose(reason);
     this.remove(record);
+  }
+
+  /** The store does not know a lease: it is in doubt until it is known why, and then lost. */
+  async gone(record: LeaseRecord, reason: 'gone' | 'forced' = 'gone'): Promise<void> {
+    record.doubted = true;
+    record.renewing = true;
+    this.#due.plan(record);
+    this.lose(record, (await this.inquiries.forced(record)) ?? reason);
   }
 
   /** Resolves when no lease is held. */
@@ -145,7 +153,7 @@ export class Watchdog {
 
   /** Extends a lease to at least `ms` from now. Rejects without an answer of the store. */
   renew(record: LeaseRecord, ms: number): Promise<RenewReply['status']> {
-    return this.#inquiries.renew(record, ms);
+    return this.inquiries.renew(record, ms);
   }
 
   /** The store has reported how long a lease lasts. */
@@ -192,7 +200,7 @@ export class Watchdog {
       attended = true;
     }
     if (terms.onExpiring && !record.warned && now >= warnAt(record)) {
-      this.#warn(record);
+      warnSoon(record, this.#clock);
       attended = true;
     }
     // a task may be under way or postponed: without a new plan it would stay due
@@ -218,22 +226,13 @@ export class Watchdog {
     });
   }
 
-  /** Warns the holder, unless an answer that has arrived ends the danger. */
-  #warn(record: LeaseRecord): void {
-    record.warned = true;
-    afterIo(this.#clock, () => {
-      const now = this.#clock.now();
-      if (record.state === 'held' && now >= warnAt(record)) void warn(record, leftAt(record, now));
-    });
-  }
-
   async #renewDue(record: LeaseRecord): Promise<void> {
     record.renewing = true;
     this.#due.plan(record);
     let left: number;
     try {
       const { ttl } = record.terms;
-      left = (await this.#inquiries.renew(record, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
+      left = (await this.inquiries.renew(record, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
     } catch (error) {
       return this.#renewed(record, UNANSWERED, error as Error);
     }
@@ -246,7 +245,7 @@ export class Watchdog {
     let reply: RenewManyReply | undefined;
     let failure: Error | undefined;
     try {
-      while (reply === undefined) reply = await this.#inquiries.renewMany(records, ttl);
+      while (reply === undefined) reply = await this.inquiries.renewMany(records, ttl);
       failure = reply.failure;
     } catch (error) {
       failure = error as Error;
@@ -261,7 +260,7 @@ export class Watchdog {
   #renewed({ latest: record }: LeaseRecord, left: number, failure?: Error): void {
     record.renewing = false;
     if (record.state !== 'held') return;
-    if (left === 0) return this.lose(record, 'gone');
+    if (left === 0) return void this.gone(record);
     if (left > 0) {
       this.#cleared(record);
       return this.#due.settle(record, this.#clock.now());
@@ -276,12 +275,12 @@ export class Watchdog {
     this.#due.plan(asked);
     let standing: 'granted' | 'absent' | undefined;
     try {
-      standing = await this.#inquiries.standing(asked);
+      standing = await this.inquiries.standing(asked);
     } catch {
       // still in doubt: the store is asked again
     }
     const record = asked.latest;
-    if (standing === 'absent') this.lose(record, 'gone');
+    if (standing === 'absent') return this.gone(record);
     record.renewing = false;
     if (record.state !== 'held') return;
     if (record.doubted) this.#due.retry(record);

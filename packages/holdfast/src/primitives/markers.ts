@@ -3,16 +3,9 @@
  * time. `list` leaves them out.
  */
 import type { Core } from '../core.js';
-import { MARK } from '../inspection.js';
 import type { LockOptions } from '../options.js';
 import { Acquirer } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
-
-/** The key of a marker of a lock. No two different lists of parts have the same key. */
-export function markerKey(key: string, ...parts: string[]): string {
-  // the lengths at the end tell where each part begins
-  return [key, ...parts, parts.map(({ length }) => length).join(' ')].join(MARK);
-}
 
 /** Sets a marker for `ttl` ms; `null` if it is set already. The caller may still release it. */
 export function mark(

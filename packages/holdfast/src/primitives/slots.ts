@@ -6,10 +6,11 @@
 import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { type HolderInfo, inspect } from '../inspection.js';
+import { markerKey } from '../marker-key.js';
 import { Pause } from '../pause.js';
 import { quietly } from './acquirer.js';
 import type { KeptLease } from './kept-lease.js';
-import { mark, markerKey } from './markers.js';
+import { mark } from './markers.js';
 
 /**
  * What became of the slot of a skipped call:

@@ -163,6 +163,41 @@ function forcing(backend: Backend): void {
     expect(lease.held).toBe(false);
   });
 
+  it('tells the holder the reason, and which process and instance did it', async () => {
+    const [victim, admin] = [await backend.make(), await backend.make({ label: 'night shift' })];
+    const key = freshKey();
+    const force = { reason: 'stuck since 02:00' };
+    const expected = `by force by process ${process.pid} on ${hostname()}: stuck since 02:00, by night`;
+    // at the next renewal, at an extension, and at the release
+    const lease = await victim.mutex(key).acquire({ ttl: 300 });
+    const reason = aborted(lease.signal);
+    expect(await admin.forceRelease(key, force)).toBe(1);
+    expect((await reason).message).toContain(expected);
+    expect(lease.held).toBe(false);
+    const extending = await victim.mutex(key).acquire({ ttl: 60_000 });
+    await admin.forceRelease(key, { ...force, id: extending.id });
+    const lost = await failure(extending.extend(1000), 'HOLDFAST_LOST');
+    expect(lost.message).toContain(expected);
+    const working = victim.semaphore(key, { permits: 3 }).run(async () => {
+      await admin.forceRelease(key, force);
+    });
+    expect((await failure(working, 'HOLDFAST_LOST')).message).toContain(expected);
+    await failure(admin.forceRelease(key, { reason: 7 } as object), 'HOLDFAST_BAD_OPTION');
+  });
+
+  it('tells each hold of a shared lease, and no later lease', async () => {
+    const [victim, admin] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const holds = [0, 1].map(() => victim.mutex(key).acquire({ sharedBy: 'us', ttl: 300 }));
+    const reasons = (await Promise.all(holds)).map(({ signal }) => aborted(signal));
+    await admin.forceRelease(key, { reason: 'enough' });
+    for (const reason of await Promise.all(reasons)) {
+      expect(reason.message).toMatch(/by force by process \d+ on .*: enough$/);
+    }
+    const next = await victim.mutex(key).acquire({ ttl: 60_000 });
+    expect(await next.release()).toBe('freed');
+  });
+
   it('aborts the signal at the next renewal in a process without a wake channel', async () => {
     const [victim, admin] = [await backend.make(), await backend.make()];
     const key = freshKey();

@@ -1,7 +1,7 @@
 /** A slot has one run, for any number of machines and at any distance in time. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
-import { markerKey } from '../../src/primitives/markers.js';
+import { markerKey } from '../../src/marker-key.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, fenceOf, freshKey, turn } from './helpers.js';
 
