@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 173_000, compressed: 53_500 },
+    limit: { minified: 176_000, compressed: 54_500 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -44,7 +44,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 27_400 },
+    limit: { compressed: 27_800 },
     target: { compressed: 22 * KB },
   },
 };

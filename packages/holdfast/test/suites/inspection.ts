@@ -163,11 +163,26 @@ function forcing(backend: Backend): void {
     expect(lease.held).toBe(false);
   });
 
+  telling(backend);
+
+  it('aborts the signal at the next renewal in a process without a wake channel', async () => {
+    const [victim, admin] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const lease = await victim.mutex(key).acquire({ ttl: 300 });
+    const reason = aborted(lease.signal);
+    expect(await admin.forceRelease(key)).toBe(1);
+    expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
+    expect(await lease.release()).toBe('lost');
+  });
+}
+
+function telling(backend: Backend): void {
   it('tells the holder the reason, and which process and instance did it', async () => {
     const [victim, admin] = [await backend.make(), await backend.make({ label: 'night shift' })];
     const key = freshKey();
     const force = { reason: 'stuck since 02:00' };
-    const expected = `by force by process ${process.pid} on ${hostname()}: stuck since 02:00, by night`;
+    const by = `by force by process ${process.pid} on ${hostname()}`;
+    const expected = `${by}: stuck since 02:00, by night shift`;
     // at the next renewal, at an extension, and at the release
     const lease = await victim.mutex(key).acquire({ ttl: 300 });
     const reason = aborted(lease.signal);
@@ -196,15 +211,5 @@ function forcing(backend: Backend): void {
     }
     const next = await victim.mutex(key).acquire({ ttl: 60_000 });
     expect(await next.release()).toBe('freed');
-  });
-
-  it('aborts the signal at the next renewal in a process without a wake channel', async () => {
-    const [victim, admin] = [await backend.make(), await backend.make()];
-    const key = freshKey();
-    const lease = await victim.mutex(key).acquire({ ttl: 300 });
-    const reason = aborted(lease.signal);
-    expect(await admin.forceRelease(key)).toBe(1);
-    expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
-    expect(await lease.release()).toBe('lost');
   });
 }
