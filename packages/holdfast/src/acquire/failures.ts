@@ -104,7 +104,18 @@ export function mismatch(
 ): HoldfastError {
   const kinds = `is in use as ${kindOf(agreed)}, and was requested as ${kindOf(capacity)}`;
   const message = `Holdfast: ${quote(key)} ${kinds}`;
-  return new HoldfastError('HOLDFAST_MISMATCH', message, option ? { key, option } : { key });
+  const about = option ? { key, option } : { key };
+  const error = new HoldfastError('HOLDFAST_MISMATCH', message, about);
+  capacities.set(error, agreed);
+  return error;
+}
+
+/** The capacity in use, by the error that it caused. */
+const capacities = new WeakMap<object, number>();
+
+/** The capacity in use, if the error is a mismatch as the store reported it. */
+export function agreedOf(error: unknown): number | undefined {
+  return capacities.get(error as object);
 }
 
 /** The kind of lock that has this capacity. */

@@ -28,6 +28,8 @@ export interface Subject {
   readonly option?: string;
   /** True if the lock is always served strictly in the order of arrival. */
   readonly strict?: boolean;
+  /** Sends the request instead of `Core.acquire`. */
+  readonly send?: (request: AcquireRequest) => Promise<LeaseRecord | null>;
 }
 
 /** Work that runs under a lease. */
@@ -133,8 +135,9 @@ export class Acquirer<L extends Lease> {
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<LeaseRecord | null> {
     const terms = this.terms(options, wait);
-    const { key, capacity, option } = this.#subject;
-    return this.core.acquire({ key, capacity, weight, terms, option, onProgress });
+    const { key, capacity, option, send } = this.#subject;
+    const request = { key, capacity, weight, terms, option, onProgress };
+    return send === undefined ? this.core.acquire(request) : send(request);
   }
 }
 

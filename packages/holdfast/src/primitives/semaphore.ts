@@ -9,17 +9,27 @@ import type { Core } from '../core.js';
 import { badOption } from '../errors.js';
 import { ask } from '../inspection.js';
 import type { Lease } from '../lease/lease.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
 import { checkObject, whole } from '../checks.js';
 import type { AcquireOptions, LockOptions } from '../options.js';
+import type { AcquireRequest } from '../acquire/call.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
 
 const PERMITS_MAX = 1_000_000;
+/** How many times to ask with the number in use, if it changes meanwhile. */
+const TRIES = 10;
 
 /** Options of a semaphore. */
 export interface SemaphoreOptions extends LockOptions {
   /** The total number of permits: the same for all users of the key. 1 to 1,000,000. */
   readonly permits: number;
+  /**
+   * If the key is in use with another number of permits: `reject` rejects the call with
+   * `HOLDFAST_MISMATCH`, `adopt` continues with the number in use. With `adopt` in all processes,
+   * the number may change while some of them still run with the old one. Default `reject`.
+   */
+  readonly onMismatch?: 'reject' | 'adopt' | undefined;
 }
 
 /** Options of `run` of a semaphore. */
@@ -42,7 +52,10 @@ export class Semaphore {
   readonly key: string;
   readonly #core: Core;
   readonly #options: LockOptions;
+  readonly #adopts: boolean;
   #permits: number;
+  /** The number in use that was adopted, and until when requests begin with it. */
+  #adopted = { permits: 0, until: 0 };
   #acquirer: Acquirer<Lease>;
 
   /** @internal */
@@ -50,17 +63,19 @@ export class Semaphore {
     // a missing object is reported as the missing option in it
     if (options === undefined) checkPermits(undefined);
     checkObject('options', options);
-    const { permits, ...lockOptions } = options;
+    const { permits, onMismatch, ...lockOptions } = options;
     this.key = key;
     this.#core = core;
     this.#options = lockOptions;
     this.#permits = checkPermits(permits);
+    this.#adopts = checkMismatch(onMismatch);
     this.#acquirer = this.#newAcquirer();
   }
 
   /** The total number of permits, as this object requests it. */
   get permits(): number {
-    return this.#permits;
+    const { permits, until } = this.#adopted;
+    return this.#core.clock.now() < until ? permits : this.#permits;
   }
 
   /**
@@ -115,33 +130,68 @@ export class Semaphore {
    * number are rejected with `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the
    * next new request sets the number.
    *
-   * Rejects with `HOLDFAST_MISMATCH` if the number in the store is not the number of this object,
-   * and with `HOLDFAST_UNCERTAIN` if the store does not reply; it is safe to repeat.
+   * Rejects with `HOLDFAST_MISMATCH` if the number in the store is not the number of this object
+   * (with `onMismatch: 'adopt'` it replaces any number), and with `HOLDFAST_UNCERTAIN` if the store
+   * does not reply; it is safe to repeat.
    */
   async setPermits(permits: number): Promise<void> {
-    const [from, capacity] = [this.#permits, checkPermits(permits)];
+    const capacity = checkPermits(permits);
     const { key } = this;
     const { retention } = this.#core.settings;
-    const command = { op: 'capacity', key, from, capacity, retention } as const;
-    const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
-    if (reply.status === 'mismatch') {
-      throw failures.mismatch({ key, capacity: from, option: 'permits' }, reply.capacity);
+    let from = this.#permits;
+    for (let tries = 1; ; tries++) {
+      const command = { op: 'capacity', key, from, capacity, retention } as const;
+      const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
+      if (reply.status !== 'mismatch') break;
+      const error = failures.mismatch({ key, capacity: from, option: 'permits' }, reply.capacity);
+      // the conditions of a mutex need its single permit
+      const adopts = this.#adopts && reply.capacity !== from && reply.capacity <= PERMITS_MAX;
+      if (!adopts || tries === TRIES) throw error;
+      from = reply.capacity;
     }
     this.#permits = capacity;
+    this.#adopted = { permits: capacity, until: 0 };
     this.#acquirer = this.#newAcquirer();
   }
 
   #wanted(permits: number | undefined): number {
-    return whole('permits', permits, 1, 1, this.#permits);
+    return whole('permits', permits, 1, 1, Math.max(this.#permits, this.permits));
   }
 
   #newAcquirer(): Acquirer<Lease> {
     const subject = { key: this.key, capacity: this.#permits, option: 'permits', strict: true };
-    return new Acquirer(this.#core, subject, this.#options, plainLease);
+    const send = (request: AcquireRequest): Promise<LeaseRecord | null> => this.#send(request);
+    const adopting = this.#adopts ? { ...subject, send } : subject;
+    return new Acquirer(this.#core, adopting, this.#options, plainLease);
+  }
+
+  /** Requests with the own number, and then with the number in use. */
+  async #send(request: AcquireRequest): Promise<LeaseRecord | null> {
+    const core = this.#core;
+    const { terms, weight } = request;
+    const until = core.clock.now() + terms.wait;
+    for (let tries = 1; ; tries++) {
+      const wait = tries === 1 ? terms.wait : Math.max(0, until - core.clock.now());
+      try {
+        // a number that was adopted earlier, if the own one is too small
+        const capacity = this.permits < weight ? this.#adopted.permits : this.permits;
+        return await core.acquire({ ...request, capacity, terms: { ...terms, wait } });
+      } catch (error) {
+        const permits = failures.agreedOf(error) ?? 0;
+        if (permits < weight || permits > PERMITS_MAX || tries === TRIES) throw error;
+        // soon it begins with its own number again: the semaphore may be unused by then
+        this.#adopted = { permits, until: core.clock.now() + core.settings.claimWindow };
+      }
+    }
   }
 }
 
 function checkPermits(permits: unknown): number {
   if (permits === undefined) throw badOption('permits', 'a whole number', permits);
   return whole('permits', permits, 1, 1, PERMITS_MAX);
+}
+
+function checkMismatch(value: unknown): boolean {
+  if (value === undefined || value === 'reject' || value === 'adopt') return value === 'adopt';
+  throw badOption('onMismatch', '"reject" or "adopt"', value);
 }

@@ -4,6 +4,7 @@ import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued, unused } from './helpers.js';
 import { NO_POLL, WeightWatch } from './rw-lock.js';
+import { adopting } from './semaphore-adopting.js';
 
 export function semaphoreSuite(backend: Backend): void {
   describe('permits', () => {
@@ -14,6 +15,7 @@ export function semaphoreSuite(backend: Backend): void {
   describe('the number of permits', () => {
     agreeing(backend);
     shrinking(backend);
+    adopting(backend);
   });
 }
 

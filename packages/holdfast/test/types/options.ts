@@ -73,6 +73,9 @@ lenient<{ readonly strict?: number }>();
 export async function permits(): Promise<void> {
   const semaphore = holdfast.semaphore('k', { permits: 3, ttl: undefined });
   await semaphore.acquire();
+  holdfast.semaphore('k', { permits: 3, onMismatch: 'adopt' });
+  // @ts-expect-error `reject` or `adopt`
+  holdfast.semaphore('k', { permits: 3, onMismatch: 'resize' });
   await semaphore.acquire(2, { wait: 5, signal });
   await semaphore.run((lease) => lease.fence, { permits: 2, wait: undefined });
   // @ts-expect-error the number of permits is required
