@@ -82,6 +82,7 @@ export type {
 } from './primitives/locked.js';
 export type { RwLease, RwMode } from './primitives/rw-lease.js';
 export type { RwLock, RwSide } from './primitives/rw-lock.js';
+export type { SemaphoreLease } from './primitives/semaphore-lease.js';
 export type { Semaphore, SemaphoreOptions, SemaphoreRunOptions } from './primitives/semaphore.js';
 export type {
   FlightOptions,

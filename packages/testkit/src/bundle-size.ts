@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 176_000, compressed: 54_500 },
+    limit: { minified: 178_500, compressed: 55_300 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {

@@ -1,5 +1,7 @@
-/** The mutex with conditions. */
+/** The mutex with conditions, and with questions about its state. */
 import { Condition } from './condition.js';
+import type { WaitOptions } from './gate-options.js';
+import { placeOf, poll, stateOf } from './lock-state.js';
 import { PlainMutex } from './plain-mutex.js';
 
 /**
@@ -15,5 +17,36 @@ export class Mutex extends PlainMutex {
    */
   condition(name: string): Condition {
     return new Condition(this.acquirer.core, this.key, name);
+  }
+
+  /**
+   * True if any process holds the lock. The answer may be out of date when it arrives: to act on
+   * it, use `tryAcquire`. Rejects with `HOLDFAST_UNREACHABLE` if the store does not answer; so do
+   * the following methods.
+   */
+  async isLocked(): Promise<boolean> {
+    return (await stateOf(this.acquirer.core, this.key)).holderCount > 0;
+  }
+
+  /** The ms until the present lease ends if it is not renewed, by the store's clock; 0 if free. */
+  async timeLeft(): Promise<number> {
+    return ((await stateOf(this.acquirer.core, this.key)).holders[0]?.left ?? 0) / 1000;
+  }
+
+  /**
+   * The number of waiting acquisitions that are served before the first one of this instance;
+   * `null` if this instance does not wait.
+   */
+  place(): Promise<number | null> {
+    return placeOf(this.acquirer.core, this.key);
+  }
+
+  /**
+   * Waits until the lock is free and no acquisition waits, without taking it; false if `wait` ms
+   * pass before. It asks the store four times in a claim window, and keeps no place in the queue.
+   */
+  whenFree(options: WaitOptions = {}): Promise<boolean> {
+    const { core } = this.acquirer;
+    return poll(core, this.key, options, (found) => found.holderCount + found.waiterCount === 0);
   }
 }

@@ -8,6 +8,7 @@
 import type { Core } from '../core.js';
 import type { AcquireOptions, LockOptions } from '../options.js';
 import { Acquirer } from './acquirer.js';
+import { placeOf, stateOf } from './lock-state.js';
 import { READER, RwLease, WRITER } from './rw-lease.js';
 
 /**
@@ -65,6 +66,17 @@ export class RwSide {
    */
   run<T>(work: (lease: RwLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     return this.#acquirer.run(this.#weight, work, options);
+  }
+
+  /** True if any process holds this side, see `Mutex.isLocked`. */
+  async isLocked(): Promise<boolean> {
+    const [holder] = (await stateOf(this.#acquirer.core, this.key)).holders;
+    return holder?.weight === this.#weight;
+  }
+
+  /** The number of acquisitions of both sides before that of this instance, see `Mutex.place`. */
+  place(): Promise<number | null> {
+    return placeOf(this.#acquirer.core, this.key);
   }
 }
 

@@ -6,15 +6,18 @@
  * All concurrent users of a key must give the same capacity; the store keeps it.
  */
 import type { Core } from '../core.js';
-import { badOption } from '../errors.js';
+import { badOption, isHoldfastError } from '../errors.js';
 import { ask } from '../inspection.js';
-import type { Lease } from '../lease/lease.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import { checkObject, whole } from '../checks.js';
+import { markerKey } from '../marker-key.js';
 import type { AcquireOptions, LockOptions } from '../options.js';
 import type { AcquireRequest } from '../acquire/call.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
+import type { WaitOptions } from './gate-options.js';
+import { placeOf, poll, stateOf } from './lock-state.js';
+import { SemaphoreLease } from './semaphore-lease.js';
 
 const PERMITS_MAX = 1_000_000;
 /** How many times to ask with the number in use, if it changes meanwhile. */
@@ -56,7 +59,7 @@ export class Semaphore {
   #permits: number;
   /** The number in use that was adopted, and until when requests begin with it. */
   #adopted = { permits: 0, until: 0 };
-  #acquirer: Acquirer<Lease>;
+  #acquirer: Acquirer<SemaphoreLease>;
 
   /** @internal */
   constructor(core: Core, key: string, options: SemaphoreOptions) {
@@ -90,7 +93,7 @@ export class Semaphore {
    * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
    * @param permits the number of permits to acquire; 1 to all permits of the semaphore, default 1
    */
-  async acquire(permits?: number, options?: AcquireOptions): Promise<Lease> {
+  async acquire(permits?: number, options?: AcquireOptions): Promise<SemaphoreLease> {
     return this.#acquirer.acquire(this.#wanted(permits), options);
   }
 
@@ -101,7 +104,7 @@ export class Semaphore {
    * It never overtakes a waiter: while the queue is not empty, no permit counts as free. Rejects as
    * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
-  async tryAcquire(permits?: number, options?: AcquireOptions): Promise<Lease | null> {
+  async tryAcquire(permits?: number, options?: AcquireOptions): Promise<SemaphoreLease | null> {
     return this.#acquirer.tryAcquire(this.#wanted(permits), options);
   }
 
@@ -111,7 +114,7 @@ export class Semaphore {
    * @param options those of an acquisition, and `permits`: the number to acquire, default 1
    */
   async run<T>(
-    work: (lease: Lease) => T | Promise<T>,
+    work: (lease: SemaphoreLease) => T | Promise<T>,
     options: SemaphoreRunOptions = {},
   ): Promise<T> {
     checkWork(work);
@@ -149,8 +152,76 @@ export class Semaphore {
       if (!adopts || tries === TRIES) throw error;
       from = reply.capacity;
     }
-    this.#permits = capacity;
-    this.#adopted = { permits: capacity, until: 0 };
+    this.#use(capacity);
+  }
+
+  /**
+   * Changes the total number of permits by `by`, also if this object has another number than the
+   * store; see {@link Semaphore.setPermits}. Resolves to the new number. If it rejects with
+   * `HOLDFAST_UNCERTAIN`, the number may have changed: do not just repeat the call.
+   */
+  async changePermits(by: number): Promise<number> {
+    whole('by', by ?? null, 0, -PERMITS_MAX, PERMITS_MAX);
+    // two equal changes at the same time would count as one
+    const subject = { key: markerKey(this.key, 'permits'), capacity: 1 };
+    const changes = new Acquirer(this.#core, subject, {}, plainLease);
+    return changes.run(1, () => this.#changePermits(by));
+  }
+
+  async #changePermits(by: number): Promise<number> {
+    for (let tries = 1; ; tries++) {
+      const { capacity } = await stateOf(this.#core, this.key);
+      if (capacity !== 0) this.#use(capacity);
+      try {
+        await this.setPermits(this.#permits + by);
+        return this.#permits;
+      } catch (error) {
+        if (tries === TRIES || !isHoldfastError(error, 'HOLDFAST_MISMATCH')) throw error;
+      }
+    }
+  }
+
+  /** The number of permits that are free now; 0 while requests wait. See `Mutex.isLocked`. */
+  async available(): Promise<number> {
+    const { capacity, used, waiterCount } = await stateOf(this.#core, this.key);
+    return waiterCount > 0 ? 0 : Math.max(0, (capacity || this.permits) - used);
+  }
+
+  /** See `Mutex.place`. */
+  place(): Promise<number | null> {
+    return placeOf(this.#core, this.key);
+  }
+
+  /**
+   * Acquires all permits that are free now, as one lease; `null` if there is none, or if requests
+   * wait. Rejects as `tryAcquire` does.
+   */
+  async drain(options?: AcquireOptions): Promise<SemaphoreLease | null> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const free = Math.min(await this.available(), this.permits);
+      if (free === 0) return null;
+      const lease = await this.tryAcquire(free, options);
+      if (lease !== null) return lease;
+    }
+    return null;
+  }
+
+  /**
+   * Waits until the semaphore has at least `permits` permits in total, free or not, and uses that
+   * number from then on; false if `wait` ms pass before. So a program can wait for more permits
+   * than exist now, and then acquire them. It asks the store four times in a claim window.
+   */
+  async whenPermits(permits: number, options: WaitOptions = {}): Promise<boolean> {
+    checkPermits(permits);
+    return poll(this.#core, this.key, options, ({ capacity }) => {
+      if (capacity !== 0) this.#use(capacity);
+      return this.#permits >= permits;
+    });
+  }
+
+  #use(permits: number): void {
+    this.#permits = permits;
+    this.#adopted = { permits, until: 0 };
     this.#acquirer = this.#newAcquirer();
   }
 
@@ -158,11 +229,11 @@ export class Semaphore {
     return whole('permits', permits, 1, 1, Math.max(this.#permits, this.permits));
   }
 
-  #newAcquirer(): Acquirer<Lease> {
+  #newAcquirer(): Acquirer<SemaphoreLease> {
     const subject = { key: this.key, capacity: this.#permits, option: 'permits', strict: true };
     const send = (request: AcquireRequest): Promise<LeaseRecord | null> => this.#send(request);
     const adopting = this.#adopts ? { ...subject, send } : subject;
-    return new Acquirer(this.#core, adopting, this.#options, plainLease);
+    return new Acquirer(this.#core, adopting, this.#options, semaphoreLease);
   }
 
   /** Requests with the own number, and then with the number in use. */
@@ -194,4 +265,8 @@ function checkPermits(permits: unknown): number {
 function checkMismatch(value: unknown): boolean {
   if (value === undefined || value === 'reject' || value === 'adopt') return value === 'adopt';
   throw badOption('onMismatch', '"reject" or "adopt"', value);
+}
+
+function semaphoreLease(record: LeaseRecord, core: Core): SemaphoreLease {
+  return new SemaphoreLease(record, core);
 }

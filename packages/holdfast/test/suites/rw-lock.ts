@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { Holdfast, RwLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued, turn, unused } from './helpers.js';
+import { sideState } from './lock-state.js';
 import { rwLockSides } from './rw-lock-sides.js';
 
 // claim windows are far longer than a test, so a slow machine does not cost a waiter its turn
@@ -19,6 +20,7 @@ export function rwLockSuite(backend: Backend): void {
     streaming(backend);
   });
   describe('changing sides', () => rwLockSides(backend));
+  describe('state', () => sideState(backend));
 }
 
 /**

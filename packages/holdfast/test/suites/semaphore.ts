@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey, later, queued, unused } from './helpers.js';
+import { permitChanges, permitState } from './lock-state.js';
 import { NO_POLL, WeightWatch } from './rw-lock.js';
 import { adopting } from './semaphore-adopting.js';
 
@@ -12,6 +13,10 @@ export function semaphoreSuite(backend: Backend): void {
     checking(backend);
   });
   describe('order', () => ordering(backend));
+  describe('state', () => {
+    permitState(backend);
+    permitChanges(backend);
+  });
   describe('the number of permits', () => {
     agreeing(backend);
     shrinking(backend);

@@ -1,0 +1,61 @@
+/** Questions about a lock that change nothing: who has it, for how long, and which place it has. */
+import { onAbort } from '../abort.js';
+import * as failures from '../acquire/failures.js';
+import type { Core } from '../core.js';
+import type { InspectReply } from '../engine/commands.js';
+import { ask } from '../inspection.js';
+import { Pause } from '../pause.js';
+import { checkAwait, type WaitOptions } from './gate-options.js';
+
+/** The most waiters that are read to find a place. */
+const SHOWN_MAX = 1000;
+
+/** The state of a lock. Rejects with `HOLDFAST_UNREACHABLE` without an answer. */
+export function stateOf(core: Core, key: string, limit = 1): Promise<InspectReply> {
+  return ask(core, { op: 'inspect', key, limit });
+}
+
+/** The number of acquisitions before the first one of this instance; `null` if none waits. */
+export async function placeOf(core: Core, key: string): Promise<number | null> {
+  const { waiters } = await stateOf(core, key, SHOWN_MAX);
+  let before = 0;
+  for (const { id, tasks } of waiters) {
+    if (id.startsWith(`${core.id}.`)) return before;
+    before += Math.max(1, tasks);
+  }
+  // behind a lease of this process no waiter is in the store's queue
+  return core.localWaiters(key) > 0 ? before : null;
+}
+
+/** Asks for the state until `enough`; false if the wait ends before. */
+export async function poll(
+  core: Core,
+  key: string,
+  options: WaitOptions,
+  enough: (state: InspectReply) => boolean,
+): Promise<boolean> {
+  const { wait, signal } = checkAwait(options, 0);
+  const { clock, settings } = core;
+  const until = clock.now() + wait;
+  const pause = new Pause(clock);
+  let isClosed = false;
+  const unhook = core.onClose(() => {
+    isClosed = true;
+    pause.wake();
+  });
+  const unfollow = signal && onAbort(signal, () => pause.wake());
+  try {
+    for (;;) {
+      if (isClosed) throw failures.closed(key);
+      if (signal?.aborted) throw failures.aborted(key, signal.reason);
+      const state = await stateOf(core, key);
+      if (enough(state)) return true;
+      const left = until - clock.now();
+      if (left <= 0) return false;
+      await pause.for(Math.min(settings.claimWindow / 4, left));
+    }
+  } finally {
+    unhook();
+    unfollow?.();
+  }
+}

@@ -1,0 +1,68 @@
+/** A lease of a semaphore, of which a part can be released. */
+import type { Core } from '../core.js';
+import { HoldfastError } from '../errors.js';
+import { whole } from '../checks.js';
+import { ask } from '../inspection.js';
+import { Lease } from '../lease/lease.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
+import { quote } from '../text.js';
+
+/** Granted permits of a semaphore. They are one lease, and are renewed and lost together. */
+export class SemaphoreLease extends Lease {
+  readonly #record: LeaseRecord;
+  readonly #core: Core;
+  /** Changes are made one after another. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  /** @internal */
+  constructor(record: LeaseRecord, core: Core) {
+    super(record, core);
+    this.#record = record;
+    this.#core = core;
+  }
+
+  /** The number of permits of this lease. */
+  get permits(): number {
+    return this.#record.weight;
+  }
+
+  /**
+   * Releases a part of the permits, and hands them to the next waiters. At least one permit stays:
+   * `release` ends the lease. Resolves to the number that stays.
+   *
+   * Rejects with `HOLDFAST_REFUSED` if the lease is shared and has several holds, with
+   * `HOLDFAST_LOST` if it has ended, and with `HOLDFAST_UNCERTAIN` if the store does not reply: the
+   * permits may have been released then, and `permits` counts them as released.
+   * @param count 1 to `permits - 1`
+   */
+  releasePermits(count: number): Promise<number> {
+    const result = this.#turn.then(() => this.#releasePermits(count));
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  async #releasePermits(count: number): Promise<number> {
+    const record = this.#record;
+    const { key, id, fence } = record;
+    whole('count', count ?? null, 0, 1, this.permits - 1);
+    await this.verify();
+    this.assertHeld();
+    const before = this.permits;
+    const weight = before - count;
+    const seq = (record.changes += 1);
+    const { retention } = this.#core.settings;
+    // from here on the permits may be granted to another holder
+    record.resized(weight, fence);
+    const command = { op: 'resize', key, id, weight, seq, retention } as const;
+    const { status } = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
+    if (status === 'absent') await this.#core.watchdog.gone(record);
+    if (status === 'refused') {
+      record.resized(before, fence);
+      const why = 'its lease has more holds';
+      const message = `Holdfast: no permits of ${quote(key)} were released: ${why}`;
+      throw new HoldfastError('HOLDFAST_REFUSED', message, { key });
+    }
+    this.assertHeld();
+    return weight;
+  }
+}
