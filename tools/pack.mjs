@@ -26,7 +26,7 @@ const dist = join(source, 'dist');
 /** The name of each entry and its module, below `dist`. */
 const ENTRIES = { index: 'index', core: 'entries/core', memory: 'entries/memory' };
 Object.assign(ENTRIES, { fence: 'entries/fence', mutex: 'entries/mutex', redis: 'entries/redis' });
-Object.assign(ENTRIES, { migrate: 'entries/migrate' });
+Object.assign(ENTRIES, { migrate: 'entries/migrate', handover: 'entries/handover' });
 
 /**
  * The modules that the entries import, directly or not.

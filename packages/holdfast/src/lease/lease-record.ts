@@ -175,7 +175,7 @@ export class LeaseRecord {
 
   /** True if it was never handed off and never will be, see `Release.unpassed`. */
   get unpassed(): boolean {
-    return this.state !== 'held' && this.#root === undefined;
+    return this.state !== 'held' && this.index === 0 && this.#root === undefined;
   }
 
   /**

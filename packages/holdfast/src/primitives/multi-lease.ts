@@ -141,6 +141,11 @@ export class MultiLease implements AsyncDisposable {
     return (this.#leases[0] as Lease).follow(signal);
   }
 
+  /** @internal */
+  get leases(): readonly Lease[] {
+    return this.#leases;
+  }
+
   async #release(): Promise<ReleaseOutcome> {
     const answers = await Promise.allSettled(this.#leases.map((lease) => lease.release()));
     let failure: Error | undefined;

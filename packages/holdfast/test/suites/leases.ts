@@ -5,6 +5,7 @@ import type { Holdfast } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, unused } from './helpers.js';
 import { leaseCalls } from './leases-calls.js';
+import { leaseHandover } from './leases-handover.js';
 import { leaseHandOff } from './leases-hand-off.js';
 import { leaseFences } from './leases-fences.js';
 import { fixedLeases } from './leases-fixed.js';
@@ -17,6 +18,7 @@ export function leaseSuite(backend: Backend): void {
   describe('warning', () => warning(backend));
   describe('end', () => ending(backend));
   describe('calls', () => leaseCalls(backend));
+  describe('as text', () => leaseHandover(backend));
   describe('a stall', () => stalls(backend));
   describe('fences', () => leaseFences(backend));
   describe('hand-off inside a process', () => leaseHandOff(backend));

@@ -1,0 +1,180 @@
+/**
+ * The entry `holdfast/handover`: a lease as text, which another process adopts. Then both processes
+ * have the same lease: each renews it and hears of its loss, and each may release it.
+ */
+import { checkObject } from '../checks.js';
+import type { Core } from '../core.js';
+import { badOption, HoldfastError } from '../errors.js';
+import { HoldfastCore } from '../holdfast-core.js';
+import { LeaseRecord } from '../lease/lease-record.js';
+import { Lease } from '../lease/lease.js';
+import { type LockOptions, resolveTerms } from '../options.js';
+import { MultiLease } from '../primitives/multi-lease.js';
+import { RwLease } from '../primitives/rw-lease.js';
+import { SemaphoreLease } from '../primitives/semaphore-lease.js';
+import { StoreFailure } from '../store/port.js';
+import { quote } from '../text.js';
+
+export type { CallOptions } from '../abort.js';
+export type { Clock, Timer } from '../clock.js';
+export type { HoldfastErrorCode } from '../errors.js';
+export type { CoreOptions, HoldfastStore } from '../holdfast-core.js';
+export type { ReleaseOutcome } from '../lease/lease.js';
+export type { LeaseState } from '../lease/lease-state.js';
+export type { HoldfastOptions, LockOptions } from '../options.js';
+export type { KeyOutcome } from '../primitives/multi-lease.js';
+export type { RwMode } from '../primitives/rw-lease.js';
+export type { HoldfastCore, HoldfastError, Lease, MultiLease, RwLease, SemaphoreLease };
+
+/** Options of an adopted lease. */
+export type AdoptOptions = Pick<
+  LockOptions,
+  'ttl' | 'renew' | 'label' | 'onExpiring' | 'expiringBefore'
+>;
+
+const FORMAT = 1;
+/** Changes and signals that the first process may still send. */
+const NUMBERS = 1000;
+const KINDS = { lease: Lease, rw: RwLease, semaphore: SemaphoreLease } as const;
+type Kind = keyof typeof KINDS;
+
+/** One lease in the text. */
+interface Written {
+  readonly kind: Kind;
+  readonly key: string;
+  readonly id: string;
+  readonly index: number;
+  readonly fence: number;
+  readonly weight: number;
+  readonly ttl: number;
+  readonly owner: string;
+  /** The numbers of the last change of the weight and of the last signal. */
+  readonly changes: number;
+  readonly signals: number;
+}
+
+/**
+ * Writes a lease as text, for `adopt` in another process. This process keeps the lease, and hands
+ * it on to no other task. The text gives the right to release the lease: treat it like a password.
+ * @param holdfast the instance that acquired the lease
+ * @param lease a lease of a mutex, a read-write lock, a semaphore or `allOf`
+ * @throws HOLDFAST_LOST or HOLDFAST_UNCERTAIN if the lease is not held
+ */
+export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease): string {
+  const leases = partsOf(coreOf(holdfast), lease).map(({ record }, at): Written => {
+    const { key, id, index, fence, weight, terms } = record;
+    // a lease that a local task continues has another fence, which the other process cannot know
+    record.handOffs = 0;
+    const { ttl, owner } = terms;
+    const numbers = { changes: record.changes, signals: record.signals };
+    return { kind: kindOf(lease, at), key, id, index, fence, weight, ttl, owner, ...numbers };
+  });
+  return JSON.stringify({ holdfast: FORMAT, several: lease instanceof MultiLease, leases });
+}
+
+/**
+ * Writes a lease as text and ends it in this process, without releasing the lock: from now on it
+ * lasts for its remaining time, and until a process adopts it. `signal` does not abort.
+ */
+export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease): string {
+  const text = toText(holdfast, lease);
+  const core = coreOf(holdfast);
+  for (const { record } of partsOf(core, lease)) core.leave(record);
+  return text;
+}
+
+/**
+ * Adopts a lease that another process wrote as text. It is renewed here, unless `renew: false`.
+ * A forced release is noticed at the next renewal. Two instances of the same process may have the
+ * same lease; one instance may not have it twice.
+ *
+ * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
+ * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version.
+ */
+export async function adopt(
+  holdfast: HoldfastCore,
+  text: string,
+  options: AdoptOptions = {},
+): Promise<Lease | MultiLease> {
+  const core = coreOf(holdfast);
+  checkObject('options', options);
+  const { several, leases: all } = parse(text);
+  for (const { id } of all) {
+    if (core.watchdog.find(id) !== undefined) {
+      throw badOption('text', 'a lease that this instance does not have', text);
+    }
+  }
+  const records = await Promise.all(all.map((one) => adopted(core, one, options)));
+  const leases = records.map((record, at) => new KINDS[(all[at] as Written).kind](record, core));
+  for (const record of records) await core.watchdog.add(record);
+  return several ? multi(leases) : (leases[0] as Lease);
+}
+
+async function adopted(core: Core, written: Written, options: AdoptOptions): Promise<LeaseRecord> {
+  const { key, id, weight, fence, index, owner, ttl } = written;
+  const given = resolveTerms(core.settings, { ttl }, options, 0);
+  const terms = { ...given, owner };
+  const now = core.clock.now();
+  const grant = { fence, handOffs: 0, holds: 1, validUntil: now + terms.ttl, since: now };
+  const record = new LeaseRecord(core.clock, { key, id, weight, terms }, grant);
+  record.index = index;
+  // a number that the store has seen counts as a late duplicate
+  record.changes = written.changes + NUMBERS;
+  record.signals = written.signals + NUMBERS;
+  // the store says for how long it is held
+  record.doubted = true;
+  try {
+    if ((await core.watchdog.inquiries.standing(record)) === 'granted') return record;
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    const message = `Holdfast: the store did not answer for ${quote(key)}: ${error.message}`;
+    throw new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause: error });
+  }
+  const message = `Holdfast: the lease of ${quote(key)} has ended, so it was not adopted`;
+  throw new HoldfastError('HOLDFAST_LOST', message, { key });
+}
+
+function multi(leases: Lease[]): MultiLease {
+  const lost = new AbortController();
+  for (const { signal } of leases) {
+    signal.addEventListener('abort', () => lost.abort(signal.reason), { once: true });
+  }
+  return new MultiLease({ leases, lost: lost.signal });
+}
+
+function coreOf(holdfast: HoldfastCore): Core {
+  if (holdfast instanceof HoldfastCore) return holdfast.core;
+  throw badOption('holdfast', 'a HoldfastCore or a Holdfast', holdfast);
+}
+
+function partsOf(core: Core, lease: Lease | MultiLease): readonly Lease[] {
+  const parts = lease instanceof MultiLease ? lease.leases : [lease];
+  for (const one of parts) {
+    if (!(one instanceof Lease) || !one.grantedBy(core)) {
+      throw badOption('lease', 'a lease that this instance acquired', lease);
+    }
+    one.assertHeld();
+  }
+  return parts;
+}
+
+function kindOf(lease: Lease | MultiLease, at: number): Kind {
+  const one = lease instanceof MultiLease ? lease.leases[at] : lease;
+  if (one instanceof RwLease) return 'rw';
+  return one instanceof SemaphoreLease ? 'semaphore' : 'lease';
+}
+
+function parse(text: string): { several: boolean; leases: readonly Written[] } {
+  let found: { holdfast?: unknown; several: boolean; leases: readonly Written[] } | undefined;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    // reported below
+  }
+  const whole = found?.leases?.every(
+    ({ kind, key, id, ttl }) =>
+      Object.hasOwn(KINDS, kind) && [key, id].every((one) => typeof one === 'string') && ttl > 0,
+  );
+  if (found?.holdfast === FORMAT && whole === true) return found;
+  throw badOption('text', `a lease in format ${FORMAT}, as toText() and handOver() write it`, text);
+}

@@ -1,0 +1,107 @@
+/** Leases as text, adopted by another process. On any backend. */
+import { expect, it } from 'vitest';
+import { adopt, handOver, toText } from '../../src/entries/handover.js';
+import type { Lease, MultiLease, RwLease, SemaphoreLease } from '../../src/index.js';
+import type { Backend } from '../support/backends.js';
+import { aborted, failure, freshKey, freshKeys } from './helpers.js';
+
+export function leaseHandover(backend: Backend): void {
+  handing(backend);
+  kinds(backend);
+  refusing(backend);
+}
+
+function handing(backend: Backend): void {
+  it('hands a lease over: the other process renews and releases it', async () => {
+    const [one, other] = [await backend.make({ ttl: 600 }), await backend.make()];
+    const key = freshKey();
+    const lease = await one.mutex(key).acquire();
+    const taken = (await adopt(other, handOver(one, lease))) as Lease;
+    expect([lease.state, lease.signal.aborted]).toEqual(['released', false]);
+    expect(taken).toMatchObject({ key, id: lease.id, fence: lease.fence, held: true });
+    // beyond its ttl
+    await expect
+      .poll(async () => (await one.inspect(key))?.holders[0]?.heldFor)
+      .toBeGreaterThan(700);
+    expect(await one.mutex(key).tryAcquire()).toBeNull();
+    expect(await taken.extend(5000)).toBeGreaterThanOrEqual(5000);
+    await one.close();
+    expect(await taken.release()).toBe('freed');
+    const next = await other.mutex(key).acquire();
+    expect(next.fence).toBeGreaterThan(taken.fence);
+  });
+
+  it('shares a lease: both processes hear of its loss, and each may release it', async () => {
+    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const key = freshKey();
+    for (const end of ['forced', 'released'] as const) {
+      const lease = await one.mutex(key).acquire();
+      const same = (await adopt(other, toText(one, lease))) as Lease;
+      const signals = end === 'forced' ? [lease.signal, same.signal] : [lease.signal];
+      const losses = signals.map((signal) => aborted(signal));
+      if (end === 'forced') await other.forceRelease(key);
+      else expect(await same.release()).toBe('freed');
+      for (const loss of await Promise.all(losses)) expect(loss.code).toBe('HOLDFAST_LOST');
+      expect(await lease.release()).toBe('lost');
+    }
+  });
+
+  it('takes a lease that was handed on inside the process, with its fence', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const first = await one.mutex(key).acquire();
+    const second = one.mutex(key).acquire();
+    const third = one.mutex(key).acquire();
+    await first.release();
+    const lease = await second;
+    const taken = (await adopt(other, toText(one, lease))) as Lease;
+    expect([taken.id, taken.fence]).toEqual([lease.id, lease.fence]);
+    expect(await taken.release()).toBe('freed');
+    void lease.release();
+    const next = await third;
+    expect(next.fence).toBeGreaterThan(taken.fence);
+    await next.release();
+  });
+}
+
+function kinds(backend: Backend): void {
+  it('keeps the kind: read-write lock, semaphore, several keys', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const [a, b, c, d] = freshKeys(4) as [string, string, string, string];
+    const write = await one.rwLock(a).write.acquire();
+    await write.downgrade();
+    expect(await write.tryUpgrade()).toBe(true);
+    const taken = (await adopt(other, handOver(one, write))) as RwLease;
+    expect([taken.mode, taken.fence]).toEqual(['write', write.fence]);
+    await taken.downgrade();
+    expect(await one.rwLock(a).read.tryAcquire()).not.toBeNull();
+    const permits = await one.semaphore(b, { permits: 5 }).acquire(4);
+    const four = (await adopt(other, handOver(one, permits))) as SemaphoreLease;
+    expect(await four.releasePermits(2)).toBe(2);
+    expect(await one.semaphore(b, { permits: 5 }).available()).toBe(3);
+    const several = await one.allOf([c, d]).acquire({ ttl: 300 });
+    const both = (await adopt(other, handOver(one, several))) as MultiLease;
+    expect([both.keys, both.held]).toEqual([[c, d], true]);
+    const lost = aborted(both.signal);
+    await one.forceRelease(d);
+    expect(await lost).toMatchObject({ key: d });
+    await Promise.all([taken.release(), four.release(), both.release()]);
+  });
+}
+
+function refusing(backend: Backend): void {
+  it('refuses a lease that has ended, an own lease, and other texts', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const lease = await one.mutex(freshKey()).acquire();
+    const text = toText(one, lease);
+    await failure(adopt(one, text), 'HOLDFAST_BAD_OPTION');
+    await lease.release();
+    await failure(adopt(other, text), 'HOLDFAST_LOST');
+    const bad = ['', '{}', 'null', text.replace('"holdfast":1', '"holdfast":2')];
+    for (const one of bad) await failure(adopt(other, one), 'HOLDFAST_BAD_OPTION');
+    await failure(adopt({} as never, text), 'HOLDFAST_BAD_OPTION');
+    const foreign = await other.mutex(freshKey()).acquire();
+    expect(() => toText(one, foreign)).toThrow(/that this instance acquired/);
+    expect(() => toText(one, lease)).toThrow(/that this instance|was released/);
+  });
+}
