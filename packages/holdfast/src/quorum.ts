@@ -80,7 +80,9 @@ function portsOf(clients: unknown, option: string): ClientPort[] {
     const name = `${option}[${at}]`;
     if (clients.indexOf(client) < at) throw badOption(name, 'another client', 'the same client');
     try {
-      return portFor(client);
+      const port = portFor(client);
+      if (port.cluster === undefined) return port;
+      throw new TypeError('it is a client of a cluster, and each member must be one server');
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const message = `Holdfast: ${name}: ${why}`;

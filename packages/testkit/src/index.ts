@@ -11,6 +11,7 @@ export {
   sizeProblems,
 } from './bundle-size.js';
 export { type Exit, type Message, spawnWorker, Worker, type WorkerOptions } from './children.js';
+export { type Cluster, type ClusterOptions, SLOTS, startCluster } from './cluster.js';
 export { type ClockShim, makeClockShim } from './clock-shim.js';
 export { type Host, makeHost, type Wire } from './network.js';
 export { type Direction, type Logged, Proxy, startProxy, type Target } from './proxy.js';

@@ -1,16 +1,19 @@
 /** Detects the client library from the shape of the object, because no client is imported. */
 import { type IoredisLike, ioredisPort } from './ioredis.js';
+import { type IoredisClusterLike, ioredisClusterPort } from './ioredis-cluster.js';
 import { type NodeRedisLike, nodeRedisPort } from './node-redis.js';
+import { type NodeRedisClusterLike, nodeRedisClusterPort } from './node-redis-cluster.js';
 import type { ClientPort } from './port.js';
 
-/** An ioredis or node-redis client, connected or still connecting. Holdfast never closes it. */
-export type RedisClient = IoredisLike | NodeRedisLike;
+/**
+ * An ioredis or node-redis client of a server or a cluster, connected or still connecting. Holdfast
+ * never closes it.
+ */
+export type RedisClient = IoredisLike | NodeRedisLike | IoredisClusterLike | NodeRedisClusterLike;
 
 const ACCEPTED =
-  'Pass a client of ioredis 5 or 6 (`new Redis(…)`, also with Sentinel) ' +
-  'or of node-redis, the package `redis` 5 or 6 (`createClient(…)`)';
-
-const ONE_NODE = 'All locks are on one node: pass a client that is connected to that node';
+  'Pass a client of ioredis 5 or 6 (`new Redis(…)`, also with Sentinel, or `new Cluster(…)`) ' +
+  'or of node-redis, the package `redis` 5 or 6 (`createClient(…)` or `createCluster(…)`)';
 
 const DUPLICATE = 'Pass another client, for example its duplicate()';
 
@@ -23,6 +26,10 @@ export function portFor(client: unknown): ClientPort {
   const refused = refusal(client);
   if (refused !== undefined) throw new TypeError(`This client cannot be used: ${refused}`);
   const shape = client as Shape;
+  if (isIoredisCluster(shape)) return ioredisClusterPort(shape as unknown as IoredisClusterLike);
+  if (isNodeRedisCluster(shape)) {
+    return nodeRedisClusterPort(shape as unknown as NodeRedisClusterLike);
+  }
   if (isIoredis(shape)) return ioredisPort(shape as unknown as IoredisLike);
   return nodeRedisPort(shape as unknown as NodeRedisLike);
 }
@@ -35,15 +42,12 @@ function refusal(client: unknown): string | undefined {
   if (typeof client !== 'object' || client === null) return `it is ${show(client)}. ${ACCEPTED}.`;
   const shape = client as Shape;
   if (has(shape, 'then')) return 'it is a promise. Await it first.';
+  if (isIoredisCluster(shape) || isNodeRedisCluster(shape)) return undefined;
   return kind(shape) ?? (isIoredis(shape) ? ioredisMode(shape) : nodeRedisMode(shape));
 }
 
 /** The reason for objects that resemble a client or belong to one. */
 function kind(shape: Shape): string | undefined {
-  if (shape['isCluster'] === true) return `it is a Cluster of ioredis. ${ONE_NODE}.`;
-  if (has(shape, 'nodeClient') && has(shape, 'getSlotRandomNode')) {
-    return `it is a cluster of node-redis (createCluster). ${ONE_NODE}.`;
-  }
   if (has(shape, 'getSentinelNode')) {
     return (
       'it is a Sentinel client of node-redis (createSentinel), which does not report when a ' +
@@ -67,6 +71,14 @@ function kind(shape: Shape): string | undefined {
     return 'it is the legacy interface of a node-redis client (legacy()). Pass the client itself.';
   }
   return `it is ${show(shape)}. ${ACCEPTED}.`;
+}
+
+function isIoredisCluster(shape: Shape): boolean {
+  return shape['isCluster'] === true && has(shape, 'evalsha') && has(shape, 'nodes');
+}
+
+function isNodeRedisCluster(shape: Shape): boolean {
+  return has(shape, 'nodeClient') && has(shape, 'getSlotRandomNode') && has(shape, 'sendCommand');
 }
 
 function isIoredis(shape: Shape): boolean {

@@ -1,6 +1,6 @@
 /** Subscribes to one channel on a separate connection: ioredis. */
 import { isErrorReply } from './errors.js';
-import type { Subscription, SubscriptionListener } from './port.js';
+import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
 /** The options of an ioredis client that Holdfast reads. */
 export interface IoredisSettings {
@@ -24,9 +24,10 @@ interface Connection {
   connect(): Promise<void>;
   disconnect(reconnect?: boolean): void;
   subscribe(channel: string): Promise<unknown>;
-  on(event: 'message', listener: (channel: string, payload: string) => void): unknown;
+  ssubscribe(channel: string): Promise<unknown>;
+  on(event: 'message' | 'smessage', listener: (channel: string, payload: string) => void): unknown;
   on(event: 'error', listener: (error: unknown) => void): unknown;
-  on(event: 'ready' | 'close', listener: () => void): unknown;
+  on(event: 'ready' | 'close' | 'moved', listener: () => void): unknown;
   once(event: 'end', listener: () => void): unknown;
 }
 
@@ -101,6 +102,48 @@ export async function subscribe(
     close: () => {
       state = 'closed';
       connection.stream?.ref?.();
+      return close(connection);
+    },
+  };
+}
+
+/**
+ * Opens a connection to a node of a cluster and subscribes to a sharded channel. Rejects with the
+ * first failure and then leaves no connection. The connection does not reconnect.
+ */
+export async function subscribeShard(
+  node: Origin,
+  channel: string,
+  listener: ShardListener,
+): Promise<Subscription> {
+  let live = false;
+  const connection = node.duplicate(overrides(node.options, () => () => null)) as Connection;
+  const over = (): void => {
+    if (live) listener.over();
+    live = false;
+  };
+  let failure: unknown;
+  connection.on('error', (error) => {
+    failure = error;
+    // ioredis 5 does not expect that the server ends a subscription when its slot moves
+    if (String(error).includes('sunsubscribe')) over();
+  });
+  connection.on('smessage', (from, payload) => {
+    if (live && from === channel) listener.message(payload);
+  });
+  connection.on('moved', over);
+  connection.on('close', over);
+  try {
+    await connection.connect();
+    await connection.ssubscribe(channel);
+  } catch (error) {
+    connection.disconnect();
+    throw isErrorReply(error) ? error : (failure ?? error);
+  }
+  live = true;
+  return {
+    close: () => {
+      live = false;
       return close(connection);
     },
   };

@@ -1,5 +1,5 @@
 /** Subscribes to one channel on a separate connection: node-redis. */
-import type { Subscription, SubscriptionListener } from './port.js';
+import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
 
 /** The options of a node-redis client that Holdfast reads. */
 export interface NodeRedisSettings {
@@ -24,7 +24,11 @@ interface Connection {
   destroy(): void;
   unref?(): void;
   subscribe(channel: string, listener: (payload: string) => void): Promise<unknown>;
-  on(event: 'error' | 'connect' | 'ready' | 'reconnecting', listener: () => void): unknown;
+  sSubscribe(channel: string, listener: (payload: string) => void): Promise<unknown>;
+  on(
+    event: 'error' | 'connect' | 'ready' | 'reconnecting' | 'end' | 'sharded-channel-moved',
+    listener: () => void,
+  ): unknown;
 }
 
 type Delay = (attempt: number, cause: unknown) => number | false;
@@ -89,6 +93,45 @@ export async function subscribe(
       // open. In that case the `connect` event destroys the client, or the attempt fails and is the
       // last one.
       if (!connecting) destroy(connection);
+    },
+  };
+}
+
+/**
+ * Opens a connection to a node of a cluster and subscribes to a sharded channel. Rejects with the
+ * first failure and then leaves no connection. The connection does not reconnect.
+ */
+export async function subscribeShard(
+  node: Origin,
+  channel: string,
+  listener: ShardListener,
+): Promise<Subscription> {
+  let live = false;
+  const settings = overrides(node.options ?? {}, () => () => false);
+  const connection = node.duplicate(settings) as Connection;
+  const over = (): void => {
+    if (live) listener.over();
+    live = false;
+  };
+  // without reconnection, each error of a connected socket ends the connection
+  for (const event of ['error', 'end', 'sharded-channel-moved'] as const) {
+    connection.on(event, over);
+  }
+  try {
+    const connected = connection.connect();
+    const subscribed = connection.sSubscribe(channel, (payload) => {
+      if (live) listener.message(payload);
+    });
+    await Promise.all([connected, subscribed]);
+  } catch (error) {
+    destroy(connection);
+    throw error;
+  }
+  live = true;
+  return {
+    async close() {
+      live = false;
+      destroy(connection);
     },
   };
 }

@@ -24,7 +24,7 @@ export interface NodeRedisLike {
  * yet written. A type mapping could turn numbers into strings and strings into bytes. With `asap` a
  * batch would be written in reverse order.
  */
-const OPTIONS: object = Object.freeze({
+export const COMMAND_OPTIONS: object = Object.freeze({
   timeout: undefined,
   abortSignal: undefined,
   typeMapping: undefined,
@@ -49,7 +49,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   ): Promise<unknown> =>
     attempt(() => {
       const names = keyPrefix === '' ? keys : keys.map((key) => keyPrefix + key);
-      return client.sendCommand([...words, `${keys.length}`, ...names, ...args], OPTIONS);
+      return client.sendCommand([...words, `${keys.length}`, ...names, ...args], COMMAND_OPTIONS);
     });
 
   return {
@@ -67,7 +67,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
 
     async scan(cursor: string, match: string, count: number): Promise<ScanPage> {
       const words = ['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`];
-      const [next, keys] = (await client.sendCommand(words, OPTIONS)) as [string, string[]];
+      const [next, keys] = (await client.sendCommand(words, COMMAND_OPTIONS)) as [string, string[]];
       return { cursor: next, keys };
     },
 

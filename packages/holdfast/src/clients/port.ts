@@ -54,6 +54,31 @@ export interface ClientPort {
 
   /** The state of the client if it is not ready to send commands, otherwise `undefined`. */
   state(): ClientState | undefined;
+
+  /** The nodes, if the client is connected to a cluster. It then has no use for `subscribe`. */
+  readonly cluster?: ClusterView;
+}
+
+/** What a client of a cluster knows of the nodes at present. */
+export interface ClusterView {
+  /** The addresses of all masters. */
+  masters(): readonly string[];
+
+  /** The address of the master of a slot, if the client knows it. */
+  masterOf(slot: number): string | undefined;
+
+  /**
+   * Subscribes to a sharded channel, on a new connection to a master with the settings of the
+   * user's client. Resolves when the subscription is confirmed. The connection does not reconnect.
+   */
+  subscribe(address: string, channel: string, listener: ShardListener): Promise<Subscription>;
+}
+
+/** Receives the events of a subscription to a sharded channel. No method may throw. */
+export interface ShardListener {
+  message(payload: string): void;
+  /** The connection is lost, or the slot of the channel has moved. No message arrives any more. */
+  over(): void;
 }
 
 /** A call of a script that the server probably knows. */

@@ -60,11 +60,36 @@ export class Renewals {
     else list.push(record);
   }
 
-  *batches(): Iterable<readonly LeaseRecord[]> {
+  /** @param shardOf see `Store.shardOf` */
+  *batches(shardOf: ShardOf | undefined): Iterable<readonly LeaseRecord[]> {
     for (const record of this.#alone) yield [record];
-    for (const list of this.#usual.values()) yield* chunks(list, GROUP_MAX);
-    for (const list of this.#failing.values()) yield* chunks(list, FAILING_MAX);
+    for (const [lists, most] of [
+      [this.#usual, GROUP_MAX],
+      [this.#failing, FAILING_MAX],
+    ] as const) {
+      for (const list of lists.values()) {
+        for (const part of apart(list, shardOf)) yield* chunks(part, most);
+      }
+    }
   }
+}
+
+type ShardOf = (key: string) => string;
+
+/** The leases of each part of the store. */
+function apart(
+  list: readonly LeaseRecord[],
+  shardOf: ShardOf | undefined,
+): Iterable<readonly LeaseRecord[]> {
+  if (shardOf === undefined) return [list];
+  const parts = new Map<string, LeaseRecord[]>();
+  for (const record of list) {
+    const shard = shardOf(record.key);
+    const part = parts.get(shard);
+    if (part === undefined) parts.set(shard, [record]);
+    else part.push(record);
+  }
+  return parts.values();
 }
 
 function* chunks(list: readonly LeaseRecord[], most: number): Iterable<readonly LeaseRecord[]> {

@@ -59,6 +59,12 @@ export interface Store {
    */
   keys(pattern: string, within: TimeLimit): AsyncIterable<string>;
 
+  /**
+   * The part of the store that keeps a key, if there are several that fail separately. Leases of
+   * different parts are renewed with different commands.
+   */
+  readonly shardOf?: (key: string) => string;
+
   /** Why the store may not answer at the moment, for messages; `undefined` if it is ready. */
   trouble?(): string | undefined;
 }

@@ -135,6 +135,11 @@ export class Requests {
       .then(() => new Promise((resolve) => afterTurn(resolve)));
   }
 
+  /** See `Store.shardOf`. */
+  get shardOf(): ((key: string) => string) | undefined {
+    return this.#store.shardOf;
+  }
+
   /** From now on no timer remains after the last request. */
   close(): void {
     this.#deadlines.stop();

@@ -50,9 +50,9 @@ export function allOfOrder(backend: Backend): void {
     );
     let going = true;
     const circles: string[][] = [];
-    // a register carries out the commands on different keys in any order, so a lock may be awaited
-    // for a moment before a later one is released
-    const looks = { register: 20, quorum: 1000, memory: 1, redis: 1 }[backend.store];
+    // a register and a cluster carry out the commands on different keys in any order, so a lock may
+    // be awaited for a moment before a later one is released
+    const looks = { register: 20, quorum: 1000, cluster: 20, memory: 1, redis: 1 }[backend.store];
     const watching = (async () => {
       for (let seen = 0; going && 'localHandOffs' in options; ) {
         const found = await circle(instances[0] as Holdfast, keys);

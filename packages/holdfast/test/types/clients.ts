@@ -82,11 +82,8 @@ export const clientClass = new Holdfast(Redis6);
 export const promised = new Holdfast(createClient6().connect());
 // @ts-expect-error a Holdfast is not a client
 export const itself = new Holdfast(new Holdfast(memory()));
-// @ts-expect-error all locks are on one node
 export const cluster6 = new Holdfast(new Cluster6([]));
-// @ts-expect-error all locks are on one node
 export const cluster5 = new Holdfast(new Cluster5([]));
-// @ts-expect-error all locks are on one node
 export const nodeCluster = new Holdfast(createCluster({ rootNodes: [] }));
 // @ts-expect-error a Sentinel client of node-redis does not report lost subscriptions
 export const sentinel = new Holdfast(createSentinel({ name: 'main', sentinelRootNodes: [] }));

@@ -35,24 +35,23 @@ const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 R
 
 const UNIT = [
   ...['mutex.memory', 'register.suites', 'quorum.suites'].map((file) => `unit/${file}`),
-  'server/quorum.suites',
+  ...['server/quorum.suites', 'server/cluster.suites'],
 ].map((file) => `packages/holdfast/test/${file}.test.ts`);
 
-/** Stores that keep their states in registers; their processes have no suite of their own. */
-const REGISTERS = ['register in memory', 'quorum in memory', 'quorum of 3'];
+/** Other stores and deployments; their processes have no suite of their own. */
+const OTHERS = ['register in memory', 'quorum in memory', 'quorum of 3', 'cluster of redis'];
 
 const onServers = (clients: string[]): string[] =>
   clients.flatMap((client) => [`${client} on redis`, `${client} on valkey`]);
 
 const EXPECTED: readonly string[] = [
   ...SUITES.flatMap((suite) =>
-    ['memory', ...REGISTERS, ...onServers(CLIENTS)].map((backend) => `${suite} / ${backend}`),
+    ['memory', ...OTHERS, ...onServers(CLIENTS)].map((backend) => `${suite} / ${backend}`),
   ),
   ...FEW.flatMap((suite) =>
-    [
-      ...['memory', ...REGISTERS],
-      ...onServers(CLIENTS.filter((client) => client.endsWith('-6'))),
-    ].map((backend) => `${suite} / ${backend}`),
+    [...['memory', ...OTHERS], ...onServers(CLIENTS.filter((client) => client.endsWith('-6')))].map(
+      (backend) => `${suite} / ${backend}`,
+    ),
   ),
   ...onServers(OTHER_PROTOCOL).map((backend) => `mutex / ${backend}`),
 ];
@@ -104,12 +103,12 @@ function gaps(names: readonly string[]): string[] {
   const found: string[] = EXPECTED.filter((combination) => !tests.has(combination));
   for (const [combination, own] of tests) {
     const suite = combination.split(' / ')[0] as string;
-    const inRegister = REGISTERS.some((name) => combination.endsWith(name));
-    const memory = combination.endsWith('memory') || inRegister;
+    const elsewhere = OTHERS.some((name) => combination.endsWith(name));
+    const memory = combination.endsWith('memory') || elsewhere;
     for (const [other, theirs] of tests) {
       if (!other.startsWith(`${suite} / `)) continue;
       for (const test of theirs) {
-        const here = inRegister && test.startsWith('a process > ');
+        const here = elsewhere && test.startsWith('a process > ');
         const excused = here || (memory && SERVER_ONLY.some((start) => test.startsWith(start)));
         if (!own.has(test) && !excused) found.push(`${combination}: ${test}`);
       }

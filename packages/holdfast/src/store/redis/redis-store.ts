@@ -1,5 +1,5 @@
 /**
- * The store on one Redis or Valkey deployment.
+ * The store on one Redis or Valkey deployment: a server, or a cluster.
  *
  * Each command is one EVALSHA; a batch is sent together. `renewals.ts` renews several leases with
  * one call. A call of a script that the server does not know is sent again, once with the text, see
@@ -18,13 +18,16 @@ import {
   type WakeListener,
 } from '../port.js';
 import { decodePush } from '../push-text.js';
+import { afterTurn } from '../../clock.js';
 import type * as Advice from './advice.js';
+import type { ClusterChannels } from './cluster-channels.js';
 import { answerTo, encode } from './codec.js';
 import { failureOf, isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
-import { channelOf, gateKeysOf, keyOf, keysOf, scanPattern } from './keys.js';
+import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
 import { Renewals } from './renewals.js';
 import { ScriptLoader } from './script-loader.js';
+import { slotOf } from './slots.js';
 
 /** Loaded with the first error reply. */
 let adviceFor: typeof Advice.adviceFor | undefined;
@@ -50,6 +53,11 @@ export class RedisStore implements Store {
   readonly #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: Renewals;
+  /** On a cluster: the wake channels of this process, from the first `listen` on. */
+  #channels: ClusterChannels | undefined;
+  /** On a cluster: the address of the master of a key, which renews its leases together. */
+  readonly shardOf?: (key: string) => string;
+  readonly written?: () => Promise<void>;
 
   constructor(client: ClientPort, prefix: string) {
     this.label = client.name;
@@ -57,6 +65,12 @@ export class RedisStore implements Store {
     this.#client = client;
     this.#prefix = prefix;
     this.#loader = new ScriptLoader(client);
+    const { cluster } = client;
+    if (cluster !== undefined) {
+      this.shardOf = (key) => cluster.masterOf(this.#slotOf(key)) ?? '';
+      // the cluster client of node-redis first looks for the node, in further promise jobs
+      if (client.writesLater) this.written = () => new Promise(afterTurn);
+    }
     this.#renewals = new Renewals({
       ...{ client, prefix, loader: this.#loader },
       renew: (command) => this.#execute([command])[0] as Promise<RenewReply>,
@@ -78,7 +92,7 @@ export class RedisStore implements Store {
   #execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
     const calls = batch.map((command): ScriptCall => {
       const keys = this.#keysOf(command);
-      return { sha: scripts[command.op].sha, keys, args: encode(command) };
+      return { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
     });
     const connection = this.#client.connection();
     return this.#client.evalsha(calls).map((answer, index) => {
@@ -101,6 +115,18 @@ export class RedisStore implements Store {
       this.#names.set(key, names);
     }
     return names;
+  }
+
+  /** The command with the channel of this process at the node that executes the command. */
+  #addressed(command: KeyCommand): KeyCommand {
+    if (this.#channels === undefined || !('channel' in command) || command.channel === '') {
+      return command;
+    }
+    return { ...command, channel: this.#channels.at(this.#slotOf(command.key)) };
+  }
+
+  #slotOf(key: string): number {
+    return slotOf(this.#client.keyPrefix + mainKeyOf(this.#prefix, key));
   }
 
   /** Decodes the result. Inside a transaction of the user, the server replies only at its end. */
@@ -139,18 +165,31 @@ export class RedisStore implements Store {
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
     const channel = channelOf(this.#prefix, name);
-    const subscribing = this.#client.subscribe(channel, {
-      message: (payload) => {
-        const push = decodePush(payload);
-        if (push !== undefined) listener.push(push);
-      },
-      up: () => listener.up(),
-      down: () => listener.down(),
-    });
-    const subscription = await subscribing.catch(async (error: unknown) => {
+    try {
+      return await this.#listen(channel, listener);
+    } catch (error) {
       throw await this.#failure(error);
-    });
-    return { name: channel, close: () => subscription.close() };
+    }
+  }
+
+  async #listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    const message = (payload: string): void => {
+      const push = decodePush(payload);
+      if (push !== undefined) listener.push(push);
+    };
+    const up = (): void => listener.up();
+    const { cluster } = this.#client;
+    if (cluster === undefined) {
+      const down = (): void => listener.down();
+      const subscription = await this.#client.subscribe(name, { message, up, down });
+      return { name, close: () => subscription.close() };
+    }
+    // loaded only where it is needed
+    const { ClusterChannels } = await import('./cluster-channels.js');
+    const channels = new ClusterChannels(cluster, name, { message, up });
+    this.#channels = channels;
+    await channels.open();
+    return { name, close: () => channels.close() };
   }
 
   async *keys(pattern: string, within: TimeLimit): AsyncIterable<string> {

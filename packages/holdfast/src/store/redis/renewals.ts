@@ -5,12 +5,16 @@
  * a mutex without waiters, and halves the cost of the call. The script names the leases for which
  * it needs all keys, and a second call renews those.
  *
- * On a cluster, the keys of one call must be in one slot. A client of a single node gets the error
- * CROSSSLOT there. From then on each lease has a call of its own.
+ * On a cluster, the keys of one call must be in one slot. A call names only its first key there,
+ * and the names of the others are arguments. The leases of one call are on one node. If a slot has
+ * moved since, the script cannot use its keys, and these leases have calls of their own.
+ *
+ * A client of a single node of a cluster gets the error CROSSSLOT. From then on each lease has a
+ * call of its own.
  */
 import type { ClientPort, ScriptCall } from '../../clients/port.js';
 import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../../engine/commands.js';
-import { StoreFailure } from '../port.js';
+import { FAILED, StoreFailure } from '../port.js';
 import { codeOf, renewSingly } from '../renew-singly.js';
 import { isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
@@ -48,12 +52,30 @@ export class Renewals {
     try {
       const names = command.keys.map((key) => mainKeyOf(prefix, key));
       const reply = await this.#call(command, names);
-      return reply.left.includes(NEEDS_ALL_KEYS) ? await this.#renewRest(command, reply) : reply;
+      const rest = reply.left.includes(NEEDS_ALL_KEYS);
+      const done = rest ? await this.#renewRest(command, reply) : reply;
+      return this.#clustered ? await this.#renewFailed(command, done) : done;
     } catch (error) {
       if (!(error instanceof StoreFailure && error.message.startsWith('CROSSSLOT'))) throw error;
       this.#apart = true;
       return renewSingly(command, this.#store.renew);
     }
+  }
+
+  get #clustered(): boolean {
+    return this.#store.client.cluster !== undefined;
+  }
+
+  /** Renews the leases again that the script could not use: their slots may have moved. */
+  async #renewFailed(command: RenewMany, reply: RenewManyReply): Promise<RenewManyReply> {
+    const places = reply.left.flatMap((one, index) => (one === FAILED ? [index] : []));
+    if (places.length === 0) return reply;
+    const keys = places.map((place) => command.keys[place] as string);
+    const ids = places.map((place) => command.ids[place] as string);
+    const again = await renewSingly({ ...command, keys, ids }, this.#store.renew);
+    const left = [...reply.left];
+    for (const [index, place] of places.entries()) left[place] = again.left[index] as number;
+    return { ...reply, left };
   }
 
   /** Renews the leases for which the first call needs all keys. */
@@ -93,11 +115,12 @@ export class Renewals {
     return failure;
   }
 
-  async #call(command: RenewMany, keys: readonly string[]): Promise<RenewManyReply> {
+  async #call(command: RenewMany, names: readonly string[]): Promise<RenewManyReply> {
     const { client, loader, failure } = this.#store;
-    const args = argsOf(command);
     const { sha, source } = scripts.renewMany;
-    const call: ScriptCall = { sha, keys, args };
+    const call: ScriptCall = this.#clustered
+      ? { sha, keys: names.slice(0, 1), args: argsOf(command, names, client.keyPrefix) }
+      : { sha, keys: names, args: argsOf(command) };
     const [answer] = client.evalsha([call]) as [Promise<unknown>];
     const raw = await answer.catch(async (error: unknown) => {
       if (!isNoScript(error)) throw await failure(error);
@@ -109,9 +132,18 @@ export class Renewals {
   }
 }
 
-/** The arguments of the script. */
-export function argsOf({ ttl, retention, ids }: RenewMany): string[] {
-  return [`${ttl}`, `${retention}`, ...ids];
+/**
+ * The arguments of the script.
+ * @param names the names of the keys, if they are arguments. The client adds its prefix only to
+ *   keys.
+ */
+export function argsOf(
+  { ttl, retention, ids }: RenewMany,
+  names: readonly string[] = [],
+  prefix = '',
+): string[] {
+  const named = prefix === '' ? names : names.map((name) => prefix + name);
+  return [`${ttl}`, `${retention}`, `${names.length}`, ...named, ...ids];
 }
 
 /** Decodes the result of the script. It names only leases that do not have exactly `ttl` left. */

@@ -1,12 +1,14 @@
 --[[ renewMany: extends leases of several resources, each as `renew` does; errors stay apart.
   FLAGS
-    allow-oom
+    allow-oom allow-cross-slot-keys
   KEYS
-    names...   key     the main record of each resource; or for each resource all three keys of it
+    names...   key     the main record of each resource; or for each resource all three keys of it;
+                       on a cluster only the first of these
   ARGV
     ttl        ms      length of each lease from now on
     retention  ms      how long each resource is kept after its last use
-    ids...     string  the acquisition of each resource
+    named      number  how many of the following words are the names, on a cluster; 0: none
+    rest...    string  these names, then the acquisition of each resource
   REPLY
     now, then two numbers for each lease that was not renewed for exactly `ttl`: its place, and
     microseconds left | 0: absent | -1: an error | -2: unchanged, all three keys are necessary
@@ -14,8 +16,11 @@
 local ttl = tonumber(ARGV[1])
 local retention = tonumber(ARGV[2])
 --- @include "lib/clock.lua"
-local names = { unpack(KEYS, 1) }
-local ids = { unpack(ARGV, 3) }
+-- Keys of one call must be in one slot. On a cluster, the call names one key, which leads it to its
+-- node; the names of the others, in other slots of that node, are arguments.
+local named = tonumber(ARGV[3])
+local names = named == 0 and { unpack(KEYS, 1) } or { unpack(ARGV, 4, 3 + named) }
+local ids = { unpack(ARGV, 4 + named) }
 local ABSENT, FAILED, NEEDS_ALL_KEYS = 0, -1, -2
 local full = ttl * 1000
 local call, unpack_some, sub = redis.call, cmsgpack.unpack_limit, string.sub

@@ -1,4 +1,5 @@
 --- @include "lib/clock.lua"
+--- @include "lib/publish.lua"
 -- Gates: the same functions as in engine/gate.ts.
 --
 --   gate       s            kind, count, generation, since, missing, ends, retention, past
@@ -107,7 +108,7 @@ local function tell(generation)
   redis.set_repl(redis.REPL_NONE)
   for _, field in ipairs(fields) do
     -- string.format would cut the text at a NUL
-    redis.pcall('PUBLISH', string.sub(field, 3), head .. tokens[field] .. ' ' .. name)
+    publish(string.sub(field, 3), head .. tokens[field] .. ' ' .. name)
   end
   redis.set_repl(redis.REPL_ALL)
   for from = 1, #fields, CHUNK do

@@ -1,4 +1,5 @@
 --- @include "lib/holders.lua"
+--- @include "lib/publish.lua"
 -- Serves the queue: see engine/serve.ts.
 local SERVE_LIMIT = 1000
 local SIGNAL_LIMIT = 1000
@@ -59,9 +60,11 @@ end
 
 -- True if a channel has subscribers of its own. PUBLISH also counts subscribers of patterns, which
 -- say nothing about the waiter's process. If the user may not call PUBSUB, the result of PUBLISH
--- decides.
+-- decides. It also decides for a sharded channel: no pattern matches those, and the channel of a
+-- slot that has moved to another node has no subscribers here, although its process lives.
 local subscribers = {}
 local function has_subscribers(channel)
+  if is_sharded(channel) then return true end
   if subscribers[channel] == nil then
     local count = redis.pcall('PUBSUB', 'NUMSUB', channel)
     subscribers[channel] = count.err ~= nil or tonumber(count[2]) > 0
@@ -77,7 +80,7 @@ local function push(channel, message)
   if dead[channel] or not has_subscribers(channel) then return false end
   guard()
   redis.set_repl(redis.REPL_NONE)
-  local receivers = redis.pcall('PUBLISH', channel, message)
+  local receivers = publish(channel, message)
   redis.set_repl(redis.REPL_ALL)
   dead[channel] = receivers == 0
   return receivers ~= 0

@@ -1,0 +1,25 @@
+/** Functions that both adapters of cluster clients use. */
+import type { ScanPage } from './port.js';
+
+/**
+ * Reads one page of SCAN over all masters, one after the other. The cursor is the address of a
+ * master and its own cursor; `0` begins and ends.
+ */
+export async function scanMasters(
+  masters: readonly string[],
+  cursor: string,
+  scan: (address: string, cursor: string) => Promise<ScanPage>,
+): Promise<ScanPage> {
+  const sorted = [...masters].sort();
+  const [address = sorted[0], at = '0'] = cursor === '0' ? [] : cursor.split(' ');
+  if (address === undefined) return { cursor: '0', keys: [] };
+  const page = await scan(address, at);
+  if (page.cursor !== '0') return { ...page, cursor: `${address} ${page.cursor}` };
+  const next = sorted.find((one) => one > address);
+  return { ...page, cursor: next === undefined ? '0' : `${next} 0` };
+}
+
+/** A master of which the client has no connection any more. */
+export function unknownNode(address: string): Error {
+  return new Error(`the client has no connection to ${address}`);
+}

@@ -1,0 +1,98 @@
+/** The port for a cluster client of ioredis 5 and 6. */
+import { scanMasters, unknownNode } from './cluster.js';
+import { attempt, prefixOf } from './common.js';
+import { isErrorReply } from './errors.js';
+import type { IoredisLike } from './ioredis.js';
+import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
+import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import { notReady, watchErrors } from './state.js';
+
+/** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */
+export interface IoredisClusterLike {
+  readonly isCluster: boolean;
+  readonly options: IoredisSettings;
+  /** The addresses of the nodes of each slot, the master first. */
+  readonly slots: readonly (readonly string[])[];
+  nodes(role?: 'master' | 'all'): readonly object[];
+  evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(source: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  on(event: '+node', listener: (node: object) => void): unknown;
+}
+
+/** The client of one node. */
+type Node = Pick<IoredisLike, 'scan' | 'duplicate'> & {
+  readonly options: IoredisSettings & { readonly host: string; readonly port: number };
+  on(event: 'close', listener: () => void): unknown;
+};
+
+/** The port for one cluster client. The client belongs to the caller. */
+export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
+  watchErrors(client);
+  const masters = (): readonly Node[] => client.nodes('master') as readonly Node[];
+  const addressOf = ({ options }: Node): string => `${options.host}:${options.port}`;
+  const nodeAt = (address: string): Node => {
+    const node = masters().find((one) => addressOf(one) === address);
+    if (node === undefined) throw unknownNode(address);
+    return node;
+  };
+  const addresses = (): string[] => masters().map(addressOf);
+  const lostConnections = countLost(client);
+  return {
+    name: 'ioredis',
+    keyPrefix: prefixOf(client.options.keyPrefix),
+    writesLater: client.options.enableAutoPipelining === true,
+
+    evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
+      return calls.map(({ sha, keys, args }) =>
+        attempt(() => client.evalsha(sha, keys.length, ...keys, ...args)),
+      );
+    },
+
+    eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+      return attempt(() => client.eval(source, keys.length, ...keys, ...args));
+    },
+
+    scan(cursor: string, match: string, count: number): Promise<ScanPage> {
+      return scanMasters(addresses(), cursor, async (address, at) => {
+        const page = await nodeAt(address).scan(at, 'MATCH', match, 'COUNT', count);
+        return { cursor: page[0], keys: page[1] };
+      });
+    },
+
+    // a cluster has only sharded channels
+    subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
+
+    // the client sends commands again that had no reply when the connection to their node ended
+    connection: lostConnections,
+
+    isReply: isErrorReply,
+
+    state() {
+      const { status } = client as { status?: string };
+      if (status === undefined || status === 'ready') return undefined;
+      const closed = status === 'end';
+      const state = closed ? 'closed: quit() or disconnect() was called' : `in state "${status}"`;
+      return { closed, text: notReady(client, state, { path: 'cluster' }) };
+    },
+
+    cluster: {
+      masters: addresses,
+      masterOf: (slot) => client.slots[slot]?.[0],
+      subscribe: async (address, channel, listener) =>
+        subscribeShard(nodeAt(address), channel, listener),
+    },
+  };
+}
+
+/** Counts the connections to nodes that ended. */
+function countLost(client: IoredisClusterLike): () => number {
+  let lost = 0;
+  const watch = (node: object): void => {
+    (node as Node).on('close', () => {
+      lost += 1;
+    });
+  };
+  for (const node of client.nodes('all')) watch(node);
+  client.on('+node', watch);
+  return () => lost;
+}

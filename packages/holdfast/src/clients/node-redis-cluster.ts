@@ -1,0 +1,97 @@
+/** The port for a cluster client of node-redis 5 and 6. */
+import { scanMasters, unknownNode } from './cluster.js';
+import { attempt, prefixOf } from './common.js';
+import { isErrorReply } from './errors.js';
+import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
+import { subscribeShard } from './node-redis-subscription.js';
+import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import { notReady, watchErrors } from './state.js';
+
+/** A node of a cluster, as node-redis describes it. */
+interface NodeLike {
+  readonly address: string;
+}
+
+/** A cluster client of node-redis 5 or 6: `createCluster({ rootNodes: […] })`. */
+export interface NodeRedisClusterLike {
+  readonly masters: readonly NodeLike[];
+  readonly slots: readonly ({ readonly master: NodeLike } | undefined)[];
+  nodeClient(node: never): Promise<unknown>;
+  getSlotRandomNode(slot: number): unknown;
+  sendCommand(
+    firstKey: string,
+    isReadonly: boolean,
+    args: string[],
+    options?: object,
+  ): Promise<unknown>;
+}
+
+/** The port for one cluster client. The client belongs to the caller. */
+export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
+  watchErrors(client);
+  const keyPrefix = prefixOf(optionsOf(client)?.keyPrefix);
+  const addresses = (): string[] => client.masters.map(({ address }) => address);
+  const nodeAt = async (address: string): Promise<NodeRedisLike> => {
+    const node = client.masters.find((one) => one.address === address);
+    if (node === undefined) throw unknownNode(address);
+    return (await client.nodeClient(node as never)) as NodeRedisLike;
+  };
+  const send = (
+    words: string[],
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> =>
+    attempt(() => {
+      const names = keys.map((key) => keyPrefix + key);
+      const all = [...words, `${keys.length}`, ...names, ...args];
+      return client.sendCommand(names[0] as string, false, all, COMMAND_OPTIONS);
+    });
+  return {
+    name: 'node-redis',
+    keyPrefix,
+    writesLater: true,
+
+    evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
+      return calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args));
+    },
+
+    eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+      return send(['EVAL', source], keys, args);
+    },
+
+    scan(cursor: string, match: string, count: number): Promise<ScanPage> {
+      return scanMasters(addresses(), cursor, async (address, at) => {
+        const words = ['SCAN', at, 'MATCH', match, 'COUNT', `${count}`];
+        const node = await nodeAt(address);
+        const [next, keys] = (await node.sendCommand(words, COMMAND_OPTIONS)) as [string, string[]];
+        return { cursor: next, keys };
+      });
+    },
+
+    // a cluster has only sharded channels
+    subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
+
+    // the client sends a command again only after MOVED or ASK, when it was not executed
+    connection: () => undefined,
+
+    isReply: isErrorReply,
+
+    state() {
+      const { isOpen } = client as { isOpen?: boolean };
+      if (isOpen !== false) return undefined;
+      const state = 'not connected: call "await cluster.connect()" first';
+      return { closed: true, text: notReady(client, state, { path: 'cluster' }) };
+    },
+
+    cluster: {
+      masters: addresses,
+      masterOf: (slot) => client.slots[slot]?.master.address,
+      subscribe: async (address, channel, listener) =>
+        subscribeShard(await nodeAt(address), channel, listener),
+    },
+  };
+}
+
+function optionsOf(client: object): { readonly keyPrefix?: unknown } | undefined {
+  return (client as { _options?: object })._options;
+}

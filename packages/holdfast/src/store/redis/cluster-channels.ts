@@ -1,0 +1,165 @@
+/**
+ * The wake channels of a process on a cluster: one sharded channel at each master.
+ *
+ *     opening --confirmed--> live
+ *        \--failed--> over <--/ connection lost, slot moved, master no more
+ *
+ * On a cluster, the result of PUBLISH counts only the receivers at its node. So a process listens
+ * at each master, on a connection of its own, and a script publishes at the node that executes it.
+ * The channel of a master has a hash tag whose slot that master owns.
+ *
+ * While a master has no live channel, commands for its keys name none, and their waiters poll. New
+ * attempts follow until each known master has one. Each opened channel makes every waiter repeat
+ * its request.
+ */
+import type { ClusterView, Subscription } from '../../clients/port.js';
+import { systemClock, type Timer } from '../../clock.js';
+import { growing } from '../../retry.js';
+import { StoreFailure } from '../port.js';
+import { slotOf } from './slots.js';
+
+/** The pauses between attempts to open the missing channels, in ms. */
+const DELAY = growing(100, 5000);
+/** A master with a single slot needs 16,384 attempts on average. */
+const TAGS_MAX = 500_000;
+
+/** The channel at one master. */
+interface NodeChannel {
+  readonly name: string;
+  readonly slot: number;
+  phase: 'opening' | 'live' | 'over';
+  subscription?: Subscription;
+}
+
+/** Receives what happens to the channels. No method may throw. */
+export interface ChannelEvents {
+  message(payload: string): void;
+  /** One more channel is live. Earlier messages of its node may have been lost. */
+  up(): void;
+}
+
+export class ClusterChannels {
+  readonly #view: ClusterView;
+  readonly #name: string;
+  readonly #events: ChannelEvents;
+  /** By the address of the master. */
+  readonly #channels = new Map<string, NodeChannel>();
+  /** Set after an attempt: the next one does not begin before. */
+  #timer: Timer | undefined;
+  #failures = 0;
+  #closed = false;
+
+  /** @param name the beginning of the names of all channels */
+  constructor(view: ClusterView, name: string, events: ChannelEvents) {
+    this.#view = view;
+    this.#name = name;
+    this.#events = events;
+  }
+
+  /**
+   * Opens the channels at all known masters. Resolves when every attempt has ended; rejects if none
+   * has succeeded. New attempts follow for the others.
+   */
+  async open(): Promise<void> {
+    const attempts = this.#view.masters().map((address) => this.#open(address));
+    const ends = await Promise.allSettled(attempts);
+    if (ends.every(({ status }) => status === 'rejected')) {
+      const [first] = ends;
+      throw first?.status === 'rejected' ? first.reason : unknownMaster('');
+    }
+    this.#openMissing();
+  }
+
+  /** The channel at the master of a slot, or `''` while there is none. */
+  at(slot: number): string {
+    const address = this.#view.masterOf(slot);
+    if (address === undefined) return '';
+    const channel = this.#channels.get(address);
+    if (channel?.phase === 'live') {
+      if (this.#view.masterOf(channel.slot) === address) return channel.name;
+      void end(channel);
+    }
+    this.#openMissing();
+    return '';
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#timer?.cancel();
+    await Promise.all([...this.#channels.values()].map(end));
+  }
+
+  /** Opens the channels of masters that have none, now and until each has one. */
+  #openMissing(): void {
+    if (this.#closed || this.#timer !== undefined) return;
+    this.#forgetOthers();
+    const missing = this.#view.masters().filter((address) => {
+      const phase = this.#channels.get(address)?.phase;
+      return phase !== 'live' && phase !== 'opening';
+    });
+    this.#failures = missing.length > 0 ? this.#failures + 1 : 0;
+    if (missing.length === 0) return;
+    for (const address of missing) {
+      this.#open(address).then(
+        () => this.#events.up(),
+        () => undefined,
+      );
+    }
+    const again = (): void => {
+      this.#timer = undefined;
+      this.#openMissing();
+    };
+    this.#timer = systemClock.after(DELAY(this.#failures), again, true);
+  }
+
+  async #open(address: string): Promise<void> {
+    const channel: NodeChannel = { ...this.#nameAt(address), phase: 'opening' };
+    this.#channels.set(address, channel);
+    const over = (): void => {
+      void end(channel);
+      this.#openMissing();
+    };
+    try {
+      channel.subscription = await this.#view.subscribe(address, channel.name, {
+        message: (payload) => this.#events.message(payload),
+        over,
+      });
+    } catch (error) {
+      channel.phase = 'over';
+      throw error;
+    }
+    // it may have ended meanwhile
+    if (channel.phase === 'opening' && !this.#closed) channel.phase = 'live';
+    else await end(channel);
+  }
+
+  /** Ends the channels at nodes that are masters no more. */
+  #forgetOthers(): void {
+    const masters = new Set(this.#view.masters());
+    for (const [address, channel] of this.#channels) {
+      if (masters.has(address)) continue;
+      this.#channels.delete(address);
+      void end(channel);
+    }
+  }
+
+  /** A name whose slot the master owns. */
+  #nameAt(address: string): { name: string; slot: number } {
+    for (let tag = 0; tag < TAGS_MAX; tag++) {
+      const name = `${this.#name}{${tag}}`;
+      const slot = slotOf(name);
+      if (this.#view.masterOf(slot) === address) return { name, slot };
+    }
+    throw unknownMaster(address);
+  }
+}
+
+async function end(channel: NodeChannel): Promise<void> {
+  channel.phase = 'over';
+  await channel.subscription?.close();
+}
+
+function unknownMaster(address: string): StoreFailure {
+  const message = `the client knows no slot of the master "${address}"`;
+  return new StoreFailure(message, 'unanswered', undefined);
+}

@@ -1,0 +1,212 @@
+/** A cluster whose slots move, whose nodes fail, and whose keys have odd names. */
+import {
+  type Cluster,
+  type Server,
+  type ServerName,
+  SLOTS,
+  startCluster,
+  until,
+} from 'holdfast-testkit';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Holdfast, HoldfastOptions, LockInfo } from '../../src/index.js';
+import { slotOf } from '../../src/store/redis/slots.js';
+import { CLIENTS, type ClientName, Made } from '../support/backends.js';
+import { openCluster } from '../support/clusters.js';
+import { freshKey, queued } from '../suites/helpers.js';
+
+let cluster: Cluster;
+const made = new Made();
+afterEach(() => made.close());
+
+function instance(
+  client: ClientName,
+  options: HoldfastOptions = {},
+  keyPrefix = '',
+): Promise<Holdfast> {
+  return made.on(openCluster(client, cluster.nodes, keyPrefix), options);
+}
+
+const slotOfLock = (key: string): number => slotOf(`holdfast:{${key}}`);
+
+/** A new key whose lock is on a master. */
+function keyOn(master: Server): string {
+  const at = cluster.masters.indexOf(master);
+  const [from, to] = [at, at + 1].map((n) => Math.floor((n * SLOTS) / cluster.masters.length));
+  for (;;) {
+    const key = freshKey();
+    const slot = slotOfLock(key);
+    if (slot >= (from as number) && slot < (to as number)) return key;
+  }
+}
+
+/** The number of connections of a node with at least one sharded channel. */
+async function listeners(node: Server): Promise<number> {
+  const list = String(await node.command('CLIENT', 'LIST'));
+  return list.split('\n').filter((line) => /\bssub=[1-9]/.test(line)).length;
+}
+
+describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
+  beforeAll(async () => {
+    cluster = await startCluster({ server: name });
+  });
+  afterAll(() => cluster.stop());
+
+  describe.each(CLIENTS)('with %s', (client) => {
+    it('hands locks of all nodes over by push', async () => {
+      const quiet = { claimWindow: 60_000, ttl: 600_000, retention: 600_000 };
+      const [one, other] = [await instance(client, quiet), await instance(client, quiet)];
+      await other.ready();
+      const keys = cluster.masters.flatMap((master) => [keyOn(master), keyOn(master)]);
+      const leases = await Promise.all(keys.map((key) => one.mutex(key).acquire()));
+      const waits = keys.map((key) => other.mutex(key).acquire());
+      for (const key of keys) await queued(one, key, 1);
+      for (const lease of leases) expect(await lease.release()).toBe('freed');
+      // a poll would come after 15 s
+      for (const lease of await Promise.all(waits)) expect(await lease.release()).toBe('freed');
+    });
+
+    it('renews leases of all nodes together', async () => {
+      const holdfast = await instance(client, { ttl: 1000 });
+      const keys = cluster.masters.flatMap((master) =>
+        Array.from({ length: 100 }, () => keyOn(master)),
+      );
+      const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
+      const before = await commands();
+      await until(() => leases.every(({ remaining }) => remaining < 800));
+      await until(() => leases.every(({ remaining }) => remaining > 800));
+      const calls = (await commands()) - before;
+      expect(leases.every(({ held }) => held)).toBe(true);
+      // 300 leases on three nodes; the script may be sent with its text at first
+      expect(calls).toBeLessThanOrEqual(12);
+      await Promise.all(leases.map((lease) => lease.release()));
+    });
+
+    it('moves the slot of a held lock, of its waiter and of a channel', async () => {
+      const quiet = { claimWindow: 400, ttl: 2000 };
+      const [one, other] = [await instance(client, quiet), await instance(client, quiet)];
+      const [from, to] = cluster.masters as [Server, Server, Server];
+      const key = keyOn(from);
+      const lease = await one.mutex(key).acquire();
+      const waits = other.mutex(key).acquire();
+      await queued(one, key, 1);
+      // one of these slots is the slot of the channel at this master
+      const slots = [slotOfLock(key), ...(await channelSlots(from))];
+      for (const slot of slots) await cluster.moveSlot(slot, to);
+      await lease.extend(2000);
+      expect(lease.held).toBe(true);
+      const { remaining } = lease;
+      await until(() => lease.remaining < remaining - 500);
+      await until(() => lease.remaining > remaining - 500);
+      expect(await lease.release()).toBe('freed');
+      const next = await waits;
+      expect(next.fence).toBeGreaterThan(lease.fence);
+      expect(await next.release()).toBe('freed');
+      for (const slot of slots) await cluster.moveSlot(slot, from);
+    });
+
+    it('lists the locks of all nodes', async () => {
+      const holdfast = await instance(client);
+      const keys = cluster.masters.flatMap((master) =>
+        Array.from({ length: 5 }, () => `listed:${keyOn(master)}`),
+      );
+      await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
+      const found: LockInfo[] = [];
+      for await (const one of holdfast.list('listed:*')) found.push(one);
+      expect(new Set(found.map(({ key }) => key))).toEqual(new Set(keys));
+      await Promise.all(found.map(({ key }) => holdfast.forceRelease(key)));
+    });
+
+    it.each(['a{b}c', '{a}', '{}', '}{', 'a}b', '\\', '\\}', '{', 'ä{ß}', ' ', '{a}b{c}'])(
+      'locks the key %j',
+      async (key) => {
+        const [one, other] = [await instance(client), await instance(client)];
+        const lease = await one.mutex(key).acquire();
+        const waits = other.mutex(key).acquire();
+        await queued(one, key, 1);
+        await lease.release();
+        expect(await (await waits).release()).toBe('freed');
+      },
+    );
+
+    it('locks keys of several nodes together', async () => {
+      const [one, other] = [await instance(client), await instance(client)];
+      const keys = cluster.masters.map(keyOn);
+      const all = await one.allOf(keys).acquire();
+      const waits = other.allOf(keys).acquire();
+      await queued(one, [...keys].sort()[0] as string, 1);
+      await all.extend(20_000);
+      expect(await all.release()).toBe('freed');
+      expect(await (await waits).release()).toBe('freed');
+    });
+
+    it('leaves no connection when it is closed', async () => {
+      const holdfast = await instance(client);
+      await holdfast.ready();
+      for (const node of cluster.masters) expect(await listeners(node)).toBe(1);
+      await holdfast.close();
+      for (const node of cluster.masters) await until(async () => (await listeners(node)) === 0);
+    });
+  });
+
+  it.each(['ioredis-6', 'node-redis-6'] as const)(
+    '%s adds its prefix to all keys',
+    async (client) => {
+      const options = { ttl: 600 };
+      const holdfast = await instance(client, options, `${client}:`);
+      const keys = cluster.masters.flatMap((master) => [keyOn(master), keyOn(master)]);
+      const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
+      await until(() => leases.every(({ remaining }) => remaining < 400));
+      await until(() => leases.every(({ remaining }) => remaining > 400));
+      expect(leases.every(({ held }) => held)).toBe(true);
+      const names = await Promise.all(
+        cluster.masters.map((one) => one.command('KEYS', `*${client}:*`)),
+      );
+      expect(names.flat()).toHaveLength(keys.length);
+      await Promise.all(leases.map((lease) => lease.release()));
+    },
+  );
+
+  it('slots are those that the server computes', async () => {
+    const unit = fc.constantFrom('{', '}', 'a', 'b', 'ß', '€', ':', '\\');
+    const names = fc.sample(fc.string({ unit, maxLength: 12 }), { numRuns: 500, seed: 1 });
+    const [node] = cluster.masters as [Server];
+    for (const one of names) {
+      expect(slotOf(one), one).toBe(await node.command('CLUSTER', 'KEYSLOT', one));
+    }
+  });
+
+  it('a stopped node delays only its own locks', async () => {
+    const [frozen, ...others] = cluster.masters as [Server, ...Server[]];
+    const holdfast = await instance('ioredis-6', { ttl: 2000, requestTimeout: 500 });
+    const [lost, ...kept] = await Promise.all(
+      [frozen, ...others].map((master) => holdfast.mutex(keyOn(master)).acquire()),
+    );
+    frozen.pause();
+    try {
+      await until(() => lost?.held === false);
+      expect(kept.every(({ held }) => held)).toBe(true);
+      const key = keyOn(others[0] as Server);
+      expect(await (await holdfast.mutex(key).acquire()).release()).toBe('freed');
+    } finally {
+      frozen.resume();
+    }
+    await cluster.settled();
+    await Promise.all(kept.map((lease) => lease.release()));
+  });
+});
+
+/** The number of script calls of all masters. */
+async function commands(): Promise<number> {
+  const all = await Promise.all(cluster.masters.map((master) => master.commandstats()));
+  const calls = all.map((stats) =>
+    ['evalsha', 'eval'].map((one) => stats.get(one)?.calls ?? 0).reduce((a, b) => a + b),
+  );
+  return calls.reduce((a, b) => a + b, 0);
+}
+
+/** The slots of the sharded channels at a master. */
+async function channelSlots(master: Server): Promise<number[]> {
+  const channels = (await master.command('PUBSUB', 'SHARDCHANNELS')) as string[];
+  return channels.map(slotOf);
+}
