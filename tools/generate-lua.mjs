@@ -7,6 +7,7 @@ import { basename, dirname, relative } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { loadScript, pieces, scriptPaths } from './lua.mjs';
+import { shorten } from './lua-shorten.mjs';
 
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 const REDIS = '../packages/holdfast/src/store/redis';
@@ -21,13 +22,16 @@ import { Script } from '../script.js';
  * The source of a module with some scripts. It contains the text of each file once; a script is the
  * list of its parts.
  * @param {readonly string[]} paths
+ * @param {{ readable?: boolean }} [how] `readable`: names and spaces stay
  * @returns {string}
  */
-export function moduleOf(paths) {
+export function moduleOf(paths, { readable = false } = {}) {
   /** @type {Map<string, string>} */
   const names = new Map();
-  const entries = paths.map((path) => {
-    const parts = pieces(path).map(({ file, text }) => {
+  const all = paths.map((path) => pieces(path));
+  const scripts = readable ? all : shorten(all);
+  const entries = paths.map((path, at) => {
+    const parts = (scripts[at] ?? []).map(({ file, text }) => {
       const known = names.get(text);
       const name = known ?? nameFor(file, names);
       if (known === undefined) names.set(text, name);
@@ -43,6 +47,16 @@ export function moduleOf(paths) {
   const list = entries.map(([name, parts]) => `  ${name}: new Script([${parts}]),`);
   const head = `export const scripts: Readonly<Record<${type}, Script>> = {`;
   return `${[HEAD, ...texts, '', head, ...list].join('\n')}\n};\n`;
+}
+
+/**
+ * The same module as JavaScript, with the names and spaces of the sources, for mutants of scripts.
+ * @param {string} folder
+ * @returns {string}
+ */
+export function readableModule(folder) {
+  const source = moduleOf(scriptPaths(folder), { readable: true });
+  return source.replace(/^((?:export )?const \w+): [^=]+ =/gm, '$1 =');
 }
 
 /**

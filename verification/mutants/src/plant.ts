@@ -7,6 +7,11 @@ import type { Edit, Mutant } from './mutant.js';
 
 const DIST: string = fileURLToPath(new URL('../../../packages/holdfast/dist', import.meta.url));
 
+const TOOLS: string = new URL('../../../tools/generate-lua.mjs', import.meta.url).href;
+const SOURCES: string = fileURLToPath(
+  new URL('../../../packages/holdfast/src/store/redis/scripts', import.meta.url),
+);
+
 /** Path below `dist` of the script texts. */
 export const SCRIPTS = 'store/redis/generated/scripts.js';
 
@@ -20,11 +25,20 @@ export async function withMutant<Result>(
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
     const dist = join(folder, 'dist');
     cpSync(DIST, dist, { recursive: true, filter: (path) => !path.endsWith('.map') });
+    writeFileSync(join(dist, SCRIPTS), await readableScripts());
     for (const edit of mutant?.edits ?? []) plant(dist, mutant?.name ?? '', edit);
     return await work(dist);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** The module of the scripts with their own names, which the edits use. */
+async function readableScripts(): Promise<string> {
+  const tools = (await import(TOOLS)) as {
+    readableModule: (folder: string) => string;
+  };
+  return tools.readableModule(SOURCES);
 }
 
 function plant(folder: string, name: string, { file, find, replace, every }: Edit): void {

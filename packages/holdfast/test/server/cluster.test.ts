@@ -1,4 +1,5 @@
 /** A cluster whose slots move, whose nodes fail, and whose keys have odd names. */
+import { readFileSync } from 'node:fs';
 import {
   type Cluster,
   type Server,
@@ -12,8 +13,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions, LockInfo } from '../../src/index.js';
 import { slotOf } from '../../src/store/redis/slots.js';
 import { CLIENTS, type ClientName, Made } from '../support/backends.js';
-import { openCluster } from '../support/clusters.js';
+import { type ClusterLogin, openCluster } from '../support/clusters.js';
+import { rightsOf } from '../support/documented-rights.js';
 import { freshKey, queued } from '../suites/helpers.js';
+
+/** A poll would come after 15 s, so each grant arrives by push. */
+const QUIET = { claimWindow: 60_000, ttl: 600_000, retention: 600_000 };
+
+const GUIDE = readFileSync(new URL('../../../../SECURITY.md', import.meta.url), 'utf8');
 
 let cluster: Cluster;
 const made = new Made();
@@ -22,9 +29,9 @@ afterEach(() => made.close());
 function instance(
   client: ClientName,
   options: HoldfastOptions = {},
-  keyPrefix = '',
+  login: ClusterLogin = {},
 ): Promise<Holdfast> {
-  return made.on(openCluster(client, cluster.nodes, keyPrefix), options);
+  return made.on(openCluster(client, cluster.nodes, login), options);
 }
 
 const slotOfLock = (key: string): number => slotOf(`holdfast:{${key}}`);
@@ -54,15 +61,13 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
 
   describe.each(CLIENTS)('with %s', (client) => {
     it('hands locks of all nodes over by push', async () => {
-      const quiet = { claimWindow: 60_000, ttl: 600_000, retention: 600_000 };
-      const [one, other] = [await instance(client, quiet), await instance(client, quiet)];
+      const [one, other] = [await instance(client, QUIET), await instance(client, QUIET)];
       await other.ready();
       const keys = cluster.masters.flatMap((master) => [keyOn(master), keyOn(master)]);
       const leases = await Promise.all(keys.map((key) => one.mutex(key).acquire()));
       const waits = keys.map((key) => other.mutex(key).acquire());
       for (const key of keys) await queued(one, key, 1);
       for (const lease of leases) expect(await lease.release()).toBe('freed');
-      // a poll would come after 15 s
       for (const lease of await Promise.all(waits)) expect(await lease.release()).toBe('freed');
     });
 
@@ -140,6 +145,26 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
       expect(await (await waits).release()).toBe('freed');
     });
 
+    it('works for the documented user', async () => {
+      const { single, cluster: more } = rightsOf(GUIDE);
+      for (const node of cluster.nodes) {
+        await node.command('ACL', 'SETUSER', 'locks', 'on', '>PASSWORD', ...single, ...more);
+      }
+      const login = { username: 'locks', password: 'PASSWORD' };
+      const [one, other] = [
+        await instance(client, QUIET, login),
+        await instance(client, QUIET, login),
+      ];
+      expect((await other.ready()).pushes).toBe(true);
+      for (const key of cluster.masters.map(keyOn)) {
+        const lease = await one.mutex(key).acquire();
+        const waits = other.mutex(key).acquire();
+        await queued(one, key, 1);
+        await lease.release();
+        expect(await (await waits).release()).toBe('freed');
+      }
+    });
+
     it('leaves no connection when it is closed', async () => {
       const holdfast = await instance(client);
       await holdfast.ready();
@@ -153,7 +178,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     '%s adds its prefix to all keys',
     async (client) => {
       const options = { ttl: 600 };
-      const holdfast = await instance(client, options, `${client}:`);
+      const holdfast = await instance(client, options, { keyPrefix: `${client}:` });
       const keys = cluster.masters.flatMap((master) => [keyOn(master), keyOn(master)]);
       const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
       await until(() => leases.every(({ remaining }) => remaining < 400));

@@ -1,28 +1,30 @@
 /** Tests two claims of `SECURITY.md`: what an attacker cannot do, and which rights are enough. */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { type Server, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { expand, scriptPaths } from '../../../../tools/lua.mjs';
+import { rightsOf } from '../support/documented-rights.js';
 import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
-import { scripts } from '../../src/store/redis/generated/scripts.js';
 import { aborted, freshKey, freshKeys, later, queued } from '../suites/helpers.js';
 import { CLIENTS, Made, openClient, SERVERS } from '../support/backends.js';
 
 /** No waiter polls within a test, so each grant arrives by push. */
 const NO_POLL: HoldfastOptions = { ttl: 60_000, claimWindow: 60_000, retention: 600_000 };
 
+const SCRIPTS = fileURLToPath(new URL('../../src/store/redis/scripts', import.meta.url));
+
 const GUIDE = readFileSync(new URL('../../../../SECURITY.md', import.meta.url), 'utf8');
 
 /** The rights of the user in `SECURITY.md`. */
-function documentedRights(): string[] {
-  const [, rule] = /ACL SETUSER locks on >PASSWORD ([^`]+)```/u.exec(GUIDE) ?? [];
-  return (rule ?? '').trim().split(/\s+/u);
-}
+const documentedRights = (): string[] => rightsOf(GUIDE).single;
 
 /** The commands that the scripts run, in lower case; `pubsub|numsub` for a subcommand. */
 function commandsOfScripts(): string[] {
   const found = new Set<string>();
-  for (const { source } of Object.values(scripts)) {
+  for (const path of scriptPaths(SCRIPTS)) {
+    const source = expand(path);
     const called = /(?:redis\.p?call|in_chunks)\(\s*'([A-Z]+)'(?:,\s*'([A-Z]+)')?/gu;
     for (const [, command = '', sub] of source.matchAll(called)) {
       found.add(command === 'PUBSUB' ? `${command}|${sub}`.toLowerCase() : command.toLowerCase());
@@ -32,7 +34,8 @@ function commandsOfScripts(): string[] {
 }
 
 it('the documented user may run every command of the scripts', () => {
-  const rights = documentedRights();
+  const { single, cluster } = rightsOf(GUIDE);
+  const rights = [...single, ...cluster];
   const commands = commandsOfScripts();
   expect(commands).toContain('publish');
   expect(commands.filter((command) => !rights.includes(`+${command}`))).toEqual([]);

@@ -21,23 +21,33 @@ function opened(client: RedisClient & Closable, close: () => unknown): Opened {
   return { client, port: portFor(client), close: () => ended().catch(() => undefined) };
 }
 
+/** A login at each node, and the prefix that the client adds to keys. */
+export interface ClusterLogin {
+  readonly username?: string;
+  readonly password?: string;
+  readonly keyPrefix?: string;
+}
+
 /** Opens a cluster client of one kind. */
 export async function openCluster(
   name: ClientName,
   nodes: readonly Pick<Server, 'host' | 'port'>[],
-  keyPrefix = '',
+  { keyPrefix = '', ...login }: ClusterLogin = {},
 ): Promise<Opened> {
   const start = nodes.map(({ host, port }) => ({ host, port }));
   if (name.startsWith('ioredis')) {
-    const options = { lazyConnect: true, keyPrefix, clusterRetryStrategy: () => 20 };
+    const options = {
+      ...{ lazyConnect: true, keyPrefix, redisOptions: login },
+      clusterRetryStrategy: () => 20,
+    };
     const five = name === 'ioredis-5';
     const client = five ? new Cluster5(start, options) : new Cluster6(start, options);
     const one = opened(client, () => client.disconnect());
     await client.connect();
     return one;
   }
-  const rootNodes = start.map((socket) => ({ socket }));
-  const defaults = { socket: { reconnectStrategy: 20 } };
+  const rootNodes = start.map((socket) => ({ socket, ...login }));
+  const defaults = { socket: { reconnectStrategy: 20 }, ...login };
   const five = name === 'node-redis-5';
   const client = five
     ? createCluster5({ rootNodes, defaults })

@@ -1,11 +1,13 @@
 /** The Lua scripts and their typed headers, and the tool that assembles the scripts. */
+import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { moduleOf } from '../../../../../tools/generate-lua.mjs';
-import { expand, loadScript, scriptPaths, stripLua } from '../../../../../tools/lua.mjs';
+import { expand, loadScript, pieces, scriptPaths, stripLua } from '../../../../../tools/lua.mjs';
+import { shorten } from '../../../../../tools/lua-shorten.mjs';
 import { scripts } from '../../../src/store/redis/generated/scripts.js';
 import { headerProblems, parseHeader } from '../../../../../tools/lua-header.mjs';
 
@@ -21,9 +23,65 @@ describe('every script', () => {
     expect(readFileSync(generated, 'utf8')).toBe(moduleOf(scriptPaths(folder)));
   });
 
-  it.each(scriptPaths(folder))('%# is assembled from its parts', (path) => {
-    const { name, sha, source } = loadScript(path);
-    expect(scripts[name as keyof typeof scripts]).toMatchObject({ sha, source });
+  it('is assembled from its parts, with short names', () => {
+    const paths = scriptPaths(folder);
+    const short = shorten(paths.map((path) => pieces(path)));
+    for (const [at, path] of paths.entries()) {
+      const source = short[at]?.map(({ text }) => text).join('');
+      const { sha, source: own } = scripts[basename(path, '.lua') as keyof typeof scripts];
+      expect(own).toBe(source);
+      expect(sha).toBe(createHash('sha1').update(`${source}`).digest('hex'));
+    }
+  });
+});
+
+describe('shortening', () => {
+  const short = (...parts: string[]): string[] => {
+    const [script] = shorten([parts.map((text) => ({ file: 'a.lua', text }))]);
+    return script?.map(({ text }) => text) ?? [];
+  };
+
+  it.each([
+    [
+      'renames locals, parameters and loops',
+      'for key, value in pairs(list) do f(key, value) end',
+      'for a,b in pairs(list)do f(a,b)end',
+    ],
+    [
+      'keeps fields and keys of tables',
+      'local name = { name = 1 } return name.name, name:name()',
+      'local a={name=1}return a.name,a:name()',
+    ],
+    [
+      'keeps strings',
+      `local name = 'name - name' .. "name  -- name"`,
+      `local a='name - name'.."name  -- name"`,
+    ],
+    ['keeps lines', 'local name = 1\n\nreturn name', 'local a=1\n\nreturn a'],
+    [
+      'keeps words apart',
+      'local name = not 1 or nil return name and 0 or -name',
+      'local a=not 1 or nil return a and 0 or-a',
+    ],
+    [
+      'keeps a concatenation after a number',
+      "local name = 1 .. 'a' return name",
+      "local a=1 ..'a'return a",
+    ],
+    ['makes no comment', 'local name = 1 - -1 return name', 'local a=1- -1 return a'],
+  ])('%s', (_, source, expected) => {
+    expect(short(source)).toEqual([expected]);
+  });
+
+  it('gives a name the same short name in each part', () => {
+    expect(short('local first, second = 1, 2\n', 'return second - first\n')).toEqual([
+      'local a,b=1,2\n',
+      'return b-a\n',
+    ]);
+  });
+
+  it('does not use the name of a global', () => {
+    expect(short('local name = a\nreturn name + b')).toEqual(['local c=a\nreturn c+b']);
   });
 });
 
@@ -154,7 +212,9 @@ describe('a script is assembled', () => {
 
   it('so that the generated module contains the same text', () => {
     const source = 'return "\\r\\n`${x}"\n';
-    const text = moduleOf([add('main.lua', `--[[ main: x\n  REPLY\n    1\n]]\n${source}`)]);
+    const text = moduleOf([add('main.lua', `--[[ main: x\n  REPLY\n    1\n]]\n${source}`)], {
+      readable: true,
+    });
     const literal = /const main1: string = (`.*?`);\n/s.exec(text)?.[1] ?? '';
     // oxlint-disable-next-line typescript/no-implied-eval -- the test evaluates the literal
     expect(new Function(`return ${literal}`)()).toBe(source);

@@ -6,5 +6,6 @@ end
 
 -- The number of receivers at this node, or an error.
 local function publish(channel, message)
-  return redis.pcall(is_sharded(channel) and 'SPUBLISH' or 'PUBLISH', channel, message)
+  if is_sharded(channel) then return redis.pcall('SPUBLISH', channel, message) end
+  return redis.pcall('PUBLISH', channel, message)
 end
