@@ -2,8 +2,8 @@
  * Messages on standard error, as text or as JSON lines. Standard output belongs to the command that
  * runs, or to the result.
  *
- * They are written synchronously to the descriptor: `process.stderr` would make a pipe that the
- * command inherits non-blocking.
+ * They are written synchronously to the descriptor, so none is lost when this process exits. The
+ * first use of `process.stderr` would make a pipe that the command shares non-blocking.
  */
 import { writeSync } from 'node:fs';
 import type { Failure } from './failure.js';

@@ -64,7 +64,7 @@ class Guarded {
     if (this.#why !== undefined) return;
     this.#why = why;
     report({ type: 'ending', why });
-    const left = this.#terminate();
+    const left = this.#terminate(why === 'orphaned' && this.#order.nested);
     this.#kill = setTimeout(() => {
       this.#killed = true;
       report({ type: 'killed' });
@@ -73,7 +73,8 @@ class Guarded {
   }
 
   /** Sends SIGTERM. Returns the milliseconds until SIGKILL. */
-  #terminate(): number {
+  #terminate(atOnce = false): number {
+    if (atOnce) return 0;
     this.signal('SIGTERM');
     // a stopped process handles SIGTERM when it continues
     this.signal('SIGCONT');

@@ -1,7 +1,7 @@
 /** The side of `holdfast` of a guarded command, see `guard-main.ts`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { EXIT, Failure } from '../failure.js';
+import { EXIT, Failure, usage } from '../failure.js';
 import { signalGroup } from './group.js';
 import type { EndReason, Order, Report, StartOrder } from './protocol.js';
 
@@ -20,6 +20,12 @@ export class GuardedCommand {
   #killAfter = 0;
 
   constructor() {
+    if (process.platform === 'win32') {
+      throw usage(
+        'commands run on Linux and macOS, not on Windows',
+        'use the Linux subsystem, WSL',
+      );
+    }
     // The options of Node in the environment are for the command, not for the guard.
     const { NODE_OPTIONS: options, ...rest } = process.env;
     const env = options === undefined ? rest : { ...rest, HOLDFAST_NODE_OPTIONS: options };

@@ -13,6 +13,11 @@ export interface StartOrder {
   readonly margin: number;
   /** The end of the lease. */
   readonly until: number;
+  /**
+   * True if `holdfast` runs under another `holdfast`. If it is killed, the other one has given the
+   * command its time already.
+   */
+  readonly nested: boolean;
 }
 
 export type Order =

@@ -74,12 +74,15 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
     killAfter: budget.killAfter,
     margin: MARGIN_MS,
     until: endOf(lease),
+    nested: process.env['HOLDFAST_KEY'] !== undefined,
   });
   const feed = setInterval(() => feedGuard(lease, command), Math.min(500, budget.ttl / 20));
   signals.forwardTo((name) => command.signal(name));
   lease.signal.addEventListener('abort', lost, { once: true });
   try {
     const result = await ended;
+    const { code, signal } = result;
+    notes.event('ended', `the command ended with ${signal ?? code}`, { key, fence, code, signal });
     return await outcome(lease, result, killed);
   } finally {
     clearInterval(feed);

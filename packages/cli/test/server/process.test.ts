@@ -6,7 +6,7 @@ import { Holdfast } from 'holdfast';
 import { type Server, startProxy, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alive, childrenOf, Cli, type CliOptions } from '../cli.js';
+import { alive, childrenOf, Cli, type CliOptions, MAIN } from '../cli.js';
 
 let server: Server;
 let client: Redis;
@@ -116,6 +116,20 @@ describe('when the lock is lost', () => {
     expect(program.stderr).toContain('the lock was lost: ending the command with SIGTERM');
   });
 
+  it('the message about it leaves the pipes of the command blocking', async () => {
+    // late, so that the message has been written
+    const flags = 'trap "sleep 0.5; cat /proc/self/fdinfo/1 /proc/self/fdinfo/2; exit" TERM; ';
+    await using program = start('pipes', [], flags + LOOP);
+    await pidOf(program);
+    await holdfast.forceRelease('pipes');
+    await program.exited;
+    expect(program.stderr).toContain('the lock was lost');
+    // the flags are octal, and 4000 is O_NONBLOCK
+    const found = [...program.stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal]) => octal);
+    expect(found).toHaveLength(2);
+    for (const octal of found) expect(Number(`0o${octal}`) & 0o4000).toBe(0);
+  });
+
   it('a command that ignores SIGTERM is killed', async () => {
     await using program = start('ignores', ['--kill-after', '300ms'], `trap "" TERM; ${LOOP}`);
     const pid = await pidOf(program);
@@ -132,6 +146,7 @@ describe('when the lock is lost', () => {
     await holdfast.forceRelease('stopped');
     expect(await program.exited).toEqual({ code: 70, signal: null });
     expect(alive(pid)).toBe(false);
+    expect(program.stderr).toContain('so the command was ended');
   });
 
   it('because the server is cut off, it is gone before the next holder starts', async () => {
@@ -170,6 +185,18 @@ describe('the command is gone before the next holder starts', () => {
     expect(await program.exited).toEqual({ code: 70, signal: null });
   });
 
+  it('if a holdfast that runs a holdfast is killed', async () => {
+    const { last, text } = beating('nested');
+    const nested = `exec "$NODE" "$MAIN" run inner -- sh -c '${text}'`;
+    const env = { NODE: process.execPath, MAIN };
+    await using program = start('nested', SHORT, nested, { env });
+    const pid = await pidOf(program);
+    program.kill('SIGKILL');
+    const next = await nextHolder('nested');
+    expect(last()).toBeLessThan(next);
+    expect(alive(pid)).toBe(false);
+  });
+
   it('if the guard is stopped and the lock is lost', async () => {
     const { text } = beating('guard-stopped');
     await using program = start('guard-stopped', SHORT, text);
@@ -194,6 +221,13 @@ it('a process in a session of its own overlaps with the next holder', async () =
 });
 
 describe('other ends', () => {
+  it('a command that runs for longer than the ttl is not disturbed', async () => {
+    const text = 'trap "echo disturbed" TERM; sleep 5 & wait; echo done';
+    await using program = start('renewed', SHORT, text);
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program).toMatchObject({ stdout: 'done\n', stderr: '' });
+  });
+
   it('a killed guard ends the command: 71', async () => {
     await using program = start('guard', [], LOOP);
     const pid = await pidOf(program);
@@ -214,7 +248,8 @@ describe('other ends', () => {
   });
 
   it('processes that the command leaves behind end before the lock is free', async () => {
-    await using program = start('leaves', [], `sh -c 'trap "" HUP; ${LOOP}' & sleep 0.3`);
+    const left = `sh -c 'trap "" TERM; ${LOOP}' & sleep 0.3`;
+    await using program = start('leaves', QUICK, left);
     const pid = await pidOf(program);
     expect(await program.exited).toEqual({ code: 0, signal: null });
     expect(alive(pid)).toBe(false);

@@ -57,14 +57,6 @@ describe('the command', () => {
     expect(program.stderr).toBe('problem\n');
   });
 
-  it('gets blocking pipes', async () => {
-    // the flags are octal, and 4000 is O_NONBLOCK
-    const { stdout } = await run('pipes', '-v', ...sh('sleep 0.3; cat /proc/self/fdinfo/[12]'));
-    const flags = [...stdout.matchAll(/flags:\s+(\d+)/g)].map(([, octal]) => Number(`0o${octal}`));
-    expect(flags).toHaveLength(2);
-    for (const value of flags) expect(value & 0o4000).toBe(0);
-  });
-
   it('gets its options, also those that holdfast has', async () => {
     const words = ['--wait', '--json', '--', '-x'];
     const { stdout } = await run('options', '--json', '--', 'printf', '%s ', ...words);
@@ -111,7 +103,7 @@ describe('the lock', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line).event);
-    expect(events).toEqual(['waiting', 'acquired', 'released']);
+    expect(events).toEqual(['waiting', 'acquired', 'ended', 'released']);
   });
 
   it.each([
@@ -183,6 +175,14 @@ describe('wrong use leads to 64 and names what to do', () => {
     expect(result).toMatchObject({ code: 64, stdout: '' });
     expect(result.stderr).toMatch(message);
     expect(result.stderr).not.toContain('p4ss');
+  });
+
+  it('on Windows', async () => {
+    const code = "Object.defineProperty(process, 'platform', { value: 'win32' })";
+    const options = `--import=data:text/javascript,${encodeURIComponent(code)}`;
+    const result = await cli(['run', 'k', '--', 'ls'], { env: { ...env, NODE_OPTIONS: options } });
+    expect(result).toMatchObject({ code: 64, stdout: '' });
+    expect(result.stderr).toContain('to do: use the Linux subsystem');
   });
 
   it('as JSON', async () => {
