@@ -136,7 +136,12 @@ export class Core implements Grantor, PartHost {
 
   /** Sends the request of a condition waiter. */
   ask(conditionWaiter: ConditionWaiter): void {
-    this.#acquisitions.ask(conditionWaiter);
+    void this.#acquisitions.sender.ask(conditionWaiter);
+  }
+
+  /** See `Acquisitions.isOpen`. */
+  isOpen(id: string): boolean {
+    return this.#acquisitions.isOpen(id);
   }
 
   /** Abandons a condition waiter: the lock is not taken back. */

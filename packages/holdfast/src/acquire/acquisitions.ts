@@ -99,8 +99,9 @@ export class Acquisitions implements ReplyHandler {
     return conditionWaiter;
   }
 
-  ask(conditionWaiter: ConditionWaiter): void {
-    void this.sender.ask(conditionWaiter);
+  /** True if it has not settled, or was given up and may still be in the store. */
+  isOpen(id: string): boolean {
+    return this.#acquisitions.has(id) || this.abandoned.has(id);
   }
 
   /** Abandons all pending acquisitions. */

@@ -25,6 +25,10 @@ export class AbandonedAcquisitions {
     this.#lateDuplicates = lateDuplicates;
   }
 
+  has(id: string): boolean {
+    return this.#lately.has(id);
+  }
+
   /** Follows an acquisition that is over, for which a late duplicate may still arrive. */
   follow(what: Abandoned): void {
     this.#remember(what);

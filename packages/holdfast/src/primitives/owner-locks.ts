@@ -113,7 +113,9 @@ export class OwnerLocks {
       for (let tries = 0; tries < TRIES; tries++) {
         const lease = await this.#leaseOf(key, owner);
         if (lease === undefined) return false;
-        const id = this.#choose(lease.ids);
+        // the store may have the hold of a call that has no reply yet: that call would add it again
+        const id = this.#choose(lease.ids.filter((one) => !this.#core.isOpen(one)));
+        if (id === undefined) return false;
         if ((await this.#core.end(key, id, lease.left / 1000)) !== 'lost') return true;
       }
       throw this.#crowded(key);
@@ -134,7 +136,7 @@ export class OwnerLocks {
     for (let tries = 0; tries < TRIES; tries++) {
       const lease = await this.#leaseOf(key, owner);
       if (lease === undefined) return false;
-      const id = this.#choose(lease.ids);
+      const id = this.#choose(lease.ids) as string;
       const command = { op: 'renew', key, id, ttl: Math.ceil(ttl), retention } as const;
       const { status } = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
       if (status === 'renewed') return true;
@@ -171,10 +173,13 @@ export class OwnerLocks {
     return holders.find((holder) => holder.owner === owner);
   }
 
-  /** Prefers a hold of this process, because other processes are less likely to choose it. */
-  #choose(ids: readonly string[]): string {
+  /**
+   * Prefers a hold of this process, because other processes are less likely to choose it. Of other
+   * holds, the oldest: the call for the latest may have no reply yet.
+   */
+  #choose(ids: readonly string[]): string | undefined {
     const own = ids.filter((id) => id.startsWith(`${this.#core.id}.`));
-    return (own.at(-1) ?? ids.at(-1)) as string;
+    return own.at(-1) ?? ids[0];
   }
 
   async #inTurn<T>(key: string, owner: string, work: () => Promise<T>): Promise<T> {

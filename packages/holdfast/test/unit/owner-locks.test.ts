@@ -118,6 +118,34 @@ describe('lost replies', () => {
     expect(await one.ownerLocks.holds(KEY, 'me')).toBe(0);
   });
 
+  it('to a lock call leave its hold to that call: an unlock ends another one', async () => {
+    const { clock, store, one, other } = setUp();
+    await one.ownerLocks.lock(KEY, 'me', LONG);
+    store.ail('acquire', 'answer lost');
+    const second = later(one.ownerLocks.lock(KEY, 'me', LONG));
+    await clock.advance(10);
+    expect(await other.ownerLocks.holds(KEY, 'me')).toBe(2);
+    store.heal();
+    expect(await one.ownerLocks.unlock(KEY, 'me')).toBe(true);
+    await clock.advance(LONG / 10);
+    await second;
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(1);
+    expect(await one.ownerLocks.unlock(KEY, 'me')).toBe(true);
+    expect(await one.ownerLocks.holds(KEY, 'me')).toBe(0);
+  });
+
+  it('to the first lock call: the owner does not hold the lock yet', async () => {
+    const { clock, store, one } = setUp();
+    store.ail('acquire', 'answer lost');
+    const first = later(one.ownerLocks.lock(KEY, 'me', LONG));
+    await clock.advance(10);
+    store.heal();
+    expect(await one.ownerLocks.unlock(KEY, 'me')).toBe(false);
+    await clock.advance(LONG / 10);
+    await first;
+    expect(await one.ownerLocks.unlock(KEY, 'me')).toBe(true);
+  });
+
   it('to an abandoned lock call lead to its release', async () => {
     const { clock, store, one } = setUp();
     store.ail('acquire', 'answer lost');

@@ -77,4 +77,17 @@ export const WAITING: readonly Mutant[] = [
     ],
     rare: true,
   },
+  {
+    name: 'an unlock takes a hold without a reply',
+    mistake:
+      'an unlock by name ends the hold of a lock call that has no reply yet; that call adds it again',
+    edits: [
+      {
+        file: 'primitives/owner-locks.js',
+        find: 'lease.ids.filter((one) => !this.#core.isOpen(one))',
+        replace: 'lease.ids',
+      },
+    ],
+    rare: true,
+  },
 ];

@@ -36,6 +36,7 @@ export function troubleOf(
     ...stepping(random.fork('step'), scene, tasks),
     ...closing(random.fork('close'), scene, tasks),
     ...muting(random.fork('mute'), scene, tasks),
+    ...breaking(random.fork('break'), scene, tasks),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -75,6 +76,17 @@ function muting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): Fault
     const { at: from, process } = random.pick(some);
     const at = from + scene.ttl * random.spread(0.001, 1);
     return { kind: 'mute', at, ms: scene.ttl * random.spread(0.1, 4), process };
+  });
+}
+
+/** A connection breaks while calls lock and unlock by name: a lock may have no reply yet. */
+function breaking(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
+  const some = tasks.filter(({ face }) => face === 'calls');
+  if (some.length === 0 || !random.chance(0.5)) return [];
+  return Array.from({ length: random.whole(1, 6) }, () => {
+    const { at: from, process } = random.pick(some);
+    const at = from + scene.ttl * random.spread(0.0005, 1);
+    return { kind: 'reset', at, process, which: 'commands', lingers: 0, unnoticed: 1 };
   });
 }
 

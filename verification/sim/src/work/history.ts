@@ -2,7 +2,7 @@
 import type { Happening, HistoryEvent } from 'holdfast-checker';
 
 export class History {
-  readonly events: HistoryEvent[] = [];
+  events: HistoryEvent[] = [];
   readonly #trace: ((text: () => string) => void) | undefined;
 
   constructor(trace: ((text: () => string) => void) | undefined) {
@@ -10,6 +10,9 @@ export class History {
   }
 
   note(t: number, p: string, what: Happening): void {
+    // a process that computes is ahead of the scheduler: a crash prevents what it was about to do
+    if (what.e === 'crash')
+      this.events = this.events.filter((event) => event.p !== p || event.t <= t);
     this.events.push({ t, p, ...what });
     this.#trace?.(() => {
       const { e, ...fields } = what;
