@@ -17,4 +17,6 @@ export interface Mutant {
   readonly edits: readonly Edit[];
   /** Needs more seeds than the test suite runs. */
   readonly rare?: true;
+  /** The simulator does not find it; these instruments do. */
+  readonly elsewhere?: string;
 }

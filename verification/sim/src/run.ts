@@ -107,6 +107,7 @@ async function close(world: World): Promise<void> {
   const clients = [...world.clients.values()].filter(({ process }) => process.alive);
   let open = clients.length;
   for (const client of clients) {
+    client.closing = true;
     client.process.deliver('task', () => {
       void client.holdfast.close().then(() => {
         open -= 1;

@@ -32,8 +32,8 @@ export const LEASE: readonly Mutant[] = [
         'let sent = this.#suspend.moment();\n            const length',
       ),
       inquiries(
-        'const sent = this.#suspend.moment();\n        const { left }',
-        'let sent = this.#suspend.moment();\n        const { left }',
+        'const sent = this.#suspend.moment();\n        const reply = await this.#sendMany',
+        'let sent = this.#suspend.moment();\n        const reply = await this.#sendMany',
       ),
       inquiries(
         'this.#events.noticeSleep();\n        const sentAt = this.#suspend.toLocal(sent);\n' +

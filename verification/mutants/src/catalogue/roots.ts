@@ -39,7 +39,7 @@ export const ROOTS: readonly Mutant[] = [
       { file: 'acquire/releaser.js', find: 'believed && !releasing', replace: '!releasing' },
       roots('left >= Math.min(claimWindow, terms.ttl) / 2 && ', ''),
     ],
-    rare: true,
+    elsewhere: 'the tests of roots, and the model',
   },
   {
     name: 'used fences are not reported',
@@ -76,7 +76,7 @@ export const ROOTS: readonly Mutant[] = [
         'if (root.settled)\n            return;\n        if (root.settled)',
       ),
     ],
-    rare: true,
+    elsewhere: 'the tests of roots, and the model',
   },
   {
     name: 'withdrawn after the answer',
@@ -108,11 +108,11 @@ export const ROOTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease/watchdog.js',
-        find: '#renewed({ latest: record }, left)',
-        replace: '#renewed(record, left)',
+        find: '#renewed({ latest: record }, left, failure)',
+        replace: '#renewed(record, left, failure)',
       },
+      edit('lease/inquiries.js')('#confirm({ latest: record }, sent', '#confirm(record, sent'),
     ],
-    rare: true,
   },
 ];
 
@@ -129,13 +129,12 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
         ),
       ),
     ],
-    rare: true,
   },
   {
     name: 'a turn does not name its grant',
     mistake: 'a turn ends a lease that a late duplicate got, and queues a root (`TURN_UNNAMED`)',
     edits: [turn('holder.fence === fence', 'true')],
-    rare: true,
+    elsewhere: 'the tests of the engine, and the model',
   },
   {
     name: 'the next root comes first',
@@ -156,7 +155,7 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
         ].join('\n            '),
       ),
     ],
-    rare: true,
+    elsewhere: 'the tests of reserved fences, and the model',
   },
   {
     name: 'reserved fences are kept',
@@ -169,6 +168,5 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
     name: 'a fair waiter is overtaken',
     mistake: 'a root may be handed on although a fair waiter is queued (`FAIR_OVERTAKEN`)',
     edits: [resource('wanted.fair || this.fairWaiting > 0 ||', 'wanted.fair ||')],
-    rare: true,
   },
 ];

@@ -37,7 +37,7 @@ export const WAITING: readonly Mutant[] = [
     name: 'given up and not given back',
     mistake: 'a timeout ends the wait in the process, and the waiter stays in the queue',
     edits: [
-      room('this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);', ''),
+      room('this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);', ';'),
     ],
   },
   {
@@ -88,6 +88,6 @@ export const WAITING: readonly Mutant[] = [
         replace: 'lease.ids',
       },
     ],
-    rare: true,
+    elsewhere: 'the tests of owner locks',
   },
 ];

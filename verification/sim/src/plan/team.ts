@@ -37,7 +37,7 @@ function teamOf(
   const process = random.pick(processes).name;
   const ttl = Math.round(usual * random.pick([1, 1, 0.5]));
   const maxHold = random.chance(0.1) ? Math.round(3 * usual) : undefined;
-  const hold = usual * random.pick([0.0001, 0.001, 0.02, 0.3]);
+  const hold = usual * random.pick([0.0001, 0.001, 0.02, 0.3, 2]);
   const width = usual * random.pick([0, 0.001, 0.1]);
   const limited = random.pick([0, 0, 0.4]);
   const aborted = random.pick([0, 0, 0.4, 1]);

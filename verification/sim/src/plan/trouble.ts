@@ -37,6 +37,7 @@ export function troubleOf(
     ...closing(random.fork('close'), scene, tasks),
     ...muting(random.fork('mute'), scene, tasks),
     ...breaking(random.fork('break'), scene, tasks),
+    ...napping(random.fork('nap'), scene, tasks),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -76,6 +77,18 @@ function muting(random: Random, scene: Scene, tasks: readonly TaskPlan[]): Fault
     const { at: from, process } = random.pick(some);
     const at = from + scene.ttl * random.spread(0.001, 1);
     return { kind: 'mute', at, ms: scene.ttl * random.spread(0.1, 4), process };
+  });
+}
+
+/** A machine is suspended while one of the tasks that share a root holds. */
+function napping(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
+  const some = tasks.filter(({ name }) => name.startsWith(TEAM));
+  if (some.length === 0 || !random.chance(0.3)) return [];
+  return Array.from({ length: random.whole(1, 3) }, () => {
+    const { at: from, process, ttl } = random.pick(some);
+    const machine = scene.processes.find(({ name }) => name === process)?.machine ?? '';
+    const at = from + scene.ttl * random.spread(0.0005, 0.3);
+    return { kind: 'sleep', at, ms: 1100 + ttl * random.between(0.1, 2), machine };
   });
 }
 

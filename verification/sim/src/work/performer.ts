@@ -6,6 +6,7 @@ import type { Happening } from 'holdfast-checker';
 import type { AcquireOptions, Lease } from '../../../../packages/holdfast/dist/index.js';
 import type { Step, TaskPlan } from '../plan/plan.js';
 import { INNER } from '../watch/identities.js';
+import { checkLoss } from '../watch/needless.js';
 import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
 import { Attempt } from './attempt.js';
@@ -212,6 +213,7 @@ class Performer {
     if (this.#attempt.lost) return;
     this.#attempt.lost = true;
     this.#note({ e: 'lost', ...this.#about });
+    checkLoss(this.#world, this.#attempt);
   }
 
   async #untilLost(lease: Lease): Promise<void> {

@@ -9,6 +9,7 @@ import { Path } from '../net/path.js';
 import { Server } from '../net/server.js';
 import type { MachinePlan, Plan, ProcessPlan } from '../plan/plan.js';
 import { Promises } from '../watch/promises.js';
+import { RootRules } from '../watch/root-rules.js';
 import { Watch } from '../watch/watch.js';
 import type { Attempt } from '../work/attempt.js';
 import { History } from '../work/history.js';
@@ -44,6 +45,7 @@ export class World {
   readonly history: History;
   readonly watch: Watch;
   readonly promises: Promises = new Promises(this);
+  readonly roots: RootRules = new RootRules(this);
   readonly meetings: Meetings = new Meetings();
   /** The agreed number of permits of each key. */
   readonly permits: Map<string, number> = new Map();
@@ -82,12 +84,14 @@ export class World {
           for (const one of singly(command)) {
             this.watch.before(one);
             this.promises.before(one);
+            this.roots.before(one);
           }
         },
         after: (command, reply) => {
           for (const one of singly(command)) {
             this.watch.after(one);
             this.promises.after(one, reply);
+            this.roots.after(one);
           }
           if (command.op === 'acquire' && reply.status === 'queued') {
             this.#queued(command.id, command.key, reply.ticket);
