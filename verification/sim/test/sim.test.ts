@@ -83,6 +83,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'close-between-tries.json',
     as: /timer/,
   },
+  'keeps the timer of a root that has ended': {
+    file: 'acquire/roots.js',
+    from: 'queue.timer?.cancel();\n        const',
+    to: 'const',
+    shown: 'timer-of-an-ended-root.json',
+    as: /timer/,
+  },
   'withdraws an acquisition for no longer than a lease': {
     file: 'cleanup/abandoned.js',
     from: 'Math.max(ttl, this.#settings.retention)',

@@ -80,7 +80,7 @@ export const WAITING: readonly Mutant[] = [
   {
     name: 'an unlock takes a hold without a reply',
     mistake:
-      'an unlock by name ends the hold of a lock call that has no reply yet; that call adds it again',
+      'an unlock by name ends the hold of a lock call without a reply; that call adds it again',
     edits: [
       {
         file: 'primitives/owner-locks.js',
