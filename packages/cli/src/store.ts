@@ -28,6 +28,8 @@ const SCHEMES: Readonly<Record<string, string>> = {
   'valkey:': 'redis:',
   'valkeys:': 'rediss:',
 };
+const SENTINEL = 'redis+sentinel://';
+const SENTINEL_FORM = `write ${SENTINEL}[user:password@]host:port,host:port/master[/database]`;
 const FORMS = 'write redis://[user:password@]host[:port][/database], or rediss:// for TLS';
 
 interface Link {
@@ -73,7 +75,8 @@ export async function openStore(
 function urlsOf({ url }: StoreOptions): readonly string[] {
   if (url.length > 0) return url;
   const { REDIS_URL = '' } = process.env;
-  const given = REDIS_URL.split(/[\s,]+/).filter((one) => one !== '');
+  // a comma is also between the hosts of Sentinel
+  const given = REDIS_URL.split(/\s+|,(?=\/|\w+(?:\+\w+)?:\/\/)/).filter((one) => one !== '');
   return given.length > 0 ? given : [DEFAULT_URL];
 }
 
@@ -84,17 +87,52 @@ function linkTo(url: string): Link {
     connectionName: 'holdfast-cli',
   } as const satisfies RedisOptions;
   if (url.startsWith('/')) return { client: new Redis({ ...base, path: url }), name: url };
-  let parsed: URL;
-  try {
-    parsed = new URL(url);
-  } catch {
-    // the text may contain a password
-    throw usage('the URL of the server cannot be parsed', FORMS);
+  if (url.startsWith(SENTINEL)) {
+    const settings = sentinelOf(url);
+    const name = `the master ${settings.name} of Sentinel`;
+    return { client: new Redis({ ...base, ...settings }), name };
   }
+  const parsed = parse(url);
   const scheme = SCHEMES[parsed.protocol];
   if (scheme === undefined) throw usage(`unknown URL scheme ${parsed.protocol}`, FORMS);
   const name = `the server ${parsed.host === '' ? parsed.pathname : parsed.host}`;
   return { client: new Redis(url.replace(/^\w+:/, scheme), base), name };
+}
+
+/** The text of a URL may contain a password, so no error shows it. */
+function parse(url: string): URL {
+  try {
+    return new URL(url);
+  } catch {
+    throw usage('the URL of the server cannot be parsed', FORMS);
+  }
+}
+
+/** `redis+sentinel://user:password@host:26379,host:26379/master/database` */
+export function sentinelOf(url: string): {
+  readonly sentinels: { host: string; port: number }[];
+  readonly name: string;
+  readonly username?: string;
+  readonly password?: string;
+  readonly db?: number;
+} {
+  const form = /^(?:([^@/]*)@)?([^@/]+)\/([^/]+)(?:\/(\d+))?$/;
+  const [, user = '', hosts, name, db] = form.exec(url.slice(SENTINEL.length)) ?? [];
+  if (hosts === undefined || name === undefined) {
+    throw usage('the URL of Sentinel cannot be parsed', SENTINEL_FORM);
+  }
+  const sentinels = hosts.split(',').map((text) => {
+    const { hostname, port } = parse(`redis://${text}`);
+    return { host: hostname, port: Number(port || 26_379) };
+  });
+  const { password, username } = parse(`redis://${user}@host`);
+  return {
+    sentinels,
+    name: decodeURIComponent(name),
+    ...(username !== '' && { username: decodeURIComponent(username) }),
+    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(db !== undefined && { db: Number(db) }),
+  };
 }
 
 /** Waits until a majority of the servers can be used. */

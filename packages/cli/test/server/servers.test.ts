@@ -68,6 +68,18 @@ describe('a server', () => {
   });
 });
 
+it('the master of Sentinel is used, and must exist', async () => {
+  await using master = await startServer({ server: 'redis' });
+  await using sentinel = await startServer({ server: 'redis', args: ['--sentinel'] });
+  await sentinel.command('SENTINEL', 'MONITOR', 'main', '127.0.0.1', master.port, 1);
+  const url = `redis+sentinel://127.0.0.1:${sentinel.port}`;
+  expect(await run(`${url}/main`)).toEqual({ code: 0, stdout: 'ran\n', stderr: '' });
+  expect(await master.command('DBSIZE')).toBeGreaterThan(0);
+  const other = await run(`${url}/other`);
+  expect(other).toMatchObject({ code: 69, stdout: '' });
+  expect(other.stderr).toContain('the master other of Sentinel cannot be used');
+});
+
 describe('three servers', () => {
   const urls = (): string[] => quorum.map(({ url }) => url);
 

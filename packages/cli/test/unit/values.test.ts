@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { budgetFor, MARGIN_MS } from '../../src/budget.js';
 import { split } from '../../src/program.js';
+import { sentinelOf } from '../../src/store.js';
 import { address, count, duration, exitCode, permits } from '../../src/values.js';
 import { inWords, printable } from '../../src/view/words.js';
 
@@ -62,6 +63,28 @@ describe('other values', () => {
       rest: ['a', '--', '-v'],
     });
     expect(split(['ls'])).toEqual({ own: ['ls'], rest: undefined });
+  });
+});
+
+describe('the URL of Sentinel', () => {
+  it('has hosts, a master, and may have a user and a database', () => {
+    expect(sentinelOf('redis+sentinel://a:1,b/main')).toEqual({
+      sentinels: [
+        { host: 'a', port: 1 },
+        { host: 'b', port: 26_379 },
+      ],
+      name: 'main',
+    });
+    expect(sentinelOf('redis+sentinel://me:s%40y@a,[::1]:5/main/2')).toMatchObject({
+      name: 'main',
+      username: 'me',
+      password: 's@y',
+      db: 2,
+    });
+  });
+
+  it.each(['a', 'a/', '/main', 'a/main/x', 'a:x/main'])('not %s', (text) => {
+    expect(() => sentinelOf(`redis+sentinel://${text}`)).toThrow(/cannot be parsed/);
   });
 });
 
