@@ -40,6 +40,7 @@ export type {
   WaiterInfo,
 } from './inspection.js';
 export type { LeaseLike, LockLike } from './like.js';
+export { lockKey } from './lock-key.js';
 export { type EmbeddedStore, memory } from './memory.js';
 export { quorum, type QuorumOptions } from './quorum.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';

@@ -124,6 +124,12 @@ function kindOf(capacity: number): string {
   return capacity === RW_PERMITS ? 'a read-write lock' : `a semaphore with ${capacity} permits`;
 }
 
+export function waitsForItself(key: string): HoldfastError {
+  const why = 'the code that calls run holds it already, so it would wait for itself';
+  const message = `Holdfast: ${quote(key)} was refused: ${why}`;
+  return new HoldfastError('HOLDFAST_REFUSED', message, { key });
+}
+
 export function releasedAsleep(key: string): HoldfastError {
   const when = 'while it waited at a condition';
   const message = `Holdfast: the lease of ${quote(key)} was released ${when}`;
@@ -138,6 +144,7 @@ export function shared(key: string, holds: number): HoldfastError {
 }
 
 export function refusedByServer(key: string, cause: StoreFailure): HoldfastError {
+  if (cause.name === 'UnreadableRecord') return unreadable(key, cause);
   const message = `Holdfast: ${quote(key)} was refused by the server: ${cause.message}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });
 }
@@ -145,7 +152,8 @@ export function refusedByServer(key: string, cause: StoreFailure): HoldfastError
 export function unreadable(key: string, cause: StoreFailure): HoldfastError {
   const message =
     `Holdfast: the record of ${quote(key)} cannot be read (${cause.message}); ` +
-    'another program wrote it, or it was damaged: delete the key if nothing uses it';
+    'a newer Holdfast or another program wrote it, or it was damaged: ' +
+    'delete the key if nothing uses it';
   return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });
 }
 

@@ -6,6 +6,7 @@ import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
 import { checkObject, flag } from '../checks.js';
 import type { AcquireOptions, LockOptions } from '../options.js';
+import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
 import { innermost, under } from './lock-context.js';
@@ -15,10 +16,11 @@ export interface MutexOptions extends LockOptions {
   /**
    * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to
    * the store. Each `run` is a hold of its own: the lock is released when the last of them ends.
-   * That is the outermost one, unless its work started other work without awaiting it. Default
+   * That is the outermost one, unless its work started other work without awaiting it. With
+   * `'refuse'`, such a `run` rejects with `HOLDFAST_REFUSED` instead of waiting for itself. Default
    * `false`.
    */
-  readonly reentrant?: boolean | undefined;
+  readonly reentrant?: boolean | 'refuse' | undefined;
 }
 
 /**
@@ -32,14 +34,14 @@ export class PlainMutex {
   /** The key of the lock. */
   readonly key: string;
   readonly #acquirer: Acquirer<Lease>;
-  readonly #reentrant: boolean;
+  readonly #reentrant: boolean | 'refuse';
 
   /** @internal */
   constructor(core: Core, key: string, options: MutexOptions) {
     checkObject('options', options);
     const { reentrant, ...lockOptions } = options;
     this.key = key;
-    this.#reentrant = flag('reentrant', reentrant, false);
+    this.#reentrant = reentrant === 'refuse' ? reentrant : flag('reentrant', reentrant, false);
     this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lockOptions, plainLease);
   }
 
@@ -90,6 +92,9 @@ export class PlainMutex {
     if (!this.#reentrant) return this.#acquirer.run(1, work, options);
     const { core, key } = this.#acquirer;
     const outer = innermost({ core, key, reentrant: true });
+    if (this.#reentrant === 'refuse' && /held|doubted|parked/.test(outer?.state ?? '')) {
+      throw failures.waitsForItself(key);
+    }
     // acquiring while the outer lease is in doubt would wait for that lease itself
     while (outer?.state === 'doubted') await outer.verify();
     if (outer?.held) return enter(outer, () => work(outer));

@@ -56,6 +56,26 @@ export function mutexState(backend: Backend): void {
   });
 }
 
+export function refusingItself(backend: Backend): void {
+  it("with reentrant: 'refuse' a run inside a run is refused, and does not wait", async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const mutex = one.mutex(key, { reentrant: 'refuse' });
+    await mutex.run(async () => {
+      const error = await failure(
+        mutex.run(() => 1),
+        'HOLDFAST_REFUSED',
+      );
+      expect(error.message).toContain('so it would wait for itself');
+      // other code waits as usual
+      expect(await other.mutex(key).tryAcquire()).toBeNull();
+    });
+    expect(await mutex.run(() => mutex.key)).toBe(key);
+    expect(await Promise.all([1, 2].map((at) => mutex.run(() => at)))).toEqual([1, 2]);
+    expect(() => one.mutex(key, { reentrant: 'no' as never })).toThrow(/"reentrant"/);
+  });
+}
+
 export function sideState(backend: Backend): void {
   it('says which side is locked', async () => {
     const holdfast = await backend.make();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
-import { mutexState } from './lock-state.js';
+import { mutexState, refusingItself } from './lock-state.js';
 import { mutexExclusion } from './mutex-exclusion.js';
 import { mutexCancellation } from './mutex-cancellation.js';
 import { mutexOrder } from './mutex-order.js';
@@ -15,7 +15,10 @@ export function mutexSuite(backend: Backend): void {
   describe('run', () => running(backend));
   describe('exclusion', () => mutexExclusion(backend));
   describe('order', () => mutexOrder(backend));
-  describe('state', () => mutexState(backend));
+  describe('state', () => {
+    mutexState(backend);
+    refusingItself(backend);
+  });
   describe('cancellation', () => mutexCancellation(backend));
   if (backend.store === 'redis') describe('server faults', () => mutexServerFaults(backend));
 }
