@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Server } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { adopt, toText } from '../../src/entries/handover.js';
-import { Holdfast, type Lease } from '../../src/index.js';
+import type { Holdfast, Lease } from '../../src/index.js';
 import {
   type ClientName,
   Made,
