@@ -60,7 +60,7 @@ GRANTS counts how often the lock was seen to be granted again. Ctrl-C ends.`;
 
 export const BREAK_HELP: string = `
 Examples:
-  holdfast break invoice:42
+  holdfast break invoice:42 --reason 'stuck since 02:00'
   holdfast break invoice:42 --yes
 
 The holder notices the loss at once or at its next renewal, and the next waiter starts at once. Both

@@ -149,6 +149,7 @@ function addLooking(program: Command, exit: Exit): void {
     .summary('end the leases of a lock, after a question')
     .argument('<key>', 'the lock')
     .option('-y, --yes', 'do not ask')
+    .option('--reason <text>', 'why; the holder reads it')
     .option('--id <id>', 'end only the lease with this id, see inspect')
     .addHelpText('after', help.BREAK_HELP)
     .action(async (key: string, options: look.BreakOptions) => {

@@ -63,7 +63,7 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
     if (report.type === 'killed') killed = true;
     if (report.type === 'ending') {
       const { why } = report;
-      const text = `${REASONS[why]}: ending the command with SIGTERM`;
+      const text = `${reasonOf(lease, why)}; ending the command with SIGTERM`;
       notes.warning('ending', text, { key, fence, reason: why });
     }
   });
@@ -89,6 +89,11 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
     signals.forwardTo(undefined);
     lease.signal.removeEventListener('abort', lost);
   }
+}
+
+/** Why the command was ended. The error of a lost lease names the operator's reason. */
+function reasonOf({ signal }: Held, why: EndReason): string {
+  return why === 'lost' && signal.aborted ? failureOf(signal.reason).message : REASONS[why];
 }
 
 /** A lease that was granted by a message starts short, and is renewed at once. */

@@ -14,7 +14,7 @@ export async function withStore<T>(
   options: CommonOptions,
   use: (holdfast: Holdfast) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(options);
+  const store = await openStore(options, { label: 'holdfast-cli' });
   try {
     return await use(store.holdfast);
   } finally {
@@ -82,11 +82,12 @@ export async function waitFor(key: string, options: WaitOptions): Promise<number
 export interface BreakOptions extends CommonOptions {
   readonly yes?: boolean;
   readonly id?: string;
+  readonly reason?: string;
 }
 
 /** Ends the leases of a key, after a question. */
 export async function breakLock(key: string, options: BreakOptions): Promise<number> {
-  const { id, json, yes } = options;
+  const { id, json, reason, yes } = options;
   if (yes !== true && !process.stdin.isTTY) {
     throw usage('break asks before it acts, and there is no terminal', 'add --yes');
   }
@@ -99,7 +100,7 @@ export async function breakLock(key: string, options: BreakOptions): Promise<num
     if (yes !== true && !(await agrees(lock))) {
       throw new Failure(EXIT.busy, `${key} was not broken`);
     }
-    const ended = await holdfast.forceRelease(key, { id });
+    const ended = await holdfast.forceRelease(key, { id, reason });
     if (json === true) print(JSON.stringify({ key, ended }));
     else print(`${ended} ${ended === 1 ? 'lease' : 'leases'} of ${printable(key)} ended`);
     return 0;

@@ -188,8 +188,10 @@ describe('break', () => {
     expect(refused).toMatchObject({ code: 64, stdout: '' });
     expect(refused.stderr).toContain('to do: add --yes');
     expect(lease.held).toBe(true);
-    const done = await holdfastCli('break', 'broken', '--yes', '--json');
+    const done = await holdfastCli('break', 'broken', '--yes', '--json', '--reason', 'stuck');
     expect(JSON.parse(done.stdout)).toEqual({ key: 'broken', ended: 1 });
+    await until(() => lease.signal.aborted, { within: 10_000 });
+    expect(String(lease.signal.reason)).toMatch(/stuck.*holdfast-cli/);
     expect((await holdfastCli('break', 'broken', '-y')).stdout).toBe('broken is free\n');
   });
 

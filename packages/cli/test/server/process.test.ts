@@ -110,10 +110,10 @@ describe('when the lock is lost', () => {
   it('by force, the command gets SIGTERM, and the exit code is 70', async () => {
     await using program = start('forced', [], `trap "echo term; exit 0" TERM; ${LOOP}`);
     await pidOf(program);
-    expect(await holdfast.forceRelease('forced')).toBe(1);
+    expect(await holdfast.forceRelease('forced', { reason: 'stuck since 2' })).toBe(1);
     expect(await program.exited).toEqual({ code: 70, signal: null });
     expect(program.stdout).toContain('term');
-    expect(program.stderr).toContain('the lock was lost: ending the command with SIGTERM');
+    expect(program.stderr).toMatch(/stuck since 2.*; ending the command with SIGTERM/);
   });
 
   it('the message about it leaves the pipes of the command blocking', async () => {
@@ -158,7 +158,7 @@ describe('when the lock is lost', () => {
     const next = await nextHolder('cut');
     expect(last()).toBeLessThan(next);
     expect(await program.exited).toEqual({ code: 70, signal: null });
-    expect(program.stderr).toContain('the lock was about to end and could not be renewed');
+    expect(program.stderr).toContain('the lock was about to end and could not be renewed;');
   });
 });
 
