@@ -83,6 +83,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'close-between-tries.json',
     as: /timer/,
   },
+  'unlocks a hold whose lock call has no reply yet': {
+    file: 'primitives/owner-locks.js',
+    from: 'lease.ids.filter((one) => !this.#core.isOpen(one))',
+    to: 'lease.ids',
+    shown: 'hold-without-a-reply.json',
+    as: /stuck/,
+  },
   'keeps the timer of a root that has ended': {
     file: 'acquire/roots.js',
     from: 'queue.timer?.cancel();\n        const',
@@ -213,7 +220,7 @@ describe('the simulator', () => {
     it(`finds a library that ${name}`, async () => {
       const { shown } = fault;
       // the order of events depends on the library's messages: other random seeds show the fault
-      const plan = (file: string): string[] => ['--plan', join(cases, file), '--lucks', '400'];
+      const plan = (file: string): string[] => ['--plan', join(cases, file), '--lucks', '1000'];
       const args = typeof shown === 'string' ? plan(shown) : shown;
       // the simulator itself must find it, not the assertions of the engine
       const alone = [...args, '--ignore', 'invariant'];

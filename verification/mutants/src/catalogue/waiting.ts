@@ -88,6 +88,6 @@ export const WAITING: readonly Mutant[] = [
         replace: 'lease.ids',
       },
     ],
-    elsewhere: 'the tests of owner locks',
+    elsewhere: 'the tests of owner locks, and a saved plan of the simulator',
   },
 ];

@@ -9,7 +9,11 @@ import { Part, REFUSALS } from './part.js';
 
 type RwSide = ReturnType<Holdfast['rwLock']>['read'];
 
-const CHANGES = ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED'];
+const CHANGES = [
+  ...(['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED'] as const),
+  // the server refuses commands for a while
+  'HOLDFAST_UNREACHABLE',
+];
 
 /**
  * A read-write lock whose holder changes sides. With an owner there is a second hold on the same
