@@ -113,6 +113,11 @@ export class Inquiries {
     }
   }
 
+  /** See `Store.shardOf`. */
+  get shardOf(): ((key: string) => string) | undefined {
+    return this.#requests.shardOf;
+  }
+
   /** See `Requests.written`. */
   written(): Promise<void> | undefined {
     return this.#requests.written();

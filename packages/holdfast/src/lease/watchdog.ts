@@ -36,7 +36,6 @@ export class Watchdog {
   readonly #clock: Clock;
   readonly #suspend: SuspendDetector;
   readonly #due: DueLeases;
-  readonly #requests: Requests;
   readonly #records = new Map<string, LeaseRecord>();
   readonly owned: Owned = new Owned();
   #suspends: number;
@@ -46,7 +45,6 @@ export class Watchdog {
   constructor(requests: Requests, suspend: SuspendDetector, settings: Settings) {
     const { randomSource, clock, retention } = settings;
     this.#clock = clock;
-    this.#requests = requests;
     this.#due = new DueLeases(clock, randomSource, () => this.#look());
     this.#suspend = suspend;
     this.#suspends = suspend.count;
@@ -181,7 +179,7 @@ export class Watchdog {
       if (record === undefined || record.due - GATHER * record.terms.ttl > now) break;
       if (!this.#attend(record, now, renewals)) break;
     }
-    for (const records of renewals.batches(this.#requests.shardOf)) {
+    for (const records of renewals.batches(this.#inquiries.shardOf)) {
       const [first] = records as [LeaseRecord];
       if (records.length > 1) void this.#renewTogether(records);
       else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
