@@ -36,7 +36,7 @@ const ALONE = [
 /** Tests of programs that run for a minute, and do not measure the times of others. */
 const LONG = [
   'packages/{holdfast,cli}/test/packed/*.test.ts',
-  'packages/holdfast/test/server/{demo,torture}.test.ts',
+  'packages/holdfast/test/server/{cluster.failover,demo,torture}.test.ts',
   'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
 ];

@@ -14,6 +14,7 @@ export interface IoredisClusterLike {
   /** The addresses of the nodes of each slot, the master first. */
   readonly slots: readonly (readonly string[])[];
   nodes(role?: 'master' | 'all'): readonly object[];
+  refreshSlotsCache(callback: () => void): void;
   evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   on(event: '+node', listener: (node: object) => void): unknown;
@@ -78,6 +79,8 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     cluster: {
       masters: addresses,
       masterOf: (slot) => client.slots[slot]?.[0],
+      // a silent node that is asked costs its time limit of one second
+      refresh: () => new Promise((resolve) => client.refreshSlotsCache(resolve)),
       subscribe: async (address, channel, listener) =>
         subscribeShard(nodeAt(address), channel, listener),
     },

@@ -26,6 +26,14 @@ export interface NodeRedisClusterLike {
   ): Promise<unknown>;
 }
 
+/**
+ * node-redis refreshes its slots by itself only after a redirection, or (version 6) when it has
+ * tried to reconnect for five seconds. It has no public method for this.
+ */
+interface Discovering {
+  readonly _slots?: { readonly rediscover?: (startWith: object) => Promise<unknown> };
+}
+
 /** The port for one cluster client. The client belongs to the caller. */
 export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
   watchErrors(client);
@@ -86,10 +94,18 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     cluster: {
       masters: addresses,
       masterOf: (slot) => client.slots[slot]?.master.address,
+      refresh: async (silent) => {
+        const other = addresses().find((address) => address !== silent);
+        if (other !== undefined) await rediscover(client, nodeAt(other)).catch(() => undefined);
+      },
       subscribe: async (address, channel, listener) =>
         subscribeShard(await nodeAt(address), channel, listener),
     },
   };
+}
+
+async function rediscover(client: object, other: Promise<object>): Promise<void> {
+  await (client as Discovering)._slots?.rediscover?.(await other);
 }
 
 function optionsOf(client: object): { readonly keyPrefix?: unknown } | undefined {

@@ -68,6 +68,12 @@ export interface ClusterView {
   masterOf(slot: number): string | undefined;
 
   /**
+   * Asks another node than a silent one for the present slots. The clients do so after a
+   * redirection, but not when a node stops answering. Never rejects.
+   */
+  refresh(silent: string): Promise<void>;
+
+  /**
    * Subscribes to a sharded channel, on a new connection to a master with the settings of the
    * user's client. Resolves when the subscription is confirmed. The connection does not reconnect.
    */

@@ -65,6 +65,9 @@ export interface Store {
    */
   readonly shardOf?: (key: string) => string;
 
+  /** Called when a command has not been answered in time. The store may look for another node. */
+  unanswered?(command: Command): void;
+
   /** Why the store may not answer at the moment, for messages; `undefined` if it is ready. */
   trouble?(): string | undefined;
 }

@@ -57,6 +57,7 @@ class Request implements Timed {
   }
 
   expire(): void {
+    this.#store.unanswered?.(this.command);
     this.fail(noReply(this.limit, this.#store));
   }
 

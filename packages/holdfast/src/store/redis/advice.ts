@@ -7,7 +7,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   READONLY: 'this server is a replica; connect the client to the primary',
   MASTERDOWN: 'this replica has lost its primary; connect the client to the primary',
   CLUSTERDOWN: 'the cluster does not serve all slots; see CLUSTER INFO',
-  MOVED: 'this server is one node of a cluster; use a server that is not in a cluster',
+  MOVED: 'this server is one node of a cluster; use a client of the cluster',
   MISCONF: 'the server cannot save its data; see its log and its disk',
   NOREPLICAS: 'too few replicas are connected; see min-replicas-to-write',
   LOADING: 'the server loads its data; try again when it is ready',

@@ -19,7 +19,7 @@ import { StoreFailure } from '../port.js';
 import { slotOf } from './slots.js';
 
 /** The pauses between attempts to open the missing channels, in ms. */
-const DELAY = growing(100, 5000);
+const DELAY = growing(100, 1000);
 /** A master with a single slot needs 16,384 attempts on average. */
 const TAGS_MAX = 500_000;
 

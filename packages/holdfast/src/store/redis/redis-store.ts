@@ -55,6 +55,7 @@ export class RedisStore implements Store {
   readonly #renewals: Renewals;
   /** On a cluster: the wake channels of this process, from the first `listen` on. */
   #channels: ClusterChannels | undefined;
+  #refreshing = false;
   /** On a cluster: the address of the master of a key, which renews its leases together. */
   readonly shardOf?: (key: string) => string;
   readonly written?: () => Promise<void>;
@@ -211,6 +212,19 @@ export class RedisStore implements Store {
     } catch (error) {
       throw await this.#failure(error);
     }
+  }
+
+  /** On a cluster, a replica may have replaced the master. */
+  unanswered(command: Command): void {
+    const { cluster } = this.#client;
+    if (cluster === undefined || this.#refreshing) return;
+    const key = several(command) ? (command.keys[0] as string) : command.key;
+    const silent = cluster.masterOf(this.#slotOf(key)) ?? '';
+    this.#refreshing = true;
+    const refreshed = (): void => {
+      this.#refreshing = false;
+    };
+    cluster.refresh(silent).then(refreshed, refreshed);
   }
 
   trouble(): string | undefined {
