@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 178_500, compressed: 55_300 },
+    limit: { minified: 174_000, compressed: 57_000 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -44,7 +44,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 27_800 },
+    limit: { compressed: 28_500 },
     target: { compressed: 22 * KB },
   },
 };

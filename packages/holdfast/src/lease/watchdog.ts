@@ -179,7 +179,7 @@ export class Watchdog {
       if (record === undefined || record.due - GATHER * record.terms.ttl > now) break;
       if (!this.#attend(record, now, renewals)) break;
     }
-    for (const records of renewals.batches(this.#inquiries.shardOf)) {
+    for (const records of renewals.batches(this.inquiries.shardOf)) {
       const [first] = records as [LeaseRecord];
       if (records.length > 1) void this.#renewTogether(records);
       else void (first.doubted ? this.#verify(first) : this.#renewDue(first));

@@ -10,7 +10,7 @@ const inScript =
 it.each([
   ["READONLY You can't write against a read only replica.", /connect the client to the primary/],
   ['CLUSTERDOWN Hash slot not served', /CLUSTER INFO/],
-  ['MOVED 12 127.0.0.1:7001', /not in a cluster/],
+  ['MOVED 12 127.0.0.1:7001', /client of the cluster/],
   ['MISCONF Errors writing to the AOF file', /its disk/],
   ['OOM command not allowed', /maxmemory/],
   ['LOADING Redis is loading', /when it is ready/],
