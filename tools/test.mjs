@@ -167,9 +167,11 @@ function countCases(results) {
   for (const file of JSON.parse(text).testResults) {
     const before = counts.failed.length;
     const path = relative(root, file.name);
-    for (const { status, fullName } of file.assertionResults) {
+    for (const { status, fullName, failureMessages } of file.assertionResults) {
       if (status === 'passed') counts.passed += 1;
-      if (status === 'failed') counts.failed.push(`${path}: ${fullName.trim()}`);
+      if (status !== 'failed') continue;
+      const why = String(failureMessages?.[0] ?? '').split('\n', 1)[0];
+      counts.failed.push(`${path}: ${fullName.trim()}\n  ${why}`);
     }
     // A file that cannot be loaded has failed, although it has no cases.
     if (file.status === 'failed' && counts.failed.length === before) counts.failed.push(path);
