@@ -32,6 +32,7 @@ const servers = {
 const ALONE = [
   'packages/holdfast/test/server/{deadlines,trials.{exclusion,loss,lost-replies,waiters}}*.test.ts',
   'packages/holdfast/test/server/{trials.takeover,quorum*,*.crash}.test.ts',
+  'packages/cli/test/server/deadlines.test.ts',
 ];
 /** Tests of programs that run for a minute, and do not measure the times of others. */
 const LONG = [

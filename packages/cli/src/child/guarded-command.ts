@@ -9,15 +9,11 @@ import type { EndReason, Order, Report, StartOrder } from './protocol.js';
 export type Ended = Extract<Report, { readonly type: 'ended' }>;
 
 const GUARD = fileURLToPath(new URL('guard-main.js', import.meta.url));
-/** Milliseconds after the time of SIGKILL in which the guard must report. */
-const SLACK_MS = 700;
-
 /** One command and its guard. The guard starts with this object, the command with `start`. */
 export class GuardedCommand {
   readonly #guard: ChildProcess;
   readonly #reports: ((report: Report) => void)[] = [];
   #pid: number | undefined;
-  #killAfter = 0;
 
   constructor() {
     if (process.platform === 'win32') {
@@ -47,7 +43,6 @@ export class GuardedCommand {
 
   /** Starts the command, and resolves when it and its process group are gone. */
   start(order: Omit<StartOrder, 'do'>): Promise<Ended> {
-    this.#killAfter = order.killAfter;
     const ended = new Promise<Ended>((resolve, reject) => {
       this.onReport((report) => {
         if (report.type === 'started') this.#pid = report.pid;
@@ -68,20 +63,17 @@ export class GuardedCommand {
 
   extend(until: number): void {
     this.#send({ do: 'extend', until });
+    // a stopped guard would end nothing
+    this.#guard.kill('SIGCONT');
   }
 
   signal(name: NodeJS.Signals): void {
     this.#send({ do: 'signal', name });
   }
 
-  /** Ends the command. If the guard does not do it, for example because it is stopped, kills it. */
   end(why: EndReason): void {
     this.#send({ do: 'end', why });
-    const timer = setTimeout(() => {
-      this.#killGroup();
-      this.#guard.kill('SIGKILL');
-    }, this.#killAfter + SLACK_MS);
-    this.#guard.once('exit', () => clearTimeout(timer));
+    this.#guard.kill('SIGCONT');
   }
 
   /** Ends a guard that has no command. */

@@ -61,6 +61,10 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
   let killed = false;
   command.onReport((report) => {
     if (report.type === 'killed') killed = true;
+    if (report.type === 'started') {
+      const { pid } = report;
+      notes.event('started', `started the command as process ${pid}`, { key, fence, pid });
+    }
     if (report.type === 'ending') {
       const { why } = report;
       const text = `${reasonOf(lease, why)}; ending the command with SIGTERM`;

@@ -1,60 +1,22 @@
-/** `holdfast run`: signals, the loss of the lock, killed and stopped processes, a terminal. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Holdfast } from 'holdfast';
-import { type Server, startProxy, startServer, until } from 'holdfast-testkit';
-import { Redis } from 'ioredis';
+/** `holdfast run`: signals, the loss of the lock, killed guards, a terminal. */
+import type { Holdfast } from 'holdfast';
+import { until } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alive, childrenOf, Cli, type CliOptions, MAIN } from '../cli.js';
+import { alive, childrenOf, type Cli, type CliOptions } from '../cli.js';
+import { LOOP, pidOf, QUICK, ServerAndLocks } from '../server-and-locks.js';
 
-let server: Server;
-let client: Redis;
+let all: ServerAndLocks;
 let holdfast: Holdfast;
-let folder: string;
 beforeAll(async () => {
-  server = await startServer({ server: 'redis' });
-  client = new Redis(server.url);
-  holdfast = new Holdfast(client);
-  folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
+  all = await ServerAndLocks.start();
+  ({ holdfast } = all);
 });
-afterAll(async () => {
-  await holdfast.close();
-  client.disconnect();
-  await server.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => all.stop());
 
-const QUICK = ['--kill-after', '150ms'];
-/** The shortest lease into which the time to end a command fits. */
-const SHORT = ['--ttl', '4s', ...QUICK];
 const TRAPS = 'for s in TERM INT HUP QUIT USR1 USR2; do trap "echo got $s" $s; done; ';
-const LOOP = 'echo pid $$; while :; do sleep 0.02; done';
 
 function start(key: string, args: readonly string[], text: string, options?: CliOptions): Cli {
-  const env = { REDIS_URL: server.url, ...options?.env };
-  return new Cli(['run', key, ...args, '--', 'sh', '-c', text], { ...options, env });
-}
-
-/** The process id that the command printed. */
-async function pidOf(program: Cli): Promise<number> {
-  return Number((await program.shows(/pid (\d+)\n/))[1]);
-}
-
-/** A command that ignores SIGTERM and writes the time to a file, until it is killed. */
-function beating(key: string): { text: string; last: () => number } {
-  const file = join(folder, `${key}.txt`);
-  const loop = `while :; do date +%s%N >> ${file}; sleep 0.02; done`;
-  // without the pipes, so the test sees the end of `holdfast` also if the command goes on
-  const text = `trap : TERM; echo pid $$; exec > ${file}.log 2>&1; ${loop}`;
-  return { text, last: () => Number(readFileSync(file, 'utf8').trim().split('\n').at(-1)) };
-}
-
-/** Waits for the lock, and tells when the next holder's command started. */
-async function nextHolder(key: string): Promise<number> {
-  await using next = start(key, ['--fair'], 'date +%s%N');
-  expect(await next.exited).toEqual({ code: 0, signal: null });
-  return Number(next.stdout);
+  return all.run(key, args, text, options);
 }
 
 describe('a signal', () => {
@@ -148,89 +110,23 @@ describe('when the lock is lost', () => {
     expect(alive(pid)).toBe(false);
     expect(program.stderr).toContain('so the command was ended');
   });
-
-  it('because the server is cut off, it is gone before the next holder starts', async () => {
-    await using proxy = await startProxy(server);
-    const { last, text } = beating('cut');
-    await using program = start('cut', SHORT, text, { env: { REDIS_URL: proxy.url } });
-    await pidOf(program);
-    proxy.blackhole();
-    const next = await nextHolder('cut');
-    expect(last()).toBeLessThan(next);
-    expect(await program.exited).toEqual({ code: 70, signal: null });
-    expect(program.stderr).toContain('the lock was about to end and could not be renewed;');
-  });
-});
-
-describe('the command is gone before the next holder starts', () => {
-  it('if holdfast is killed', async () => {
-    const { last, text } = beating('killed');
-    await using program = start('killed', SHORT, text);
-    const pid = await pidOf(program);
-    program.kill('SIGKILL');
-    const next = await nextHolder('killed');
-    expect(last()).toBeLessThan(next);
-    expect(alive(pid)).toBe(false);
-  });
-
-  it('if holdfast is stopped, and holdfast says so when it continues', async () => {
-    const { last, text } = beating('frozen');
-    await using program = start('frozen', SHORT, text);
-    const pid = await pidOf(program);
-    program.kill('SIGSTOP');
-    const next = await nextHolder('frozen');
-    expect(last()).toBeLessThan(next);
-    expect(alive(pid)).toBe(false);
-    program.kill('SIGCONT');
-    expect(await program.exited).toEqual({ code: 70, signal: null });
-  });
-
-  it('if a holdfast that runs a holdfast is killed', async () => {
-    const { last, text } = beating('nested');
-    const nested = `exec "$NODE" "$MAIN" run inner -- sh -c '${text}'`;
-    const env = { NODE: process.execPath, MAIN };
-    await using program = start('nested', SHORT, nested, { env });
-    const pid = await pidOf(program);
-    program.kill('SIGKILL');
-    const next = await nextHolder('nested');
-    expect(last()).toBeLessThan(next);
-    expect(alive(pid)).toBe(false);
-  });
-
-  it('if the guard is stopped and the lock is lost', async () => {
-    const { text } = beating('guard-stopped');
-    await using program = start('guard-stopped', SHORT, text);
-    const pid = await pidOf(program);
-    process.kill(childrenOf(program.pid)[0] as number, 'SIGSTOP');
-    await holdfast.forceRelease('guard-stopped');
-    expect(await program.exited).toMatchObject({ code: 71 });
-    expect(alive(pid)).toBe(false);
-  });
-});
-
-// The control of the tests above: the times in the file do tell when the command outlives the lock.
-it('a process in a session of its own overlaps with the next holder', async () => {
-  const { last, text } = beating('escapes');
-  await using program = start('escapes', [], `setsid sh -c '${text}'; true`);
-  const pid = await pidOf(program);
-  await holdfast.forceRelease('escapes');
-  expect(await program.exited).toEqual({ code: 70, signal: null });
-  const next = await nextHolder('escapes');
-  await until(() => last() > next);
-  process.kill(-pid, 'SIGKILL');
 });
 
 describe('other ends', () => {
-  it('a command that runs for longer than the ttl is not disturbed', async () => {
-    const text = 'trap "echo disturbed" TERM; sleep 5 & wait; echo done';
-    await using program = start('renewed', SHORT, text);
-    expect(await program.exited).toEqual({ code: 0, signal: null });
-    expect(program).toMatchObject({ stdout: 'done\n', stderr: '' });
+  it('a stopped guard is continued, and ends the command when the lock is lost', async () => {
+    await using program = start('guard-stopped', QUICK, `trap "" TERM; ${LOOP}`);
+    const pid = await pidOf(program);
+    process.kill(childrenOf(program.pid)[0] as number, 'SIGSTOP');
+    await holdfast.forceRelease('guard-stopped');
+    expect(await program.exited).toEqual({ code: 70, signal: null });
+    expect(alive(pid)).toBe(false);
   });
 
   it('a killed guard ends the command: 71', async () => {
-    await using program = start('guard', [], LOOP);
+    await using program = start('guard', ['--verbose'], LOOP);
     const pid = await pidOf(program);
+    // until then `holdfast` does not know the process
+    await until(() => program.stderr.includes(`started the command as process ${pid}`));
     process.kill(childrenOf(program.pid)[0] as number, 'SIGKILL');
     expect(await program.exited).toEqual({ code: 71, signal: null });
     await until(() => !alive(pid));

@@ -103,7 +103,7 @@ describe('the lock', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line).event);
-    expect(events).toEqual(['waiting', 'acquired', 'ended', 'released']);
+    expect(events).toEqual(['waiting', 'acquired', 'started', 'ended', 'released']);
   });
 
   it.each([

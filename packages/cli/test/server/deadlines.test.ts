@@ -1,0 +1,105 @@
+/** `holdfast run`: the command ends before its lease, whatever happens to `holdfast`. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startProxy, until } from 'holdfast-testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { alive, MAIN } from '../cli.js';
+import { pidOf, QUICK, ServerAndLocks } from '../server-and-locks.js';
+
+let all: ServerAndLocks;
+let folder: string;
+beforeAll(async () => {
+  all = await ServerAndLocks.start();
+  folder = mkdtempSync(join(tmpdir(), 'holdfast-cli-'));
+});
+afterAll(async () => {
+  await all.stop();
+  rmSync(folder, { recursive: true });
+});
+
+/** The shortest lease into which the time to end a command fits. */
+const SHORT = ['--ttl', '4s', ...QUICK];
+
+/** A command that ignores SIGTERM and writes the time to a file, until it is killed. */
+function beating(key: string): { text: string; last: () => number } {
+  const file = join(folder, `${key}.txt`);
+  const loop = `while :; do date +%s%N >> ${file}; sleep 0.02; done`;
+  // without the pipes, so the test sees the end of `holdfast` also if the command goes on
+  const text = `trap : TERM; echo pid $$; exec > ${file}.log 2>&1; ${loop}`;
+  return { text, last: () => Number(readFileSync(file, 'utf8').trim().split('\n').at(-1)) };
+}
+
+/** Waits for the lock, and tells when the next holder's command started. */
+async function nextHolder(key: string): Promise<number> {
+  await using next = all.run(key, ['--fair'], 'date +%s%N');
+  expect(await next.exited).toEqual({ code: 0, signal: null });
+  return Number(next.stdout);
+}
+
+describe('the command is gone before the next holder starts', () => {
+  it('if the server is cut off', async () => {
+    await using proxy = await startProxy(all.server);
+    const { last, text } = beating('cut');
+    await using program = all.run('cut', SHORT, text, { env: { REDIS_URL: proxy.url } });
+    await pidOf(program);
+    proxy.blackhole();
+    const next = await nextHolder('cut');
+    expect(last()).toBeLessThan(next);
+    expect(await program.exited).toEqual({ code: 70, signal: null });
+    expect(program.stderr).toContain('the lock was about to end and could not be renewed;');
+  });
+
+  it('if holdfast is killed', async () => {
+    const { last, text } = beating('killed');
+    await using program = all.run('killed', SHORT, text);
+    const pid = await pidOf(program);
+    program.kill('SIGKILL');
+    const next = await nextHolder('killed');
+    expect(last()).toBeLessThan(next);
+    expect(alive(pid)).toBe(false);
+  });
+
+  it('if holdfast is stopped, and holdfast says so when it continues', async () => {
+    const { last, text } = beating('frozen');
+    await using program = all.run('frozen', SHORT, text);
+    const pid = await pidOf(program);
+    program.kill('SIGSTOP');
+    const next = await nextHolder('frozen');
+    expect(last()).toBeLessThan(next);
+    expect(alive(pid)).toBe(false);
+    program.kill('SIGCONT');
+    expect(await program.exited).toEqual({ code: 70, signal: null });
+  });
+
+  it('if a holdfast that runs a holdfast is killed', async () => {
+    const { last, text } = beating('nested');
+    const nested = `exec "$NODE" "$MAIN" run inner -- sh -c '${text}'`;
+    const env = { NODE: process.execPath, MAIN };
+    await using program = all.run('nested', SHORT, nested, { env });
+    const pid = await pidOf(program);
+    program.kill('SIGKILL');
+    const next = await nextHolder('nested');
+    expect(last()).toBeLessThan(next);
+    expect(alive(pid)).toBe(false);
+  });
+});
+
+// The control of the tests above: the times in the file do tell when the command outlives the lock.
+it('a process in a session of its own overlaps with the next holder', async () => {
+  const { last, text } = beating('escapes');
+  await using program = all.run('escapes', [], `setsid sh -c '${text}'; true`);
+  const pid = await pidOf(program);
+  await all.holdfast.forceRelease('escapes');
+  expect(await program.exited).toEqual({ code: 70, signal: null });
+  const next = await nextHolder('escapes');
+  await until(() => last() > next);
+  process.kill(-pid, 'SIGKILL');
+});
+
+it('a command that runs for longer than the ttl is not disturbed', async () => {
+  const text = 'trap "echo disturbed" TERM; sleep 5 & wait; echo done';
+  await using program = all.run('renewed', SHORT, text);
+  expect(await program.exited).toEqual({ code: 0, signal: null });
+  expect(program).toMatchObject({ stdout: 'done\n', stderr: '' });
+});
