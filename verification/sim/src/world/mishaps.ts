@@ -66,8 +66,7 @@ export class Mishaps {
       case 'close':
         return this.#with(fault.process, (client) => this.#close(client, fault.grace));
       case 'sleep':
-        machines.get(fault.machine)?.sleep(scheduler.now, fault.ms);
-        return this.#disturb(fault.machine, fault.ms);
+        return this.#sleep(fault.machine, fault.ms);
       case 'set-clock':
         // A clock that is set back in between hides the suspend: it cannot be detected.
         if ((machines.get(fault.machine)?.asleepUntil ?? 0) > scheduler.now) return undefined;
@@ -96,6 +95,14 @@ export class Mishaps {
       case 'refuse':
         return this.#refuse(fault);
     }
+  }
+
+  /** One suspend during another adds to it. */
+  #sleep(name: string, ms: number): void {
+    const { now } = this.#world.scheduler;
+    const machine = this.#world.machines.get(name);
+    machine?.sleep(now, ms);
+    this.#disturb(name, Math.max(ms, (machine?.asleepUntil ?? now) - now));
   }
 
   #with(name: string, act: (client: Client) => void): void {
