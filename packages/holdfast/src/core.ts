@@ -17,6 +17,7 @@ import { Requests } from './store/requests.js';
 import type { Wake } from './store/wake-channel.js';
 import { LateDuplicates } from './cleanup/late-duplicates.js';
 import * as failures from './acquire/failures.js';
+import { Warner } from './warner.js';
 import { ReleaseRetrier } from './cleanup/release-retrier.js';
 import { Acquisitions } from './acquire/acquisitions.js';
 import { Releaser } from './acquire/releaser.js';
@@ -54,6 +55,11 @@ export class Core implements Grantor, PartHost {
     const suspend = new SuspendDetector(clock);
     this.#suspend = suspend;
     this.watchdog = new Watchdog(this.requests, suspend, settings);
+    const warner = new Warner(settings, this.watchdog);
+    this.requests.expired = () => {
+      const command = store.blockedBy?.();
+      if (command !== undefined) warner.blocked(command);
+    };
     this.#retrier = new ReleaseRetrier(this.requests, clock);
     this.#lateDuplicates = new LateDuplicates(this.requests, clock, retention, this.#retrier);
     this.#acquisitions = new Acquisitions({
@@ -62,6 +68,7 @@ export class Core implements Grantor, PartHost {
       ids,
       requests: this.requests,
       suspend,
+      warner,
       watchdog: this.watchdog,
       retrier: this.#retrier,
       lateDuplicates: this.#lateDuplicates,

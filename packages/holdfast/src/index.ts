@@ -21,6 +21,7 @@
  *
  * @packageDocumentation
  */
+export type { HoldfastWarning, HoldfastWarningCode } from './warner.js';
 export type { CallOptions } from './abort.js';
 export type { RedisClient } from './clients/detect.js';
 export type { IoredisLike } from './clients/ioredis.js';

@@ -9,6 +9,7 @@ import { type RandomSource, systemRandomSource } from './random-source.js';
 import { checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
 import { type Clock, systemClock } from './clock.js';
 import { badOption } from './errors.js';
+import type { HoldfastWarning } from './warner.js';
 import { over } from './given.js';
 import { checkPrefix, PREFIX } from './prefix.js';
 
@@ -77,6 +78,22 @@ export interface HoldfastOptions {
    * the signal, that handler decides when the process ends. Default: none.
    */
   readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
+  /** The default of {@link LockOptions.wait} for mutexes, semaphores, read-write locks, `allOf`. */
+  readonly wait?: number | undefined;
+  /** The default of {@link LockOptions.fair} for these locks. */
+  readonly fair?: boolean | undefined;
+  /** The default of {@link LockOptions.maxHold} for these locks, unless `renew` is false. */
+  readonly maxHold?: number | undefined;
+  /**
+   * After this wait for a lock, `onWarning` is called: once for each call, and at most once in this
+   * time. `Infinity` for never. Default 3,000.
+   */
+  readonly longWait?: number | undefined;
+  /**
+   * Called with warnings. Without it, a warning of a mistake in the program is printed once, with
+   * `process.emitWarning`; a warning of a long wait for another process is not.
+   */
+  readonly onWarning?: ((warning: HoldfastWarning) => void) | undefined;
   /** How long `close()` waits for the holders to release their leases. Default 10,000. */
   readonly grace?: number | undefined;
   /** The clock, for tests. */
@@ -147,8 +164,13 @@ export interface AcquireOptions extends LockOptions {
 
 /** All settings of a `Holdfast`, with defaults filled in. */
 export type Settings = {
-  readonly [K in keyof Omit<HoldfastOptions, 'closeOnSignals'>]-?: NonNullable<HoldfastOptions[K]>;
+  readonly [K in Exclude<keyof HoldfastOptions, Apart>]-?: NonNullable<HoldfastOptions[K]>;
+} & {
+  /** The defaults of locks. */
+  readonly defaults: LockOptions;
+  readonly onWarning: HoldfastOptions['onWarning'];
 };
+type Apart = 'closeOnSignals' | 'onWarning' | 'wait' | 'fair' | 'maxHold';
 
 /** All settings of one acquisition, with defaults filled in. */
 export interface ResolvedAcquireOptions {
@@ -182,11 +204,17 @@ export function resolveSettings(options: HoldfastOptions): Settings {
     linger: duration('linger', options.linger, 30_000, 0, DAY),
     label: text('label', options.label, '', TEXT_MAX),
     grace: duration('grace', options.grace, 10_000, 0, DAY),
+    longWait: duration('longWait', options.longWait, 3000, 1, Number.MAX_SAFE_INTEGER),
+    onWarning: options.onWarning,
+    defaults: defaultsOf(options),
     clock: checkClock(options.clock),
     randomSource: options.randomSource ?? systemRandomSource,
   };
   if (settings.retention < 3 * settings.claimWindow) {
     throw badOption('retention', `at least three times claimWindow`, settings.retention);
+  }
+  if (settings.onWarning !== undefined && typeof settings.onWarning !== 'function') {
+    throw badOption('onWarning', 'a function', settings.onWarning);
   }
   return Object.freeze(settings);
 }
@@ -194,24 +222,29 @@ export function resolveSettings(options: HoldfastOptions): Settings {
 const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
   ...(['prefix', 'ttl', 'renew', 'claimWindow', 'requestTimeout', 'unreachableAfter'] as const),
   ...(['maxQueue', 'localHandOffs', 'retention', 'linger', 'label'] as const),
-  ...(['closeOnSignals', 'grace', 'clock', 'randomSource'] as const),
+  ...(['closeOnSignals', 'grace', 'clock', 'randomSource', 'wait', 'fair', 'maxHold'] as const),
+  ...(['longWait', 'onWarning'] as const),
 ]);
 
 const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
-  ...([
-    'wait',
-    'ttl',
-    'renew',
-    'maxHold',
-    'fair',
-    'sharedBy',
-    'label',
-    'onExpiring',
-    'expiringBefore',
-  ] as const),
+  ...(['wait', 'ttl', 'renew', 'maxHold', 'fair', 'sharedBy', 'label'] as const),
+  ...(['onExpiring', 'expiringBefore'] as const),
 ]);
 
 const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'signal']);
+
+function defaultsOf({ wait, fair, maxHold }: HoldfastOptions): LockOptions {
+  duration('wait', wait, 0, 0, Number.MAX_SAFE_INTEGER);
+  duration('maxHold', maxHold, 0, 10, DAY);
+  flag('fair', fair, false);
+  return Object.freeze({ wait, fair, maxHold });
+}
+
+/** The options of a lock over the defaults of the instance. */
+export function withDefaults<O extends LockOptions>({ defaults, renew }: Settings, options: O): O {
+  const maxHold = (options.renew ?? renew) ? defaults.maxHold : undefined;
+  return over({ ...defaults, maxHold }, options);
+}
 
 /** Checks the options of a lock. */
 export function checkLockOptions(settings: Settings, options: LockOptions): void {

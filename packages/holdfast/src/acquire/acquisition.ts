@@ -38,6 +38,8 @@ export class Acquisition extends Call {
    */
   sent: Moment;
   storeTime: Micros = 0;
+  /** The local time at which it was created. */
+  readonly arrived: number;
   /** The local time of the last answer of the store. */
   heardAt: number;
   /** The error, if the last request failed or had no answer; unset by a good answer. */
@@ -56,6 +58,7 @@ export class Acquisition extends Call {
     super(request);
     this.id = id;
     this.sent = now;
+    this.arrived = now.at;
     this.heardAt = now.at;
   }
 

@@ -32,10 +32,12 @@ import { Acquisition } from './acquisition.js';
 import type { AcquireRequest } from './call.js';
 import { mayShare, Roots } from './roots.js';
 import { Wake } from '../store/wake-channel.js';
+import type { Warner } from '../warner.js';
 
 export interface AcquisitionsParts extends AcquireSenderParts {
   readonly store: Store;
   readonly watchdog: Watchdog;
+  readonly warner: Warner;
   readonly retrier: ReleaseRetrier;
   readonly ids: { readonly process: string; next(sleeps: number): string };
 }
@@ -66,9 +68,9 @@ export class Acquisitions implements ReplyHandler {
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
     this.sender = new AcquireSender(parts, this.wake, this);
-    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender);
+    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, parts.warner);
     this.roots = new Roots({
-      ...{ settings, suspend: parts.suspend, watchdog: parts.watchdog, ids },
+      ...{ settings, suspend: parts.suspend, watchdog: parts.watchdog, ids, warner: parts.warner },
       revocations: this.revocations,
       sender: this.sender,
       add: (root) => void this.#acquisitions.set(root.id, root),

@@ -4,15 +4,18 @@ import type { Micros } from '../engine/commands.js';
 import type { AcquireSender } from './acquire-sender.js';
 import { LocalQueue } from './local-queue.js';
 import type { Acquisition } from './acquisition.js';
+import type { Warner } from '../warner.js';
 import type { Wake } from '../store/wake-channel.js';
 
 export class LocalQueues {
   readonly #clock: Clock;
   readonly #wake: Wake;
   readonly #sender: AcquireSender;
+  readonly #warner: Warner;
   readonly #queues = new Map<string, LocalQueue>();
 
-  constructor(clock: Clock, wake: Wake, sender: AcquireSender) {
+  constructor(clock: Clock, wake: Wake, sender: AcquireSender, warner: Warner) {
+    this.#warner = warner;
     this.#clock = clock;
     this.#wake = wake;
     this.#sender = sender;
@@ -27,13 +30,25 @@ export class LocalQueues {
     const { key } = acquisition.request;
     let line = this.#queues.get(key);
     if (line === undefined) {
-      line = new LocalQueue(key, this.#clock, (due) => this.#sender.poll(due));
+      line = new LocalQueue(key, this.#clock, (due) => this.#poll(due));
       this.#queues.set(key, line);
     }
     if (line.add(acquisition)) this.#wake.enter();
     // the wake channel opened while its request was under way
     if (acquisition.channel !== this.#wake.channel) void this.#sender.ask(acquisition);
     line.plan(next, this.#sender.period([acquisition]));
+  }
+
+  #poll(line: LocalQueue): void {
+    for (const acquisition of line.acquisitions()) {
+      if (acquisition.asleep) continue;
+      // the oldest
+      const now = this.#clock.now();
+      const waited = Math.max(now - acquisition.arrived, acquisition.waited(now));
+      this.#warner.waits(acquisition.taker, waited);
+      break;
+    }
+    this.#sender.poll(line);
   }
 
   leave(acquisition: Acquisition): void {

@@ -20,6 +20,7 @@ import { RootAcquisition } from './root-acquisition.js';
 import { RootQueue } from './root-queue.js';
 import { Task } from './task.js';
 import { limitWait } from './wait-limit.js';
+import type { Warner } from '../warner.js';
 
 /** True for an acquisition of a mutex that may share a root with others of its process. */
 export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
@@ -33,6 +34,7 @@ export interface RootsParts {
   readonly settings: Settings;
   readonly suspend: SuspendDetector;
   readonly watchdog: Watchdog;
+  readonly warner: Warner;
   readonly revocations: Revocations;
   readonly ids: { next(sleeps: number): string };
   readonly sender: AcquireSender;
@@ -124,8 +126,10 @@ export class Roots {
       settings.claimWindow,
       () => {
         queue.timer = undefined;
-        const { lease, size } = queue;
-        if (lease === undefined || size === 0) return;
+        const { lease, oldest } = queue;
+        if (lease === undefined || oldest === undefined) return;
+        const waited = this.#clock.now() - oldest.arrived;
+        this.#parts.warner.waits(oldest.request, waited, lease);
         const isOld = this.#clock.now() - lease.since >= settings.claimWindow;
         if (isOld) void revocations.heard(lease.id);
         this.#watch(queue);

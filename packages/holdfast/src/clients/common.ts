@@ -18,3 +18,6 @@ export function prefixOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : '';
 }
+
+/** What to do about a blocking command of the program. */
+export const OWN_CLIENT = 'give Holdfast a client of its own, for example client.duplicate()';

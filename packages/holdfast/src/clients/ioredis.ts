@@ -1,5 +1,5 @@
 /** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
-import { attempt, prefixOf } from './common.js';
+import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { notReady, watchErrors } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
@@ -67,6 +67,13 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     connection: () => (client as { stream?: unknown }).stream,
 
     isReply: isErrorReply,
+    blockedBy: () => blockingCommand(client),
+
+    delay() {
+      const command = blockingCommand(client);
+      if (command === undefined) return 'the client is connected';
+      return `the client waits for the reply to ${command}, ${OWN_CLIENT}`;
+    },
 
     state() {
       const { status } = client as { status?: string };
@@ -78,6 +85,25 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     },
   };
 }
+
+/** A command that waits in the server, for messages; only some of these do so with BLOCK. */
+const BLOCKING = /^(b[lrz]|wait)/i;
+const MAY_BLOCK = /^xread/i;
+
+/** The blocking command at the head of those that wait for a reply. */
+function blockingCommand(client: object): string | undefined {
+  const { commandQueue } = client as { commandQueue?: { peekFront?(): Sent | undefined } };
+  const { name = '', args = [] } = commandQueue?.peekFront?.()?.command ?? {};
+  const blocks = BLOCKING.test(name) || (MAY_BLOCK.test(name) && args.some(isBlock));
+  return blocks ? name.toUpperCase() : undefined;
+}
+
+/** A command as ioredis keeps it until its reply. */
+interface Sent {
+  readonly command?: { readonly name?: string; readonly args?: readonly unknown[] };
+}
+
+const isBlock = (arg: unknown): boolean => String(arg).toUpperCase() === 'BLOCK';
 
 /**
  * Sends several calls in one write, with one promise each.

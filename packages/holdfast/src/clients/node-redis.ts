@@ -1,5 +1,5 @@
 /** The port for node-redis: the package `redis` or `@redis/client`, versions 5 and 6. */
-import { attempt, prefixOf } from './common.js';
+import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
 import { notReady, watchErrors } from './state.js';
@@ -77,6 +77,11 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
     connection: () => undefined,
 
     isReply: isErrorReply,
+
+    // the client does not show which command it waits for
+    blockedBy: () => undefined,
+    delay: () =>
+      `the client is connected; a blocking command (BLPOP) would be one reason: ${OWN_CLIENT}`,
 
     state() {
       const { isOpen, isReady } = client as { isOpen?: boolean; isReady?: boolean };

@@ -59,6 +59,7 @@ export class LeaseRecord {
   holds: number;
   handOffs: number;
   readonly since: number;
+  readonly grantedAt: number;
   /** How many times the root was handed off here before this lease. */
   index = 0;
   /** The last lease of the same root. */
@@ -124,6 +125,7 @@ export class LeaseRecord {
     this.handOffs = grant.handOffs;
     this.since = grant.since;
     const now = clock.now();
+    this.grantedAt = now;
     this.holdUntil = now + asked.terms.maxHold;
     this.storeUntil = grant.validUntil;
     this.validUntil = Math.min(grant.validUntil, this.holdUntil);
@@ -178,9 +180,7 @@ export class LeaseRecord {
     return this.state !== 'held' && this.index === 0 && this.#root === undefined;
   }
 
-  /**
-   * Ends the lease here, and returns that of the next task. Both end when the root ends (I7).
-   */
+  /** Ends the lease here, and returns that of the next task. Both end when the root ends (I7). */
   handOff(terms: ResolvedAcquireOptions): LeaseRecord {
     const { id, key, weight } = this;
     const next = new LeaseRecord(

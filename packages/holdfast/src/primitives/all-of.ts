@@ -13,7 +13,7 @@ import {
   type LockOptions,
   type ResolvedAcquireOptions,
 } from '../options.js';
-import { checkWork, Acquirer, plainLease, quietly } from './acquirer.js';
+import { type Acquirer, checkWork, quietly } from './acquirer.js';
 import { MultiAcquire } from './multi-acquire.js';
 import { PlainMutex } from './plain-mutex.js';
 import { MultiLease } from './multi-lease.js';
@@ -38,7 +38,7 @@ export class AllOf {
   constructor(core: Core, targets: readonly (string | PlainMutex)[], options: LockOptions) {
     checkLockOptions(core.settings, options);
     this.#core = core;
-    this.#options = options;
+    this.#options = over({ wait: core.settings.defaults.wait }, options);
     this.#acquirers = inOrder(acquirersOf(core, targets));
     this.keys = this.#acquirers.map(({ key }) => key);
   }
@@ -139,7 +139,7 @@ function acquirersOf(core: Core, targets: readonly (string | PlainMutex)[]): Acq
     }
     const key = acquirer?.key ?? checkKey(target);
     if (acquirers.has(key)) continue;
-    acquirers.set(key, acquirer ?? new Acquirer(core, { key, capacity: 1 }, {}, plainLease));
+    acquirers.set(key, acquirer ?? new PlainMutex(core, key, {}).acquirer);
   }
   if (acquirers.size <= ALL_OF_KEYS_MAX) return [...acquirers.values()];
   const message = `Holdfast: option "keys" must be ${expected}, not ${acquirers.size} of them`;

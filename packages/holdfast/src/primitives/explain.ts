@@ -21,7 +21,7 @@ export async function explained(core: Core, key: string, error: unknown): Promis
   if (place === undefined) return atCaller(error);
   const { holder } = place;
   if (holder !== undefined) {
-    const age = core.clock.now() - holder.since;
+    const age = core.clock.now() - holder.grantedAt;
     return atCaller(error, local(holder.terms.label, age, `; place ${place.before + 1} in it`));
   }
   return atCaller(error, describe(core, place, await question(core, key)));

@@ -5,7 +5,7 @@
 import type { Core } from '../core.js';
 import type { Lease } from '../lease/lease.js';
 import { checkObject, flag } from '../checks.js';
-import type { AcquireOptions, LockOptions } from '../options.js';
+import { type AcquireOptions, type LockOptions, withDefaults } from '../options.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
@@ -42,7 +42,8 @@ export class PlainMutex {
     const { reentrant, ...lockOptions } = options;
     this.key = key;
     this.#reentrant = reentrant === 'refuse' ? reentrant : flag('reentrant', reentrant, false);
-    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lockOptions, plainLease);
+    const own = withDefaults(core.settings, lockOptions);
+    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, own, plainLease);
   }
 
   /**

@@ -6,7 +6,8 @@
  * are granted together. Every reader has a lease of its own.
  */
 import type { Core } from '../core.js';
-import type { AcquireOptions, LockOptions } from '../options.js';
+import { checkObject } from '../checks.js';
+import { type AcquireOptions, type LockOptions, withDefaults } from '../options.js';
 import { Acquirer } from './acquirer.js';
 import { placeOf, stateOf } from './lock-state.js';
 import { READER, RwLease, WRITER } from './rw-lease.js';
@@ -97,7 +98,9 @@ export class RwLock {
   /** @internal */
   constructor(core: Core, key: string, options: LockOptions) {
     const subject = { key, capacity: WRITER, strict: true };
-    const acquirer = new Acquirer(core, subject, options, (record) => new RwLease(record, core));
+    checkObject('options', options);
+    const own = withDefaults(core.settings, options);
+    const acquirer = new Acquirer(core, subject, own, (record) => new RwLease(record, core));
     this.key = key;
     this.read = new RwSide(acquirer, READER);
     this.write = new RwSide(acquirer, WRITER);

@@ -11,7 +11,7 @@ import { ask } from '../inspection.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import { checkObject, whole } from '../checks.js';
 import { markerKey } from '../marker-key.js';
-import type { AcquireOptions, LockOptions } from '../options.js';
+import { type AcquireOptions, type LockOptions, withDefaults } from '../options.js';
 import type { AcquireRequest } from '../acquire/call.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
@@ -69,7 +69,7 @@ export class Semaphore {
     const { permits, onMismatch, ...lockOptions } = options;
     this.key = key;
     this.#core = core;
-    this.#options = lockOptions;
+    this.#options = withDefaults(core.settings, lockOptions);
     this.#permits = checkPermits(permits);
     this.#adopts = checkMismatch(onMismatch);
     this.#acquirer = this.#newAcquirer();

@@ -68,8 +68,11 @@ export interface Store {
   /** Called when a command has not been answered in time. The store may look for another node. */
   unanswered?(command: Command): void;
 
-  /** Why the store may not answer at the moment, for messages; `undefined` if it is ready. */
+  /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
   trouble?(): string | undefined;
+
+  /** The command of the program that blocks all commands of the client, if one is known. */
+  blockedBy?(): string | undefined;
 }
 
 /** Rejects with a `StoreFailure` if a request is not answered in time. */

@@ -22,13 +22,13 @@ class Request implements Timed {
   over = false;
   /** Set if the request has its own time limit. */
   timer: Timer | undefined;
-  readonly #store: Store;
+  readonly #requests: Requests;
   readonly #resolve: (reply: Reply) => void;
   readonly #reject: (failure: StoreFailure) => void;
   readonly #late: ((reply: Reply) => void) | undefined;
 
   constructor(
-    store: Store,
+    requests: Requests,
     command: Command,
     limit: number,
     deadline: number,
@@ -36,7 +36,7 @@ class Request implements Timed {
     reject: (failure: StoreFailure) => void,
     late: ((reply: Reply) => void) | undefined,
   ) {
-    this.#store = store;
+    this.#requests = requests;
     this.command = command;
     this.limit = limit;
     this.deadline = deadline;
@@ -57,8 +57,7 @@ class Request implements Timed {
   }
 
   expire(): void {
-    this.#store.unanswered?.(this.command);
-    this.fail(noReply(this.limit, this.#store));
+    this.fail(this.#requests.noReply(this.limit, this.command));
   }
 
   #end(): void {
@@ -74,6 +73,8 @@ export class Requests {
   readonly timeout: number;
   readonly #deadlines: Deadlines;
   #collected: Request[] | undefined;
+  /** Called when a request has no reply in time. */
+  expired: () => void = () => undefined;
   /** The number of commands given to the store, for statistics. */
   sent = 0;
 
@@ -99,7 +100,7 @@ export class Requests {
       const deadline = this.#clock.now() + limit;
       const answered = resolve as (reply: Reply) => void;
       const tooLate = late as ((reply: Reply) => void) | undefined;
-      const request = new Request(this.#store, command, limit, deadline, answered, reject, tooLate);
+      const request = new Request(this, command, limit, deadline, answered, reject, tooLate);
       if (timeout === undefined) this.#deadlines.add(request);
       else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
       if (this.#collected !== undefined) {
@@ -115,9 +116,7 @@ export class Requests {
   /** The answer to a request that is not a command. Rejects if it takes longer than `timeout`. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(this.timeout, () =>
-        reject(noReply(this.timeout, this.#store)),
-      );
+      const timer = this.#clock.after(this.timeout, () => reject(this.noReply(this.timeout)));
       answer.finally(() => timer.cancel()).then(resolve, reject);
     });
   }
@@ -139,6 +138,16 @@ export class Requests {
   /** See `Store.shardOf`. */
   get shardOf(): ((key: string) => string) | undefined {
     return this.#store.shardOf;
+  }
+
+  /** The failure of a request without a reply in time. */
+  noReply(limit: number, command?: Command): StoreFailure {
+    this.expired();
+    if (command !== undefined) this.#store.unanswered?.(command);
+    const trouble = this.#store.trouble?.();
+    const why = trouble === undefined ? '' : `; ${trouble}`;
+    const message = `no reply from the store within ${Math.ceil(limit)} ms${why}`;
+    return new StoreFailure(message, 'unanswered', undefined);
   }
 
   /** From now on no timer remains after the last request. */
@@ -180,13 +189,6 @@ export class Requests {
       );
     }
   }
-}
-
-function noReply(limit: number, store: Store): StoreFailure {
-  const trouble = store.trouble?.();
-  const why = trouble === undefined ? '' : `; ${trouble}`;
-  const message = `no reply from the store within ${Math.ceil(limit)} ms${why}`;
-  return new StoreFailure(message, 'unanswered', undefined);
 }
 
 function failureOf(error: unknown): StoreFailure {

@@ -57,8 +57,13 @@ const HOLDFAST_ROWS: readonly Row[] = [
   ['closeOnSignals', 'SIGTERM', [5], ['SIGNOTHING'], 5, null],
   ['grace', ...durations(0, DAY)],
   ['clock', null, 5, {}, { now: () => 1 }],
+  ['wait', ...NOT_NUMBERS, -1],
+  ['fair', ...FLAGS],
+  ['maxHold', ...durations(10, DAY)],
+  ['longWait', ...NOT_NUMBERS, 0],
+  ['onWarning', 'f', 5, null, {}],
   ['ttll', 5],
-  ['wait', 5],
+  ['sharedBy', 'me'],
   ['constructor', 5],
 ];
 

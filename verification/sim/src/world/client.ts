@@ -42,6 +42,7 @@ export class Client {
     this.holdfast = new library.Holdfast(this.store, {
       ...plan.options,
       clock: process,
+      longWait: Number.POSITIVE_INFINITY,
       randomSource: {
         id: () => this.name.replace('.', '-'),
         fraction: () => randomSource.next(),
