@@ -57,22 +57,21 @@ export class Acquisitions implements ReplyHandler {
   readonly roots: Roots;
 
   constructor(parts: AcquisitionsParts) {
-    const { settings, store, ids } = parts;
+    const { settings, store, ids, warner, watchdog } = parts;
     this.#settings = settings;
     this.#clock = settings.clock;
     this.#suspend = parts.suspend;
-    this.#watchdog = parts.watchdog;
+    this.#watchdog = watchdog;
     this.revocations = new Revocations(parts.requests, parts.watchdog, settings);
     this.abandoned = new AbandonedAcquisitions(settings, parts.retrier, parts.lateDuplicates);
     this.#ids = ids;
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
     this.sender = new AcquireSender(parts, this.wake, this);
-    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, parts.warner);
+    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, warner);
     this.roots = new Roots({
-      ...{ settings, suspend: parts.suspend, watchdog: parts.watchdog, ids, warner: parts.warner },
-      revocations: this.revocations,
-      sender: this.sender,
+      ...{ settings, suspend: parts.suspend, watchdog, ids, warner },
+      ...{ revocations: this.revocations, sender: this.sender },
       add: (root) => void this.#acquisitions.set(root.id, root),
       giveUp: (root, error) => this.giveUp(root, error),
     });

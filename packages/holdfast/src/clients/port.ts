@@ -53,10 +53,10 @@ export interface ClientPort {
   isReply(error: unknown): boolean;
 
   /** The blocking command whose reply the client awaits, if it is known. */
-  blockedBy(): string | undefined;
+  blockedBy?(): string | undefined;
 
   /** Why a connected client may have no reply, for messages. */
-  delay(): string;
+  delay?(): string;
 
   /** The state of the client if it is not ready to send commands, otherwise `undefined`. */
   state(): ClientState | undefined;

@@ -212,8 +212,7 @@ export class Watchdog {
   /** Ends a lease whose time is over, after the answers that have arrived were read. */
   #end(record: LeaseRecord): void {
     if (record.state !== 'held' || record.over) {
-      this.lose(record, record.endReason());
-      return;
+      return this.lose(record, record.endReason());
     }
     if (record.ending) return;
     record.ending = true;

@@ -228,11 +228,11 @@ export class RedisStore implements Store {
   }
 
   trouble(): string | undefined {
-    return this.#client.state()?.text ?? this.#client.delay();
+    return this.#client.state()?.text ?? this.#client.delay?.();
   }
 
   blockedBy(): string | undefined {
-    return this.#client.blockedBy();
+    return this.#client.blockedBy?.();
   }
 
   /** The failure of a command, with what to do about a reply of the server. */
