@@ -59,7 +59,7 @@ export const REVIEW: readonly Mutant[] = [
         replace: 'await from.signalling;',
       },
     ],
-    rare: true,
+    elsewhere: 'the tests of conditions',
   },
   {
     name: 'only the first thousand are polled',

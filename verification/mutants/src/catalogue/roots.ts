@@ -140,7 +140,7 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
     name: 'the next root comes first',
     mistake: 'a process that ends a root is served before the queue (`AGAIN_AHEAD`)',
     edits: [turn('fair: false, ticket: 0 }', 'fair: false, ticket: 1 }')],
-    rare: true,
+    elsewhere: 'the tests of roots, and the model',
   },
   {
     name: 'fences return at an expiry',

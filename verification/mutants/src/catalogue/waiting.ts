@@ -75,7 +75,7 @@ export const WAITING: readonly Mutant[] = [
         replace: 'call.overdue = true;',
       },
     ],
-    rare: true,
+    elsewhere: 'the tests of waits',
   },
   {
     name: 'an unlock takes a hold without a reply',
