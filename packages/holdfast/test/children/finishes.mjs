@@ -2,7 +2,8 @@
 import { make, setting, tell, told } from './connect.mjs';
 
 const holdfast = await make({ ttl: 60_000, closeOnSignals: ['SIGTERM'], grace: 60_000 });
-process.once('SIGTERM', () => tell('closing'));
+// a handler of its own for the signal would decide when the process ends
+/** @type {any} */ (holdfast).core.onClose(() => tell('closing'));
 await holdfast.mutex(setting.key).run(async () => {
   const word = told();
   tell('holds');
