@@ -78,11 +78,11 @@ export interface HoldfastOptions {
    * the signal, that handler decides when the process ends. Default: none.
    */
   readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
-  /** The default of {@link LockOptions.wait} for mutexes, semaphores, read-write locks, `allOf`. */
+  /** The default of `wait` for mutexes, semaphores, read-write locks, `allOf`. */
   readonly wait?: number | undefined;
-  /** The default of {@link LockOptions.fair} for these locks. */
+  /** The default of `fair` for these locks. */
   readonly fair?: boolean | undefined;
-  /** The default of {@link LockOptions.maxHold} for these locks, unless `renew` is false. */
+  /** The default of `maxHold` for these locks, unless `renew` is false. */
   readonly maxHold?: number | undefined;
   /**
    * After this wait for a lock, `onWarning` is called: once for each call, and at most once in this
