@@ -42,6 +42,9 @@ const LONG = [
   'bench/test/*.test.ts',
 ];
 
+/** Suites in memory that use the real clock: work at the lowest priority would come too late. */
+const REAL_TIME = ['packages/holdfast/test/unit/{register.suites,quorum.suites}.test.ts'];
+
 export default defineConfig({
   resolve: { alias },
   test: {
@@ -60,13 +63,22 @@ export default defineConfig({
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',
           ],
-          exclude: ['packages/holdfast/test/{server,packed}/**'],
+          exclude: ['packages/holdfast/test/{server,packed}/**', ...REAL_TIME],
           restoreMocks: true,
           // The files share their modules: loading them for each file takes longer than the tests.
           isolate: false,
           pool: 'threads',
           testTimeout: COMPUTING_MS,
           hookTimeout: COMPUTING_MS,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'realtime',
+          include: REAL_TIME,
+          maxWorkers: 4,
+          sequence: { groupOrder: 1 },
         },
       },
       {

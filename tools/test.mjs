@@ -52,9 +52,9 @@ const CHECKS = [
 /** Needs a core for more than a minute. */
 const MODEL = { name: 'model', command: 'node tools/model.mjs' };
 
-/** The projects of `vitest.config.ts`: those that compute, and those that use real servers. */
+/** The projects of `vitest.config.ts`: those that compute, and those that wait in real time. */
 const COMPUTING = ['unit', 'instruments'];
-const WAITING = ['server', 'long', 'alone'];
+const WAITING = ['server', 'long', 'alone', 'realtime'];
 
 /**
  * @typedef {object} Run

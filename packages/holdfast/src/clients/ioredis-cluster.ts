@@ -13,7 +13,7 @@ export interface IoredisClusterLike {
   readonly options: IoredisSettings;
   /** The addresses of the nodes of each slot, the master first. */
   readonly slots: readonly (readonly string[])[];
-  nodes(role?: 'master' | 'all'): readonly object[];
+  nodes(role?: 'all'): readonly object[];
   refreshSlotsCache(callback: () => void): void;
   evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
   eval(source: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
@@ -29,14 +29,16 @@ type Node = Pick<IoredisLike, 'scan' | 'duplicate'> & {
 /** The port for one cluster client. The client belongs to the caller. */
 export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   watchErrors(client);
-  const masters = (): readonly Node[] => client.nodes('master') as readonly Node[];
-  const addressOf = ({ options }: Node): string => `${options.host}:${options.port}`;
   const nodeAt = (address: string): Node => {
-    const node = masters().find((one) => addressOf(one) === address);
+    const nodes = client.nodes('all') as readonly Node[];
+    const node = nodes.find(({ options }) => `${options.host}:${options.port}` === address);
     if (node === undefined) throw unknownNode(address);
     return node;
   };
-  const addresses = (): string[] => masters().map(addressOf);
+  // after a redirection the slots name the new master; its role in the list of nodes changes later
+  const addresses = (): string[] => [
+    ...new Set(client.slots.flatMap((nodes) => nodes.slice(0, 1))),
+  ];
   const lostConnections = countLost(client);
   return {
     name: 'ioredis',

@@ -14,7 +14,8 @@ import { mark } from './markers.js';
 /** The most leases that learn the reason. */
 const TOLD_MAX = 100;
 const DAY = 86_400_000;
-const MINUTE = 60_000;
+/** A process reads its marker before its lease would have ended by itself, or a moment later. */
+const MARGIN_MS = 1000;
 
 /** Resolves to the number of ended leases. */
 export async function forceRelease(
@@ -43,7 +44,7 @@ async function tell(core: Core, key: string, root: string, reason: string): Prom
   const { label } = core.settings;
   const text = [reason, label && `by ${label}`].filter(Boolean).join(', ');
   const victims = holders.flatMap(({ id, ids, left }) => {
-    const ttl = Math.min(DAY, Math.ceil(Math.max(0, left / 1000)) + MINUTE);
+    const ttl = Math.min(DAY, Math.ceil(Math.max(0, left / 1000)) + MARGIN_MS);
     const all = ids.length === 0 ? [id] : ids;
     return root === '' || id === root || all.includes(root)
       ? all.map((one) => [one, ttl] as const)

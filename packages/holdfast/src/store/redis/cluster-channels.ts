@@ -93,12 +93,13 @@ export class ClusterChannels {
   #openMissing(): void {
     if (this.#closed || this.#timer !== undefined) return;
     this.#forgetOthers();
-    const missing = this.#view.masters().filter((address) => {
-      const phase = this.#channels.get(address)?.phase;
-      return phase !== 'live' && phase !== 'opening';
-    });
-    this.#failures = missing.length > 0 ? this.#failures + 1 : 0;
-    if (missing.length === 0) return;
+    const without = this.#view
+      .masters()
+      .filter((address) => this.#channels.get(address)?.phase !== 'live');
+    this.#failures = without.length > 0 ? this.#failures + 1 : 0;
+    if (without.length === 0) return;
+    // an attempt to reach a dead node may last until another node has replaced it
+    const missing = without.filter((address) => this.#channels.get(address)?.phase !== 'opening');
     for (const address of missing) {
       this.#open(address).then(
         () => this.#events.up(),
