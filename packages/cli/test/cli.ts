@@ -30,7 +30,8 @@ export class Cli implements AsyncDisposable {
   constructor(args: readonly string[], { env = {}, prefix = [], terminal }: CliOptions = {}) {
     const words = [...prefix, process.execPath, MAIN, ...args];
     const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ');
-    const command = terminal === true ? ['script', '-qec', line, '/dev/null'] : words;
+    // a shell that stays between them would turn Ctrl-C into exit code 130
+    const command = terminal === true ? ['script', '-qec', `exec ${line}`, '/dev/null'] : words;
     const [file, ...rest] = command as [string, ...string[]];
     const { NO_COLOR: _, FORCE_COLOR: __, ...own } = process.env;
     this.#child = spawn(file, rest, { env: { ...own, ...env }, stdio: 'pipe' });

@@ -2,9 +2,9 @@
 import Table from 'cli-table3';
 import picocolors from 'picocolors';
 
-/** Whether standard output is a terminal. */
+/** Whether standard output is a terminal. On a pipe `isTTY` is not defined. */
 export function onTerminal(): boolean {
-  return process.stdout.isTTY;
+  return Boolean(process.stdout.isTTY);
 }
 
 /** Colours, on a terminal only. `NO_COLOR` switches them off. */

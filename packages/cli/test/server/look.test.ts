@@ -43,6 +43,9 @@ describe('ls', () => {
     expect(lines[2]).toMatch(/^a:2 +1 reader /);
     expect(lines[3]).toMatch(/^b:1 +3 of 8 /);
     expect(stdout).not.toContain(COLOUR);
+    // as set by services that run tests
+    const inTests = await cli(['ls'], { env: { ...env, CI: 'true' } });
+    expect(inTests.stdout).not.toContain(COLOUR);
   });
 
   it('has colours on a terminal, unless NO_COLOR is set', async () => {
