@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
@@ -31,13 +32,13 @@ const servers = {
 /** Tests that need the machine for themselves: they measure times, or load it on purpose. */
 const ALONE = [
   'packages/holdfast/test/server/{deadlines,trials.{exclusion,loss,lost-replies,waiters}}*.test.ts',
-  'packages/holdfast/test/server/{trials.takeover,quorum*,*.crash}.test.ts',
+  'packages/holdfast/test/server/{trials.takeover,quorum.faults}.test.ts',
   'packages/cli/test/server/deadlines.test.ts',
 ];
 /** Tests of programs that run for a minute, and do not measure the times of others. */
 const LONG = [
   'packages/{holdfast,cli}/test/packed/*.test.ts',
-  'packages/holdfast/test/server/{cluster.failover,demo,torture}.test.ts',
+  'packages/holdfast/test/server/{cluster.failover,demo,quorum.suites,torture,*.crash}.test.ts',
   'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
 ];
@@ -45,9 +46,39 @@ const LONG = [
 /** Suites in memory that use the real clock: work at the lowest priority would come too late. */
 const REAL_TIME = ['packages/holdfast/test/unit/{register.suites,quorum.suites}.test.ts'];
 
+/**
+ * The files that run for half a minute or more, the longest first. They start before the others, so
+ * that no worker is left alone with one of them at the end.
+ */
+const SLOW = [
+  'server/leases.test.ts',
+  'server/trials.leaks.test.ts',
+  'bench/test/bench.test.ts',
+  'server/quorum.suites.test.ts',
+  'server/cluster.failover.test.ts',
+  'server/differential.faults.test.ts',
+  'server/renewals.test.ts',
+  'server/demo.test.ts',
+  'server/cluster.suites.test.ts',
+  'server/cluster.test.ts',
+  'packed/packed.test.ts',
+  'server/torture.test.ts',
+];
+
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const place = SLOW.findIndex((name) => moduleId.endsWith(name));
+      return place === -1 ? SLOW.length : place;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   resolve: { alias },
   test: {
+    sequence: { sequencer: SlowFirst },
     setupFiles: ['assertions', 'warnings'].map((name) =>
       here(`packages/holdfast/test/support/${name}.ts`),
     ),
