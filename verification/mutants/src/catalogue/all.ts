@@ -1,6 +1,7 @@
 /** All mutants. */
 import type { Mutant } from '../mutant.js';
 import { LEASE } from './lease.js';
+import { QUORUM } from './quorum.js';
 import { REVIEW_DOUBT } from './review-doubt.js';
 import { REVIEW } from './review.js';
 import { ROOTS, ROOTS_IN_STORE } from './roots.js';
@@ -12,5 +13,5 @@ export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
 
 export const MUTANTS: readonly Mutant[] = [
   ...[...STORE, ...LEASE, ...WAITING],
-  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED],
+  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED, ...QUORUM],
 ];

@@ -5,6 +5,7 @@
 import type { Edit, Mutant } from '../mutant.js';
 import { SCRIPTS } from '../plant.js';
 import { MUTANTS, REVIEWED } from './all.js';
+import { QUORUM } from './quorum.js';
 import { ROOTS_IN_STORE } from './roots.js';
 
 import { STORE } from './store.js';
@@ -76,6 +77,7 @@ export const BEYOND: Readonly<Record<string, string>> = {
     ROOTS_IN_STORE.map(({ name }) => [name, 'covered by the comparison of the engines']),
   ),
   ...Object.fromEntries(REVIEWED.map(({ name }) => [name, 'covered by a test on servers'])),
+  ...Object.fromEntries(QUORUM.map(({ name }) => [name, 'the torture test uses one server'])),
 };
 
 const STORES = new Set(STORE.map(({ name }) => name));

@@ -8,7 +8,8 @@
  * One proposal carries all commands that wait. It reads the state, applies the commands, and swaps
  * the state. If another process swapped first, all of it is repeated on the new state. So each
  * command is applied exactly once, or its outcome is unknown, as that of any unanswered request;
- * its id makes repetition harmless (I3).
+ * its id makes repetition harmless (I3). A proposal that changes nothing needs no swap. Then the
+ * read answers those commands that came before it began; later commands wait for the next read.
  *
  * After a swap, the state and its version are kept. The next proposal then needs no read. If the
  * version is out of date, the register refuses the swap and the state is read again.
@@ -141,16 +142,19 @@ export class Proposals {
   async #propose(batch: Pending[]): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const kept = this.#kept();
+      const asked = batch.length;
       const current = kept ?? (await this.#read());
       this.#current = undefined;
+      // these came after the read began, so they take part in a swap only
       batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
       const applied = this.#apply(current, batch);
       const unchanged = applied.body === current.body && applied.pushes.length === 0;
       if (unchanged && kept === undefined && current.settled) {
         this.#current = current;
+        this.#pending.unshift(...batch.splice(asked));
         return answer(batch, applied, current.latest);
       }
-      // an unchanged state answers only if it was read after the commands came
+      // an unchanged state answers only commands that came before it was read
       if (unchanged && current.settled) continue;
       if (await this.#swap(batch, current, applied)) return;
       await this.#pause(attempt, current, batch);

@@ -100,6 +100,22 @@ describe('a proposal', () => {
     expect(register.swaps).toBe(swaps);
   });
 
+  it('answers no command from a read that began before the command came', async () => {
+    const inspect = { op: 'inspect', key: 'k', limit: 10 } as const;
+    let answer: () => void = () => undefined;
+    const slow = new Promise<void>((resolve) => (answer = resolve));
+    register.after = (call) => (call === 'read' && register.reads === 1 ? slow : undefined);
+    const early = answers(one, inspect);
+    await clock.advance(1);
+    // this read is over, and its answer is under way
+    await answers(other, asking('a', mutex));
+    const late = answers(one, renew('a', 20_000));
+    await clock.advance(1);
+    answer();
+    expect(await early).toMatchObject([{ status: 'inspected', holders: [] }]);
+    expect(await late).toMatchObject([{ status: 'renewed' }]);
+  });
+
   it('reads a kept state again after five seconds, because its time is an estimate', async () => {
     await answers(one, asking('a', mutex));
     await clock.advance(5000);
