@@ -1,9 +1,12 @@
 /**
- * Writes the Lua scripts into a TypeScript module, because a package cannot rely on reading its own
- * files: bundlers move code, not data. The build runs this tool; the module is not in git.
+ * Writes the Lua scripts into two TypeScript modules, because a package cannot rely on reading its
+ * own files: bundlers move code, not data. One module has the names and the hashes. The other has
+ * the texts, each part once, and is loaded when a server does not know a script. The build runs
+ * this tool; the modules are not in git.
  */
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { loadScript, pieces, scriptPaths } from './lua.mjs';
@@ -12,51 +15,89 @@ import { shorten } from './lua-shorten.mjs';
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 const REDIS = '../packages/holdfast/src/store/redis';
 const FOLDER = here(`${REDIS}/scripts`);
-const TARGET = here(`${REDIS}/generated/scripts.ts`);
+const TARGET = here(`${REDIS}/generated`);
 
-const HEAD = `// Made by tools/generate-lua.mjs from ../scripts. Do not edit; run \`npm run build\`.
-import { Script } from '../script.js';
-`;
+const HEAD = '// Made by tools/generate-lua.mjs from ../scripts. Do not edit; run `npm run build`.';
+
+/** @typedef {{ name: string, parts: { file: string, text: string }[] }} Assembled */
 
 /**
- * The source of a module with some scripts. It contains the text of each file once; a script is the
- * list of its parts.
  * @param {readonly string[]} paths
- * @param {{ readable?: boolean }} [how] `readable`: names and spaces stay
- * @returns {string}
+ * @param {boolean} readable names and spaces stay
+ * @returns {Assembled[]}
  */
-export function moduleOf(paths, { readable = false } = {}) {
-  /** @type {Map<string, string>} */
-  const names = new Map();
+function assemble(paths, readable) {
   const all = paths.map((path) => pieces(path));
   const scripts = readable ? all : shorten(all);
-  const entries = paths.map((path, at) => {
-    const parts = (scripts[at] ?? []).map(({ file, text }) => {
-      const known = names.get(text);
-      const name = known ?? nameFor(file, names);
-      if (known === undefined) names.set(text, name);
-      return name;
+  return paths.map((path, at) => ({
+    name: loadScript(path).name,
+    parts: [...(scripts[at] ?? [])],
+  }));
+}
+
+/**
+ * The sources of both modules, by the names of their files.
+ * @param {readonly string[]} paths
+ * @returns {Record<'scripts.ts' | 'script-texts.ts', string>}
+ */
+export function modulesOf(paths) {
+  const scripts = assemble(paths, false);
+  return { 'scripts.ts': hashesOf(scripts), 'script-texts.ts': textsOf(scripts) };
+}
+
+/** @param {readonly Assembled[]} scripts */
+function hashesOf(scripts) {
+  const type = scripts.map(({ name }) => `'${name}'`).join(' | ');
+  const list = scripts.map(({ name, parts }) => {
+    const text = parts.map((part) => part.text).join('');
+    return `  ${name}: new Script('${name}', '${createHash('sha1').update(text).digest('hex')}'),`;
+  });
+  const imports = "import { Script } from '../script.js';\n";
+  const head = `export const scripts: Readonly<Record<${type}, Script>> = {`;
+  return `${[HEAD, imports, head, ...list].join('\n')}\n};\n`;
+}
+
+/** @param {readonly Assembled[]} scripts */
+function textsOf(scripts) {
+  /** @type {Map<string, string>} */
+  const names = new Map();
+  const list = scripts.map(({ name, parts }) => {
+    const used = parts.map(({ file, text }) => {
+      const known = names.get(text) ?? nameFor(file, names);
+      names.set(text, known);
+      return known;
     });
-    return [loadScript(path).name, parts.join(', ')];
+    return `  ${name}: [${used.join(', ')}],`;
   });
   const texts = [...names].map(([text, name]) => {
     // Typed as string: otherwise the declarations would repeat every text as a literal type.
     return `const ${name}: string = \`${text.replace(/[\\`]|\$\{/g, '\\$&')}\`;`;
   });
-  const type = entries.map(([name]) => `'${name}'`).join(' | ');
-  const list = entries.map(([name, parts]) => `  ${name}: new Script([${parts}]),`);
-  const head = `export const scripts: Readonly<Record<${type}, Script>> = {`;
+  const type = scripts.map(({ name }) => `'${name}'`).join(' | ');
+  const head = `export const parts: Readonly<Record<${type}, readonly string[]>> = {`;
   return `${[HEAD, ...texts, '', head, ...list].join('\n')}\n};\n`;
 }
 
 /**
- * The same module as JavaScript, with the names and spaces of the sources, for mutants of scripts.
+ * Both modules as JavaScript for mutants of scripts, by the names of their files: the texts have
+ * the names and spaces of the sources, and the hashes are those of the texts as they are when the
+ * modules are loaded.
  * @param {string} folder
- * @returns {string}
+ * @returns {Record<'scripts.js' | 'script-texts.js', string>}
  */
-export function readableModule(folder) {
-  const source = moduleOf(scriptPaths(folder), { readable: true });
-  return source.replace(/^((?:export )?const \w+): [^=]+ =/gm, '$1 =');
+export function mutableModules(folder) {
+  const texts = textsOf(assemble(scriptPaths(folder), true));
+  return {
+    'script-texts.js': texts.replace(/^((?:export )?const \w+): [^=]+ =/gm, '$1 ='),
+    'scripts.js': `import { createHash } from 'node:crypto';
+import { parts } from './script-texts.js';
+import { Script } from '../script.js';
+
+const hash = (list) => createHash('sha1').update(list.join('')).digest('hex');
+const entries = Object.entries(parts).map(([name, list]) => [name, new Script(name, hash(list))]);
+export const scripts = Object.fromEntries(entries);
+`,
+  };
 }
 
 /**
@@ -72,16 +113,14 @@ function nameFor(file, names) {
 
 function main() {
   const paths = existsSync(FOLDER) ? scriptPaths(FOLDER) : [];
-  const wanted = moduleOf(paths);
-  const found = existsSync(TARGET) ? readFileSync(TARGET, 'utf8') : '';
-  const name = relative(here('..'), TARGET);
-  if (wanted === found) {
-    console.log(`${name} is current (${paths.length} scripts)`);
-  } else {
-    mkdirSync(dirname(TARGET), { recursive: true });
+  mkdirSync(TARGET, { recursive: true });
+  for (const [file, wanted] of Object.entries(modulesOf(paths))) {
+    const path = join(TARGET, file);
+    const found = existsSync(path) ? readFileSync(path, 'utf8') : '';
     // Written only on a change, so that the compiler's incremental build stays valid.
-    writeFileSync(TARGET, wanted);
-    console.log(`${name} written (${paths.length} scripts)`);
+    if (wanted !== found) writeFileSync(path, wanted);
+    const state = wanted === found ? 'is current' : 'written';
+    console.log(`${relative(here('..'), path)} ${state} (${paths.length} scripts)`);
   }
 }
 

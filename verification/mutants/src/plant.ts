@@ -12,8 +12,9 @@ const SOURCES: string = fileURLToPath(
   new URL('../../../packages/holdfast/src/store/redis/scripts', import.meta.url),
 );
 
+const GENERATED = 'store/redis/generated';
 /** Path below `dist` of the script texts. */
-export const SCRIPTS = 'store/redis/generated/scripts.js';
+export const SCRIPTS: string = `${GENERATED}/script-texts.js`;
 
 /** Calls a function with the folder of a mutated copy, and then deletes the folder. */
 export async function withMutant<Result>(
@@ -25,7 +26,9 @@ export async function withMutant<Result>(
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
     const dist = join(folder, 'dist');
     cpSync(DIST, dist, { recursive: true, filter: (path) => !path.endsWith('.map') });
-    writeFileSync(join(dist, SCRIPTS), await readableScripts());
+    for (const [file, text] of Object.entries(await mutableScripts())) {
+      writeFileSync(join(dist, GENERATED, file), text);
+    }
     for (const edit of mutant?.edits ?? []) plant(dist, mutant?.name ?? '', edit);
     return await work(dist);
   } finally {
@@ -33,12 +36,12 @@ export async function withMutant<Result>(
   }
 }
 
-/** The module of the scripts with their own names, which the edits use. */
-async function readableScripts(): Promise<string> {
+/** The modules of the scripts with the names of the sources, which the edits use. */
+async function mutableScripts(): Promise<Record<string, string>> {
   const tools = (await import(TOOLS)) as {
-    readableModule: (folder: string) => string;
+    mutableModules: (folder: string) => Record<string, string>;
   };
-  return tools.readableModule(SOURCES);
+  return tools.mutableModules(SOURCES);
 }
 
 function plant(folder: string, name: string, { file, find, replace, every }: Edit): void {

@@ -26,9 +26,10 @@ describe.each(NAMES)('the bundle %s', (name) => {
   });
 });
 
-it('a program with Redis carries no engine and no quorum', () => {
+it('a program with Redis carries no engine, no quorum and no text of a script', () => {
   const engine = /^engine\/(engine|resource|gate|serve)\.js$|^store\/(memory|register|quorum)\//;
-  expect(modulesOf(sizes.whole).filter((path) => engine.test(path))).toEqual([]);
+  const late = (path: string): boolean => engine.test(path) || path.endsWith('script-texts.js');
+  expect(modulesOf(sizes.whole).filter(late)).toEqual([]);
 });
 
 it('a program with a mutex in memory carries no scripts, clients or other primitives', () => {
@@ -48,11 +49,14 @@ describe('the check detects', () => {
     expect(problems.join()).toMatch(/compressed: \d+ bytes, the limit is \d+/);
   });
 
-  it('the code of the quorum, if it is not loaded later', async () => {
-    const path = new URL('../../dist/store/quorum/quorum-store.js', import.meta.url).pathname;
-    const eager = await bundleSize(`${BUNDLES.whole.program}\nexport * from '${path}';`);
-    expect(modulesOf(eager)).toContain('store/quorum/quorum-store.js');
-  });
+  it.each(['store/quorum/quorum-store.js', 'store/redis/generated/script-texts.js'])(
+    '%s, if it is not loaded later',
+    async (module) => {
+      const path = new URL(`../../dist/${module}`, import.meta.url).pathname;
+      const eager = await bundleSize(`${BUNDLES.whole.program}\nexport * from '${path}';`);
+      expect(modulesOf(eager)).toContain(module);
+    },
+  );
 
   it('a limit with too much head-room', () => {
     const size = { minified: 1000, compressed: 100, modules: [] };

@@ -1,4 +1,5 @@
 /** Recognizes Holdfast's commands in the commands that a proxy sees. */
+import { parts } from '../../../../packages/holdfast/dist/store/redis/generated/script-texts.js';
 import { scripts } from '../../../../packages/holdfast/dist/store/redis/generated/scripts.js';
 
 export type Spoken = 'acquire' | 'release' | 'renew' | 'turn' | 'other';
@@ -16,7 +17,7 @@ const KEYS = 3;
 const OPERATIONS = new Map<string, Spoken>(
   (['acquire', 'release', 'renew', 'turn'] as const).flatMap((op) => [
     [scripts[op].sha, op] as const,
-    [scripts[op].source, op] as const,
+    [parts[op].join(''), op] as const,
   ]),
 );
 

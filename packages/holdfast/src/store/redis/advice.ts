@@ -1,6 +1,7 @@
 /**
  * What to do about an error reply of the server, for messages. It is loaded with the first of them.
  */
+import { parts } from './generated/script-texts.js';
 
 /** By the first word of the reply. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -26,7 +27,7 @@ export interface Refused {
   /** What the client puts before the names of keys, but not of channels. */
   readonly keyPrefix: string;
   /** The script that was called: Redis names the line of a command without permission. */
-  readonly source: string;
+  readonly script: keyof typeof parts | undefined;
 }
 
 /** The text to add to a reply; empty if there is none. */
@@ -37,12 +38,13 @@ export function adviceFor(message: string, refused: Refused): string {
   return advice === undefined ? '' : ` (${advice})`;
 }
 
-function rightFor(message: string, { prefix, keyPrefix, source }: Refused): string {
+function rightFor(message: string, { prefix, keyPrefix, script }: Refused): string {
   if (message.includes('channel')) return `&${prefix}wake:*`;
   if (/\bkeys?\b/.test(message)) return `~${keyPrefix}${prefix}*`;
+  const source = script === undefined ? '' : parts[script].join('');
   const line = source.split('\n')[Number(/user_script:(\d+)/.exec(message)?.[1]) - 1] ?? '';
   const [, command, sub] =
-    /'([a-z|]+)' command/.exec(message) ?? /call\('(\w+)'(?:, '(NUMSUB)')?/.exec(line) ?? [];
+    /'([a-z|]+)' command/.exec(message) ?? /call\('(\w+)'(?:,\s*'(NUMSUB)')?/.exec(line) ?? [];
   if (command === undefined) return 'more rights';
   return `+${sub === undefined ? command : `${command}|${sub}`}`.toLowerCase();
 }

@@ -155,8 +155,7 @@ export class RedisStore implements Store {
   /** Sends the text of the script if the server does not know it. */
   async #again(command: KeyCommand, call: ScriptCall, error: unknown): Promise<Reply> {
     if (!isNoScript(error)) throw await this.#failure(error, command.op);
-    const { source } = scripts[command.op];
-    return this.#loader.repeat(call, source).then(
+    return this.#loader.repeat(call, scripts[command.op]).then(
       (raw) => readable(command, raw),
       async (second: unknown) => {
         throw await this.#failure(second, command.op);
@@ -242,8 +241,7 @@ export class RedisStore implements Store {
     if (state?.closed === true) return new StoreFailure(state.text, 'closed', error);
     const answered = this.#client.isReply(error);
     if (!answered) return failureOf(error, false);
-    const source = op === undefined ? '' : scripts[op].source;
-    const about = { prefix: this.#prefix, keyPrefix, source };
+    const about = { prefix: this.#prefix, keyPrefix, script: op };
     if (adviceFor === undefined) {
       const loading = loadAdvice();
       // a renewal must not wait for it: its next attempt has the advice

@@ -117,14 +117,14 @@ export class Renewals {
 
   async #call(command: RenewMany, names: readonly string[]): Promise<RenewManyReply> {
     const { client, loader, failure } = this.#store;
-    const { sha, source } = scripts.renewMany;
+    const { sha } = scripts.renewMany;
     const call: ScriptCall = this.#clustered
       ? { sha, keys: names.slice(0, 1), args: argsOf(command, names, client.keyPrefix) }
       : { sha, keys: names, args: argsOf(command) };
     const [answer] = client.evalsha([call]) as [Promise<unknown>];
     const raw = await answer.catch(async (error: unknown) => {
       if (!isNoScript(error)) throw await failure(error);
-      return loader.repeat(call, source).catch(async (second: unknown) => {
+      return loader.repeat(call, scripts.renewMany).catch(async (second: unknown) => {
         throw await failure(second);
       });
     });

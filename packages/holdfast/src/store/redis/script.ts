@@ -1,27 +1,34 @@
 /**
- * A Lua script as the server receives it. Its text is composed from shared parts on first use, so
- * the package contains each part once.
+ * A Lua script. Calls name it by its hash, so its text is loaded only when a server does not know
+ * the hash: a program whose servers know all scripts never reads the texts.
  */
-import { createHash } from 'node:crypto';
+import type { parts } from './generated/script-texts.js';
 
 export class Script {
-  readonly #parts: readonly string[];
-  #source: string | undefined;
-  #sha: string | undefined;
+  readonly #name: keyof typeof parts;
+  #text: string | undefined;
+  #loading: Promise<string> | undefined;
+  /** SHA-1 of the text: the server's name for the script. */
+  readonly sha: string;
 
-  constructor(parts: readonly string[]) {
-    this.#parts = parts;
+  constructor(name: keyof typeof parts, sha: string) {
+    this.#name = name;
+    this.sha = sha;
   }
 
-  /** The complete text. */
-  get source(): string {
-    this.#source ??= this.#parts.join('');
-    return this.#source;
+  /** The complete text, as the server receives it; undefined until `load` has ended. */
+  get text(): string | undefined {
+    return this.#text;
   }
 
-  /** SHA-1 of `source`: the server's name for the script. */
-  get sha(): string {
-    this.#sha ??= createHash('sha1').update(this.source).digest('hex');
-    return this.#sha;
+  load(): Promise<string> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  async #load(): Promise<string> {
+    const { parts } = await import('./generated/script-texts.js');
+    this.#text = parts[this.#name].join('');
+    return this.#text;
   }
 }

@@ -1,9 +1,13 @@
 /** What an error reply of the server says about what to do. */
 import { expect, it } from 'vitest';
+import { parts } from '../../../src/store/redis/generated/script-texts.js';
 import { adviceFor } from '../../../src/store/redis/advice.js';
 
-const SOURCE = ["local a = redis.call('TIME')", "redis.call('PUBSUB', 'NUMSUB', x)", 'run(it)'];
-const refused = { prefix: 'app:', keyPrefix: 'all:', source: SOURCE.join('\n') };
+const refused = { prefix: 'app:', keyPrefix: 'all:', script: 'release' } as const;
+const LINES = parts.release.join('').split('\n');
+/** How the server names the first line that matches. */
+const line = (pattern: RegExp): string =>
+  `@user_script:${LINES.findIndex((text) => pattern.test(text)) + 1}`;
 const inScript =
   "ERR The user executing the script can't run this command or subcommand script: ab";
 
@@ -20,9 +24,9 @@ it.each([
   ['NOPERM this user has no permissions to access one of the keys used', /needs ~all:app:\*;/],
   ['NOPERM No permissions to access a key', /needs ~all:app:\*;/],
   ['NOPERM No permissions to access a channel', /needs &app:wake:\*;/],
-  [`${inScript}, on @user_script:1.`, /needs \+time;/],
-  [`${inScript}, on @user_script:2.`, /needs \+pubsub\|numsub;/],
-  [`${inScript}, on @user_script:3.`, /needs more rights;/],
+  [`${inScript}, on ${line(/call\('TIME'/)}.`, /needs \+time;/],
+  [`${inScript}, on ${line(/pcall\('PUBSUB','NUMSUB'/)}.`, /needs \+pubsub\|numsub;/],
+  [`${inScript}, on ${line(/^local [a-zA-Z,]+=ARGV/)}.`, /needs more rights;/],
   [inScript, /needs more rights;/],
 ])('%s', (message, advice) => {
   expect(adviceFor(message, refused)).toMatch(advice);

@@ -4,7 +4,8 @@ import type { ClientPort, ScriptCall } from '../../../src/clients/port.js';
 import { ScriptLoader } from '../../../src/store/redis/script-loader.js';
 
 const NOSCRIPT = new Error('NOSCRIPT No matching script');
-const SOURCE = 'return 1';
+const LOADED = Promise.resolve('return 1');
+const SCRIPT = { text: 'return 1', load: (): Promise<string> => LOADED };
 const call = (name: string, sha = 'sha'): ScriptCall => ({ sha, keys: [name], args: [] });
 
 /** What was sent, in order: `text` or `sha`, and the key. */
@@ -41,11 +42,18 @@ beforeEach(() => {
 });
 
 const repeat = (...calls: ScriptCall[]): Promise<unknown[]> =>
-  Promise.all(calls.map((one) => loader.repeat(one, SOURCE)));
+  Promise.all(calls.map((one) => loader.repeat(one, SCRIPT)));
 
 it('sends the text with the first call, and the others behind it in one batch', async () => {
   expect(await repeat(call('a'), call('b'), call('c'))).toEqual(['text a', 'sha b', 'sha c']);
   expect(batches).toBe(1);
+});
+
+it('reads the text first, and sends the calls that came in the meantime behind it', async () => {
+  const unread = { ...SCRIPT, text: undefined };
+  const all = ['a', 'b'].map((name) => loader.repeat(call(name), unread));
+  expect(sent).toEqual([]);
+  expect(await Promise.all(all)).toEqual(['text a', 'sha b']);
 });
 
 it('sends the text of each script', async () => {
@@ -61,9 +69,9 @@ it('sends the text again when the script is unknown after the answer', async () 
 
 it('sends no second text while the first has no answer', async () => {
   hold = true;
-  const all = [...Array(3).keys()].map((at) => loader.repeat(call(`k${at}`), SOURCE));
+  const all = [...Array(3).keys()].map((at) => loader.repeat(call(`k${at}`), SCRIPT));
   await Promise.resolve();
-  all.push(loader.repeat(call('late'), SOURCE));
+  all.push(loader.repeat(call('late'), SCRIPT));
   await Promise.resolve();
   expect(sent).toEqual(['text k0', 'sha k1', 'sha k2', 'sha late']);
   for (const settle of held) settle();
@@ -78,8 +86,8 @@ it('sends the text with a call that finds the script unknown again', async () =>
 it('a failure of the call with the text does not affect the others', async () => {
   errors.set('text a', new Error('connection lost'));
   const [first, second] = await Promise.allSettled([
-    loader.repeat(call('a'), SOURCE),
-    loader.repeat(call('b'), SOURCE),
+    loader.repeat(call('a'), SCRIPT),
+    loader.repeat(call('b'), SCRIPT),
   ]);
   expect(first).toMatchObject({ status: 'rejected', reason: { message: 'connection lost' } });
   expect(second).toEqual({ status: 'fulfilled', value: 'sha b' });

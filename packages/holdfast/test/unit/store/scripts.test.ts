@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { moduleOf } from '../../../../../tools/generate-lua.mjs';
+import { modulesOf, mutableModules } from '../../../../../tools/generate-lua.mjs';
 import { expand, loadScript, pieces, scriptPaths, stripLua } from '../../../../../tools/lua.mjs';
 import { shorten } from '../../../../../tools/lua-shorten.mjs';
 import { scripts } from '../../../src/store/redis/generated/scripts.js';
@@ -18,19 +18,20 @@ describe('every script', () => {
     expect([basename(path), ...headerProblems(loadScript(path))]).toEqual([basename(path)]);
   });
 
-  it('is in the generated module', () => {
-    const generated = join(folder, '../generated/scripts.ts');
-    expect(readFileSync(generated, 'utf8')).toBe(moduleOf(scriptPaths(folder)));
+  it('is in the generated modules', () => {
+    for (const [file, text] of Object.entries(modulesOf(scriptPaths(folder)))) {
+      expect(readFileSync(join(folder, '../generated', file), 'utf8')).toBe(text);
+    }
   });
 
-  it('is assembled from its parts, with short names', () => {
+  it('is assembled from its parts, with short names', async () => {
     const paths = scriptPaths(folder);
     const short = shorten(paths.map((path) => pieces(path)));
     for (const [at, path] of paths.entries()) {
       const source = short[at]?.map(({ text }) => text).join('');
-      const { sha, source: own } = scripts[basename(path, '.lua') as keyof typeof scripts];
-      expect(own).toBe(source);
-      expect(sha).toBe(createHash('sha1').update(`${source}`).digest('hex'));
+      const script = scripts[basename(path, '.lua') as keyof typeof scripts];
+      expect(await script.load()).toBe(source);
+      expect(script.sha).toBe(createHash('sha1').update(`${source}`).digest('hex'));
     }
   });
 });
@@ -212,10 +213,9 @@ describe('a script is assembled', () => {
 
   it('so that the generated module contains the same text', () => {
     const source = 'return "\\r\\n`${x}"\n';
-    const text = moduleOf([add('main.lua', `--[[ main: x\n  REPLY\n    1\n]]\n${source}`)], {
-      readable: true,
-    });
-    const literal = /const main1: string = (`.*?`);\n/s.exec(text)?.[1] ?? '';
+    add('main.lua', `--[[ main: x\n  REPLY\n    1\n]]\n${source}`);
+    const text = mutableModules(root)['script-texts.js'];
+    const literal = /const main1 = (`.*?`);\n/s.exec(text)?.[1] ?? '';
     // oxlint-disable-next-line typescript/no-implied-eval -- the test evaluates the literal
     expect(new Function(`return ${literal}`)()).toBe(source);
   });
