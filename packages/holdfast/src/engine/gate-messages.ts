@@ -10,7 +10,7 @@ import type { Micros } from './commands.js';
 export type GateKind = 'latch' | 'barrier';
 
 /** The reason why a generation is broken. */
-export type BreakReason = 'expired' | 'withdrawn' | 'reset';
+export type BreakReason = 'expired' | 'withdrawn' | 'reset' | 'deleted';
 
 /**
  * The state of a generation; `unknown` if the gate does not remember it, or if it never existed.

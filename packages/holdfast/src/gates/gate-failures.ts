@@ -10,12 +10,14 @@ const WHY: Record<GateKind, Record<BreakReason | '', string>> = {
     expired: 'it was not counted down within its ttl',
     withdrawn: 'it was given up',
     reset: 'it was reset',
+    deleted: 'it was deleted',
     '': 'the store does not remember it',
   },
   barrier: {
     expired: 'a party sent no request within its ttl',
     withdrawn: 'a party gave up waiting',
     reset: 'it was reset',
+    deleted: 'it was deleted',
     '': 'the store does not remember this generation',
   },
 };

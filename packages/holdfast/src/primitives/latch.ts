@@ -114,4 +114,21 @@ export class Latch {
     if (current === 0) return;
     this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;
   }
+
+  /**
+   * Deletes the latch. Its waiters are rejected with `HOLDFAST_BROKEN`, unless it is open. The key
+   * is then as if never used: the next call creates a latch with its own count, or a barrier. Late
+   * callers of an open latch wait again. Two simultaneous deletions delete once. Rejects with
+   * `HOLDFAST_MISMATCH` if the key is a barrier, with `HOLDFAST_UNCERTAIN` if the store does not
+   * reply, and as `count` does.
+   */
+  async delete(): Promise<void> {
+    const { commands } = this.#gates;
+    const { current } = await commands.look(this.#subject);
+    if (current === 0) return;
+    // the store forgets the next generation at its start
+    const subject = { ...this.#subject, ttl: 0, retention: 0 };
+    await commands.endGeneration(subject, current, 'deleted');
+    this.#generation = 0;
+  }
 }

@@ -4,7 +4,9 @@
  */
 import type * as T from '../engine/commands.js';
 
-const REASONS: readonly (T.BreakReason | '')[] = ['', 'expired', 'withdrawn', 'reset'];
+const REASONS: readonly (T.BreakReason | '')[] = [
+  ...(['', 'expired', 'withdrawn', 'reset', 'deleted'] as const),
+];
 
 /** The text of a push. */
 export function encodePush(push: T.Push): string {
