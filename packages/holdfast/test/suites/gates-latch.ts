@@ -94,7 +94,7 @@ export function latchEnds(backend: Backend): void {
     expect(await far.count()).toBe(2);
   });
 
-  it('is gone after a deletion: its waiters are told, and the key accepts another use', async () => {
+  it('is gone after a deletion: its waiters reject, and the key accepts another use', async () => {
     const [one, other] = (await make(2)) as [Holdfast, Holdfast];
     const key = freshKey();
     const [latch, far] = [one.latch(key, { count: 2 }), other.latch(key, { count: 2 })];
