@@ -14,4 +14,16 @@ export const QUORUM: readonly Mutant[] = [
     ],
     elsewhere: 'the tests of the register store',
   },
+  {
+    name: 'a lost fork is unknown',
+    mistake: 'a change to a state that other processes overtook has an unknown outcome',
+    edits: [
+      {
+        file: 'store/quorum/record.js',
+        find: 'base.origins.some((origin) => record.origins.includes(origin))',
+        replace: 'record.origins.includes(base.origins[0])',
+      },
+    ],
+    elsewhere: 'the tests of the quorum register',
+  },
 ];

@@ -40,11 +40,13 @@ export function changed(
   };
 }
 
-/** True if the record names all changes since `base`. */
+/**
+ * True if the record names all changes since `base`, or since an earlier state. The second is so if
+ * `base` was the state of an interrupted swap, and other processes continued without it.
+ */
 export function follows(record: QuorumRecord, base: QuorumRecord): boolean {
-  const [last] = base.origins;
-  if (last === undefined) return record.origins.length < ORIGINS_MAX;
-  return record.origins.includes(last);
+  const isWhole = record.origins.length < ORIGINS_MAX;
+  return isWhole || base.origins.some((origin) => record.origins.includes(origin));
 }
 
 export function encodeRecord({ keep, origins, messages, state }: QuorumRecord): string {

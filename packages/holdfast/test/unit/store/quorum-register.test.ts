@@ -1,46 +1,10 @@
 /** The register over several servers: rounds, interrupted swaps, silent servers, pushes. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Acceptor, Proposal, Vote } from '../../../src/store/quorum/acceptor.js';
 import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
 import { QuorumRegister } from '../../../src/store/quorum/quorum-register.js';
 import type { Swapped } from '../../../src/store/register/register.js';
+import { Link } from '../../support/lossy-link.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
-
-type Request = 'prepare' | 'accept';
-
-/** The way from one process to one server. */
-class Link implements Acceptor {
-  readonly label = 'link';
-  readonly #to: MemoryAcceptor;
-  /** What happens to a request: it arrives, is lost, or its answer is lost. */
-  fate: (request: Request) => 'arrives' | 'lost' | 'unanswered' = () => 'arrives';
-  readonly sent = { prepare: 0, accept: 0 };
-
-  constructor(to: MemoryAcceptor) {
-    this.#to = to;
-  }
-
-  prepare(key: string, ballot: string): Promise<Vote> {
-    return this.#send('prepare', () => this.#to.prepare(key, ballot));
-  }
-
-  accept(key: string, proposal: Proposal): Promise<Vote> {
-    return this.#send('accept', () => this.#to.accept(key, proposal));
-  }
-
-  check: Acceptor['check'] = (terms) => this.#to.check(terms);
-  subscribe: Acceptor['subscribe'] = (channel, listener) => this.#to.subscribe(channel, listener);
-  keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);
-
-  #send(request: Request, send: () => Promise<Vote>): Promise<Vote> {
-    this.sent[request] += 1;
-    const fate = this.fate(request);
-    const never = new Promise<Vote>(() => undefined);
-    if (fate === 'lost') return never;
-    const answer = send();
-    return fate === 'unanswered' ? never : answer;
-  }
-}
 
 let clock: VirtualClock;
 let servers: MemoryAcceptor[];
@@ -193,6 +157,39 @@ describe('a swap whose outcome is not clear', () => {
     (other.links[4] as Link).fate = () => 'lost';
     const { state } = await read(other);
     expect(state).toBe(swapped === false ? 'base' : 'mine');
+  });
+});
+
+describe('a swap of a state that only a minority accepted', () => {
+  /** Both swaps reach the first server only; a third process continues without them. */
+  async function overtaken(later: number): Promise<Swapped> {
+    const [one, other, third] = [open(), open(), open()];
+    await set(one, 'base');
+    const { version } = await read(one);
+    for (const link of one.links.slice(1)) link.fate = () => 'lost';
+    const first = write(one, version, 'first').catch((error: unknown) => error);
+    await clock.advance(1);
+    for (const link of one.links) link.fate = () => 'lost';
+    for (const link of other.links.slice(3)) link.fate = () => 'lost';
+    const seen = await settled(other.register.read('k'));
+    expect(seen).toMatchObject({ state: 'first', settled: false });
+    for (const link of other.links.slice(1)) link.fate = () => 'lost';
+    const writing = write(other, seen.version, 'mine');
+    await clock.advance(50);
+    (third.links[0] as Link).fate = () => 'lost';
+    for (let at = 0; at < later; at++) await set(third, `theirs ${at}`);
+    for (const link of other.links) link.fate = () => 'arrives';
+    await settled(Promise.allSettled([writing, first]));
+    return writing;
+  }
+
+  it('was not made if the others continued from an earlier state', async () => {
+    expect(await overtaken(1)).toBe(false);
+    expect(await overtaken(10)).toBe(false);
+  });
+
+  it('control: is unknown after more changes than a record names', async () => {
+    await expect(overtaken(17)).rejects.toThrow('the outcome of a change is unknown');
   });
 });
 

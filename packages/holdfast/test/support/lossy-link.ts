@@ -1,0 +1,38 @@
+/** The way from one process to one server of a quorum. A test decides which messages arrive. */
+import type { Acceptor, Proposal, Vote } from '../../src/store/quorum/acceptor.js';
+import type { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
+
+type Request = 'prepare' | 'accept';
+
+export class Link implements Acceptor {
+  readonly label = 'link';
+  readonly #to: MemoryAcceptor;
+  /** What happens to a request: it arrives, is lost, or its answer is lost. */
+  fate: (request: Request) => 'arrives' | 'lost' | 'unanswered' = () => 'arrives';
+  readonly sent = { prepare: 0, accept: 0 };
+
+  constructor(to: MemoryAcceptor) {
+    this.#to = to;
+  }
+
+  prepare(key: string, ballot: string): Promise<Vote> {
+    return this.#send('prepare', () => this.#to.prepare(key, ballot));
+  }
+
+  accept(key: string, proposal: Proposal): Promise<Vote> {
+    return this.#send('accept', () => this.#to.accept(key, proposal));
+  }
+
+  check: Acceptor['check'] = (terms) => this.#to.check(terms);
+  subscribe: Acceptor['subscribe'] = (channel, listener) => this.#to.subscribe(channel, listener);
+  keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);
+
+  #send(request: Request, send: () => Promise<Vote>): Promise<Vote> {
+    this.sent[request] += 1;
+    const fate = this.fate(request);
+    const never = new Promise<Vote>(() => undefined);
+    if (fate === 'lost') return never;
+    const answer = send();
+    return fate === 'unanswered' ? never : answer;
+  }
+}
