@@ -1,6 +1,7 @@
 /** The `Holdfast` class: the entry point of the library. */
 import type { CallOptions } from './abort.js';
 import type { RedisClient } from './clients/detect.js';
+import type { DoctorReport } from './doctor.js';
 import { badOption } from './errors.js';
 import { HoldfastCore, isStore } from './holdfast-core.js';
 import * as inspection from './inspection.js';
@@ -173,6 +174,18 @@ export class Holdfast extends HoldfastCore {
       () => false,
     );
     return { roundTrip, pushes };
+  }
+
+  /**
+   * Examines the server, each server of a quorum, or each master of a cluster, and reports what
+   * endangers locks there: settings, rights, clocks, delays. Each finding names what was seen and
+   * what to do; `docs/doctor.md` lists them. Takes some round trips to each server, and at most
+   * 20,000 names of keys are scanned at each. Writes only keys of its own, and removes them in the
+   * same step. A server that does not answer is a finding, so the call does not reject for that.
+   */
+  async doctor(): Promise<DoctorReport> {
+    const { examine } = await import('./doctor.js');
+    return examine(this.core);
   }
 
   /**

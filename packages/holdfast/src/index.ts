@@ -29,6 +29,8 @@ export type { IoredisSettings } from './clients/ioredis-subscription.js';
 export type { NodeRedisLike } from './clients/node-redis.js';
 export type { NodeRedisSettings } from './clients/node-redis-subscription.js';
 export type { Clock, Timer } from './clock.js';
+export type { DoctorReport } from './doctor.js';
+export type { ExaminedServer, Finding, FindingCode, FindingSeverity } from './store/finding.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
 export { type ForceReleaseOptions, Holdfast, type Readiness } from './holdfast.js';
 export type { CoreOptions, HoldfastCore, HoldfastStore } from './holdfast-core.js';

@@ -6,6 +6,7 @@ import type { Command, Reply } from './engine/commands.js';
 import { badOption, HoldfastError } from './errors.js';
 import type { HoldfastStore } from './holdfast-core.js';
 import { PREFIX } from './prefix.js';
+import type { Examination, ExamineTerms } from './store/finding.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from './store/port.js';
 
 /** The options of a quorum. They must be equal in all processes. */
@@ -140,6 +141,12 @@ class LazyQuorum implements Store {
 
   trouble(): string | undefined {
     return this.#store?.trouble?.();
+  }
+
+  async examine(terms: ExamineTerms): Promise<Examination> {
+    const { examine } = await import('./store/redis/doctor/examine.js');
+    const { ports, ...quorum } = this.#settings;
+    return examine({ ports, prefix: this.#prefix, quorum }, terms);
   }
 
   #load(): Promise<Store> {

@@ -42,6 +42,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   const lostConnections = countLost(client);
   return {
     name: 'ioredis',
+    client,
     keyPrefix: prefixOf(client.options.keyPrefix),
     writesLater: client.options.enableAutoPipelining === true,
 

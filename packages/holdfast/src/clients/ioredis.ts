@@ -43,6 +43,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
   watchErrors(client);
   return {
     name: 'ioredis',
+    client,
     keyPrefix: prefixOf(client.options.keyPrefix),
     writesLater: client.options.enableAutoPipelining === true,
 

@@ -56,6 +56,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     });
   return {
     name: 'node-redis',
+    client,
     keyPrefix,
     writesLater: true,
 

@@ -54,6 +54,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
 
   return {
     name: 'node-redis',
+    client,
     keyPrefix,
     writesLater: true,
 

@@ -11,6 +11,9 @@ export interface ClientPort {
   /** The name of the client library, for messages: `ioredis` or `node-redis`. */
   readonly name: string;
 
+  /** The client itself, for `admin.ts`. */
+  readonly client: object;
+
   /** The prefix that the client itself adds to each key (`keyPrefix`), or an empty string. */
   readonly keyPrefix: string;
 

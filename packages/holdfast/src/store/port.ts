@@ -8,6 +8,7 @@
 import { cleanCause } from '../clean-cause.js';
 import type { Command, Push, Reply } from '../engine/commands.js';
 import { printable } from '../text.js';
+import type { Examination, ExamineTerms } from './finding.js';
 
 /** Receives the pushes in this process. No method may throw. */
 export interface WakeListener {
@@ -70,6 +71,9 @@ export interface Store {
 
   /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
   trouble?(): string | undefined;
+
+  /** Looks for what endangers locks, see `Holdfast.doctor`. */
+  examine?(terms: ExamineTerms): Promise<Examination>;
 
   /** The command of the program that blocks all commands of the client, if one is known. */
   blockedBy?(): string | undefined;

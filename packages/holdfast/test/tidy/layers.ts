@@ -16,7 +16,7 @@ interface Layer {
 const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
   { files: /^clients\//, only: /^clients\/|^node:events$/ },
-  { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause)\.ts$)/ },
+  { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause|store\/finding)\.ts$)/ },
   { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|clock\.ts$)/ },
   {
     files: /^store\/register\//,

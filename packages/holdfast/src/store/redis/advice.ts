@@ -32,10 +32,19 @@ export interface Refused {
 
 /** The text to add to a reply; empty if there is none. */
 export function adviceFor(message: string, refused: Refused): string {
-  const advice = NO_RIGHT.test(message)
+  const advice = isMissingRight(message)
     ? `the user of the client needs ${rightFor(message, refused)}; see SECURITY.md`
-    : ADVICE[/^[A-Z]*/.exec(message)?.[0] as string];
+    : adviceForCode(message);
   return advice === undefined ? '' : ` (${advice})`;
+}
+
+export function isMissingRight(message: string): boolean {
+  return NO_RIGHT.test(message);
+}
+
+/** What to do about a reply with a code. */
+export function adviceForCode(message: string): string | undefined {
+  return ADVICE[/^[A-Z]*/.exec(message)?.[0] as string];
 }
 
 function rightFor(message: string, { prefix, keyPrefix, script }: Refused): string {

@@ -17,6 +17,7 @@ import {
   type WakeChannel,
   type WakeListener,
 } from '../port.js';
+import type { Examination, ExamineTerms } from '../finding.js';
 import { decodePush } from '../push-text.js';
 import { afterTurn } from '../../clock.js';
 import type * as Advice from './advice.js';
@@ -232,6 +233,11 @@ export class RedisStore implements Store {
 
   blockedBy(): string | undefined {
     return this.#client.blockedBy?.();
+  }
+
+  async examine(terms: ExamineTerms): Promise<Examination> {
+    const { examine } = await import('./doctor/examine.js');
+    return examine({ ports: [this.#client], prefix: this.#prefix }, terms);
   }
 
   /** The failure of a command, with what to do about a reply of the server. */

@@ -1,0 +1,78 @@
+/**
+ * Single commands to single servers, for the doctor, which loads this file. It imports nothing of
+ * the other adapters: a bundler would move that into a file of its own for all programs.
+ */
+import type { ClientPort } from './port.js';
+
+/** Neither a time limit of the client, nor another form of replies. */
+const COMMAND_OPTIONS = { timeout: undefined, typeMapping: undefined };
+
+/** A server behind a client. */
+export interface ServerLink {
+  /** Host and port, or the path of a socket. */
+  readonly address: string;
+  readonly host: string;
+  /** Sends one command without keys: a client would add its prefix to some of them. */
+  command(words: readonly string[]): Promise<unknown>;
+}
+
+/** The options of both libraries that name the server. */
+interface Address {
+  readonly host?: string;
+  readonly port?: number | string;
+  readonly path?: string;
+}
+
+/** The methods of both libraries that send any command. */
+interface Caller {
+  call?(...words: string[]): Promise<unknown>;
+  sendCommand?(words: readonly string[], options: object): Promise<unknown>;
+}
+
+/** The server of a client, or the masters of a cluster. */
+export function linksOf(port: ClientPort): ServerLink[] {
+  const { client, cluster } = port;
+  if (cluster === undefined) {
+    const { address, host } = placeOf(client);
+    return [{ address, host, command: async (words) => send(client, words) }];
+  }
+  return cluster.masters().map((address) => ({
+    address,
+    host: address.slice(0, address.lastIndexOf(':')),
+    command: async (words) => send(await nodeAt(client, address), words),
+  }));
+}
+
+function send(client: object, words: readonly string[]): Promise<unknown> {
+  const caller = client as Caller;
+  if (caller.call !== undefined) return caller.call(...words);
+  if (caller.sendCommand !== undefined) return caller.sendCommand(words, COMMAND_OPTIONS);
+  throw new Error('the client cannot send such a command');
+}
+
+function placeOf(client: object): { address: string; host: string } {
+  const { options = {} } = client as { options?: Address & { socket?: Address } };
+  const { stream } = client as { stream?: { remoteAddress?: string; remotePort?: number } };
+  const { host = '127.0.0.1', path, port = 6379 } = options.socket ?? options;
+  if (path !== undefined && path !== null) return { address: path, host: 'this machine' };
+  // with Sentinel, the options do not name the server
+  const found = 'sentinels' in options && options.sentinels !== null ? stream : undefined;
+  const place = found?.remoteAddress ?? host;
+  return { address: `${place}:${found?.remotePort ?? port}`, host: place };
+}
+
+/** The members by which both libraries give the client of a node. */
+interface Nodes {
+  readonly masters?: readonly { readonly address: string }[];
+  nodes?(role: 'all'): readonly { readonly options: Address }[];
+  nodeClient?(node: object): Promise<object>;
+}
+
+async function nodeAt(cluster: Nodes, address: string): Promise<object> {
+  const master = cluster.masters?.find((one) => one.address === address);
+  const own = master === undefined ? undefined : await cluster.nodeClient?.(master);
+  const all = cluster.nodeClient === undefined ? cluster.nodes?.('all') : [];
+  const node = own ?? all?.find(({ options: { host, port } }) => `${host}:${port}` === address);
+  if (node === undefined) throw new Error(`the client has no connection to ${address}`);
+  return node;
+}

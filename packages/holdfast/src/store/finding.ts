@@ -1,0 +1,76 @@
+/** What `Holdfast.doctor` asks of a store, and what the store answers. */
+import type { Clock } from '../clock.js';
+
+/**
+ * How much a finding endangers the locks:
+ *
+ * - `danger`: a lock may have two holders, or the locks do not work at all.
+ * - `warning`: a failure would do harm, or the locks are slower than they could be.
+ * - `notice`: worth knowing; or the doctor could not look.
+ */
+export type FindingSeverity = 'danger' | 'warning' | 'notice';
+
+/** The kind of a finding. The names do not change; new ones may be added. */
+export type FindingCode =
+  | 'clock-differs-from-machine'
+  | 'clocks-differ'
+  | 'cluster-node'
+  | 'co-located-servers'
+  | 'could-not-look'
+  | 'durable-without-persistence'
+  | 'eviction'
+  | 'lazy-persistence'
+  | 'memory-limit'
+  | 'missing-right'
+  | 'no-persistence'
+  | 'no-pushes'
+  | 'no-spare-server'
+  | 'not-independent'
+  | 'old-server'
+  | 'other-prefix'
+  | 'read-only-replica'
+  | 'slow-commands'
+  | 'slow-round-trip'
+  | 'unacknowledged-replicas'
+  | 'unreachable'
+  | 'writes-fail';
+
+/** Something that endangers locks. */
+export interface Finding {
+  readonly code: FindingCode;
+  readonly severity: FindingSeverity;
+  /** The address of the server; an empty string if the finding is about several servers. */
+  readonly server: string;
+  /** What it means for locks. */
+  readonly message: string;
+  /** The value that was seen. */
+  readonly evidence: string;
+  /** What to do. */
+  readonly advice: string;
+}
+
+/** A server that was examined. */
+export interface ExaminedServer {
+  readonly address: string;
+  /** For example `redis 7.0.15`; an empty string if it is not known. */
+  readonly version: string;
+  /** The shortest of several round trips, in ms; `undefined` if the server did not answer. */
+  readonly roundTrip: number | undefined;
+  /** By how many ms its clock is ahead of this machine's; `undefined` if it is not known. */
+  readonly clockOffset: number | undefined;
+}
+
+export interface Examination {
+  readonly findings: readonly Finding[];
+  readonly servers: readonly ExaminedServer[];
+}
+
+/** What a store must know to judge what it sees. */
+export interface ExamineTerms {
+  readonly clock: Clock;
+  readonly ttl: number;
+  readonly claimWindow: number;
+  readonly requestTimeout: number;
+  /** A unique name, for the keys and channels of this examination. */
+  readonly id: string;
+}

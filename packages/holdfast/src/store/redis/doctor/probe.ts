@@ -1,0 +1,103 @@
+/** One server that is examined: asks it, measures, and collects findings. */
+import type { ServerLink } from '../../../clients/admin.js';
+import type { ClientPort } from '../../../clients/port.js';
+import { printable } from '../../../text.js';
+import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../finding.js';
+import { adviceForCode, isMissingRight } from '../advice.js';
+
+/** What is examined. */
+export interface Deployment {
+  /** One client, or those of a quorum. */
+  readonly ports: readonly ClientPort[];
+  readonly prefix: string;
+  readonly quorum?: { readonly timeout: number; readonly durable: boolean };
+}
+
+/** The server did not answer, or refuses all commands. */
+export class Unusable extends Error {}
+
+/** A finding without the server. */
+export interface Found {
+  readonly code: FindingCode;
+  readonly severity: FindingSeverity;
+  readonly message: string;
+  readonly evidence: string;
+  readonly advice: string;
+}
+
+export class Probe {
+  readonly findings: Finding[] = [];
+  readonly port: ClientPort;
+  readonly link: ServerLink;
+  readonly deployment: Deployment;
+  readonly terms: ExamineTerms;
+
+  constructor(deployment: Deployment, port: ClientPort, link: ServerLink, terms: ExamineTerms) {
+    this.deployment = deployment;
+    this.port = port;
+    this.link = link;
+    this.terms = terms;
+  }
+
+  add(found: Found): void {
+    const evidence = printable(found.evidence);
+    this.findings.push({ ...found, evidence, server: this.link.address });
+  }
+
+  /**
+   * Sends a command that only looks. Resolves to `undefined`, with a finding, if the server refuses
+   * it.
+   * @param right the right that the user needs
+   * @param what what is not known without it
+   */
+  async look(words: readonly string[], right: string, what: string): Promise<unknown> {
+    try {
+      return await this.answer(this.link.command(words));
+    } catch (error) {
+      const evidence = this.refusal(error);
+      const message = `the doctor could not read ${what}`;
+      const advice = isMissingRight(evidence)
+        ? `give the user of the client the right ${right}, for this examination at least`
+        : `read it by another way: this server has no ${words.slice(0, 2).join(' ')}`;
+      this.add({ code: 'could-not-look', severity: 'notice', message, evidence, advice });
+      return undefined;
+    }
+  }
+
+  /** The text of an error reply. Throws `Unusable` if the server did not reply. */
+  refusal(error: unknown): string {
+    if (error instanceof Unusable) throw error;
+    const text = error instanceof Error ? error.message : String(error);
+    // for a client, a refused INFO belongs to its own login
+    if (this.port.isReply(error) || isMissingRight(text)) return text;
+    throw new Unusable(this.port.state()?.text ?? text);
+  }
+
+  /** Waits for an answer, for at most the time limit of a request. */
+  answer<T>(answer: Promise<T>): Promise<T> {
+    const { clock, requestTimeout } = this.terms;
+    return new Promise((resolve, reject) => {
+      const timer = clock.after(requestTimeout, () => {
+        const why = this.port.state()?.text;
+        reject(new Unusable(why ?? `no answer within ${requestTimeout} ms`));
+      });
+      answer
+        .then(resolve, (error: unknown) => {
+          reject(error instanceof Error ? error : new Error(String(error)));
+        })
+        .finally(() => timer.cancel())
+        .catch(() => undefined);
+    });
+  }
+
+  /** The finding for a server that cannot be examined. */
+  unusable(reason: string): void {
+    this.add({
+      code: 'unreachable',
+      severity: 'danger',
+      message: 'the server cannot be used, so it was not examined further',
+      evidence: reason,
+      advice: adviceForCode(reason) ?? 'check the address, the network, the login and the server',
+    });
+  }
+}

@@ -1,0 +1,82 @@
+/** Publishes a message to itself, as a script does it, and waits for it. */
+import type { Subscription } from '../../../clients/port.js';
+import { isMissingRight } from '../advice.js';
+import type { ProbeNames } from './names.js';
+import type { Probe } from './probe.js';
+import { report } from './rights.js';
+
+const SOURCE = 'return redis.pcall(ARGV[1], ARGV[2], ARGV[3])';
+const TEXT = 'doctor';
+
+export async function judgePushes(probe: Probe, names: ProbeNames): Promise<void> {
+  let arrived = (): void => undefined;
+  const message = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const subscription = await open(probe, names.channel, arrived);
+  if (subscription === undefined) return;
+  try {
+    const receivers = await publish(probe, names);
+    if (receivers === undefined) return;
+    const came = await within(probe, message);
+    if (!came) lost(probe, `PUBLISH counted ${receivers} receivers, and no message came`);
+  } finally {
+    await subscription.close();
+  }
+}
+
+async function open(
+  probe: Probe,
+  channel: string,
+  message: () => void,
+): Promise<Subscription | undefined> {
+  const { link, port } = probe;
+  const nothing = (): void => undefined;
+  const opening =
+    port.cluster === undefined
+      ? port.subscribe(channel, { message, up: nothing, down: nothing })
+      : port.cluster.subscribe(link.address, channel, { message, over: nothing });
+  try {
+    return await probe.answer(opening);
+  } catch (error) {
+    // an attempt that succeeds later is closed again
+    opening.then((late) => late.close()).catch(nothing);
+    const why = error instanceof Error ? error.message : String(error);
+    if (isMissingRight(why)) report(probe, new Map([['subscribe', why]]));
+    else lost(probe, `the subscription failed: ${why}`);
+    return undefined;
+  }
+}
+
+/** The number of receivers, as the server says. `undefined` if it refuses. */
+async function publish(probe: Probe, { channel, keys }: ProbeNames): Promise<string | undefined> {
+  const word = probe.port.cluster === undefined ? 'PUBLISH' : 'SPUBLISH';
+  try {
+    return String(await probe.answer(probe.port.eval(SOURCE, keys, [word, channel, TEXT])));
+  } catch (error) {
+    // a missing right was reported before
+    const reply = probe.refusal(error);
+    if (!isMissingRight(reply)) lost(probe, reply);
+    return undefined;
+  }
+}
+
+function within({ terms }: Probe, message: Promise<void>): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = terms.clock.after(terms.requestTimeout, () => resolve(false));
+    void message.then(() => {
+      timer.cancel();
+      resolve(true);
+    });
+  });
+}
+
+function lost(probe: Probe, evidence: string): void {
+  probe.add({
+    code: 'no-pushes',
+    severity: 'warning',
+    message: 'messages do not arrive: waiters learn by polling only that a lock is free',
+    evidence,
+    advice: 'connect without a proxy between, or with one that passes pub/sub to the same server',
+  });
+}
