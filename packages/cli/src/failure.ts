@@ -2,6 +2,8 @@
 import { type HoldfastError, isHoldfastError } from 'holdfast';
 
 export const EXIT = {
+  /** `doctor` has found something. */
+  found: 1,
   /** EX_USAGE: the command line is wrong. */
   usage: 64,
   /** EX_UNAVAILABLE: the store does not answer. */

@@ -72,6 +72,18 @@ Examples:
 
 Takes nothing: another program may take the lock before yours. Exit codes: 0 free, 75 not free.`;
 
+export const DOCTOR_HELP: string = `
+Examples:
+  holdfast doctor
+  holdfast doctor --url redis+cluster://node1,node2 --ttl 30s
+  holdfast doctor --json | jq -r '.findings[] | .code'
+  holdfast doctor --strict || exit 1                      # in CI: notices count too
+
+Examines the server, each master of a cluster or each member of a quorum. It writes only keys of its
+own, and removes them.
+
+Exit codes: 0 nothing found, 1 a danger or a warning, 69 server unreachable.`;
+
 export const COMPLETION_HELP: string = `
 Examples:
   eval "$(holdfast completion bash)"            # in ~/.bashrc

@@ -32,7 +32,8 @@ export function common(command: Command): Command {
     .addOption(
       new Option(
         '--url <url>',
-        'server: redis://, rediss:// (TLS) or a socket path; repeat it for a quorum',
+        'server: redis://, rediss:// (TLS), redis+cluster://, redis+sentinel:// or a socket ' +
+          'path; repeat it for a quorum',
       )
         .argParser(collect)
         .default([], 'REDIS_URL, or redis://127.0.0.1:6379'),

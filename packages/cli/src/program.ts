@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Argument, Command, Option } from 'commander';
 import type { Words } from './child/under-lock.js';
 import { completion, SHELLS } from './commands/completion.js';
+import { doctor, type DoctorOptions } from './commands/doctor.js';
 import { lead, type LeadOptions } from './commands/lead.js';
 import * as look from './commands/look.js';
 import { once, type OnceOptions } from './commands/once.js';
@@ -48,6 +49,7 @@ export function createProgram(rest: CommandLine['rest'], exit: Exit): Command {
     .exitOverride();
   addRunning(program, rest, exit);
   addLooking(program, exit);
+  addDoctor(program, exit);
   program
     .command('completion')
     .summary('print a script that completes commands and options')
@@ -165,6 +167,26 @@ function addLooking(program: Command, exit: Exit): void {
     .addHelpText('after', help.WAIT_HELP)
     .action(async (key: string, options: look.WaitOptions) => {
       exit(await look.waitFor(key, options));
+    });
+}
+
+function addDoctor(program: Command, exit: Exit): void {
+  common(program.command('doctor'))
+    .summary('look for what endangers locks on the servers')
+    .addOption(
+      new Option('--ttl <time>', 'length of the leases that the programs use')
+        .argParser(duration)
+        .default(10_000, '10s'),
+    )
+    .addOption(
+      new Option('--claim-window <time>', 'their claim window')
+        .argParser(duration)
+        .default(1000, '1s'),
+    )
+    .option('--strict', 'exit with 1 for notices too')
+    .addHelpText('after', help.DOCTOR_HELP)
+    .action(async (options: DoctorOptions) => {
+      exit(await doctor(options));
     });
 }
 

@@ -1,7 +1,8 @@
 /** Opens the store that the options name. */
 import { Holdfast, type HoldfastOptions, quorum, type RedisClient } from 'holdfast';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster } from 'ioredis';
 import { notConnected, usage } from './failure.js';
+import { CONNECT_MS, type Link, linkTo } from './urls.js';
 import { inWords } from './view/words.js';
 
 /** The options with which a command names the store. */
@@ -20,23 +21,7 @@ export interface OpenStore {
 }
 
 const DEFAULT_URL = 'redis://127.0.0.1:6379';
-const CONNECT_MS = 5000;
 const CLOSE_MS = 3000;
-const SCHEMES: Readonly<Record<string, string>> = {
-  'redis:': 'redis:',
-  'rediss:': 'rediss:',
-  'valkey:': 'redis:',
-  'valkeys:': 'rediss:',
-};
-const SENTINEL = 'redis+sentinel://';
-const SENTINEL_FORM = `write ${SENTINEL}[user:password@]host:port,host:port/master[/database]`;
-const FORMS = 'write redis://[user:password@]host[:port][/database], or rediss:// for TLS';
-
-interface Link {
-  readonly client: Redis;
-  /** For messages: without the password. */
-  readonly name: string;
-}
 
 /**
  * Connects to the servers. Several URLs make a quorum.
@@ -53,6 +38,10 @@ export async function openStore(
     throw usage('--durable and --restart-guard are for several servers', 'give --url three times');
   }
   const links = urls.map(linkTo);
+  if (several && links.some(({ client }) => client instanceof Cluster)) {
+    for (const { client } of links) client.disconnect();
+    throw usage('a cluster cannot be a member of a quorum', 'give --url once for a cluster');
+  }
   const clients = links.map(({ client }) => client as RedisClient);
   try {
     const where = several
@@ -80,61 +69,6 @@ function urlsOf({ url }: StoreOptions): readonly string[] {
   return given.length > 0 ? given : [DEFAULT_URL];
 }
 
-function linkTo(url: string): Link {
-  const base = {
-    lazyConnect: true,
-    connectTimeout: CONNECT_MS,
-    connectionName: 'holdfast-cli',
-  } as const satisfies RedisOptions;
-  if (url.startsWith('/')) return { client: new Redis({ ...base, path: url }), name: url };
-  if (url.startsWith(SENTINEL)) {
-    const settings = sentinelOf(url);
-    const name = `the master ${settings.name} of Sentinel`;
-    return { client: new Redis({ ...base, ...settings }), name };
-  }
-  const parsed = parse(url);
-  const scheme = SCHEMES[parsed.protocol];
-  if (scheme === undefined) throw usage(`unknown URL scheme ${parsed.protocol}`, FORMS);
-  const name = `the server ${parsed.host === '' ? parsed.pathname : parsed.host}`;
-  return { client: new Redis(url.replace(/^\w+:/, scheme), base), name };
-}
-
-/** The text of a URL may contain a password, so no error shows it. */
-function parse(url: string): URL {
-  try {
-    return new URL(url);
-  } catch {
-    throw usage('the URL of the server cannot be parsed', FORMS);
-  }
-}
-
-/** `redis+sentinel://user:password@host:26379,host:26379/master/database` */
-export function sentinelOf(url: string): {
-  readonly sentinels: { host: string; port: number }[];
-  readonly name: string;
-  readonly username?: string;
-  readonly password?: string;
-  readonly db?: number;
-} {
-  const form = /^(?:([^@/]*)@)?([^@/]+)\/([^/]+)(?:\/(\d+))?$/;
-  const [, user = '', hosts, name, db] = form.exec(url.slice(SENTINEL.length)) ?? [];
-  if (hosts === undefined || name === undefined) {
-    throw usage('the URL of Sentinel cannot be parsed', SENTINEL_FORM);
-  }
-  const sentinels = hosts.split(',').map((text) => {
-    const { hostname, port } = parse(`redis://${text}`);
-    return { host: hostname, port: Number(port || 26_379) };
-  });
-  const { password, username } = parse(`redis://${user}@host`);
-  return {
-    sentinels,
-    name: decodeURIComponent(name),
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
-    ...(db !== undefined && { db: Number(db) }),
-  };
-}
-
 /** Waits until a majority of the servers can be used. */
 async function connect(links: readonly Link[]): Promise<void> {
   const results = await Promise.all(links.map(connectTo));
@@ -148,7 +82,7 @@ async function connect(links: readonly Link[]): Promise<void> {
 async function connectTo({ client }: Link): Promise<string | undefined> {
   let reason: string | undefined;
   const listener = (error: Error): void => {
-    reason ??= error.message;
+    reason ??= reasonOf(error);
   };
   // without a listener, the client prints its errors
   client.on('error', () => undefined);
@@ -161,12 +95,21 @@ async function connectTo({ client }: Link): Promise<string | undefined> {
     }, CONNECT_MS);
   });
   const connected = client.connect().catch((error: unknown) => {
-    reason ??= error instanceof Error ? error.message : String(error);
+    reason ??= reasonOf(error);
   });
   await Promise.race([connected, silence]);
   clearTimeout(timer);
   client.off('error', listener);
   return reason;
+}
+
+/** The error of a cluster has that of a node, which says more. */
+function reasonOf(error: unknown): string {
+  const { lastNodeError, message = String(error) } = (error ?? {}) as {
+    readonly message?: string;
+    readonly lastNodeError?: Error | null;
+  };
+  return lastNodeError?.message ?? message;
 }
 
 async function close(holdfast: Holdfast, links: readonly Link[]): Promise<void> {

@@ -1,6 +1,6 @@
 /** `holdfast ls`, `inspect`, `wait` and `break`. */
 import { createInterface } from 'node:readline/promises';
-import type { Holdfast, LockInfo } from 'holdfast';
+import type { Holdfast, HoldfastOptions, LockInfo } from 'holdfast';
 import { EXIT, Failure, usage } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
@@ -13,8 +13,9 @@ import { inWords, printable } from '../view/words.js';
 export async function withStore<T>(
   options: CommonOptions,
   use: (holdfast: Holdfast) => Promise<T>,
+  settings: HoldfastOptions = {},
 ): Promise<T> {
-  const store = await openStore(options, { label: 'holdfast-cli' });
+  const store = await openStore(options, { ...settings, label: 'holdfast-cli' });
   try {
     return await use(store.holdfast);
   } finally {

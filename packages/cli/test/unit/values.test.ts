@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { budgetFor, MARGIN_MS } from '../../src/budget.js';
 import { split } from '../../src/program.js';
-import { sentinelOf } from '../../src/store.js';
+import { clusterOf, sentinelOf } from '../../src/urls.js';
 import { address, count, duration, exitCode, permits } from '../../src/values.js';
 import { inWords, printable } from '../../src/view/words.js';
 
@@ -85,6 +85,31 @@ describe('the URL of Sentinel', () => {
 
   it.each(['a', 'a/', '/main', 'a/main/x', 'a:x/main'])('not %s', (text) => {
     expect(() => sentinelOf(`redis+sentinel://${text}`)).toThrow(/cannot be parsed/);
+  });
+});
+
+describe('the URL of a cluster', () => {
+  it('has nodes, a login and TLS', () => {
+    expect(clusterOf('redis+cluster://a:1,b')).toEqual({
+      nodes: [
+        { host: 'a', port: 1 },
+        { host: 'b', port: 6379 },
+      ],
+    });
+    expect(clusterOf('rediss+cluster://me:s%40y@a,[::1]:5/')).toEqual({
+      nodes: [
+        { host: 'a', port: 6379 },
+        { host: '::1', port: 5 },
+      ],
+      username: 'me',
+      password: 's@y',
+      tls: {},
+    });
+    expect(clusterOf('valkey+cluster://a')).toMatchObject({ nodes: [{ host: 'a' }] });
+  });
+
+  it.each(['', '/', 'me@', 'a:x', 'a,,b'])('not "%s"', (text) => {
+    expect(() => clusterOf(`redis+cluster://${text}`)).toThrow(/cannot be parsed|is empty/);
   });
 });
 
