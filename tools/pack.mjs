@@ -156,7 +156,9 @@ copyModules();
 await bundleForRequire();
 await bundleTypes();
 writeManifest();
-for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md'])
+// errors name the first page, which leads to the two others
+const PAGES = ['docs/errors.md', 'docs/operations.md', 'SECURITY.md'];
+for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', ...PAGES])
   cpSync(join(root, file), join(out, file));
 if (argv.includes('--pack')) {
   const cache = join(root, '.cache');

@@ -63,6 +63,8 @@ export class HoldfastError extends Error {
    * (`HOLDFAST_MISMATCH`).
    */
   readonly option: string | undefined;
+  /** What to do: the section about the code, in a page of the installed package. */
+  readonly page: string;
 
   constructor(
     code: HoldfastErrorCode,
@@ -74,6 +76,7 @@ export class HoldfastError extends Error {
     this.code = code;
     this.key = about.key;
     this.option = about.option;
+    this.page = `node_modules/holdfast/docs/errors.md#${code.toLowerCase()}`;
     Object.defineProperty(this, BRAND, { value: true });
   }
 

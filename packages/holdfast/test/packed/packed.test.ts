@@ -19,6 +19,16 @@ it.each(['esm.mjs', 'cjs.cjs'])('deno runs %s', LIMIT, async (program) => {
   expect(JSON.parse(await command(tool('deno'), args))).toEqual(GOOD);
 });
 
+it('has the page that an error names', async () => {
+  const program = `import { Holdfast, memory } from 'holdfast';
+    import { readFileSync } from 'node:fs';
+    try { new Holdfast(memory(), { wrong: 1 }) } catch ({ code, page }) {
+      console.log(readFileSync(page.split('#')[0], 'utf8').includes('## ' + code));
+    }`;
+  write('page.mjs', program);
+  expect(await command(tool('node-24'), ['page.mjs'])).toBe('true\n');
+});
+
 describe('TypeScript', () => {
   it.each([
     ['commonjs', 'node10'],

@@ -1,6 +1,8 @@
-/** The page of the error codes names each code once. */
+/** The page of the error codes names each code once, and errors name their sections. */
 import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import { expect, it } from 'vitest';
+import { HoldfastError } from '../../src/index.js';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
 const source = read('../../src/errors.ts');
@@ -13,4 +15,12 @@ it('docs/errors.md has a section for each code, and no other', () => {
   expect(codes.length).toBeGreaterThan(10);
   expect(new Set(sections)).toEqual(new Set(codes));
   expect(sections).toHaveLength(codes.length);
+});
+
+it('an error names its section, also when it is printed', () => {
+  const error = new HoldfastError('HOLDFAST_LOST', 'gone');
+  const [path, anchor] = error.page.split('#');
+  expect(path).toBe('node_modules/holdfast/docs/errors.md');
+  expect(page).toMatch(new RegExp(`^## ${anchor}$`, 'im'));
+  expect(inspect(error)).toContain(error.page);
 });
