@@ -24,6 +24,8 @@ export interface Cluster extends AsyncDisposable {
   ownerOf(slot: number): Promise<Server>;
   /** Moves one slot with its keys to another master, key by key. */
   moveSlot(slot: number, to: Server): Promise<void>;
+  /** Moves one slot to another master with all its keys at once. Valkey 9 has this. */
+  migrateSlot(slot: number, to: Server): Promise<void>;
   /** Waits until all nodes agree that the cluster works. */
   settled(): Promise<void>;
   stop(): Promise<void>;
@@ -55,6 +57,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     ...{ masters, replicas, nodes },
     ownerOf: (slot) => ownerOf(nodes, slot),
     moveSlot: (slot, to) => moveSlot(nodes, slot, to),
+    migrateSlot: (slot, to) => migrateSlot(nodes, slot, to),
     settled: () => settled(nodes, masters.length),
     stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))),
     [Symbol.asyncDispose]: () => cluster.stop(),
@@ -148,4 +151,12 @@ async function moveSlot(nodes: readonly Server[], slot: number, to: Server): Pro
     if (!role.includes('role:master') || node === from || node === to) continue;
     await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
   }
+}
+
+async function migrateSlot(nodes: readonly Server[], slot: number, to: Server): Promise<void> {
+  const from = await ownerOf(nodes, slot);
+  const range = ['SLOTSRANGE', slot, slot] as const;
+  await from.command('CLUSTER', 'MIGRATESLOTS', ...range, 'NODE', await idOf(to));
+  const what = `slot ${slot} is at port ${to.port}`;
+  await until(async () => (await ownerOf(nodes, slot)) === to, { within: 15_000, what });
 }

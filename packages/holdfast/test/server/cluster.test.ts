@@ -87,7 +87,9 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
       await Promise.all(leases.map((lease) => lease.release()));
     });
 
-    it('moves the slot of a held lock, of its waiter and of a channel', async () => {
+    const ways =
+      name === 'redis' ? (['moveSlot'] as const) : (['moveSlot', 'migrateSlot'] as const);
+    it.each(ways)('%s moves a held lock, its waiter and a channel', async (move) => {
       const quiet = { claimWindow: 400, ttl: 2000 };
       const [one, other] = [await instance(client, quiet), await instance(client, quiet)];
       const [from, to] = cluster.masters as [Server, Server, Server];
@@ -97,7 +99,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
       await queued(one, key, 1);
       // one of these slots is the slot of the channel at this master
       const slots = [slotOfLock(key), ...(await channelSlots(from))];
-      for (const slot of slots) await cluster.moveSlot(slot, to);
+      for (const slot of slots) await cluster[move](slot, to);
       await lease.extend(2000);
       expect(lease.held).toBe(true);
       const { remaining } = lease;
@@ -107,7 +109,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
       const next = await waits;
       expect(next.fence).toBeGreaterThan(lease.fence);
       expect(await next.release()).toBe('freed');
-      for (const slot of slots) await cluster.moveSlot(slot, from);
+      for (const slot of slots) await cluster[move](slot, from);
     });
 
     it('lists the locks of all nodes', async () => {
