@@ -20,17 +20,20 @@ export interface Seeds {
   readonly seeds: number;
   /** Milliseconds on one seed after which a run counts as hanging. */
   readonly limit: number;
+  /** Runs the unchanged library on a quorum of servers. */
+  readonly quorum?: boolean;
 }
 
 const WORKER: string = fileURLToPath(new URL('../dist/worker.js', import.meta.url));
 
 /** @param mutant `undefined` for the unchanged library */
 export function hunt(mutant: Mutant | undefined, seeds: Seeds): Promise<Catch> {
-  return withMutant(mutant, (folder) => look(folder, seeds));
+  const world = (mutant?.quorum ?? seeds.quorum) === true ? 'quorum' : 'server';
+  return withMutant(mutant, (folder) => look(folder, seeds, world));
 }
 
-function look(folder: string, { from, seeds, limit }: Seeds): Promise<Catch> {
-  const child = spawn(process.execPath, [WORKER, folder, String(from), String(seeds)]);
+function look(folder: string, { from, seeds, limit }: Seeds, world: string): Promise<Catch> {
+  const child = spawn(process.execPath, [WORKER, folder, String(from), String(seeds), world]);
   return new Promise((resolve, reject) => {
     let [last, errors, hangs] = ['', '', false];
     let count = 0;

@@ -17,6 +17,8 @@ export interface Mutant {
   readonly edits: readonly Edit[];
   /** Needs more seeds than the test suite runs. */
   readonly rare?: true;
+  /** The simulated quorum of servers finds it. */
+  readonly quorum?: true;
   /** The simulator does not find it; these instruments do. */
   readonly elsewhere?: string;
 }

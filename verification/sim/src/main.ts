@@ -10,6 +10,7 @@
  *   npm run sim -- --seed 17 --history FILE    writes the history for the checker
  *   npm run sim -- --seed 17 --reduce --save FILE    saves the smaller plan
  *   npm run sim -- --plan FILE [--trace]       runs a saved plan
+ *   npm run sim -- --quorum --seeds 100        runs seeds of a simulated quorum of servers
  *   npm run sim -- --plan FILE --lucks 200     runs it with 200 other random seeds, until one fails
  *
  * `HOLDFAST_DIST=DIR node verification/sim/dist/main.js --seeds 200` runs another compiled copy of
@@ -22,6 +23,8 @@ import { explore } from './explore.js';
 import { type Library, loadLibrary } from './library.js';
 import { planOf } from './plan/generate.js';
 import type { Plan } from './plan/plan.js';
+import { exploreQuorum } from './quorum/explore.js';
+import { loadQuorum } from './quorum/library.js';
 import { reduce } from './reduce.js';
 import { run } from './run.js';
 
@@ -91,8 +94,19 @@ async function main(): Promise<void> {
       plan: { type: 'string' },
       lucks: { type: 'string' },
       ignore: { type: 'string', default: '' },
+      quorum: { type: 'boolean', default: false },
     },
   });
+  const size = {
+    from: Number(values.from),
+    seeds: values.minutes === undefined ? Number(values.seeds ?? 100) : Infinity,
+    failures: Number(values.failures),
+    minutes: values.minutes === undefined ? Infinity : Number(values.minutes),
+  };
+  if (values.quorum) {
+    process.exitCode = (await exploreQuorum(await loadQuorum(), size)) ? 0 : 1;
+    return;
+  }
   const library = await loadLibrary();
   const { trace, reduce: reduces, history, save } = values;
   let plan: Plan | undefined;
@@ -105,13 +119,7 @@ async function main(): Promise<void> {
   }
   const ok =
     plan === undefined
-      ? await explore(library, {
-          from: Number(values.from),
-          seeds: values.minutes === undefined ? Number(values.seeds ?? 100) : Infinity,
-          failures: Number(values.failures),
-          ignores,
-          minutes: values.minutes === undefined ? Infinity : Number(values.minutes),
-        })
+      ? await explore(library, { ...size, ignores })
       : await one(library, { ...plan, ignores }, { trace, reduce: reduces, history, save });
   process.exitCode = ok ? 0 : 1;
 }

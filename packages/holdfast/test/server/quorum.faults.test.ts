@@ -13,7 +13,7 @@ import {
   openClients,
   stopServersAfterwards,
 } from '../support/backends.js';
-import { randomOf } from '../support/quorum-world.js';
+import { randomOf } from '../support/seeded-random.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 import { failure, freshKey, later, Watch } from '../suites/helpers.js';
 

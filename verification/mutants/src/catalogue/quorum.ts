@@ -1,7 +1,69 @@
-/** Mistakes of the quorum and of the register store. */
-import type { Mutant } from '../mutant.js';
+/** Mistakes of the quorum and of the register store. The simulated quorum finds them. */
+import type { Edit, Mutant } from '../mutant.js';
+
+const quorum = (file: string, find: string, replace: string): Edit => ({
+  file: `store/quorum/${file}.js`,
+  find,
+  replace,
+});
 
 export const QUORUM: readonly Mutant[] = [
+  {
+    name: 'half is a majority',
+    mistake: 'n / 2 of n servers decide, so two groups may decide differently',
+    edits: [quorum('members', '(acceptors.length / 2) + 1', '(acceptors.length / 2)')],
+    quorum: true,
+  },
+  {
+    name: 'accepts without regard to promises',
+    mistake: 'a server accepts a value after it promised a greater ballot (a plain `SET`)',
+    edits: [
+      quorum(
+        'memory-acceptor',
+        "if (promised > ballot)\n            return { status: 'no', time, promised };",
+        '',
+      ),
+    ],
+    quorum: true,
+  },
+  {
+    name: 'restart without a guard',
+    mistake: 'a server votes right after a restart without its memory (every Redlock library)',
+    edits: [quorum('members', 'const wait = this.#waitOf(status, answers);', 'const wait = 0;')],
+    quorum: true,
+    rare: true,
+  },
+  {
+    name: 'push before commit',
+    mistake:
+      'a waiter believes a grant that one server has published, before a majority accepted it',
+    edits: [quorum('quorum-channel', 'servers.size !== this.#majority', 'servers.size !== 1')],
+    quorum: true,
+  },
+  {
+    name: 'time from one server',
+    mistake: 'leases end by the clock of one server instead of the median (a clock that is set)',
+    edits: [
+      quorum(
+        'server-clocks',
+        'return bounds.sort((a, b) => a - b)[this.#middle];',
+        'return bounds[0];',
+      ),
+    ],
+    quorum: true,
+  },
+  {
+    name: 'records end with the lease',
+    mistake: 'a server forgets a record, and with it its promise, when the lease may still last',
+    edits: [quorum('quorum-register', 'Math.max(PROMISE_MS, Math.ceil(left / 1000))', '100')],
+    quorum: true,
+  },
+  {
+    name: 'an unsettled read answers',
+    mistake: 'a value that a minority accepted is reported without completing it',
+    edits: [quorum('quorum-register', 'same >= this.members.majority', 'true')],
+    quorum: true,
+  },
   {
     name: 'an old read answers',
     mistake: 'a read of the register answers commands that came after it began',
@@ -12,17 +74,31 @@ export const QUORUM: readonly Mutant[] = [
         replace: '',
       },
     ],
-    elsewhere: 'the tests of the register store',
+    quorum: true,
+    rare: true,
+  },
+  {
+    name: 'time until the commit is not counted',
+    mistake: 'a lease starts at the time of its command, and its state is stored later',
+    edits: [
+      {
+        file: 'store/register/commit-time.js',
+        find: 'if (late <= 0)',
+        replace: 'if (true)',
+      },
+    ],
+    quorum: true,
+    rare: true,
   },
   {
     name: 'a lost fork is unknown',
     mistake: 'a change to a state that other processes overtook has an unknown outcome',
     edits: [
-      {
-        file: 'store/quorum/record.js',
-        find: 'base.origins.some((origin) => record.origins.includes(origin))',
-        replace: 'record.origins.includes(base.origins[0])',
-      },
+      quorum(
+        'record',
+        'base.origins.some((origin) => record.origins.includes(origin))',
+        'record.origins.includes(base.origins[0])',
+      ),
     ],
     elsewhere: 'the tests of the quorum register',
   },

@@ -7,7 +7,7 @@
  * signals and unhandled rejections.
  */
 
-/** Events between two turns of Node's event loop. */
+/** The usual number of events between two turns of Node's event loop. */
 const GIVE_WAY = 2048;
 
 export class Event {
@@ -37,7 +37,13 @@ export class Scheduler {
   /** Events that were run. */
   count = 0;
   readonly #heap: Event[] = [];
+  readonly #giveWay: number;
   #order = 0;
+
+  /** @param giveWay the events between two turns of Node's event loop; 1 for code that waits for it */
+  constructor(giveWay: number = GIVE_WAY) {
+    this.#giveWay = giveWay;
+  }
 
   /** Runs a callback at a time that is not past. Callbacks of one time run in call order. */
   at(time: number, run: () => void): Event {
@@ -68,7 +74,7 @@ export class Scheduler {
           reject(error instanceof Error ? error : new Error(String(error)));
           return;
         }
-        if (this.count % GIVE_WAY === 0) setImmediate(step);
+        if (this.count % this.#giveWay === 0) setImmediate(step);
         else queueMicrotask(tick);
       };
       const tick = (): void => process.nextTick(step);

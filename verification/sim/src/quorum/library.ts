@@ -1,0 +1,42 @@
+/** The compiled quorum store under test, from the same folder as the rest of the library. */
+import { pathToFileURL } from 'node:url';
+import type { Clock } from '../../../../packages/holdfast/dist/clock.js';
+import type { Holdfast, HoldfastOptions } from '../../../../packages/holdfast/dist/index.js';
+import type { RandomSource } from '../../../../packages/holdfast/dist/random-source.js';
+import type { Store } from '../../../../packages/holdfast/dist/store/port.js';
+import type { MemoryAcceptor } from '../../../../packages/holdfast/dist/store/quorum/memory-acceptor.js';
+import type { QuorumParts } from '../../../../packages/holdfast/dist/store/quorum/quorum-store.js';
+import type { QuorumRecord } from '../../../../packages/holdfast/dist/store/quorum/record.js';
+import type { Loaded } from '../../../../packages/holdfast/dist/store/register/state-codec.js';
+
+export interface QuorumLibrary {
+  readonly Holdfast: new (
+    store: Store,
+    options: HoldfastOptions & { randomSource: RandomSource },
+  ) => Holdfast;
+  readonly isHoldfastError: (error: unknown) => boolean;
+  readonly QuorumStore: new (parts: QuorumParts) => Store;
+  readonly MemoryAcceptor: new (name: string, clock: Clock, uptime: number) => MemoryAcceptor;
+  readonly decodeRecord: (value: string) => QuorumRecord;
+  readonly decode: (key: string, state: string) => Loaded;
+}
+
+/** @param folder the compiled code; unset for the code of this repository */
+export async function loadQuorum(
+  folder: string | undefined = process.env['HOLDFAST_DIST'],
+): Promise<QuorumLibrary> {
+  const base =
+    folder === undefined
+      ? new URL('../../../../packages/holdfast/dist/', import.meta.url)
+      : pathToFileURL(`${folder}/`);
+  const load = async (path: string): Promise<object> =>
+    (await import(new URL(path, base).href)) as object;
+  const parts = await Promise.all([
+    load('index.js'),
+    load('store/quorum/quorum-store.js'),
+    load('store/quorum/memory-acceptor.js'),
+    load('store/quorum/record.js'),
+    load('store/register/state-codec.js'),
+  ]);
+  return Object.assign({}, ...parts) as QuorumLibrary;
+}

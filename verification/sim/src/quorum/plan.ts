@@ -1,0 +1,46 @@
+/** What a seed decides about a simulation of a quorum. */
+import { Random } from '../base/random.js';
+import type { Network } from './link.js';
+
+export interface QuorumPlan {
+  readonly seed: number;
+  readonly servers: number;
+  readonly processes: number;
+  readonly tasks: number;
+  /** Virtual ms with faults. */
+  readonly ms: number;
+  /** The servers lose nothing at a restart, and vote at once. */
+  readonly durable: boolean;
+  /** Ms between two faults, at most. */
+  readonly faults: number;
+  readonly network: Network;
+  readonly ttl: number;
+  readonly claimWindow: number;
+  readonly localHandOffs: number;
+}
+
+export function quorumPlanOf(seed: number): QuorumPlan {
+  const random = new Random(`quorum ${seed}`);
+  const harsh = random.chance(0.3);
+  const ttl = random.pick([400, 600, 1500]);
+  return {
+    seed,
+    servers: random.pick([3, 3, 5, 5, 7]),
+    processes: random.whole(2, 4),
+    tasks: random.whole(1, 3),
+    ms: random.pick([10_000, 10_000, 20_000, 60_000]),
+    durable: random.chance(0.25),
+    faults: random.pick([300, 800, 2000]),
+    network: {
+      latency: random.pick([0.5, 2, 2]),
+      slow: harsh ? 0.1 : 0.01,
+      slowest: harsh ? 60 : 200,
+      lost: harsh ? 0.03 : 0.003,
+      copied: random.pick([0, 0.01, 0.05]),
+      copies: 4000,
+    },
+    ttl,
+    claimWindow: Math.min(200, ttl / 2),
+    localHandOffs: random.pick([0, 4, 100]),
+  };
+}

@@ -1,0 +1,75 @@
+/** The simulated quorum in the test suite: a fixed set of seeds, and planted mistakes. */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Proposal, Vote } from '../../../packages/holdfast/dist/store/quorum/acceptor.js';
+import { loadQuorum, type QuorumLibrary } from '../src/quorum/library.js';
+import { type QuorumPlan, quorumPlanOf } from '../src/quorum/plan.js';
+import { type QuorumResult, runQuorum } from '../src/quorum/run.js';
+
+const SEEDS = 6;
+/** Virtual ms of faults of a seed here. */
+const MS = 10_000;
+/** A plan that shows a lost memory soon. */
+const RESTARTS = { servers: 3, durable: false, faults: 200 };
+
+let library: QuorumLibrary;
+
+beforeAll(async () => {
+  library = await loadQuorum();
+});
+
+const run = (
+  seed: number,
+  mistaken: QuorumLibrary = library,
+  plan: Partial<QuorumPlan> = {},
+): Promise<QuorumResult> => runQuorum({ ...quorumPlanOf(seed), ms: MS, ...plan }, mistaken);
+
+/** The kind of the first violation. */
+async function found(
+  mistaken: QuorumLibrary,
+  plan?: Partial<QuorumPlan>,
+): Promise<string | undefined> {
+  for (let seed = 1; seed <= 30; seed++) {
+    const [first] = (await run(seed, mistaken, plan)).violations;
+    if (first !== undefined) return first.kind;
+  }
+  return undefined;
+}
+
+describe('the simulated quorum', () => {
+  it('shows no violation in a fixed set of seeds', async () => {
+    const sums = { grants: 0, restarts: 0, crashes: 0, steps: 0 };
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const result = await run(seed);
+      expect({ seed, violations: result.violations }).toEqual({ seed, violations: [] });
+      for (const name of Object.keys(sums) as (keyof typeof sums)[]) sums[name] += result[name];
+    }
+    expect(sums.grants).toBeGreaterThan(500);
+    expect(Math.min(sums.restarts, sums.crashes, sums.steps)).toBeGreaterThan(1);
+  });
+
+  it('runs a seed the same way each time', async () => {
+    expect(await run(3)).toEqual(await run(3));
+  });
+
+  it('control: finds servers that accept without regard to their promises', async () => {
+    class Careless extends library.MemoryAcceptor {
+      override async accept(key: string, proposal: Proposal): Promise<Vote> {
+        const vote = await super.accept(key, proposal);
+        if (vote.status !== 'no') return vote;
+        return { status: 'yes', time: vote.time, ballot: '', value: '' };
+      }
+    }
+    expect(await found({ ...library, MemoryAcceptor: Careless })).toMatch(/belief|fence|fork/);
+  });
+
+  it('control: finds a server that restarts without its memory and is not noticed', async () => {
+    class Forgetful extends library.MemoryAcceptor {
+      override restart(): void {
+        this.empty();
+        void this.check({ durable: true });
+      }
+    }
+    const mistaken = { ...library, MemoryAcceptor: Forgetful };
+    expect(await found(mistaken, RESTARTS)).toMatch(/belief|fence|fork/);
+  });
+});
