@@ -40,7 +40,7 @@ export class Scheduler {
   readonly #giveWay: number;
   #order = 0;
 
-  /** @param giveWay the events between two turns of Node's event loop; 1 for code that waits for it */
+  /** @param giveWay the events between two turns of Node's event loop; 1 for code that waits */
   constructor(giveWay: number = GIVE_WAY) {
     this.#giveWay = giveWay;
   }

@@ -4,7 +4,7 @@ import type { Clock } from '../../../../packages/holdfast/dist/clock.js';
 import type { Holdfast, HoldfastOptions } from '../../../../packages/holdfast/dist/index.js';
 import type { RandomSource } from '../../../../packages/holdfast/dist/random-source.js';
 import type { Store } from '../../../../packages/holdfast/dist/store/port.js';
-import type { MemoryAcceptor } from '../../../../packages/holdfast/dist/store/quorum/memory-acceptor.js';
+import type * as memory from '../../../../packages/holdfast/dist/store/quorum/memory-acceptor.js';
 import type { QuorumParts } from '../../../../packages/holdfast/dist/store/quorum/quorum-store.js';
 import type { QuorumRecord } from '../../../../packages/holdfast/dist/store/quorum/record.js';
 import type { Loaded } from '../../../../packages/holdfast/dist/store/register/state-codec.js';
@@ -16,7 +16,11 @@ export interface QuorumLibrary {
   ) => Holdfast;
   readonly isHoldfastError: (error: unknown) => boolean;
   readonly QuorumStore: new (parts: QuorumParts) => Store;
-  readonly MemoryAcceptor: new (name: string, clock: Clock, uptime: number) => MemoryAcceptor;
+  readonly MemoryAcceptor: new (
+    name: string,
+    clock: Clock,
+    uptime: number,
+  ) => memory.MemoryAcceptor;
   readonly decodeRecord: (value: string) => QuorumRecord;
   readonly decode: (key: string, state: string) => Loaded;
 }

@@ -1,7 +1,7 @@
 /** A simulated server of a quorum: the acceptor of the library, a clock, and its condition. */
 import type { Clock, Timer } from '../../../../packages/holdfast/dist/clock.js';
 import type { Acceptor, Vote } from '../../../../packages/holdfast/dist/store/quorum/acceptor.js';
-import type { MemoryAcceptor } from '../../../../packages/holdfast/dist/store/quorum/memory-acceptor.js';
+import type * as memory from '../../../../packages/holdfast/dist/store/quorum/memory-acceptor.js';
 import type { Scheduler } from '../base/scheduler.js';
 import { Machine } from '../world/machine.js';
 import type { QuorumLibrary } from './library.js';
@@ -39,7 +39,7 @@ class NodeClock implements Clock {
 }
 
 export class Node {
-  readonly server: MemoryAcceptor;
+  readonly server: memory.MemoryAcceptor;
   /** Until this time it answers nothing; requests wait. */
   frozenUntil = 0;
   /** Until this time messages from and to it are lost. */
