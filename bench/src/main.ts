@@ -21,6 +21,7 @@ import type { Scenario } from './scenarios/scenario.js';
 import { k } from './scenarios/takeover.js';
 import { f, waiters } from './scenarios/waiters.js';
 import { printSizes } from './bundles.js';
+import { printTracing } from './tracing.js';
 import { readSettings, type ScenarioId, type Settings, USAGE } from './settings.js';
 
 const PICTURES = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
@@ -97,6 +98,7 @@ function sound({ tables }: Result): boolean {
 }
 
 async function run(settings: Settings): Promise<void> {
+  if (settings.tracing) return printTracing(settings);
   await printSizes();
   if (settings.size) return;
   const result = await measure(settings);

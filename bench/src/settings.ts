@@ -100,6 +100,8 @@ export interface Settings {
   readonly into: string | undefined;
   /** Prints only the sizes of bundled programs. */
   readonly size: boolean;
+  /** Prints only what tracing costs. */
+  readonly tracing: boolean;
   /** The arguments as given, for the result. */
   readonly command: string;
 }
@@ -121,6 +123,7 @@ export const USAGE: string = `npm run bench -- [options]
   --no-peers       without the other libraries, so without the npm registry
   --json FILE      writes the result as JSON
   --size           measures nothing: prints the sizes of bundled programs
+  --tracing        measures only what tracing costs an acquisition
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
 
@@ -141,6 +144,7 @@ export function readSettings(args: string[]): Settings | undefined {
       draw: { type: 'string' },
       into: { type: 'string' },
       size: { type: 'boolean', default: false },
+      tracing: { type: 'boolean', default: false },
     },
   });
   if (values.help === true) return undefined;
@@ -164,6 +168,7 @@ export function readSettings(args: string[]): Settings | undefined {
     draw: values.draw,
     into: values.into,
     size: values.size,
+    tracing: values.tracing,
     command: ['npm run bench --', ...args].join(' '),
   };
 }

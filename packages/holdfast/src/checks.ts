@@ -1,4 +1,5 @@
 /** Checks of single values. Each throws `HOLDFAST_BAD_OPTION` with the option's name. */
+import { type Clock, systemClock } from './clock.js';
 import { badOption, unknownOption } from './errors.js';
 
 const KEY_BYTES_MAX = 1024;
@@ -81,4 +82,13 @@ export function known(name: string, value: unknown, names: ReadonlySet<string>):
   for (const option of Object.keys(value)) {
     if (!names.has(option)) throw unknownOption(option, names);
   }
+}
+
+/** The clock to use, by default that of the machine. */
+export function checkClock(clock: Clock = systemClock): Clock {
+  const whole = ['now', 'wall', 'after'].every(
+    (name) => typeof (clock as unknown as Record<string, unknown> | null)?.[name] === 'function',
+  );
+  if (!whole) throw badOption('clock', 'a Clock', clock);
+  return clock;
 }

@@ -11,13 +11,14 @@ import type { LeaseRecord } from './lease/lease-record.js';
 import { Watchdog } from './lease/watchdog.js';
 import type { Grantor, ReleaseOutcome } from './lease/lease.js';
 import { SuspendDetector } from './lease/suspend-detector.js';
+import type { RunMessage } from './messages.js';
 import type { Settings } from './options.js';
 import type { Store } from './store/port.js';
 import { Requests } from './store/requests.js';
 import type { Wake } from './store/wake-channel.js';
 import { LateDuplicates } from './cleanup/late-duplicates.js';
 import * as failures from './acquire/failures.js';
-import { Warner } from './warner.js';
+import { ACQUIRE, isOn, RELEASE, RUN, Telemetry, traced } from './telemetry.js';
 import { ReleaseRetrier } from './cleanup/release-retrier.js';
 import { Acquisitions } from './acquire/acquisitions.js';
 import { Releaser } from './acquire/releaser.js';
@@ -32,6 +33,7 @@ export class Core implements Grantor, PartHost {
   readonly store: Store;
   readonly requests: Requests;
   readonly watchdog: Watchdog;
+  readonly telemetry: Telemetry;
   /** Completes the error of an acquisition for its caller. `Holdfast` adds the holder to it. */
   explain: (key: string, error: unknown) => unknown = (_, error) => failures.atCaller(error);
   readonly #ids: Ids;
@@ -54,11 +56,14 @@ export class Core implements Grantor, PartHost {
     this.requests = new Requests(store, clock, requestTimeout);
     const suspend = new SuspendDetector(clock);
     this.#suspend = suspend;
-    this.watchdog = new Watchdog(this.requests, suspend, settings);
-    const warner = new Warner(settings, this.watchdog);
+    const telemetry = new Telemetry(settings, ids.process, store.label);
+    this.telemetry = telemetry;
+    suspend.jumped = (ms) => telemetry.warn('clock', ms);
+    this.watchdog = new Watchdog(this.requests, suspend, telemetry);
+    telemetry.records = () => this.watchdog.all();
     this.requests.expired = () => {
       const command = store.blockedBy?.();
-      if (command !== undefined) warner.blocked(command);
+      if (command !== undefined) telemetry.warn('blocked', command);
     };
     this.#retrier = new ReleaseRetrier(this.requests, clock);
     this.#lateDuplicates = new LateDuplicates(this.requests, clock, retention, this.#retrier);
@@ -68,7 +73,7 @@ export class Core implements Grantor, PartHost {
       ids,
       requests: this.requests,
       suspend,
-      warner,
+      telemetry,
       watchdog: this.watchdog,
       retrier: this.#retrier,
       lateDuplicates: this.#lateDuplicates,
@@ -77,6 +82,7 @@ export class Core implements Grantor, PartHost {
     this.#releaser = new Releaser({
       settings,
       suspend,
+      telemetry,
       watchdog: this.watchdog,
       retrier: this.#retrier,
       acquisitions: this.#acquisitions,
@@ -117,8 +123,25 @@ export class Core implements Grantor, PartHost {
 
   /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
   acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
+    if (!isOn(ACQUIRE)) return this.#acquire(request);
+    return this.telemetry.acquire(request, (asked) => this.#acquire(asked));
+  }
+
+  #acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
     if (this.#closing !== undefined) return Promise.reject(failures.closed(request.key));
     return this.#acquisitions.acquire(request);
+  }
+
+  /** Publishes the steps of a `run`: of the acquisition, the work and the release. */
+  run<T>(key: string, run: () => Promise<T>): Promise<T> {
+    if (!isOn(RUN)) return run();
+    const message: RunMessage = { instance: this.telemetry.instance, key };
+    return traced(RUN, message, run);
+  }
+
+  /** The keys for which calls of this process wait, and how many. */
+  waiting(): Iterable<readonly [key: string, count: number]> {
+    return this.#acquisitions.waiting();
   }
 
   /** Prepares to give a lease up and to wait for a signal. No request is sent before `ask`. */
@@ -151,6 +174,12 @@ export class Core implements Grantor, PartHost {
     return this.#acquisitions.isOpen(id);
   }
 
+  /** Resolves when a condition waiter has the lock again. */
+  regained({ request, promise, condition }: ConditionWaiter): Promise<LeaseRecord | null> {
+    if (!isOn(ACQUIRE)) return promise;
+    return this.telemetry.acquire(request, () => promise, condition);
+  }
+
   /** Abandons a condition waiter: the lock is not taken back. */
   abandon(conditionWaiter: ConditionWaiter): void {
     const { from, ready } = conditionWaiter;
@@ -165,12 +194,17 @@ export class Core implements Grantor, PartHost {
 
   /** Releases a lease, see `Releaser`. */
   release(record: LeaseRecord): Promise<ReleaseOutcome> {
-    return this.#releaser.release(record);
+    if (!isOn(RELEASE)) return this.#releaser.release(record);
+    const release = (): Promise<ReleaseOutcome> => this.#releaser.release(record);
+    const { key, name: id, fence, grantedAt } = record;
+    const held = this.clock.now() - grantedAt;
+    return this.telemetry.release({ key, id, fence, held }, release);
   }
 
   /** Releases an acquisition by its id, see `Releaser`. */
   end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
-    return this.#releaser.end(key, id, ms);
+    const end = (): Promise<ReleaseOutcome> => this.#releaser.end(key, id, ms);
+    return isOn(RELEASE) ? this.telemetry.release({ key, id }, end) : end();
   }
 
   /**
@@ -191,6 +225,11 @@ export class Core implements Grantor, PartHost {
     if (this.#closing === undefined) this.#closers.add(callback);
     else callback();
     return () => void this.#closers.delete(callback);
+  }
+
+  /** True once `close` was called. */
+  get closing(): boolean {
+    return this.#closing !== undefined;
   }
 
   /** The number of callbacks that wait for `close`. */

@@ -68,6 +68,11 @@ export class HoldfastCore implements AsyncDisposable {
     return this.#core.warmUp();
   }
 
+  /** The unique id of this instance; the messages of `diagnostics_channel` name it. */
+  get id(): string {
+    return this.#core.id;
+  }
+
   /**
    * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
    * Leases are renewed until their holders release them, for at most `grace` ms. Leases that are

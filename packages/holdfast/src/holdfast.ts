@@ -3,6 +3,7 @@ import type { CallOptions } from './abort.js';
 import type { RedisClient } from './clients/detect.js';
 import type { DoctorReport } from './doctor.js';
 import { badOption } from './errors.js';
+import type { Health } from './health.js';
 import { HoldfastCore, isStore } from './holdfast-core.js';
 import * as inspection from './inspection.js';
 import type { ListOptions, LockInfo } from './inspection.js';
@@ -25,6 +26,7 @@ import { redisStore } from './redis.js';
 import { Semaphore, type SemaphoreOptions } from './primitives/semaphore.js';
 import { SingleFlight, type SingleFlightOptions } from './primitives/single-flight.js';
 import { checkSignals, closeOn } from './signals.js';
+import { type HoldfastStats, type KeyStats, statsByKey, statsOf } from './stats.js';
 import type { Store } from './store/port.js';
 
 /** What `Holdfast.ready` has found. */
@@ -174,6 +176,26 @@ export class Holdfast extends HoldfastCore {
       () => false,
     );
     return { roundTrip, pushes };
+  }
+
+  /** What this instance holds and waits for, and what it has done. No request is sent. */
+  stats(): HoldfastStats {
+    return statsOf(this.core);
+  }
+
+  /** What this instance holds and waits for, for each key. No request is sent. */
+  statsByKey(): ReadonlyMap<string, Readonly<KeyStats>> {
+    return statsByKey(this.core);
+  }
+
+  /**
+   * Asks the store once, for a health check that is called often, and says what is wrong: the store
+   * does not answer, renewals fail, or waiters have to poll. It takes no lock and opens no
+   * connection. Never rejects. `ready` checks more: that the user of the server may take locks.
+   */
+  async health(): Promise<Health> {
+    const { healthOf } = await import('./health.js');
+    return healthOf(this.core);
   }
 
   /**

@@ -21,7 +21,20 @@
  *
  * @packageDocumentation
  */
-export type { HoldfastWarning, HoldfastWarningCode } from './warner.js';
+export type {
+  AcquireMessage,
+  ForcedMessage,
+  HandOffMessage,
+  HoldfastMessage,
+  InstanceInfo,
+  LostMessage,
+  ReleaseMessage,
+  RenewMessage,
+  RunMessage,
+  WarningMessage,
+} from './messages.js';
+export type { HoldfastWarning, HoldfastWarningCode } from './warnings.js';
+export type { HoldfastStats, KeyStats } from './stats.js';
 export type { CallOptions } from './abort.js';
 export type { RedisClient } from './clients/detect.js';
 export type { IoredisLike } from './clients/ioredis.js';
@@ -32,6 +45,7 @@ export type { Clock, Timer } from './clock.js';
 export type { DoctorReport } from './doctor.js';
 export type { ExaminedServer, Finding, FindingCode, FindingSeverity } from './store/finding.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
+export type { Health } from './health.js';
 export { type ForceReleaseOptions, Holdfast, type Readiness } from './holdfast.js';
 export type { CoreOptions, HoldfastCore, HoldfastStore } from './holdfast-core.js';
 export type {

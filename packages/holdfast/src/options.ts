@@ -6,10 +6,10 @@
  * All durations are in milliseconds.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
-import { checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
-import { type Clock, systemClock } from './clock.js';
+import { checkClock, checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
+import type { Clock } from './clock.js';
 import { badOption } from './errors.js';
-import type { HoldfastWarning } from './warner.js';
+import type { HoldfastWarning } from './warnings.js';
 import { over } from './given.js';
 import { checkPrefix, PREFIX } from './prefix.js';
 
@@ -89,9 +89,11 @@ export interface HoldfastOptions {
    * time. `Infinity` for never. Default 3,000.
    */
   readonly longWait?: number | undefined;
+  /** The default of `longHold` for mutexes, semaphores, read-write locks, `allOf`. */
+  readonly longHold?: number | undefined;
   /**
-   * Called with warnings. Without it, a warning of a mistake in the program is printed once, with
-   * `process.emitWarning`; a warning of a long wait for another process is not.
+   * Called with warnings, see {@link HoldfastWarningCode}. They are published on the channel
+   * `holdfast:warning` of `diagnostics_channel` too. Nothing is printed.
    */
   readonly onWarning?: ((warning: HoldfastWarning) => void) | undefined;
   /** How long `close()` waits for the holders to release their leases. Default 10,000. */
@@ -136,7 +138,7 @@ export interface LockOptions {
   /**
    * Called when the lease is in danger of ending: a renewal failed or is overdue, or the lease is
    * not renewed (any longer). It gets the remaining time in ms, and is called once until the danger
-   * is over. An exception that it throws becomes a warning of the process.
+   * is over. An exception that it throws becomes a warning.
    */
   readonly onExpiring?: ((remaining: number) => void) | undefined;
   /**
@@ -144,6 +146,11 @@ export interface LockOptions {
    * of the time that the store last granted remains. Default: a third of the ttl.
    */
   readonly expiringBefore?: number | undefined;
+  /**
+   * The time after which `onWarning` is called because the lock is still held. It is checked when
+   * the lease is renewed and released. Default: no limit.
+   */
+  readonly longHold?: number | undefined;
 }
 
 /** Options of one acquisition. */
@@ -170,7 +177,7 @@ export type Settings = {
   readonly defaults: LockOptions;
   readonly onWarning: HoldfastOptions['onWarning'];
 };
-type Apart = 'closeOnSignals' | 'onWarning' | 'wait' | 'fair' | 'maxHold';
+type Apart = 'closeOnSignals' | 'onWarning' | 'wait' | 'fair' | 'maxHold' | 'longHold';
 
 /** All settings of one acquisition, with defaults filled in. */
 export interface ResolvedAcquireOptions {
@@ -183,6 +190,7 @@ export interface ResolvedAcquireOptions {
   readonly label: string;
   readonly onExpiring: ((remaining: number) => void) | undefined;
   readonly expiringBefore: number;
+  readonly longHold: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
@@ -223,21 +231,22 @@ const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
   ...(['prefix', 'ttl', 'renew', 'claimWindow', 'requestTimeout', 'unreachableAfter'] as const),
   ...(['maxQueue', 'localHandOffs', 'retention', 'linger', 'label'] as const),
   ...(['closeOnSignals', 'grace', 'clock', 'randomSource', 'wait', 'fair', 'maxHold'] as const),
-  ...(['longWait', 'onWarning'] as const),
+  ...(['longWait', 'longHold', 'onWarning'] as const),
 ]);
 
 const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
   ...(['wait', 'ttl', 'renew', 'maxHold', 'fair', 'sharedBy', 'label'] as const),
-  ...(['onExpiring', 'expiringBefore'] as const),
+  ...(['onExpiring', 'expiringBefore', 'longHold'] as const),
 ]);
 
 const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'signal']);
 
-function defaultsOf({ wait, fair, maxHold }: HoldfastOptions): LockOptions {
+function defaultsOf({ wait, fair, maxHold, longHold }: HoldfastOptions): LockOptions {
+  duration('longHold', longHold, 0, 1, Number.MAX_SAFE_INTEGER);
   duration('wait', wait, 0, 0, Number.MAX_SAFE_INTEGER);
   duration('maxHold', maxHold, 0, 10, DAY);
   flag('fair', fair, false);
-  return Object.freeze({ wait, fair, maxHold });
+  return Object.freeze({ wait, fair, maxHold, longHold });
 }
 
 /** The options of a lock over the defaults of the instance. */
@@ -282,15 +291,8 @@ export function resolveTerms(
     label: text('label', o.label, settings.label, TEXT_MAX),
     onExpiring: o.onExpiring,
     expiringBefore: duration('expiringBefore', o.expiringBefore, ttl / 3, 1, ttl),
+    longHold: duration('longHold', o.longHold, Infinity, 1, Number.MAX_SAFE_INTEGER),
     wait: duration('wait', wait === 0 ? options.wait : o.wait, wait, 0, Number.MAX_SAFE_INTEGER),
     signal: o.signal,
   };
-}
-
-function checkClock(clock: Clock = systemClock): Clock {
-  const whole = ['now', 'wall', 'after'].every(
-    (name) => typeof (clock as unknown as Record<string, unknown> | null)?.[name] === 'function',
-  );
-  if (!whole) throw badOption('clock', 'a Clock', clock);
-  return clock;
 }

@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 143_500, compressed: 47_200 },
+    limit: { minified: 148_000, compressed: 48_800 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -44,7 +44,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 29_300 },
+    limit: { compressed: 30_200 },
     target: { compressed: 22 * KB },
   },
   redis: {
@@ -53,7 +53,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { redis } from 'holdfast/redis';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 32_000 },
+    limit: { compressed: 33_600 },
     target: {},
   },
 };

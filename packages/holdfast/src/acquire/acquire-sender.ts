@@ -21,6 +21,7 @@ import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../options.js';
 import { spread } from '../retry.js';
 import type { Requests } from '../store/requests.js';
+import type { Telemetry } from '../telemetry.js';
 import type { LateDuplicates } from '../cleanup/late-duplicates.js';
 import type { LocalQueue } from './local-queue.js';
 import { ConditionWaiter } from './condition-waiter.js';
@@ -63,6 +64,7 @@ export interface AcquireSenderParts {
   readonly settings: Settings;
   readonly requests: Requests;
   readonly suspend: SuspendDetector;
+  readonly telemetry: Telemetry;
   readonly lateDuplicates: LateDuplicates;
   /** The encoded metadata of a holder or waiter, which `inspect` shows. */
   readonly meta: (label: string) => string;
@@ -168,10 +170,11 @@ export class AcquireSender {
   /** Polls some waiters of a key with one command. */
   async #look(line: LocalQueue, polled: readonly Acquisition[]): Promise<void> {
     const ids = polled.map(({ id }) => id);
-    const { requests, settings, suspend } = this.#parts;
+    const { requests, settings, suspend, telemetry } = this.#parts;
     const { retention } = settings;
     const patience = this.#patience(line.acquisitions());
     const sent = suspend.moment();
+    telemetry.pollings += 1;
     try {
       const reply = await requests.send({ op: 'poll', key: line.key, ids, patience, retention });
       for (const [index, standing] of reply.standings.entries()) {

@@ -14,39 +14,28 @@ import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../options.js';
-import { isClosed, isRefusal, type Store } from '../store/port.js';
-import {
-  type Answer,
-  AcquireSender,
-  type AcquireSenderParts,
-  type ReplyHandler,
-} from './acquire-sender.js';
+import { isClosed, isRefusal } from '../store/port.js';
+import type { HandOffMessage } from '../messages.js';
+import type { Telemetry } from '../telemetry.js';
+import { type Answer, AcquireSender, type ReplyHandler } from './acquire-sender.js';
+import type { AcquisitionsParts } from './acquisitions-parts.js';
 import * as failures from './failures.js';
 import { AbandonedAcquisitions } from '../cleanup/abandoned.js';
 import { LocalQueues } from './local-queues.js';
 import { believed, type GrantPush } from './pushes.js';
-import type { ReleaseRetrier } from '../cleanup/release-retrier.js';
 import { ConditionWaiter } from './condition-waiter.js';
 import { endOfWait, limitWait } from './wait-limit.js';
 import { Acquisition } from './acquisition.js';
 import type { AcquireRequest } from './call.js';
 import { mayShare, Roots } from './roots.js';
 import { Wake } from '../store/wake-channel.js';
-import type { Warner } from '../warner.js';
-
-export interface AcquisitionsParts extends AcquireSenderParts {
-  readonly store: Store;
-  readonly watchdog: Watchdog;
-  readonly warner: Warner;
-  readonly retrier: ReleaseRetrier;
-  readonly ids: { readonly process: string; next(sleeps: number): string };
-}
 
 export class Acquisitions implements ReplyHandler {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #suspend: SuspendDetector;
   readonly #watchdog: Watchdog;
+  readonly #telemetry: Telemetry;
   readonly revocations: Revocations;
   readonly abandoned: AbandonedAcquisitions;
   readonly #ids: AcquisitionsParts['ids'];
@@ -57,20 +46,21 @@ export class Acquisitions implements ReplyHandler {
   readonly roots: Roots;
 
   constructor(parts: AcquisitionsParts) {
-    const { settings, store, ids, warner, watchdog } = parts;
+    const { settings, store, ids, telemetry, watchdog } = parts;
     this.#settings = settings;
     this.#clock = settings.clock;
     this.#suspend = parts.suspend;
     this.#watchdog = watchdog;
+    this.#telemetry = telemetry;
     this.revocations = new Revocations(parts.requests, parts.watchdog, settings);
     this.abandoned = new AbandonedAcquisitions(settings, parts.retrier, parts.lateDuplicates);
     this.#ids = ids;
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
     this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
     this.sender = new AcquireSender(parts, this.wake, this);
-    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, warner);
+    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, telemetry);
     this.roots = new Roots({
-      ...{ settings, suspend: parts.suspend, watchdog, ids, warner },
+      ...{ settings, suspend: parts.suspend, watchdog, ids, telemetry },
       ...{ revocations: this.revocations, sender: this.sender },
       add: (root) => void this.#acquisitions.set(root.id, root),
       giveUp: (root, error) => this.giveUp(root, error),
@@ -103,6 +93,14 @@ export class Acquisitions implements ReplyHandler {
   /** True if it has not settled, or was given up and may still be in the store. */
   isOpen(id: string): boolean {
     return this.#acquisitions.has(id) || this.abandoned.has(id);
+  }
+
+  /** The keys for which calls of this process wait, and how many; also for one that begins. */
+  *waiting(): Iterable<readonly [key: string, count: number]> {
+    yield* this.roots.waiting();
+    for (const { asleep, request, tasks } of this.#acquisitions.values()) {
+      if (!asleep && tasks === 0) yield [request.key, 1];
+    }
   }
 
   /** Abandons all pending acquisitions. */
@@ -181,9 +179,9 @@ export class Acquisitions implements ReplyHandler {
       else this.giveUp(acquisition, refusal);
       return;
     }
-    const { unreachableAfter } = this.#settings;
-    if (!isClosed(error) && acquisition.isPatient(this.#clock.now(), unreachableAfter))
-      this.sender.askLater(acquisition);
+    const { clock, unreachableAfter } = this.#settings;
+    const waits = !isClosed(error) && acquisition.isPatient(clock.now(), unreachableAfter);
+    if (waits) this.sender.askLater(acquisition);
     else this.giveUp(acquisition, failures.unreachable(key, error));
   }
 
@@ -210,9 +208,7 @@ export class Acquisitions implements ReplyHandler {
     this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, mayBeDuplicated);
   }
 
-  /**
-   * Ends an acquisition that has nothing in the store; a late duplicate of its request may arrive.
-   */
+  /** Ends an acquisition that has nothing in the store; late duplicates may arrive. */
   #end(acquisition: Acquisition): void {
     this.#leave(acquisition);
     if (acquisition.mayBeDuplicated)
@@ -255,7 +251,7 @@ export class Acquisitions implements ReplyHandler {
     const { claimWindow } = this.#settings;
     const grant = believed(push, acquisition, this.#suspend, this.#clock.now(), claimWindow);
     if (grant === undefined) void this.sender.ask(acquisition);
-    else this.#deliver(acquisition, grant);
+    else this.#deliver(acquisition, grant, 'push');
   }
 
   /** Sends all requests again: pushes may be lost, and the store must learn the channel. */
@@ -269,7 +265,8 @@ export class Acquisitions implements ReplyHandler {
     const sentAt = this.#suspend.toLocal(sent, since);
     const validUntil = sentAt + left - drift(left);
     if (validUntil > since) {
-      this.#deliver(acquisition, { fence, handOffs, holds, validUntil, since });
+      const grant = { fence, handOffs, holds, validUntil, since };
+      this.#deliver(acquisition, grant, acquisition.ticket === 0 ? undefined : 'poll');
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine was suspended since: only the store knows how much time remains
       void this.sender.ask(acquisition);
@@ -281,9 +278,12 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  #deliver(acquisition: Acquisition, grant: Grant): void {
+  /** @param how how a lease was found that was not free at first */
+  #deliver(acquisition: Acquisition, grant: Grant, how?: HandOffMessage['how']): void {
     const { key, weight, terms } = acquisition.taker;
-    const record = new LeaseRecord(this.#clock, { key, id: acquisition.id, weight, terms }, grant);
+    const asked = { key, id: acquisition.id, weight, terms };
+    const record = new LeaseRecord(this.#telemetry, asked, grant);
+    this.#telemetry.granted(record, how);
     record.mayBeDuplicated = acquisition.mayBeDuplicated || acquisition.asking;
     record.origin = acquisition.origin;
     record.observer = acquisition.observer;

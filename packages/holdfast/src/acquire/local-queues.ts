@@ -4,18 +4,18 @@ import type { Micros } from '../engine/commands.js';
 import type { AcquireSender } from './acquire-sender.js';
 import { LocalQueue } from './local-queue.js';
 import type { Acquisition } from './acquisition.js';
-import type { Warner } from '../warner.js';
+import type { Telemetry } from '../telemetry.js';
 import type { Wake } from '../store/wake-channel.js';
 
 export class LocalQueues {
   readonly #clock: Clock;
   readonly #wake: Wake;
   readonly #sender: AcquireSender;
-  readonly #warner: Warner;
+  readonly #telemetry: Telemetry;
   readonly #queues = new Map<string, LocalQueue>();
 
-  constructor(clock: Clock, wake: Wake, sender: AcquireSender, warner: Warner) {
-    this.#warner = warner;
+  constructor(clock: Clock, wake: Wake, sender: AcquireSender, telemetry: Telemetry) {
+    this.#telemetry = telemetry;
     this.#clock = clock;
     this.#wake = wake;
     this.#sender = sender;
@@ -40,14 +40,21 @@ export class LocalQueues {
   }
 
   #poll(line: LocalQueue): void {
+    const now = this.#clock.now();
+    const { longWait, claimWindow } = this.#telemetry.settings;
+    let size = 0;
     for (const acquisition of line.acquisitions()) {
       if (acquisition.asleep) continue;
       // the oldest
-      const now = this.#clock.now();
-      const waited = Math.max(now - acquisition.arrived, acquisition.waited(now));
-      this.#warner.waits(acquisition.taker, waited);
-      break;
+      if (size === 0) {
+        const waited = Math.max(now - acquisition.arrived, acquisition.waited(now));
+        if (waited >= longWait) this.#telemetry.warn('waits', acquisition.taker, waited);
+        const isDeaf = this.#wake.channel === '' && waited >= claimWindow;
+        if (isDeaf) this.#telemetry.warn('polls', line.key, this.#wake.failure);
+      }
+      size += Math.max(1, acquisition.tasks);
     }
+    this.#telemetry.warn('queue', line.key, size);
     this.#sender.poll(line);
   }
 

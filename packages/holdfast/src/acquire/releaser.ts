@@ -15,6 +15,7 @@ import type { ReleaseOutcome } from '../lease/lease.js';
 import type { SuspendDetector } from '../lease/suspend-detector.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../options.js';
+import type { Telemetry } from '../telemetry.js';
 import { quote } from '../text.js';
 import type { Acquisitions } from './acquisitions.js';
 import type { RootAcquisition } from './root-acquisition.js';
@@ -22,6 +23,7 @@ import type { RootAcquisition } from './root-acquisition.js';
 export interface ReleaserParts {
   readonly settings: Settings;
   readonly suspend: SuspendDetector;
+  readonly telemetry: Telemetry;
   readonly watchdog: Watchdog;
   readonly retrier: ReleaseRetrier;
   readonly acquisitions: Acquisitions;
@@ -30,12 +32,15 @@ export interface ReleaserParts {
 export class Releaser {
   readonly #settings: Settings;
   readonly #suspend: SuspendDetector;
+  readonly #telemetry: Telemetry;
   readonly #watchdog: Watchdog;
   readonly #retrier: ReleaseRetrier;
   readonly #acquisitions: Acquisitions;
   readonly #abandoned: AbandonedAcquisitions;
 
-  constructor({ settings, suspend, watchdog, retrier, acquisitions }: ReleaserParts) {
+  constructor(parts: ReleaserParts) {
+    const { settings, suspend, telemetry, watchdog, retrier, acquisitions } = parts;
+    this.#telemetry = telemetry;
     this.#settings = settings;
     this.#suspend = suspend;
     this.#watchdog = watchdog;
@@ -49,12 +54,15 @@ export class Releaser {
     const { key, id } = record;
     const believed = this.#watchdog.believes(record);
     if (record.state !== 'held') {
+      if (record.state === 'lost') this.#telemetry.warn('outlived', record);
       // the server may keep it for a little longer than this process believed in it
       const { mayBeDuplicated, terms, unpassed } = record;
       this.#abandoned.withdraw({ key, id, unpassed }, terms.ttl, mayBeDuplicated);
       return 'lost';
     }
+    if (record.terms.longHold !== Infinity) this.#telemetry.released(record);
     const releasing = this.#retrier.has(id);
+    this.#telemetry.releases += 1;
     if (believed && !releasing && this.#acquisitions.roots.handOff(record)) return 'freed';
     // while it is released already, the other tasks ask anew
     const again = releasing ? undefined : this.#acquisitions.roots.turn(record);

@@ -20,7 +20,7 @@ import { RootAcquisition } from './root-acquisition.js';
 import { RootQueue } from './root-queue.js';
 import { Task } from './task.js';
 import { limitWait } from './wait-limit.js';
-import type { Warner } from '../warner.js';
+import type { Telemetry } from '../telemetry.js';
 
 /** True for an acquisition of a mutex that may share a root with others of its process. */
 export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
@@ -34,7 +34,7 @@ export interface RootsParts {
   readonly settings: Settings;
   readonly suspend: SuspendDetector;
   readonly watchdog: Watchdog;
-  readonly warner: Warner;
+  readonly telemetry: Telemetry;
   readonly revocations: Revocations;
   readonly ids: { next(sleeps: number): string };
   readonly sender: AcquireSender;
@@ -84,6 +84,7 @@ export class Roots {
     if (queue === undefined || next === undefined || !this.#mayHandOff(record)) return false;
     const successor = record.handOff(next.request.terms);
     this.#parts.watchdog.succeed(record, successor);
+    this.#parts.telemetry.granted(successor, 'local');
     queue.granted(successor);
     return true;
   }
@@ -96,6 +97,11 @@ export class Roots {
     this.#tidy(queue);
     if (queue.size === 0) return undefined;
     return this.#next(queue, this.#parts.suspend.moment());
+  }
+
+  /** The tasks of this process that wait, by key. */
+  *waiting(): Iterable<readonly [key: string, count: number]> {
+    for (const queue of [...this.#queues.values()].flat()) yield [queue.key, queue.size];
   }
 
   /** The number of tasks that wait for a key here, without an entry of their own in the store. */
@@ -129,7 +135,9 @@ export class Roots {
         const { lease, oldest } = queue;
         if (lease === undefined || oldest === undefined) return;
         const waited = this.#clock.now() - oldest.arrived;
-        this.#parts.warner.waits(oldest.request, waited, lease);
+        const { telemetry } = this.#parts;
+        if (waited >= settings.longWait) telemetry.warn('waits', oldest.request, waited, lease);
+        telemetry.warn('queue', queue.key, queue.size);
         const isOld = this.#clock.now() - lease.since >= settings.claimWindow;
         if (isOld) void revocations.heard(lease.id);
         this.#watch(queue);

@@ -116,7 +116,7 @@ async function adopted(core: Core, written: Written, options: AdoptOptions): Pro
   const terms = { ...given, owner };
   const now = core.clock.now();
   const grant = { fence, handOffs: 0, holds: 1, validUntil: now + terms.ttl, since: now };
-  const record = new LeaseRecord(core.clock, { key, id, weight, terms }, grant);
+  const record = new LeaseRecord(core.telemetry, { key, id, weight, terms }, grant);
   record.index = index;
   // a number that the store has seen counts as a late duplicate
   record.changes = written.changes + NUMBERS;

@@ -116,10 +116,11 @@ export class DueLeases {
   /** Takes the leases of due groups that can be renewed, and moves the others to the heap. */
   takeGroups(now: number, renewals: Renewals): void {
     while (!renewals.full) {
+      const { due } = this.#groups;
       const records = this.#groups.take(now, (ttl) => renewals.of(ttl));
       if (records === undefined) return;
       for (const record of records) {
-        record.renewAt = now;
+        record.renewAt = Math.min(now, due);
         if (record.renewing || now >= record.validUntil) this.plan(record);
         else renewals.add(record);
       }

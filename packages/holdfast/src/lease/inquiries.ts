@@ -8,6 +8,8 @@ import type { Micros, Renew, RenewManyReply, RenewReply } from '../engine/comman
 import { StoreFailure, UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { drift, type LeaseRecord, withDrift } from './lease-record.js';
+import type { RenewMessage } from '../messages.js';
+import { isOn, RENEW, type Telemetry, traced } from '../telemetry.js';
 import type { LossReason } from './loss.js';
 import { markerKey } from '../marker-key.js';
 import type { Moment, SuspendDetector } from './suspend-detector.js';
@@ -23,6 +25,8 @@ export const RENEWAL_WAITS: number = 1 / 6;
 const CALL_WAITS = 1 / 3;
 /** The longest time in ms to ask why a lease has ended. */
 const FORCED_MS = 200;
+/** A renewal that is later than that may be worth a warning. */
+const LATE_MS_MIN = 50;
 
 export interface InquiryEvents {
   /** Called before an answer is converted to the local clock. */
@@ -35,17 +39,19 @@ export class Inquiries {
   readonly #requests: Requests;
   readonly #suspend: SuspendDetector;
   readonly #retention: number;
+  readonly #telemetry: Telemetry;
   readonly #events: InquiryEvents;
 
   constructor(
     requests: Requests,
     suspend: SuspendDetector,
-    retention: number,
+    telemetry: Telemetry,
     events: InquiryEvents,
   ) {
     this.#requests = requests;
     this.#suspend = suspend;
-    this.#retention = retention;
+    this.#retention = telemetry.settings.retention;
+    this.#telemetry = telemetry;
     this.#events = events;
   }
 
@@ -54,11 +60,12 @@ export class Inquiries {
    * one.
    * @param wait the part of the ttl to wait for an answer, if it is to be repeated without one
    */
-  async renew(
-    record: LeaseRecord,
-    ms: number,
-    wait: number = CALL_WAITS,
-  ): Promise<RenewReply['status']> {
+  renew(record: LeaseRecord, ms: number, wait: number = CALL_WAITS): Promise<RenewReply['status']> {
+    const count = (status: RenewReply['status']): number => (status === 'renewed' ? 1 : 0);
+    return this.#watched([record], ms, () => this.#renew(record, ms, wait), count);
+  }
+
+  async #renew(record: LeaseRecord, ms: number, wait: number): Promise<RenewReply['status']> {
     const { key, id } = record;
     const retention = this.#retention;
     for (;;) {
@@ -81,7 +88,16 @@ export class Inquiries {
    * machine was suspended after the request was sent; the request has to be repeated. Rejects
    * without a reply.
    */
-  async renewMany(
+  renewMany(records: readonly LeaseRecord[], ttl: number): Promise<RenewManyReply | undefined> {
+    const count = (reply?: RenewManyReply): number => {
+      let renewed = 0;
+      for (const left of reply?.left ?? []) if (left > 0) renewed += 1;
+      return renewed;
+    };
+    return this.#watched(records, ttl, () => this.#renewMany(records, ttl), count);
+  }
+
+  async #renewMany(
     records: readonly LeaseRecord[],
     ttl: number,
   ): Promise<RenewManyReply | undefined> {
@@ -99,6 +115,40 @@ export class Inquiries {
       if (micros !== UNANSWERED) record.latest.unanswered -= 1;
     }
     return suspended ? undefined : reply;
+  }
+
+  /** Counts and reports renewals, and looks for leases that are held for long. */
+  async #watched<T>(
+    records: readonly LeaseRecord[],
+    ttl: number,
+    renew: () => Promise<T>,
+    count: (reply: T) => number,
+  ): Promise<T> {
+    const telemetry = this.#telemetry;
+    const now = telemetry.clock.now();
+    let delay = 0;
+    for (const record of records) {
+      delay = Math.max(delay, now - record.renewAt);
+      if (now - record.grantedAt >= record.terms.longHold) telemetry.warn('held', record);
+    }
+    const keys = (): string[] => records.map(({ key }) => key);
+    if (delay >= LATE_MS_MIN) telemetry.warn('renews', keys(), ttl, delay);
+    let renewed = 0;
+    const work = async (): Promise<T> => {
+      const reply = await renew();
+      renewed = count(reply);
+      return reply;
+    };
+    try {
+      if (!isOn(RENEW)) return await work();
+      const message: RenewMessage = { instance: telemetry.instance, keys: keys(), ttl, delay };
+      return await traced(RENEW, message, work, (to) => {
+        to.renewed = renewed;
+      });
+    } finally {
+      telemetry.renewals += renewed;
+      telemetry.failedRenewals += records.length - renewed;
+    }
   }
 
   /** Why a lease was ended by force, see `force-release.ts`; `undefined` if that is not known. */

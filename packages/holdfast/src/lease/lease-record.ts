@@ -14,13 +14,13 @@
  * before the request was sent, minus a margin for drift) and I8 (a lease that is released or lost
  * is never extended again: `confirm` checks the state). A `Lease` is the view of the user.
  */
-import type { Clock } from '../clock.js';
 import { HoldfastError } from '../errors.js';
 import type { ResolvedAcquireOptions } from '../options.js';
 import { quote } from '../text.js';
 import type { LeaseObserver } from './lease-observer.js';
 import { expiry, LOSS, type LossReason } from './loss.js';
 import type { RenewalGroup } from './renewal-groups.js';
+import type { Telemetry } from '../telemetry.js';
 
 export type LeaseRecordState = 'held' | 'released' | 'lost';
 
@@ -107,15 +107,15 @@ export class LeaseRecord {
   rank = -1;
   /** The order in the heap: when the watchdog has to check it again. */
   due = 0;
-  readonly #clock: Clock;
+  readonly #telemetry: Telemetry;
   #controller: AbortController | undefined;
 
   constructor(
-    clock: Clock,
+    telemetry: Telemetry,
     asked: { key: string; id: string; weight: number; terms: ResolvedAcquireOptions },
     grant: Grant,
   ) {
-    this.#clock = clock;
+    this.#telemetry = telemetry;
     this.key = asked.key;
     this.id = asked.id;
     this.weight = asked.weight;
@@ -124,7 +124,7 @@ export class LeaseRecord {
     this.holds = grant.holds;
     this.handOffs = grant.handOffs;
     this.since = grant.since;
-    const now = clock.now();
+    const now = telemetry.clock.now();
     this.grantedAt = now;
     this.holdUntil = now + asked.terms.maxHold;
     this.storeUntil = grant.validUntil;
@@ -140,18 +140,18 @@ export class LeaseRecord {
   /** When it has ended in the store too: a renewal without an answer may have extended it. */
   get endsBy(): number {
     if (this.unanswered === 0) return this.storeUntil;
-    return Math.max(this.storeUntil, this.#clock.now() + this.terms.ttl);
+    return Math.max(this.storeUntil, this.#telemetry.clock.now() + this.terms.ttl);
   }
 
   /** True if the time of the lease is over and no answer that has arrived can extend it. */
   get over(): boolean {
-    if (this.#clock.now() < this.validUntil) return false;
+    if (this.#telemetry.clock.now() < this.validUntil) return false;
     return this.unanswered === 0 || this.validUntil >= this.holdUntil;
   }
 
   /** The ms for which the lease is certainly held. */
   get remaining(): number {
-    return this.remainingAt(this.#clock.now());
+    return this.remainingAt(this.#telemetry.clock.now());
   }
 
   /** The same, for a caller that has just read the clock. */
@@ -184,7 +184,7 @@ export class LeaseRecord {
   handOff(terms: ResolvedAcquireOptions): LeaseRecord {
     const { id, key, weight } = this;
     const next = new LeaseRecord(
-      this.#clock,
+      this.#telemetry,
       { key, id, weight, terms },
       {
         fence: this.fence + 1,
@@ -258,7 +258,7 @@ export class LeaseRecord {
     this.validUntil = Math.min(this.storeUntil, this.holdUntil);
     this.doubted = false;
     this.failure = undefined;
-    if (this.validUntil > before) this.span = this.validUntil - this.#clock.now();
+    if (this.validUntil > before) this.span = this.validUntil - this.#telemetry.clock.now();
   }
 
   /** The store changed the weight of the lease, and for a greater weight also its fence. */
@@ -284,8 +284,9 @@ export class LeaseRecord {
   }
 
   #end(reason: LossReason): void {
-    this.state = 'lost';
     this.reason = reason;
+    if (this.state !== 'lost') this.#telemetry.lost(this);
+    this.state = 'lost';
     this.#controller?.abort(this.lossError());
     this.observer?.ended(this);
   }

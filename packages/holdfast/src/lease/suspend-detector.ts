@@ -22,6 +22,8 @@ export interface Moment {
 
 export class SuspendDetector {
   readonly #clock: Clock;
+  /** Called when the wall clock has moved by more than `SLEEP_MS` against the monotonic clock. */
+  jumped: (ms: number) => void = () => undefined;
   #apart: number;
   #count = 0;
 
@@ -41,8 +43,10 @@ export class SuspendDetector {
    */
   countAt(now: number): number {
     const apart = this.#clock.wall() - now;
-    if (apart - this.#apart > SLEEP_MS) this.#count += 1;
+    const moved = apart - this.#apart;
     this.#apart = apart;
+    if (moved > SLEEP_MS) this.#count += 1;
+    if (Math.abs(moved) > SLEEP_MS) this.jumped(moved);
     return this.#count;
   }
 

@@ -5,8 +5,8 @@
  * time alone is no danger, because a lease that was granted by push starts with little. A lease
  * that is not renewed, or not any longer, is in danger `expiringBefore` before its end.
  */
-import { afterIo, type Clock } from '../clock.js';
-import { quote } from '../text.js';
+import { afterIo } from '../clock.js';
+import type { Telemetry } from '../telemetry.js';
 import { drift, type LeaseRecord } from './lease-record.js';
 
 /** The last part of a lease, in which a missing renewal is overdue. */
@@ -37,27 +37,25 @@ export function rearm(record: LeaseRecord, now: number): void {
 }
 
 /** Warns the holder, unless an answer that has arrived ends the danger. */
-export function warnSoon(record: LeaseRecord, clock: Clock): void {
+export function warnSoon(record: LeaseRecord, telemetry: Telemetry): void {
+  const { clock } = telemetry;
   record.warned = true;
   afterIo(clock, () => {
     const now = clock.now();
-    if (record.state === 'held' && now >= warnAt(record)) void warn(record, leftAt(record, now));
+    if (record.state === 'held' && now >= warnAt(record))
+      void warn(record, leftAt(record, now), telemetry);
   });
 }
 
 /**
  * Calls the callback of the holder. If it throws or rejects, that must neither stop the watchdog
- * nor end the process, so the error becomes a warning of the process.
+ * nor end the process, so the error becomes a warning.
  */
-async function warn(record: LeaseRecord, remaining: number): Promise<void> {
+async function warn(record: LeaseRecord, remaining: number, telemetry: Telemetry): Promise<void> {
   try {
     // the callback may return a promise
     await (record.terms.onExpiring?.(remaining) as unknown);
   } catch (error) {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.emitWarning(`Holdfast: onExpiring of ${quote(record.key)} failed: ${text}`, {
-      type: 'HoldfastWarning',
-      code: 'HOLDFAST_ON_EXPIRING',
-    });
+    telemetry.warn('threw', 'onExpiring', error, record.key);
   }
 }

@@ -14,7 +14,6 @@
  */
 import { afterIo, type Clock } from '../clock.js';
 import type { RenewManyReply, RenewReply } from '../engine/commands.js';
-import type { Settings } from '../options.js';
 import { UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { Decisions } from './decisions.js';
@@ -26,6 +25,7 @@ import { Owned } from './owned.js';
 import { GATHER } from './renewal-groups.js';
 import { Renewals } from './renewals.js';
 import type { SuspendDetector } from './suspend-detector.js';
+import type { Telemetry } from '../telemetry.js';
 import { rearm, warnAt, warnSoon } from './warning.js';
 
 /** A lease that was granted with less than this part of its length is extended at once. */
@@ -34,6 +34,7 @@ const CLAIM_BELOW = 0.5;
 export class Watchdog {
   readonly inquiries: Inquiries;
   readonly #clock: Clock;
+  readonly #telemetry: Telemetry;
   readonly #suspend: SuspendDetector;
   readonly #due: DueLeases;
   readonly #records = new Map<string, LeaseRecord>();
@@ -42,13 +43,14 @@ export class Watchdog {
   #emptied: (() => void)[] = [];
   readonly #decisions = new Decisions();
 
-  constructor(requests: Requests, suspend: SuspendDetector, settings: Settings) {
-    const { randomSource, clock, retention } = settings;
+  constructor(requests: Requests, suspend: SuspendDetector, telemetry: Telemetry) {
+    const { randomSource, clock } = telemetry.settings;
+    this.#telemetry = telemetry;
     this.#clock = clock;
     this.#due = new DueLeases(clock, randomSource, () => this.#look());
     this.#suspend = suspend;
     this.#suspends = suspend.count;
-    this.inquiries = new Inquiries(requests, suspend, retention, {
+    this.inquiries = new Inquiries(requests, suspend, telemetry, {
       noticeSleep: () => this.#noticeSuspend(),
       confirmed: (record) => this.#confirmed(record),
     });
@@ -200,7 +202,7 @@ export class Watchdog {
       attended = true;
     }
     if (terms.onExpiring && !record.warned && now >= warnAt(record)) {
-      warnSoon(record, this.#clock);
+      warnSoon(record, this.#telemetry);
       attended = true;
     }
     // a task may be under way or postponed: without a new plan it would stay due

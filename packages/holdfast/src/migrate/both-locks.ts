@@ -83,6 +83,10 @@ export class BothLocks {
     options: BothAcquireOptions = {},
   ): Promise<T> {
     checkWork(work);
+    return this.#acquirer.core.run(this.#acquirer.key, () => this.#run(work, options));
+  }
+
+  async #run<T>(work: (lease: Lease) => T | Promise<T>, options: BothAcquireOptions): Promise<T> {
     const lease = await this.acquire(options);
     const unfollow = options.signal && lease.follow(options.signal);
     let result: T;

@@ -98,6 +98,10 @@ export class Acquirer<L extends Lease> {
    */
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
+    return this.core.run(this.key, () => this.#run(weight, work, options));
+  }
+
+  async #run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     const lease = await this.acquire(weight, options);
     const unfollow = options?.signal && lease.follow(options.signal);
     let result: T;

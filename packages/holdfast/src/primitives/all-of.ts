@@ -93,6 +93,10 @@ export class AllOf {
    */
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
+    return this.#core.run(this.keys[0] as string, () => this.#run(work, options));
+  }
+
+  async #run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     const lease = await this.acquire(options);
     const unfollow = options?.signal && lease.follow(options.signal);
     let result: T;

@@ -95,7 +95,7 @@ export class Condition {
       await Promise.race([from.signalling, conditionWaiter.promise]);
       conditionWaiter.begin();
       core.ask(conditionWaiter);
-      const record = await conditionWaiter.promise;
+      const record = await core.regained(conditionWaiter);
       lease.comeBack(record ?? from);
     } catch (error) {
       if (!conditionWaiter.kept && from.state !== 'lost') from.foundLost('parked');

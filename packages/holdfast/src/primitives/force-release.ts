@@ -10,6 +10,8 @@ import { ask } from '../inspection.js';
 import { markerKey } from '../marker-key.js';
 import { quietly } from './acquirer.js';
 import { mark } from './markers.js';
+import type { ForcedMessage } from '../messages.js';
+import { FORCED, isOn, traced } from '../telemetry.js';
 
 /** The most leases that learn the reason. */
 const TOLD_MAX = 100;
@@ -18,12 +20,17 @@ const DAY = 86_400_000;
 const MARGIN_MS = 1000;
 
 /** Resolves to the number of ended leases. */
-export async function forceRelease(
-  core: Core,
-  key: string,
-  id: string,
-  reason: string,
-): Promise<number> {
+export function forceRelease(core: Core, key: string, id: string, reason: string): Promise<number> {
+  const end = (): Promise<number> => forced(core, key, id, reason);
+  if (!isOn(FORCED)) return end();
+  const { instance } = core.telemetry;
+  const message: ForcedMessage = { instance, key, id, reason };
+  return traced(FORCED, message, end, (to, ended) => {
+    to.ended = ended;
+  });
+}
+
+async function forced(core: Core, key: string, id: string, reason: string): Promise<number> {
   const { retention } = core.settings;
   // the store knows a lease that was handed on by the id of its root
   const [root] = id.split('/', 1) as [string];

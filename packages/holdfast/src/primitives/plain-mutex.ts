@@ -99,10 +99,12 @@ export class PlainMutex {
     // acquiring while the outer lease is in doubt would wait for that lease itself
     while (outer?.state === 'doubted') await outer.verify();
     if (outer?.held) return enter(outer, () => work(outer));
-    const lease = await this.#acquirer.acquire(1, options);
-    const unfollow = options?.signal && lease.follow(options.signal);
-    const run = open(lease, () => under(core, lease, true, () => work(lease)));
-    return unfollow === undefined ? run : run.finally(unfollow);
+    return core.run(key, async () => {
+      const lease = await this.#acquirer.acquire(1, options);
+      const unfollow = options?.signal && lease.follow(options.signal);
+      const run = open(lease, () => under(core, lease, true, () => work(lease)));
+      return unfollow === undefined ? run : run.finally(unfollow);
+    });
   }
 
   /**

@@ -202,7 +202,9 @@ export class Schedule {
     if (lease === null) return this.#busy(slot);
     const marker = await this.#prepare(lease, slot);
     if (marker !== null) {
-      return this.#run(lease, marker, slot, () => work(new ScheduledRun(lease, name)));
+      const run = (): Promise<RunOnceResult<T>> =>
+        this.#run(lease, marker, slot, () => work(new ScheduledRun(lease, name)));
+      return this.#core.run(this.key, run);
     }
     await quietly(lease.release());
     return skippedSlot(slot as Slot, (await quietly((slot as Slot).taken())) ?? null);

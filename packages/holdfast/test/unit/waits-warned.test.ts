@@ -75,15 +75,6 @@ describe('a long wait', () => {
     await advance(60_000);
     expect(warnings).toEqual([]);
   });
-
-  it('is not printed, as the program may expect it', async () => {
-    const printed = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    await soon(other.mutex('k').acquire());
-    void later(make({ onWarning: undefined }).mutex('k').acquire());
-    await advance(20_000);
-    expect(printed.mock.calls).toEqual([]);
-    printed.mockRestore();
-  });
 });
 
 describe('a call that waits for itself', () => {
@@ -127,33 +118,6 @@ describe('a call that waits for itself', () => {
     for (let n = 0; n < 20; n++) void later(one.mutex('k').run(work));
     await advance(12_000);
     expect(new Set(warnings.map(({ code }) => code))).toEqual(new Set(['HOLDFAST_LONG_WAIT']));
-  });
-
-  it('is printed once without `onWarning`', async () => {
-    const printed = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const one = make({ onWarning: undefined });
-    for (const key of ['a', 'b']) {
-      const mutex = one.mutex(key);
-      void later(mutex.run(() => mutex.run(() => undefined)));
-    }
-    await advance(20_000);
-    expect(printed.mock.calls).toHaveLength(1);
-    const [message, options] = printed.mock.calls[0] as unknown[];
-    expect(message).toContain('it waits for itself');
-    expect(options).toEqual({ type: 'HoldfastWarning', code: 'HOLDFAST_SELF_WAIT' });
-    printed.mockRestore();
-  });
-
-  it('may have a callback that throws', async () => {
-    const printed = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
-    const onWarning = (): void => {
-      throw new Error('the callback failed');
-    };
-    const mutex = make({ onWarning }).mutex('k');
-    void later(mutex.run(() => mutex.run(() => undefined)));
-    await advance(4000);
-    expect(String(printed.mock.calls[0]?.[0])).toContain('onWarning failed: Error: the callback');
-    printed.mockRestore();
   });
 });
 

@@ -87,8 +87,8 @@ export const LEASE: readonly Mutant[] = [
     edits: [
       {
         file: 'lease/suspend-detector.js',
-        find: 'apart - this.#apart > SLEEP_MS',
-        replace: 'false',
+        find: '(moved > SLEEP_MS)',
+        replace: '(false)',
       },
     ],
   },

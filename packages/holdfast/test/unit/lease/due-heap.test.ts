@@ -4,14 +4,17 @@ import { expect, it } from 'vitest';
 import { LeaseRecord } from '../../../src/lease/lease-record.js';
 import { DueHeap } from '../../../src/lease/due-heap.js';
 import { resolveSettings, resolveTerms } from '../../../src/options.js';
+import { Telemetry } from '../../../src/telemetry.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
 const clock = new VirtualClock();
-const terms = resolveTerms(resolveSettings({ clock }), {}, {}, 0);
+const settings = resolveSettings({ clock });
+const telemetry = new Telemetry(settings, 'i', 'memory');
+const terms = resolveTerms(settings, {}, {}, 0);
 
 function record(id: number): LeaseRecord {
   const grant = { fence: 1, handOffs: 0, holds: 1, validUntil: 1, since: 0 };
-  return new LeaseRecord(clock, { key: 'k', id: `${id}`, weight: 1, terms }, grant);
+  return new LeaseRecord(telemetry, { key: 'k', id: `${id}`, weight: 1, terms }, grant);
 }
 
 type Move = { kind: 'put' | 'remove' | 'first'; which: number; due: number };
