@@ -43,6 +43,7 @@ export type { NodeRedisLike } from './clients/node-redis.js';
 export type { NodeRedisSettings } from './clients/node-redis-subscription.js';
 export type { Clock, Timer } from './clock.js';
 export type { DoctorReport } from './doctor.js';
+export type { ServerInfo } from './store/server-info.js';
 export type { ExaminedServer, Finding, FindingCode, FindingSeverity } from './store/finding.js';
 export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
 export type { Health } from './health.js';

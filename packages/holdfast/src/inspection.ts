@@ -13,6 +13,7 @@ import { HoldfastError, type HoldfastErrorCode } from './errors.js';
 import { MARK } from './marker-key.js';
 import { matchingKeys } from './store/glob.js';
 import { StoreFailure, UnreadableRecord } from './store/port.js';
+import type { ServerInfo } from './store/server-info.js';
 import * as failures from './acquire/failures.js';
 import { quote } from './text.js';
 
@@ -103,6 +104,8 @@ export interface LockInfo {
   readonly parked: readonly ParkedInfo[];
   /** The number of all waiters at conditions. */
   readonly parkedCount: number;
+  /** How each server answered last, on a quorum of servers. */
+  readonly servers?: readonly ServerInfo[];
 }
 
 /** What `list` may be told. */
@@ -134,7 +137,7 @@ export async function inspect(
   options?: CallOptions,
 ): Promise<LockInfo | null> {
   const asked = (): Promise<InspectReply> => ask(core, { op: 'inspect', key, limit });
-  return info(key, await unlessAborted(options, asked, key));
+  return info(core, key, await unlessAborted(options, asked, key));
 }
 
 /**
@@ -174,7 +177,7 @@ async function* inspectAll(
 ): AsyncGenerator<LockInfo> {
   const look = async (key: string): Promise<LockInfo | null> => {
     try {
-      return info(key, await core.requests.send({ op: 'inspect', key, limit: SHOWN_MAX }));
+      return info(core, key, await core.requests.send({ op: 'inspect', key, limit: SHOWN_MAX }));
     } catch (error) {
       const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
       if (!(error instanceof UnreadableRecord)) throw ours;
@@ -207,7 +210,7 @@ function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): un
   return new HoldfastError(unanswered, message, { key, cause: error });
 }
 
-function info(key: string, reply: InspectReply): LockInfo | null {
+function info({ store }: Core, key: string, reply: InspectReply): LockInfo | null {
   const { holderCount, parkedCount, waiterCount } = reply;
   if (holderCount + waiterCount + parkedCount === 0) return null;
   return {
@@ -221,6 +224,7 @@ function info(key: string, reply: InspectReply): LockInfo | null {
     waiterCount,
     parked: reply.parked.map((parked) => parkedInfo(parked, reply.now)),
     parkedCount,
+    ...(store.servers && { servers: store.servers() }),
   };
 }
 

@@ -7,6 +7,7 @@ import { badOption, HoldfastError } from './errors.js';
 import type { HoldfastStore } from './holdfast-core.js';
 import { PREFIX } from './prefix.js';
 import type { Examination, ExamineTerms } from './store/finding.js';
+import type { ServerInfo } from './store/server-info.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from './store/port.js';
 
 /** The options of a quorum. They must be equal in all processes. */
@@ -141,6 +142,10 @@ class LazyQuorum implements Store {
 
   trouble(): string | undefined {
     return this.#store?.trouble?.();
+  }
+
+  servers(): readonly ServerInfo[] {
+    return this.#store?.servers?.() ?? [];
   }
 
   async examine(terms: ExamineTerms): Promise<Examination> {

@@ -9,6 +9,7 @@ import { cleanCause } from '../clean-cause.js';
 import type { Command, Push, Reply } from '../engine/commands.js';
 import { printable } from '../text.js';
 import type { Examination, ExamineTerms } from './finding.js';
+import type { ServerInfo } from './server-info.js';
 
 /** Receives the pushes in this process. No method may throw. */
 export interface WakeListener {
@@ -71,6 +72,9 @@ export interface Store {
 
   /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
   trouble?(): string | undefined;
+
+  /** How each server of a quorum answered last. */
+  servers?(): readonly ServerInfo[];
 
   /** Looks for what endangers locks, see `Holdfast.doctor`. */
   examine?(terms: ExamineTerms): Promise<Examination>;

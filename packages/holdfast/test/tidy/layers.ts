@@ -16,7 +16,10 @@ interface Layer {
 const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
   { files: /^clients\//, only: /^clients\/|^node:events$/ },
-  { files: /^store\/port\.ts$/, only: /^(engine\/|(text|clean-cause|store\/finding)\.ts$)/ },
+  {
+    files: /^store\/port\.ts$/,
+    only: /^(engine\/|(text|clean-cause|store\/(finding|server-info))\.ts$)/,
+  },
   { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|clock\.ts$)/ },
   {
     files: /^store\/register\//,
@@ -26,7 +29,7 @@ const LAYERS: readonly Layer[] = [
     files: /^store\/quorum\//,
     only: new RegExp(
       '^(engine/|store/(quorum|register)/|store/redis/error-replies.ts$|' +
-        'store/(port|push-text|deadlines).ts$|clients/port.ts$|' +
+        'store/(port|push-text|deadlines|server-info).ts$|clients/port.ts$|' +
         '(clock|prefix|retry).ts$|node:crypto$)',
       'u',
     ),

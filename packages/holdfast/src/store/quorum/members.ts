@@ -2,6 +2,7 @@
 import type { Clock, Timer } from '../../clock.js';
 import { Deadlines } from '../deadlines.js';
 import { StoreFailure } from '../port.js';
+import type { ServerInfo } from '../server-info.js';
 import type { Acceptor, ServerStatus, Vote } from './acceptor.js';
 import { type Answer, Member, type MemberParts, type Trouble } from './member.js';
 import { refusalOf } from './refusals.js';
@@ -9,6 +10,12 @@ import { ServerClocks } from './server-clocks.js';
 
 /** Markers that are younger than this, in µs, belong to the same first use of all servers. */
 const FIRST_USE = 10_000_000;
+/** A clock that is wrong by more than this, in ms, is reported. */
+const CLOCK_OFF = 1000;
+const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>> = {
+  ...{ agreed: 'agreed', promised: 'promised', late: 'late', failed: 'failed' },
+  ...{ unmarked: 'restarted', guarded: 'restarted' },
+};
 /** How long to wait for the rest of the answers when no majority can agree, in ms. */
 const REST_MS = 10;
 /** Longer than a request is on its way, in ms. */
@@ -110,13 +117,21 @@ export class Members {
 
   /** What each server said last, for messages. */
   describe(): string {
+    return this.infos()
+      .map(({ server, text }) => `server ${server} ${text}`)
+      .join('; ');
+  }
+
+  /** What each server said last. */
+  infos(): ServerInfo[] {
     const now = this.#clock.now();
-    const parts = this.#members.map((member, at) => {
-      const offset = this.clocks.offset(at, now) ?? 0;
-      const clock = Math.abs(offset) > 1000 ? `, its clock is off by ${offset} ms` : '';
-      return `server ${at + 1} ${this.#troubleOf(member.trouble)}${clock}`;
+    return this.#members.map(({ trouble }, at) => {
+      const clockOffset = this.clocks.offset(at, now);
+      const isOff = Math.abs(clockOffset ?? 0) > CLOCK_OFF;
+      const clock = isOff ? `, its clock is off by ${clockOffset} ms` : '';
+      const text = this.#troubleOf(trouble) + clock;
+      return { server: at + 1, status: STATUS[trouble?.kind ?? 'agreed'], text, clockOffset };
     });
-    return parts.join('; ');
   }
 
   #enough(condition: (member: Member) => boolean): readonly Member[] {

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../clock.js';
 import type { Command, Reply } from '../../engine/commands.js';
 import { PREFIX } from '../../prefix.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
+import type { ServerInfo } from '../server-info.js';
 import { RegisterStore } from '../register/register-store.js';
 import type { Acceptor } from './acceptor.js';
 import { QuorumRegister } from './quorum-register.js';
@@ -52,6 +53,10 @@ export class QuorumStore implements Store {
 
   keys(pattern: string, within: TimeLimit): AsyncIterable<string> {
     return this.#store.keys(pattern, within);
+  }
+
+  servers(): readonly ServerInfo[] {
+    return this.register.members.infos();
   }
 
   trouble(): string | undefined {
