@@ -26,6 +26,7 @@ export {
   RespError,
   type Value,
 } from './resp.js';
+export { type Replicated, type ReplicatedOptions, startReplicated } from './sentinel.js';
 export {
   type CommandStats,
   freePorts,

@@ -27,6 +27,9 @@ interface Address {
 interface Caller {
   call?(...words: string[]): Promise<unknown>;
   sendCommand?(words: readonly string[], options: object): Promise<unknown>;
+  /** Only a Sentinel client of node-redis has these. */
+  getMasterNode?(): Address | undefined;
+  _execute?(isReadonly: boolean, use: (master: object) => Promise<unknown>): Promise<unknown>;
 }
 
 /** The server of a client, or the masters of a cluster. */
@@ -46,6 +49,10 @@ export function linksOf(port: ClientPort): ServerLink[] {
 function send(client: object, words: readonly string[]): Promise<unknown> {
   const caller = client as Caller;
   if (caller.call !== undefined) return caller.call(...words);
+  if (caller.getMasterNode !== undefined) {
+    const use = (master: object): Promise<unknown> => send(master, words);
+    return caller._execute?.(false, use) as Promise<unknown>;
+  }
   if (caller.sendCommand !== undefined) return caller.sendCommand(words, COMMAND_OPTIONS);
   throw new Error('the client cannot send such a command');
 }
@@ -53,7 +60,8 @@ function send(client: object, words: readonly string[]): Promise<unknown> {
 function placeOf(client: object): { address: string; host: string } {
   const { options = {} } = client as { options?: Address & { socket?: Address } };
   const { stream } = client as { stream?: { remoteAddress?: string; remotePort?: number } };
-  const { host = '127.0.0.1', path, port = 6379 } = options.socket ?? options;
+  const known = (client as Caller).getMasterNode?.() ?? options.socket ?? options;
+  const { host = '127.0.0.1', path, port = 6379 } = known;
   if (path !== undefined && path !== null) return { address: path, host: 'this machine' };
   // with Sentinel, the options do not name the server
   const found = 'sentinels' in options && options.sentinels !== null ? stream : undefined;

@@ -3,13 +3,19 @@ import { type IoredisLike, ioredisPort } from './ioredis.js';
 import { type IoredisClusterLike, ioredisClusterPort } from './ioredis-cluster.js';
 import { type NodeRedisLike, nodeRedisPort } from './node-redis.js';
 import { type NodeRedisClusterLike, nodeRedisClusterPort } from './node-redis-cluster.js';
+import { type NodeRedisSentinelLike, nodeRedisSentinelPort } from './node-redis-sentinel.js';
 import type { ClientPort } from './port.js';
 
 /**
- * An ioredis or node-redis client of a server or a cluster, connected or still connecting. Holdfast
- * never closes it.
+ * An ioredis or node-redis client of a server, of a cluster or of Sentinel, connected or still
+ * connecting. Holdfast never closes it.
  */
-export type RedisClient = IoredisLike | NodeRedisLike | IoredisClusterLike | NodeRedisClusterLike;
+export type RedisClient =
+  | IoredisLike
+  | NodeRedisLike
+  | IoredisClusterLike
+  | NodeRedisClusterLike
+  | NodeRedisSentinelLike;
 
 const ACCEPTED =
   'Pass a client of ioredis 5 or 6 (`new Redis(…)`, also with Sentinel, or `new Cluster(…)`) ' +
@@ -30,6 +36,7 @@ export function portFor(client: unknown): ClientPort {
   if (isNodeRedisCluster(shape)) {
     return nodeRedisClusterPort(shape as unknown as NodeRedisClusterLike);
   }
+  if (isSentinel(shape)) return nodeRedisSentinelPort(shape as unknown as NodeRedisSentinelLike);
   if (isIoredis(shape)) return ioredisPort(shape as unknown as IoredisLike);
   return nodeRedisPort(shape as unknown as NodeRedisLike);
 }
@@ -42,18 +49,12 @@ function refusal(client: unknown): string | undefined {
   if (typeof client !== 'object' || client === null) return `it is ${show(client)}. ${ACCEPTED}.`;
   const shape = client as Shape;
   if (has(shape, 'then')) return 'it is a promise. Await it first.';
-  if (isIoredisCluster(shape) || isNodeRedisCluster(shape)) return undefined;
+  if ([isIoredisCluster, isNodeRedisCluster, isSentinel].some((is) => is(shape))) return undefined;
   return kind(shape) ?? (isIoredis(shape) ? ioredisMode(shape) : nodeRedisMode(shape));
 }
 
 /** The reason for objects that resemble a client or belong to one. */
 function kind(shape: Shape): string | undefined {
-  if (has(shape, 'getSentinelNode')) {
-    return (
-      'it is a Sentinel client of node-redis (createSentinel), which does not report when a ' +
-      'subscription is lost and restored. Pass an ioredis client with the option `sentinels`.'
-    );
-  }
   if (has(shape, 'execute') && 'totalClients' in shape) {
     return (
       'it is a pool of node-redis (createClientPool), which sends commands over several ' +
@@ -79,6 +80,10 @@ function isIoredisCluster(shape: Shape): boolean {
 
 function isNodeRedisCluster(shape: Shape): boolean {
   return has(shape, 'nodeClient') && has(shape, 'getSlotRandomNode') && has(shape, 'sendCommand');
+}
+
+function isSentinel(shape: Shape): boolean {
+  return has(shape, 'getSentinelNode') && has(shape, '_execute');
 }
 
 function isIoredis(shape: Shape): boolean {

@@ -101,10 +101,20 @@ export async function subscribe(
  * Opens a connection to a node of a cluster and subscribes to a sharded channel. Rejects with the
  * first failure and then leaves no connection. The connection does not reconnect.
  */
-export async function subscribeShard(
+export function subscribeShard(
   node: Origin,
   channel: string,
   listener: ShardListener,
+): Promise<Subscription> {
+  return subscribeOnce(node, channel, listener, 'sSubscribe');
+}
+
+/** The same for a channel of any server. */
+export async function subscribeOnce(
+  node: Origin,
+  channel: string,
+  listener: ShardListener,
+  how: 'subscribe' | 'sSubscribe' = 'subscribe',
 ): Promise<Subscription> {
   let live = false;
   const settings = overrides(node.options ?? {}, () => () => false);
@@ -119,7 +129,7 @@ export async function subscribeShard(
   }
   try {
     const connected = connection.connect();
-    const subscribed = connection.sSubscribe(channel, (payload) => {
+    const subscribed = connection[how](channel, (payload) => {
       if (live) listener.message(payload);
     });
     await Promise.all([connected, subscribed]);

@@ -66,6 +66,21 @@ export interface ClientPort {
 
   /** The nodes, if the client is connected to a cluster. It then has no use for `subscribe`. */
   readonly cluster?: ClusterView;
+
+  /** The present master, if the client does not keep a subscription to it by itself. */
+  readonly sentinel?: MasterView;
+}
+
+/** What a Sentinel client tells about the present master. */
+export interface MasterView {
+  /**
+   * Subscribes at the present master, on a new connection with the settings of the user's client.
+   * Resolves when the subscription is confirmed. The connection does not reconnect.
+   */
+  subscribe(channel: string, listener: ShardListener): Promise<Subscription>;
+
+  /** Calls back when another server has become master, until the returned function is called. */
+  onChange(changed: () => void): () => void;
 }
 
 /** What a client of a cluster knows of the nodes at present. */
@@ -89,7 +104,7 @@ export interface ClusterView {
   subscribe(address: string, channel: string, listener: ShardListener): Promise<Subscription>;
 }
 
-/** Receives the events of a subscription to a sharded channel. No method may throw. */
+/** Receives the events of a subscription that does not reconnect. No method may throw. */
 export interface ShardListener {
   message(payload: string): void;
   /** The connection is lost, or the slot of the channel has moved. No message arrives any more. */

@@ -52,7 +52,8 @@ export function allOfOrder(backend: Backend): void {
     const circles: string[][] = [];
     // a register and a cluster carry out the commands on different keys in any order, so a lock may
     // be awaited for a moment before a later one is released
-    const looks = { register: 20, quorum: 1000, cluster: 20, memory: 1, redis: 1 }[backend.store];
+    const several = { register: 20, quorum: 1000, cluster: 20 };
+    const looks = { memory: 1, redis: 1, sentinel: 1, ...several }[backend.store];
     const watching = (async () => {
       for (let seen = 0; going && 'localHandOffs' in options; ) {
         const found = await circle(instances[0] as Holdfast, keys);

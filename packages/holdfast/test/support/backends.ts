@@ -27,7 +27,7 @@ export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redi
 /** A store and a client that a suite runs on. */
 export interface Backend {
   readonly name: string;
-  readonly store: 'memory' | 'register' | 'quorum' | 'cluster' | 'redis';
+  readonly store: 'memory' | 'register' | 'quorum' | 'cluster' | 'sentinel' | 'redis';
   readonly client?: ClientName;
   readonly server?: ServerName;
   readonly protocol?: Protocol;

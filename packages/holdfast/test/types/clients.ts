@@ -85,7 +85,6 @@ export const itself = new Holdfast(new Holdfast(memory()));
 export const cluster6 = new Holdfast(new Cluster6([]));
 export const cluster5 = new Holdfast(new Cluster5([]));
 export const nodeCluster = new Holdfast(createCluster({ rootNodes: [] }));
-// @ts-expect-error a Sentinel client of node-redis does not report lost subscriptions
 export const sentinel = new Holdfast(createSentinel({ name: 'main', sentinelRootNodes: [] }));
 // @ts-expect-error a pool sends commands in no fixed order
 export const pool = new Holdfast(createClientPool());

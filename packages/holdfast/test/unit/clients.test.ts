@@ -46,6 +46,13 @@ describe('accepted', () => {
     ['redis 6', createClient6(), 'node-redis', ''],
     ['redis 6 with a prefix', createClient6({ keyPrefix: 'p:' }), 'node-redis', 'p:'],
     ['redis 6 with options', createClient6().withCommandOptions({}), 'node-redis', ''],
+    ['redis 5 with Sentinel', createSentinel5(sentinels), 'node-redis', ''],
+    [
+      'redis 6 with Sentinel and a prefix',
+      createSentinel6({ ...sentinels, keyPrefix: 'p:' }),
+      'node-redis',
+      'p:',
+    ],
     ['a duplicate', createClient5().duplicate(), 'node-redis', ''],
     ['a cluster of ioredis 5', new Cluster5(node, lazy), 'ioredis', ''],
     [
@@ -90,8 +97,6 @@ describe('refused', () => {
     ['an object without a class', Object.create(null), /it is a plain object\./],
     ['a class', Redis6, /it is the function or class Redis, not a client\./],
     ['a promise', Promise.resolve(createClient6()), /it is a promise\. Await it first\./],
-    ['a sentinel of redis 5', createSentinel5(sentinels), /Sentinel client of node-redis/],
-    ['a sentinel of redis 6', createSentinel6(sentinels), /Sentinel client of node-redis/],
     ['a pool of redis 5', createClientPool5(), /pool of node-redis/],
     ['a pool of redis 6', createClientPool6(), /pool of node-redis/],
     ['redis 5, legacy', createClient5().legacy(), /legacy interface/],

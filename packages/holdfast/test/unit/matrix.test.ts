@@ -35,11 +35,14 @@ const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 R
 
 const UNIT = [
   ...['mutex.memory', 'register.suites', 'quorum.suites'].map((file) => `unit/${file}`),
-  ...['server/quorum.suites', 'server/cluster.suites'],
+  ...['quorum', 'cluster', 'sentinel'].map((name) => `server/${name}.suites`),
 ].map((file) => `packages/holdfast/test/${file}.test.ts`);
 
 /** Other stores and deployments; their processes have no suite of their own. */
-const OTHERS = ['register in memory', 'quorum in memory', 'quorum of 3', 'cluster of redis'];
+const OTHERS = [
+  ...['register in memory', 'quorum in memory', 'quorum of 3'],
+  ...['cluster of redis', 'sentinels'],
+];
 
 const onServers = (clients: string[]): string[] =>
   clients.flatMap((client) => [`${client} on redis`, `${client} on valkey`]);
@@ -81,7 +84,8 @@ function collect(): string[] {
     const env = Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'));
     execFileSync(process.execPath, [vitest, 'list', ...all, `--json=${output}`], {
       cwd: root,
-      env: Object.fromEntries(env),
+      // otherwise only a few of the suites on Sentinel are collected
+      env: { ...Object.fromEntries(env), HOLDFAST_SENTINEL: 'valkey' },
       stdio: 'pipe',
     });
     const tests = JSON.parse(readFileSync(output, 'utf8')) as { name: string }[];

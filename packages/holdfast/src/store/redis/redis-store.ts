@@ -70,8 +70,10 @@ export class RedisStore implements Store {
     const { cluster } = client;
     if (cluster !== undefined) {
       this.shardOf = (key) => cluster.masterOf(this.#slotOf(key)) ?? '';
-      // the cluster client of node-redis first looks for the node, in further promise jobs
-      if (client.writesLater) this.written = () => new Promise(afterTurn);
+    }
+    // these clients of node-redis first look for the node, in further promise jobs
+    if (client.writesLater && (cluster ?? client.sentinel) !== undefined) {
+      this.written = () => new Promise(afterTurn);
     }
     this.#renewals = new Renewals({
       ...{ client, prefix, loader: this.#loader },
@@ -179,9 +181,13 @@ export class RedisStore implements Store {
       if (push !== undefined) listener.push(push);
     };
     const up = (): void => listener.up();
-    const { cluster } = this.#client;
+    const { cluster, sentinel } = this.#client;
+    const down = (): void => listener.down();
+    if (sentinel !== undefined) {
+      const { openMasterChannel } = await import('./master-channel.js');
+      return openMasterChannel(sentinel, name, { message, up, down });
+    }
     if (cluster === undefined) {
-      const down = (): void => listener.down();
       const subscription = await this.#client.subscribe(name, { message, up, down });
       return { name, close: () => subscription.close() };
     }

@@ -1,0 +1,134 @@
+/**
+ * The commands for the present master of a Sentinel client of node-redis, in order.
+ *
+ *     idle --a command--> asking for the master --known--> sending --all answered--> idle
+ *                                   ^--READONLY, the refused commands first--/
+ *
+ * With the client's own `sendCommand`, a command waits until an earlier one is answered, and a
+ * later one may overtake it. So the commands go to the client of the master directly, while one
+ * call of `_execute` lasts.
+ *
+ * While the master is not connected, `_execute` would keep the commands for seconds, and would ask
+ * the sentinels without a pause. So they are rejected until the master is back or another one is
+ * known. The caller repeats them.
+ */
+import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
+
+/** The part of a Sentinel client that finds the master. */
+export interface MasterFinder {
+  on(event: 'topology-change', listener: (change: { type: string }) => void): unknown;
+  /** Calls `use` with the client of the present master, and again if it rejects with READONLY. */
+  _execute<T>(isReadonly: boolean, use: (master: NodeRedisLike) => Promise<T>): Promise<T>;
+}
+
+/** A command and its promise. */
+interface Pending {
+  readonly words: readonly string[];
+  readonly resolve: (reply: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+type Master = NodeRedisLike & { readonly isReady?: boolean };
+
+const all = new WeakMap<MasterFinder, MasterCommands>();
+
+export class MasterCommands {
+  readonly #client: MasterFinder;
+  #queue: Pending[] = [];
+  /** The client of the last known master. */
+  #master: Master | undefined;
+  /** Sends the queue to the master; set while one is known. */
+  #flush: (() => void) | undefined;
+  #looking = false;
+
+  private constructor(client: MasterFinder) {
+    this.#client = client;
+    client.on('topology-change', ({ type }) => {
+      if (type === 'MASTER_CHANGE') this.#master = undefined;
+    });
+  }
+
+  /** There is one object for each client, because it keeps a listener. */
+  static of(client: MasterFinder): MasterCommands {
+    const known = all.get(client) ?? new MasterCommands(client);
+    all.set(client, known);
+    return known;
+  }
+
+  /** The client of the present master. */
+  async master(): Promise<NodeRedisLike> {
+    if (this.#master?.isReady === false) throw notConnected();
+    return this.#client._execute(false, async (master: Master) => {
+      this.#master = master;
+      return master;
+    });
+  }
+
+  send(words: readonly string[]): Promise<unknown> {
+    if (this.#master?.isReady === false) return Promise.reject(notConnected());
+    const answer = new Promise((resolve, reject) => this.#queue.push({ words, resolve, reject }));
+    this.#flush?.();
+    if (!this.#looking) void this.#look();
+    return answer;
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true;
+    try {
+      await this.#client._execute(false, (master: Master) => this.#use(master));
+    } catch (error) {
+      for (const { reject } of this.#queue.splice(0)) reject(error);
+    }
+    this.#looking = false;
+    if (this.#queue.length > 0) void this.#look();
+  }
+
+  #use(master: Master): Promise<void> {
+    this.#master = master;
+    let open = 0;
+    let refusal: Error | undefined;
+    const again: Pending[] = [];
+    return new Promise((resolve, reject) => {
+      const settled = (): void => {
+        open -= 1;
+        if (open > 0) return;
+        this.#flush = undefined;
+        this.#queue.unshift(...again);
+        if (refusal === undefined) resolve();
+        else reject(refusal);
+      };
+      const failed = (pending: Pending, error: unknown): void => {
+        if (error instanceof Error && error.message.startsWith('READONLY')) {
+          refusal = error;
+          again.push(pending);
+        } else {
+          pending.reject(error);
+        }
+        settled();
+      };
+      this.#flush = () => {
+        // the refused ones come first, at the next master
+        if (refusal !== undefined) return;
+        for (const pending of this.#queue.splice(0)) {
+          open += 1;
+          master.sendCommand(pending.words, COMMAND_OPTIONS).then(
+            (reply) => {
+              pending.resolve(reply);
+              settled();
+            },
+            (error: unknown) => failed(pending, error),
+          );
+        }
+      };
+      this.#flush();
+      if (open === 0) {
+        this.#flush = undefined;
+        resolve();
+      }
+    });
+  }
+}
+
+function notConnected(): Error {
+  return new Error('the Sentinel client is not connected to a master');
+}

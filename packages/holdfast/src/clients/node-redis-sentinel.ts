@@ -1,0 +1,74 @@
+/** The port for a Sentinel client of node-redis 5 and 6. */
+import { prefixOf } from './common.js';
+import { isErrorReply } from './errors.js';
+import { MasterCommands, type MasterFinder } from './master-commands.js';
+import { subscribeOnce } from './node-redis-subscription.js';
+import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import { notReady, watchErrors } from './state.js';
+
+/** A Sentinel client of node-redis 5 or 6: `createSentinel({ name, sentinelRootNodes: […] })`. */
+export interface NodeRedisSentinelLike extends MasterFinder {
+  getSentinelNode(): unknown;
+  off(event: 'topology-change', listener: (change: { type: string }) => void): unknown;
+}
+
+/** The port for one Sentinel client. The client belongs to the caller. */
+export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort {
+  watchErrors(client);
+  const keyPrefix = prefixOf((client as { _keyPrefix?: unknown })._keyPrefix);
+  const commands = MasterCommands.of(client);
+  const send = (
+    words: string[],
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> => {
+    const names = keys.map((key) => keyPrefix + key);
+    return commands.send([...words, `${keys.length}`, ...names, ...args]);
+  };
+  return {
+    name: 'node-redis',
+    client,
+    keyPrefix,
+    writesLater: true,
+
+    evalsha: (calls: readonly ScriptCall[]) =>
+      calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args)),
+
+    eval: (source, keys, args) => send(['EVAL', source], keys, args),
+
+    async scan(cursor: string, match: string, count: number): Promise<ScanPage> {
+      const words = ['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`];
+      const [next, keys] = (await commands.send(words)) as [string, string[]];
+      return { cursor: next, keys };
+    },
+
+    // its connection is not replaced by the client: see `sentinel`
+    subscribe: () => Promise.reject(new Error('a Sentinel client cannot subscribe')),
+
+    // a command is sent again only after READONLY, when it was not executed
+    connection: () => undefined,
+
+    isReply: isErrorReply,
+
+    state() {
+      const { isOpen, isReady } = client as { isOpen?: boolean; isReady?: boolean };
+      if (isOpen === undefined || isReady === true) return undefined;
+      const state = isOpen
+        ? 'looking for the master'
+        : 'not connected: call "await client.connect()" first';
+      return { closed: !isOpen, text: notReady(client, state, { path: 'sentinel' }) };
+    },
+
+    sentinel: {
+      subscribe: async (channel, listener) =>
+        subscribeOnce(await commands.master(), channel, listener),
+      onChange(changed) {
+        const listener = ({ type }: { type: string }): void => {
+          if (type === 'MASTER_CHANGE') changed();
+        };
+        client.on('topology-change', listener);
+        return () => void client.off('topology-change', listener);
+      },
+    },
+  };
+}

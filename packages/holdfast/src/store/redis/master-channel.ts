@@ -1,0 +1,111 @@
+/**
+ * The wake channel of a process at the present master of a Sentinel deployment, for clients that do
+ * not tell whether they have subscribed again.
+ *
+ *     opening --confirmed--> live --connection lost, another master--> lost --confirmed--> live
+ *
+ * Attempts to open it again follow until one succeeds, also while an earlier one hangs: that one
+ * may wait for a master that does not run any more.
+ */
+import type { MasterView, Subscription, SubscriptionListener } from '../../clients/port.js';
+import { systemClock, type Timer } from '../../clock.js';
+import { growing } from '../../retry.js';
+import type { WakeChannel } from '../port.js';
+
+/** The pauses between attempts to open the channel again, in ms. */
+const DELAY = growing(50, 1000);
+
+/** Opens the channel. Rejects if the first attempt fails, and then leaves nothing. */
+export async function openMasterChannel(
+  view: MasterView,
+  name: string,
+  listener: SubscriptionListener,
+): Promise<WakeChannel> {
+  const channel = new MasterChannel(view, name, listener);
+  await channel.open();
+  return channel;
+}
+
+class MasterChannel implements WakeChannel {
+  readonly name: string;
+  readonly #view: MasterView;
+  readonly #listener: SubscriptionListener;
+  readonly #unwatch: () => void;
+  /** Counts the masters: an attempt to reach an earlier one must not succeed. */
+  #era = 0;
+  #failures = 0;
+  #subscription: Subscription | undefined;
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(view: MasterView, name: string, listener: SubscriptionListener) {
+    this.name = name;
+    this.#view = view;
+    this.#listener = listener;
+    this.#unwatch = view.onChange(() => this.#lost());
+  }
+
+  async open(): Promise<void> {
+    try {
+      await this.#subscribe();
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#era += 1;
+    this.#unwatch();
+    this.#timer?.cancel();
+    await this.#subscription?.close();
+  }
+
+  /** Opens one connection; resolves to false if another attempt was faster. */
+  async #subscribe(): Promise<boolean> {
+    const era = this.#era;
+    let over = false;
+    const subscription: Subscription = await this.#view.subscribe(this.name, {
+      message: (payload) => {
+        if (this.#subscription === subscription) this.#listener.message(payload);
+      },
+      over: () => {
+        over = true;
+        if (this.#subscription === subscription) this.#lost();
+      },
+    });
+    if (era !== this.#era || over || this.#subscription !== undefined) {
+      await subscription.close();
+      if (this.#subscription === undefined) throw new Error('the master changed');
+      return false;
+    }
+    this.#subscription = subscription;
+    this.#failures = 0;
+    this.#timer?.cancel();
+    return true;
+  }
+
+  /** The connection ended, or another server is the master. */
+  #lost(): void {
+    const before = this.#subscription;
+    this.#era += 1;
+    if (before === undefined) return;
+    this.#subscription = undefined;
+    void before.close();
+    this.#listener.down();
+    this.#again();
+  }
+
+  #again(): void {
+    if (this.#closed || this.#subscription !== undefined) return;
+    this.#failures += 1;
+    this.#timer = systemClock.after(DELAY(this.#failures), () => this.#again(), true);
+    this.#subscribe().then(
+      (first) => {
+        if (first) this.#listener.up();
+      },
+      () => undefined,
+    );
+  }
+}

@@ -1,0 +1,151 @@
+/** A master under Sentinel that is replaced while locks are held and waited for. */
+import {
+  type Replicated,
+  type Server,
+  type ServerName,
+  startReplicated,
+  until,
+} from 'holdfast-testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
+import { CLIENTS, type ClientName, Made } from '../support/backends.js';
+import { openSentinel } from '../support/sentinels.js';
+import { freshKey, queued } from '../suites/helpers.js';
+import type { Opened } from './clients.support.js';
+
+const made = new Made();
+afterEach(() => made.close());
+
+const TERMS: HoldfastOptions = {
+  ...{ ttl: 60_000, claimWindow: 500, requestTimeout: 1000 },
+  // the sentinels may fail to agree for several rounds
+  unreachableAfter: 60_000,
+};
+
+interface Pair {
+  readonly holder: Holdfast;
+  readonly lease: Lease;
+  readonly other: Lease;
+  readonly waits: Promise<Lease>;
+}
+
+/** Two locks that one process holds; another one waits for the first of them. */
+async function pair(deployment: Replicated, client: ClientName): Promise<Pair> {
+  const instance = (): Promise<Holdfast> => made.on(openSentinel(client, deployment), TERMS);
+  const [holder, waiter] = [await instance(), await instance()];
+  const key = freshKey();
+  const lease = await holder.mutex(key).acquire();
+  const other = await holder.mutex(`${key} too`).acquire();
+  const waits = waiter.mutex(key).acquire();
+  await queued(holder, key, 1);
+  return { holder, lease, other, waits };
+}
+
+/** The connections of clients of this test at a server. */
+async function connections(server: Server): Promise<string[]> {
+  const lines = String(await server.command('CLIENT', 'LIST'))
+    .trim()
+    .split('\n');
+  return lines.filter((line) => !/ name=sentinel-| flags=[SMx]| cmd=client/.test(line));
+}
+
+/** Every replica has what the master has written. */
+async function replicated(deployment: Replicated): Promise<void> {
+  const master = await deployment.master();
+  const key = freshKey();
+  await master.command('SET', key, 'written', 'PX', 60_000);
+  for (const node of deployment.nodes) {
+    const copied = async (): Promise<boolean> => (await node.command('EXISTS', key)) === 1;
+    await until(copied, { within: 10_000 });
+  }
+}
+
+const FAULTS: Readonly<Record<string, (master: Server, all: Replicated) => unknown>> = {
+  killed: (master) => master.kill(),
+  frozen: (master) => master.pause(),
+  replaced: (_, { sentinels, name }) => sentinels[0]?.command('SENTINEL', 'FAILOVER', name),
+};
+
+const REPAIRS: Readonly<Record<string, (master: Server) => unknown>> = {
+  killed: (master) => master.restart(),
+  frozen: (master) => master.resume(),
+  replaced: () => undefined,
+};
+
+describe.each<ServerName>(['redis', 'valkey'])('a master of %s', (name) => {
+  let deployment: Replicated;
+  beforeAll(async () => {
+    deployment = await startReplicated({ server: name });
+  });
+  afterAll(() => deployment.stop());
+
+  // each server has a part of the faults: a fail-over takes seconds
+  const faults = name === 'redis' ? ['killed', 'replaced'] : ['frozen'];
+  it.each(faults)('that is %s: waiters are served, leases extended, fences grow', async (fault) => {
+    const before = await deployment.master();
+    const pairs = await Promise.all(CLIENTS.map((client) => pair(deployment, client)));
+    await replicated(deployment);
+    await FAULTS[fault]?.(before, deployment);
+    // a test that fails must not leave them unobserved
+    for (const { waits } of pairs) waits.catch(() => undefined);
+    const stop = new AbortController();
+    onTestFinished(() => stop.abort());
+    const busy = pairs.map(({ holder }) => outcomes(holder, stop.signal));
+    await deployment.successor(before);
+    for (const { lease, other } of pairs) {
+      expect([lease.held, other.held]).toEqual([true, true]);
+      await until(() => other.extend(70_000).catch(() => false), { within: 15_000 });
+      const released = await lease.release().catch((error: unknown) => error);
+      if (released !== 'freed') expect(released).toMatchObject({ code: 'HOLDFAST_UNCERTAIN' });
+    }
+    for (const { lease, other, waits } of pairs) {
+      const granted = await waits;
+      expect(granted.fence).toBeGreaterThan(Math.max(lease.fence, other.fence));
+      expect(await granted.release()).toBe('freed');
+    }
+    stop.abort();
+    for (const seen of await Promise.all(busy)) {
+      // a lock whose release was lost is free only after its ttl
+      const fine = ['granted', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_TIMEOUT'];
+      expect([...seen].filter((one) => !fine.includes(one))).toEqual([]);
+    }
+    await REPAIRS[fault]?.(before);
+    // its clients are disconnected when it becomes a replica
+    await until(async () => (await connections(before)).length === 0, { within: 20_000 });
+    await made.close();
+    const next = await deployment.master();
+    await until(async () => (await connections(next)).length === 0, { within: 5000 });
+    await deployment.settled();
+  });
+});
+
+/** How acquisitions end during a fail-over: READONLY must not be a refusal. */
+async function outcomes(holdfast: Holdfast, stop: AbortSignal): Promise<Set<string>> {
+  const seen = new Set<string>();
+  const key = freshKey();
+  while (!stop.aborted && !seen.has('HOLDFAST_CLOSED')) {
+    const lease = await holdfast
+      .mutex(key)
+      .acquire({ wait: 300 })
+      .catch((error: { code: string }) => void seen.add(error.code));
+    if (lease !== undefined) seen.add('granted');
+    await lease?.release().catch(() => undefined);
+  }
+  return seen;
+}
+
+it('leaves no listener at the client', async () => {
+  await using deployment = await startReplicated({ server: 'valkey', downAfter: 60_000 });
+  for (const client of CLIENTS) {
+    const opened: Opened = await openSentinel(client, deployment);
+    const emitter = opened.client as unknown as { listenerCount(event: string): number };
+    const count = (): number => emitter.listenerCount('topology-change');
+    // the port has one of its own for each client
+    const before = count();
+    const holdfast = await made.on(Promise.resolve(opened), TERMS);
+    await holdfast.warmUp();
+    expect(count() - before).toBe(client.startsWith('node') ? 1 : 0);
+    await holdfast.close();
+    expect(count()).toBe(before);
+  }
+});

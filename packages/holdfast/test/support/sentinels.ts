@@ -1,0 +1,64 @@
+/** The backends on a master under Sentinel, with the Sentinel clients of every kind. */
+import { type Replicated, type Server, type ServerName, startReplicated } from 'holdfast-testkit';
+import { Redis as Redis6 } from 'ioredis';
+import { Redis as Redis5 } from 'ioredis-5';
+import { createSentinel as createSentinel6 } from 'redis';
+import { createSentinel as createSentinel5 } from 'redis-5';
+import { afterAll } from 'vitest';
+import { portFor } from '../../src/clients/detect.js';
+import type { RedisClient } from '../../src/index.js';
+import type { Opened } from '../server/clients.support.js';
+import { type Backend, type ClientName, Made } from './backends.js';
+
+function opened(client: RedisClient, close: () => unknown): Opened {
+  const ended = async (): Promise<void> => void (await close());
+  return { client, port: portFor(client), close: () => ended().catch(() => undefined) };
+}
+
+/** Opens a client of one kind that follows the master. */
+export async function openSentinel(
+  kind: ClientName,
+  { sentinels, name }: Pick<Replicated, 'sentinels' | 'name'>,
+): Promise<Opened> {
+  const start = sentinels.map(({ host, port }) => ({ host, port }));
+  if (kind.startsWith('ioredis')) {
+    const options = {
+      ...{ sentinels: start, name, lazyConnect: true, failoverDetector: true },
+      ...{ retryStrategy: () => 20, sentinelRetryStrategy: () => 20 },
+    };
+    const client = kind === 'ioredis-5' ? new Redis5(options) : new Redis6(options);
+    client.on('error', () => undefined);
+    await client.connect();
+    return opened(client, () => client.disconnect());
+  }
+  const options = {
+    ...{ name, sentinelRootNodes: start },
+    nodeClientOptions: { socket: { reconnectStrategy: 20 } },
+  };
+  const client = kind === 'node-redis-5' ? createSentinel5(options) : createSentinel6(options);
+  client.on('error', () => undefined);
+  await client.connect();
+  return opened(client, () => client.destroy());
+}
+
+/** The store on a master under Sentinel. */
+export function sentinelsOf(server: ServerName, client: ClientName): Backend {
+  const made = new Made();
+  let running: Promise<Replicated> | undefined;
+  afterAll(async () => (await running)?.stop());
+  return {
+    name: 'sentinels',
+    ...{ store: 'sentinel', server, client },
+    make: async (options = {}) =>
+      made.on(openSentinel(client, (await running) as Replicated), options),
+    get admin(): Server {
+      throw new Error('this deployment has several servers');
+    },
+    start: async () => {
+      // no fail-over belongs to the suites
+      running ??= startReplicated({ server, downAfter: 60_000 });
+      await running;
+    },
+    close: () => made.close(),
+  };
+}
