@@ -1,7 +1,7 @@
 /** The port for a Sentinel client of node-redis 5 and 6. */
 import { prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
-import { MasterCommands, type MasterFinder } from './master-commands.js';
+import type { MasterFinder } from './master-commands.js';
 import { subscribeOnce } from './node-redis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 import { notReady, watchErrors } from './state.js';
@@ -16,14 +16,16 @@ export interface NodeRedisSentinelLike extends MasterFinder {
 export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort {
   watchErrors(client);
   const keyPrefix = prefixOf((client as { _keyPrefix?: unknown })._keyPrefix);
-  const commands = MasterCommands.of(client);
+  // only this client needs it
+  const commands = import('./master-commands.js').then((file) => file.MasterCommands.of(client));
   const send = (
     words: string[],
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown> => {
     const names = keys.map((key) => keyPrefix + key);
-    return commands.send([...words, `${keys.length}`, ...names, ...args]);
+    const all = [...words, `${keys.length}`, ...names, ...args];
+    return commands.then((one) => one.send(all));
   };
   return {
     name: 'node-redis',
@@ -38,7 +40,7 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
 
     async scan(cursor: string, match: string, count: number): Promise<ScanPage> {
       const words = ['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`];
-      const [next, keys] = (await commands.send(words)) as [string, string[]];
+      const [next, keys] = (await (await commands).send(words)) as [string, string[]];
       return { cursor: next, keys };
     },
 
@@ -61,7 +63,7 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
 
     sentinel: {
       subscribe: async (channel, listener) =>
-        subscribeOnce(await commands.master(), channel, listener),
+        subscribeOnce(await (await commands).master(), channel, listener),
       onChange(changed) {
         const listener = ({ type }: { type: string }): void => {
           if (type === 'MASTER_CHANGE') changed();
