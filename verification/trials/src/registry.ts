@@ -1,6 +1,7 @@
 /** All trials. */
 import { trial as deadWaiters } from './dead-waiters.js';
 import { trial as exclusion } from './exclusion.js';
+import { trial as forgottenVotes } from './forgotten-votes.js';
 import { trial as leaks } from './leaks.js';
 import { trial as lossSignal } from './loss-signal.js';
 import { trial as lostReplies } from './lost-replies.js';
@@ -16,4 +17,5 @@ export const trials: readonly Trial[] = [
   takeover,
   deadWaiters,
   manyHolders,
+  forgottenVotes,
 ];

@@ -111,9 +111,13 @@ describe('a server that restarts without its memory', () => {
       return made.across(Promise.resolve(clients), SHORT, terms);
     };
     try {
-      // the servers are new, so they are marked by a process that trusts them
-      const trusting = { serverTimeout: TIMEOUT, durable: true };
-      await use(await made.across(openClients(trio), SHORT, trusting));
+      // the servers are new, so they are marked by a process that trusts them, and ends
+      const trusting = await made.across(openClients(trio), SHORT, {
+        serverTimeout: TIMEOUT,
+        durable: true,
+      });
+      await use(trusting);
+      await trusting.close();
       const [one, other] = [await connect(true), await connect()];
       const key = freshKey();
       const lease = await one.mutex(key).acquire({ ttl: 20_000 });
