@@ -49,11 +49,15 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 
 /**
  * Resolves to the exit code of the command.
- * @throws a failure if the command could not be started, or was ended because the lock was lost
+ * @throws a failure if the command could not be started, if a signal came before it, or if it was
+ *   ended because the lock was lost
  */
 export async function runUnder(lease: Held, context: Context): Promise<number> {
   const { budget, command, notes, signals, words } = context;
-  await enoughTime(lease, budget);
+  await enoughTime(lease, budget, signals);
+  // it came after the grant: the wait did not see it, and there is no command to send it to
+  const stopped = interrupted(signals);
+  if (stopped !== undefined) throw stopped;
   const { fence, key } = lease;
   notes.event('acquired', `acquired ${key} with fence ${fence}`, { key, fence });
   const [file, ...args] = words;
@@ -101,9 +105,13 @@ function reasonOf({ signal }: Held, why: EndReason): string {
 }
 
 /** A lease that was granted by a message starts short, and is renewed at once. */
-async function enoughTime(lease: Held, { requestTimeout, reserve }: Budget): Promise<void> {
+async function enoughTime(
+  lease: Held,
+  { requestTimeout, reserve }: Budget,
+  signals: Signals,
+): Promise<void> {
   const limit = now() + 2 * requestTimeout;
-  while (!lease.held || lease.remaining <= reserve) {
+  while (signals.first === undefined && (!lease.held || lease.remaining <= reserve)) {
     const over = lease.signal.aborted || now() > limit;
     if (over) {
       const message = `the lock ${lease.key} was granted and not confirmed; nothing was run`;

@@ -1,6 +1,6 @@
 /** `holdfast run`: signals, the loss of the lock, killed guards, a terminal. */
 import type { Holdfast } from 'holdfast';
-import { until } from 'holdfast-testkit';
+import { startProxy, until } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alive, childrenOf, type Cli, type CliOptions } from '../cli.js';
 import { LOOP, pidOf, QUICK, ServerAndLocks } from '../server-and-locks.js';
@@ -57,6 +57,21 @@ describe('a signal', () => {
     expect(await holdfast.inspect('queue')).toMatchObject({ waiterCount: 0 });
     expect(program.stdout).toBe('');
     await lease.release();
+  });
+
+  it('between the grant and the command leads to its code, and nothing is run', async () => {
+    await using proxy = await startProxy(all.server);
+    const lease = await holdfast.mutex('granted').acquire();
+    const env = { REDIS_URL: proxy.url };
+    await using program = start('granted', [...QUICK, '--ttl', '4s'], 'echo ran', { env });
+    await until(async () => (await holdfast.inspect('granted'))?.waiterCount === 1);
+    // a lease that a message grants is renewed before the command starts
+    proxy.holdRequests();
+    await lease.release();
+    await until(async () => (await holdfast.inspect('granted'))?.waiterCount === 0);
+    program.kill('SIGTERM');
+    expect(await program.exited).toEqual({ code: 143, signal: null });
+    expect(program.stdout).toBe('');
   });
 
   it('of Ctrl-Z does not stop holdfast', async () => {
