@@ -1,25 +1,29 @@
 /** The demo: three scenarios. It exits with code 0 only if all checks of all scenarios pass. */
 import { parseArgs } from 'node:util';
 import { fiveWorkers } from './scenarios/five-workers.js';
+import { killedServers } from './scenarios/killed-servers.js';
 import { killed } from './scenarios/killed.js';
 import { paused } from './scenarios/paused.js';
 import type { WorkerGroup, WorkerHost, DemoWorker } from './workers/workers.js';
 import { embeddedWorkers } from './workers/embedded.js';
 import { processWorkers } from './workers/processes.js';
+import { type QuorumServers, startQuorum } from './workers/quorum-servers.js';
 import { type Fault, faultOf, NORMAL, type Pace, QUICK } from './plan.js';
 import { displayFor, verdict } from './display/display.js';
 import { line, styled } from './display/line.js';
 import { DemoRunner } from './runner.js';
 
-const USAGE = `npm run demo -- [--redis URL] [--quick]
+const USAGE = `npm run demo -- [--redis URL | --quorum] [--quick]
 
   --redis URL   keep the locks on this server, and run each worker in its own process
+  --quorum      start five servers, and kill two of them while five workers contend
   --quick       use fewer workers and shorter times`;
 
 async function main(): Promise<number> {
   const options = { redis: { type: 'string' }, quick: { type: 'boolean' } } as const;
+  const several = { quorum: { type: 'boolean' } } as const;
   const help = { help: { type: 'boolean' } } as const;
-  const { values } = parseArgs({ options: { ...options, ...help } });
+  const { values } = parseArgs({ options: { ...options, ...several, ...help } });
   if (values.help === true) {
     console.log(USAGE);
     return 0;
@@ -31,15 +35,21 @@ async function main(): Promise<number> {
   const pace = values.quick === true ? QUICK : NORMAL;
   const fault = faultOf(process.env['HOLDFAST_DEMO_FAULT']);
   const runner = new DemoRunner(interrupt.signal, pace.readingPause);
-  runner.group = await createWorkers(values.redis, pace.workers, runner);
-  runner.display = displayFor(process.stdout);
+  if (values.quorum === true && values.redis !== undefined) {
+    throw new Error('--quorum starts its own servers, so it cannot be used with --redis');
+  }
+  const servers = values.quorum === true ? await startQuorum() : undefined;
   let code = 130;
   try {
-    code = (await runScenarios(runner, pace, fault)) ? 0 : 1;
+    const url = servers?.url ?? values.redis;
+    runner.group = await createWorkers(url, pace.workers, runner);
+    runner.display = displayFor(process.stdout);
+    code = (await runScenarios(runner, pace, fault, servers)) ? 0 : 1;
   } catch (error) {
     if (!interrupt.signal.aborted) throw error;
   } finally {
-    await runner.group.close();
+    await runner.group?.close();
+    await servers?.stop();
   }
   if (code === 130) runner.display.print(line(''), line(' interrupted: all workers ended'));
   return code;
@@ -58,6 +68,7 @@ async function runScenarios(
   runner: DemoRunner,
   pace: Pace,
   fault: Fault | undefined,
+  servers: QuorumServers | undefined,
 ): Promise<boolean> {
   const { display, group } = runner;
   const [first, second, third] = group.workers as readonly [DemoWorker, DemoWorker, DemoWorker];
@@ -65,17 +76,19 @@ async function runScenarios(
     line(''),
     line(' ', styled('bold', 'Holdfast'), styled('dim', `  ${group.texts.summary}`)),
   );
-  const scenarios = [
+  const scenarios = servers && [() => killedServers(runner, servers, pace, fault)];
+  const usual = [
     () => fiveWorkers(runner, pace, fault),
     () => killed(runner, [first, second], pace, fault),
     // the first worker was killed
     () => paused(runner, [second, third], pace, fault),
   ];
   let passed = true;
-  for (const scenario of scenarios) passed = (await scenario()) && passed;
-  const text = passed
-    ? 'One holder at a time, take-over when a lease has ended, no late write.'
-    : 'At least one check failed: see above.';
+  for (const scenario of scenarios ?? usual) passed = (await scenario()) && passed;
+  const shown = servers
+    ? 'One holder at a time, while two of five servers were dead.'
+    : 'One holder at a time, take-over when a lease has ended, no late write.';
+  const text = passed ? shown : 'At least one check failed: see above.';
   display.print(line(''), verdict(passed, text), line(''));
   return passed;
 }

@@ -19,6 +19,7 @@ export type Report = About &
     | { readonly what: 'killed'; readonly how: string; readonly leaseEnds: number }
     | { readonly what: 'paused'; readonly how: string }
     | { readonly what: 'resumed'; readonly how: string }
+    | { readonly what: 'up' | 'down' }
   );
 
 export type Kind = Report['what'];

@@ -1,7 +1,7 @@
 /**
- * A lease is on two of three servers, the least that makes it valid. One of the two restarts without
- * its memory, and the other one is frozen. A process that asks the remaining two servers must not
- * get a second lease: the restarted one does not vote.
+ * A lease is on two of three servers, the least that makes it valid. One of the two restarts
+ * without its memory, and the other one is frozen. A process that asks the remaining two servers
+ * must not get a second lease: the restarted one does not vote.
  */
 import { Holdfast, type Lease, quorum, type RedisClient } from 'holdfast';
 import { type Server, startServer } from 'holdfast-testkit';

@@ -14,6 +14,8 @@ const CELLS: Record<Phase, Part> = {
   paused: styled('yellow', '▒'),
   resumed: styled('yellow', '▒'),
   finished: styled('plain', ' '),
+  up: styled('cyan', '━'),
+  down: styled('red', '╌'),
 };
 
 const BADGES: Record<Phase, Part> = {
@@ -23,6 +25,8 @@ const BADGES: Record<Phase, Part> = {
   paused: styled('yellow', '‖'),
   resumed: styled('yellow', '▶'),
   finished: styled('green', '✓'),
+  up: styled('cyan', '●'),
+  down: styled('red', REFUSED),
 };
 
 const MEANINGS: Record<Phase, string> = {
@@ -32,6 +36,8 @@ const MEANINGS: Record<Phase, string> = {
   paused: 'paused',
   resumed: '',
   finished: '',
+  up: 'server runs',
+  down: 'server killed',
 };
 
 // the figures, with the space before them

@@ -1,7 +1,10 @@
 /** The displayed state of a scenario. Only reports change it. */
 import type { Report } from '../reports.js';
 
-export type Phase = 'waits' | 'holds' | 'dead' | 'paused' | 'resumed' | 'finished';
+export type Phase = 'waits' | 'holds' | 'dead' | 'paused' | 'resumed' | 'finished' | ServerPhase;
+
+/** The phases of a server of a quorum. */
+export type ServerPhase = 'up' | 'down';
 
 export interface Row {
   readonly name: string;
@@ -89,6 +92,9 @@ export class ScenarioState {
         return turn('paused');
       case 'resumed':
         return turn('resumed');
+      case 'up':
+      case 'down':
+        return turn(report.what);
       case 'failed':
       case 'done':
         return turn('finished');

@@ -40,6 +40,9 @@ function eventText(report: Report, state: ScenarioState): string | undefined {
       return report.how;
     case 'failed':
       return `failed: ${report.message}`;
+    case 'down':
+      return 'is killed (SIGKILL)';
+    case 'up':
     case 'renewed':
       return undefined;
   }

@@ -49,7 +49,7 @@ export async function processWorkers(
 
 function textsFor(size: number, url: string): DisplayTexts {
   return {
-    summary: `${size} workers in separate processes, locks in ${hostOf(url)}`,
+    summary: `${size} workers in separate processes, locks in ${placeOf(url)}`,
     killed: 'is killed (SIGKILL)',
     paused: 'is stopped (SIGSTOP)',
     resumed: 'is resumed (SIGCONT)',
@@ -62,6 +62,11 @@ function textsFor(size: number, url: string): DisplayTexts {
       'writes without checking the lease. The resource refuses its old fence.',
     ],
   };
+}
+
+function placeOf(url: string): string {
+  const urls = url.split(',');
+  return urls.length === 1 ? hostOf(url) : `a quorum of ${urls.length} servers`;
 }
 
 class ProcessWorker implements DemoWorker {

@@ -1,5 +1,5 @@
 /** Connections of the demo. */
-import { Holdfast } from 'holdfast';
+import { Holdfast, quorum } from 'holdfast';
 import { Redis } from 'ioredis';
 
 export interface Connection {
@@ -20,8 +20,27 @@ export function hostOf(url: string): string {
   return host;
 }
 
-/** Resolves when the server has answered. Rejects with a readable error. */
+/**
+ * Connects to a server, or to the servers of a quorum.
+ * @param url one URL, or several with commas between them
+ */
 export async function connect(url: string, prefix: string, label: string): Promise<Connection> {
+  const clients = await Promise.all(url.split(',').map(open));
+  const [redis] = clients as [Redis];
+  // these servers live as long as the demo, so none of them has forgotten a vote
+  const store = clients.length === 1 ? redis : quorum(clients, { durable: true });
+  const holdfast = new Holdfast(store, { prefix, label, retention: RETENTION_MS });
+  return {
+    holdfast,
+    async close() {
+      await holdfast.close({ grace: 0 });
+      for (const client of clients) client.disconnect();
+    },
+  };
+}
+
+/** Resolves when the server has answered. Rejects with a readable error. */
+async function open(url: string): Promise<Redis> {
   const host = hostOf(url);
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
   let failure: Error | undefined;
@@ -42,12 +61,5 @@ export async function connect(url: string, prefix: string, label: string): Promi
   } finally {
     clearTimeout(timeout);
   }
-  const holdfast = new Holdfast(redis, { prefix, label, retention: RETENTION_MS });
-  return {
-    holdfast,
-    async close() {
-      await holdfast.close({ grace: 0 });
-      redis.disconnect();
-    },
-  };
+  return redis;
 }

@@ -92,6 +92,20 @@ describe.concurrent('demo', { timeout: 60_000 }, () => {
     expect(code).toBe(1);
   });
 
+  it('kills two of five servers of a quorum', async () => {
+    const { code, output } = await run(['--quorum']);
+    expect(output).toMatch(/server 2 is killed \(SIGKILL\)[^]*server 4 is killed \(SIGKILL\)/);
+    expect(output).toMatch(/✓ 0 overlaps seen by the resource in 3 visits/);
+    expect(output).toMatch(/✓ the workers held the lock in their order/);
+    expect(code, output).toBe(0);
+  });
+
+  it('fails with the fault no-lock on a quorum', async () => {
+    const { code, output } = await run(['--quorum'], 'no-lock');
+    expect(output).toMatch(/✗ [1-9]\d* overlaps? seen by the resource/);
+    expect(code).toBe(1);
+  });
+
   it('prints a one-line error when it cannot reach the server', async () => {
     const server = await startServer({ server: 'redis' });
     await server.stop();
