@@ -89,7 +89,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
-            'packages/cli/test/unit/**/*.test.ts',
+            'packages/{cli,otel}/test/unit/**/*.test.ts',
             'examples/test/**/*.test.ts',
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',

@@ -40,6 +40,8 @@ const CHECKS = [
   { name: 'pack', command: 'node tools/pack.mjs' },
   { name: 'publint', command: 'publint packages/holdfast/publish --strict' },
   { name: 'publint-cli', command: 'publint packages/cli --strict' },
+  { name: 'publint-otel', command: 'publint packages/otel --strict' },
+  { name: 'attw-otel', command: 'attw --pack packages/otel --profile esm-only' },
   { name: 'attw', command: 'attw --pack packages/holdfast/publish' },
   {
     name: 'api',

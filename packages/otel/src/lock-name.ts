@@ -1,0 +1,33 @@
+/** The name of a lock in metrics: its key without ids, of which there are few. */
+
+/** Makes a name from the key of a lock. It must have few results for many keys. */
+export type LockName = (key: string) => string;
+
+/** A word: no digits, and too short for a token. Dots, dashes and underscores may be inside. */
+const WORD = /^\p{L}[\p{L}_.-]{0,39}$/u;
+/** Replaces a part of a key that is no word. */
+const ID = '{id}';
+/** Replaces all names after the first ones. */
+const OTHER = '{other}';
+
+/**
+ * The default: the parts of the key between colons, with `{id}` for each part that contains a
+ * digit, a space or other characters, or that is long: `invoice:42` becomes `invoice:{id}`. A part
+ * that is an id and looks like a word (`user:alice`) stays, so give a function of your own then.
+ */
+export function lockName(key: string): string {
+  const parts = key.split(':');
+  return parts.map((part) => (WORD.test(part) ? part : ID)).join(':');
+}
+
+/** Limits the number of names: after `most` different ones, further ones become `{other}`. */
+export function limited(name: LockName, most: number): LockName {
+  const known = new Set<string>();
+  return (key) => {
+    const found = name(key);
+    if (known.has(found)) return found;
+    if (known.size >= most) return OTHER;
+    known.add(found);
+    return found;
+  };
+}

@@ -1,0 +1,166 @@
+/** The metrics. Durations are in seconds. */
+import type { Meter, ObservableResult } from '@opentelemetry/api';
+import type {
+  AcquireMessage,
+  ForcedMessage,
+  HandOffMessage,
+  LostMessage,
+  ReleaseMessage,
+  RenewMessage,
+  WarningMessage,
+} from 'holdfast';
+import { listen } from './channels.js';
+import type { Instrumented } from './instrument.js';
+import type { LockName } from './lock-name.js';
+import { outcomeOf } from './outcome.js';
+
+const BOUNDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
+];
+const SECONDS = { unit: 's', advice: { explicitBucketBoundaries: BOUNDS } };
+/** The reasons of a loss that are told apart; others name hosts and processes. */
+const REASONS = ['expired', 'gone', 'forced', 'max-hold', 'closed', 'parked', 'unlocked'];
+
+interface Instruments {
+  readonly [name: string]: (message: never) => void;
+}
+
+/** Subscribes. Returns a function that ends the subscriptions. */
+export function measure(holdfast: Instrumented, meter: Meter, nameOf: LockName): () => void {
+  const stop = listen(holdfast.id, {
+    ...acquisitions(meter, nameOf),
+    ...holds(meter, nameOf),
+    ...renewals(meter, nameOf),
+    ...events(meter, nameOf),
+  });
+  const unobserve = observe(holdfast, meter, nameOf);
+  return () => {
+    stop();
+    unobserve();
+  };
+}
+
+function acquisitions(meter: Meter, nameOf: LockName): Instruments {
+  const duration = meter.createHistogram('holdfast.acquire.duration', {
+    ...SECONDS,
+    description: 'From the call that asks for a lock until it has the lock, or not',
+  });
+  const started = new WeakMap<object, number>();
+  return {
+    'tracing:holdfast:acquire:start': (message: AcquireMessage) => {
+      started.set(message, performance.now());
+    },
+    'tracing:holdfast:acquire:asyncEnd': (message: AcquireMessage) => {
+      const start = started.get(message);
+      if (start === undefined) return;
+      duration.record((performance.now() - start) / 1000, {
+        'lock.name': nameOf(message.key),
+        'holdfast.outcome': outcomeOf(message),
+        'holdfast.queued': message.queued,
+      });
+    },
+  };
+}
+
+function holds(meter: Meter, nameOf: LockName): Instruments {
+  const duration = meter.createHistogram('holdfast.hold.duration', {
+    ...SECONDS,
+    description: 'From the grant of a lease until its release or its loss',
+  });
+  const lost = meter.createCounter('holdfast.lost', {
+    unit: '{lease}',
+    description: 'Leases that ended before their holder released them',
+  });
+  const record = (key: string, held: number | undefined, outcome: string): void => {
+    if (held === undefined) return;
+    duration.record(held / 1000, { 'lock.name': nameOf(key), 'holdfast.outcome': outcome });
+  };
+  return {
+    'tracing:holdfast:release:asyncEnd': ({ key, held, outcome }: ReleaseMessage) => {
+      // a lost lease was recorded when it was lost
+      if (outcome !== 'lost') record(key, held, 'released');
+    },
+    'holdfast:lost': ({ key, held, reason }: LostMessage) => {
+      record(key, held, 'lost');
+      const why = REASONS.find((one) => reason === one) ?? byText(reason);
+      lost.add(1, { 'lock.name': nameOf(key), 'holdfast.reason': why });
+    },
+  };
+}
+
+const byText = (reason: string): string => (reason.includes('by force') ? 'forced' : 'other');
+
+function renewals(meter: Meter, nameOf: LockName): Instruments {
+  const delay = meter.createHistogram('holdfast.renewal.delay', {
+    ...SECONDS,
+    description: 'By how much a renewal was sent later than planned',
+  });
+  const failed = meter.createCounter('holdfast.renewal.failed', {
+    unit: '{lease}',
+    description: 'Renewals of leases that did not extend them; they are repeated',
+  });
+  return {
+    'tracing:holdfast:renew:start': (message: RenewMessage) => delay.record(message.delay / 1000),
+    'tracing:holdfast:renew:asyncEnd': ({ keys, renewed = 0 }: RenewMessage) => {
+      if (renewed === keys.length) return;
+      // a command for several leases does not say which of them
+      const one = keys.length === 1 ? nameOf(keys[0] as string) : '{several}';
+      failed.add(keys.length - renewed, { 'lock.name': one });
+    },
+  };
+}
+
+function events(meter: Meter, nameOf: LockName): Instruments {
+  const handOffs = meter.createCounter('holdfast.handoffs', {
+    unit: '{lease}',
+    description: 'Leases that came from another holder, after a wait',
+  });
+  const forced = meter.createCounter('holdfast.forced', {
+    unit: '{lease}',
+    description: 'Leases that this process ended by force',
+  });
+  const warnings = meter.createCounter('holdfast.warnings', {
+    unit: '{warning}',
+    description: 'Warnings',
+  });
+  return {
+    'holdfast:handoff': ({ key, how }: HandOffMessage) =>
+      handOffs.add(1, { 'lock.name': nameOf(key), 'holdfast.how': how }),
+    'tracing:holdfast:forced:asyncEnd': ({ key, ended = 0 }: ForcedMessage) =>
+      forced.add(ended, { 'lock.name': nameOf(key) }),
+    'holdfast:warning': ({ code }: WarningMessage) => warnings.add(1, { 'holdfast.code': code }),
+  };
+}
+
+/** Reports leases and waiters when the metrics are collected: nothing is counted meanwhile. */
+function observe(holdfast: Instrumented, meter: Meter, nameOf: LockName): () => void {
+  const held = meter.createObservableUpDownCounter('holdfast.held', {
+    unit: '{lease}',
+    description: 'Leases that this process holds',
+  });
+  const waiting = meter.createObservableUpDownCounter('holdfast.waiting', {
+    unit: '{call}',
+    description: 'Calls of this process that wait for a lock',
+  });
+  // a name that was reported stays, with 0: otherwise its last value would seem to stay
+  const names = new Map<string, { held: number; waiting: number }>();
+  const report =
+    (which: 'held' | 'waiting') =>
+    (result: ObservableResult): void => {
+      for (const sums of names.values()) sums[which] = 0;
+      for (const [key, stats] of holdfast.statsByKey()) {
+        const name = nameOf(key);
+        const sums = names.get(name) ?? { held: 0, waiting: 0 };
+        names.set(name, sums);
+        sums[which] += stats[which];
+      }
+      for (const [name, sums] of names) result.observe(sums[which], { 'lock.name': name });
+    };
+  const [reportHeld, reportWaiting] = [report('held'), report('waiting')];
+  held.addCallback(reportHeld);
+  waiting.addCallback(reportWaiting);
+  return () => {
+    held.removeCallback(reportHeld);
+    waiting.removeCallback(reportWaiting);
+  };
+}

@@ -1,0 +1,144 @@
+/**
+ * The spans: one for each acquisition, in the trace of its caller. If it had to wait, an event says
+ * how long, and for which holder. A release adds a span over the time for which the lock was held.
+ */
+import {
+  context,
+  type Context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
+import type { AcquireMessage, ForcedMessage, HolderInfo, LockInfo, ReleaseMessage } from 'holdfast';
+import { listen } from './channels.js';
+import type { Instrumented } from './instrument.js';
+import type { LockName } from './lock-name.js';
+import { codeOf, outcomeOf } from './outcome.js';
+
+export interface SpanSettings {
+  readonly tracer: Tracer;
+  readonly nameOf: LockName;
+  readonly holderAfter: number;
+  readonly requireParentSpan: boolean;
+}
+
+/** An acquisition that is under way. */
+interface Waiting {
+  readonly span: Span;
+  /** When it began to wait. */
+  since: number;
+  timer: NodeJS.Timeout | undefined;
+  holder: string;
+}
+
+/** Subscribes. Returns a function that ends the subscriptions. */
+export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () => void {
+  const acquiring = new WeakMap<object, Waiting>();
+  const forcing = new WeakMap<object, Span>();
+  return listen(holdfast.id, {
+    'tracing:holdfast:acquire:start': (message: AcquireMessage) => {
+      const span = start(settings, 'acquire', message);
+      if (span === undefined) return;
+      span.setAttributes({ 'holdfast.permits': message.permits, 'holdfast.label': message.label });
+      acquiring.set(message, { span, since: 0, timer: undefined, holder: '' });
+    },
+    'holdfast:wait': (message: AcquireMessage) => {
+      const waiting = acquiring.get(message);
+      if (waiting?.span.isRecording()) waits(holdfast, waiting, message.key, settings.holderAfter);
+    },
+    'tracing:holdfast:acquire:asyncEnd': (message: AcquireMessage) => {
+      const waiting = acquiring.get(message);
+      if (waiting !== undefined) ends(waiting, message);
+    },
+    'tracing:holdfast:release:start': (message: ReleaseMessage) => {
+      const { held } = message;
+      if (held === undefined) return;
+      const span = start(settings, 'hold', message, Date.now() - held);
+      span?.setAttribute('holdfast.fence', message.fence ?? 0);
+      span?.end();
+    },
+    'tracing:holdfast:forced:start': (message: ForcedMessage) => {
+      const span = start(settings, 'force release', message);
+      span?.setAttribute('holdfast.reason', message.reason);
+      if (span !== undefined) forcing.set(message, span);
+    },
+    'tracing:holdfast:forced:asyncEnd': (message: ForcedMessage) => {
+      const span = forcing.get(message);
+      if (message.error !== undefined) fail(span, message.error);
+      span?.setAttribute('holdfast.ended', message.ended ?? 0);
+      span?.end();
+    },
+  });
+}
+
+function start(
+  { tracer, nameOf, requireParentSpan }: SpanSettings,
+  what: string,
+  { key }: { readonly key: string },
+  startTime?: number,
+): Span | undefined {
+  const parent: Context = context.active();
+  if (requireParentSpan && trace.getSpan(parent) === undefined) return undefined;
+  const name = nameOf(key);
+  const attributes = { 'lock.name': name, 'holdfast.key': key };
+  const options = {
+    kind: SpanKind.CLIENT,
+    attributes,
+    ...(startTime !== undefined && { startTime }),
+  };
+  return tracer.startSpan(`${what} ${name}`, options, parent);
+}
+
+/** Asks for the holder after some time, if it still waits then. */
+function waits(holdfast: Instrumented, waiting: Waiting, key: string, after: number): void {
+  waiting.since = performance.now();
+  if (!Number.isFinite(after)) return;
+  waiting.timer = setTimeout(() => {
+    void holdfast.inspect(key).then(
+      (info) => heldBy(waiting, info),
+      // the wait goes on, and its end reports the failure
+      () => undefined,
+    );
+  }, after);
+  waiting.timer.unref();
+}
+
+function heldBy(waiting: Waiting, info: LockInfo | null): void {
+  const [holder] = info?.holders ?? [];
+  if (holder === undefined || !waiting.span.isRecording()) return;
+  waiting.holder = `, held by ${describe(holder)}`;
+  waiting.span.setAttributes({
+    ...(holder.host !== undefined && { 'holdfast.holder.host': holder.host }),
+    ...(holder.pid !== undefined && { 'holdfast.holder.pid': holder.pid }),
+    ...(holder.label !== undefined && { 'holdfast.holder.label': holder.label }),
+    'holdfast.holder.held_for': holder.heldFor / 1000,
+    'holdfast.waiters': info?.waiterCount ?? 0,
+  });
+}
+
+function describe({ host, pid, label }: HolderInfo): string {
+  const process = pid === undefined ? '' : `, process ${pid}`;
+  const name = label === undefined ? '' : ` (${label})`;
+  return `host ${host ?? 'unknown'}${process}${name}`;
+}
+
+function ends({ span, since, timer, holder }: Waiting, message: AcquireMessage): void {
+  clearTimeout(timer);
+  if (since > 0) {
+    const waited = Math.round(performance.now() - since);
+    span.setAttribute('holdfast.waited', waited / 1000);
+    span.addEvent(`waited ${waited} ms for ${message.key}${holder}`);
+  }
+  span.setAttribute('holdfast.outcome', outcomeOf(message));
+  if (message.fence !== undefined) span.setAttribute('holdfast.fence', message.fence);
+  if (message.error !== undefined) fail(span, message.error);
+  span.end();
+}
+
+function fail(span: Span | undefined, error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  span?.setAttribute('error.type', codeOf(error));
+  span?.setStatus({ code: SpanStatusCode.ERROR, message });
+}
