@@ -37,6 +37,7 @@ export type { HoldfastWarning, HoldfastWarningCode } from './warnings.js';
 export type { HoldfastStats, KeyStats } from './stats.js';
 export type { CallOptions } from './abort.js';
 export type { RedisClient } from './clients/detect.js';
+export type { GlideLike } from './clients/glide.js';
 export type { IoredisLike } from './clients/ioredis.js';
 export type { IoredisSettings } from './clients/ioredis-subscription.js';
 export type { NodeRedisLike } from './clients/node-redis.js';

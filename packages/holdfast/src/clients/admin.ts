@@ -2,6 +2,8 @@
  * Single commands to single servers, for the doctor, which loads this file. It imports nothing of
  * the other adapters: a bundler would move that into a file of its own for all programs.
  */
+import type { GlideLike } from './glide.js';
+import { routeTo, send as sendGlide } from './glide-commands.js';
 import type { ClientPort } from './port.js';
 
 /** Neither a time limit of the client, nor another form of replies. */
@@ -33,8 +35,12 @@ interface Caller {
 }
 
 /** The server of a client, or the masters of a cluster. */
-export function linksOf(port: ClientPort): ServerLink[] {
+export async function linksOf(port: ClientPort): Promise<ServerLink[]> {
   const { client, cluster } = port;
+  // one client learns the masters later than it connects
+  if (cluster?.masters().length === 0) await cluster.refresh('');
+  if ('customCommand' in client) return glideLinks(client as GlideLike, port);
+  if (port.sentinel !== undefined) return [await masterLink(client as SentinelClient)];
   if (cluster === undefined) {
     const { address, host } = placeOf(client);
     return [{ address, host, command: async (words) => send(client, words) }];
@@ -44,6 +50,30 @@ export function linksOf(port: ClientPort): ServerLink[] {
     host: address.slice(0, address.lastIndexOf(':')),
     command: async (words) => send(await nodeAt(client, address), words),
   }));
+}
+
+/** A Sentinel client of node-redis. */
+interface SentinelClient {
+  _execute<T>(isReadonly: boolean, use: (master: object) => Promise<T>): Promise<T>;
+}
+
+async function masterLink(client: SentinelClient): Promise<ServerLink> {
+  const { address, host } = await client._execute(false, async (master) => placeOf(master));
+  const command = (words: readonly string[]): Promise<unknown> =>
+    client._execute(false, (master) => send(master, words));
+  return { address, host, command };
+}
+
+function glideLinks(client: GlideLike, { cluster }: ClientPort): ServerLink[] {
+  if (cluster === undefined) {
+    const { config } = client as { config?: { addresses?: readonly Address[] } };
+    const { host = '', port = 6379 } = config?.addresses?.[0] ?? {};
+    return [{ address: `${host}:${port}`, host, command: (words) => sendGlide(client, words) }];
+  }
+  return cluster.masters().map((address) => {
+    const route = routeTo(address);
+    return { address, host: route.host, command: (words) => sendGlide(client, words, route) };
+  });
 }
 
 function send(client: object, words: readonly string[]): Promise<unknown> {

@@ -1,4 +1,5 @@
 /** Detects the client library from the shape of the object, because no client is imported. */
+import { type GlideLike, glidePort } from './glide.js';
 import { type IoredisLike, ioredisPort } from './ioredis.js';
 import { type IoredisClusterLike, ioredisClusterPort } from './ioredis-cluster.js';
 import { type NodeRedisLike, nodeRedisPort } from './node-redis.js';
@@ -7,19 +8,21 @@ import { type NodeRedisSentinelLike, nodeRedisSentinelPort } from './node-redis-
 import type { ClientPort } from './port.js';
 
 /**
- * An ioredis or node-redis client of a server, of a cluster or of Sentinel, connected or still
- * connecting. Holdfast never closes it.
+ * A client of ioredis, node-redis or valkey-glide, of a server, of a cluster or of Sentinel,
+ * connected or still connecting. Holdfast never closes it.
  */
 export type RedisClient =
   | IoredisLike
   | NodeRedisLike
   | IoredisClusterLike
   | NodeRedisClusterLike
-  | NodeRedisSentinelLike;
+  | NodeRedisSentinelLike
+  | GlideLike;
 
 const ACCEPTED =
   'Pass a client of ioredis 5 or 6 (`new Redis(…)`, also with Sentinel, or `new Cluster(…)`) ' +
-  'or of node-redis, the package `redis` 5 or 6 (`createClient(…)` or `createCluster(…)`)';
+  'or of node-redis, the package `redis` 5 or 6 (`createClient(…)` or `createCluster(…)`), ' +
+  'or of `@valkey/valkey-glide` 2';
 
 const DUPLICATE = 'Pass another client, for example its duplicate()';
 
@@ -32,6 +35,7 @@ export function portFor(client: unknown): ClientPort {
   const refused = refusal(client);
   if (refused !== undefined) throw new TypeError(`This client cannot be used: ${refused}`);
   const shape = client as Shape;
+  if (isGlide(shape)) return glidePort(shape as unknown as GlideLike);
   if (isIoredisCluster(shape)) return ioredisClusterPort(shape as unknown as IoredisClusterLike);
   if (isNodeRedisCluster(shape)) {
     return nodeRedisClusterPort(shape as unknown as NodeRedisClusterLike);
@@ -49,7 +53,9 @@ function refusal(client: unknown): string | undefined {
   if (typeof client !== 'object' || client === null) return `it is ${show(client)}. ${ACCEPTED}.`;
   const shape = client as Shape;
   if (has(shape, 'then')) return 'it is a promise. Await it first.';
-  if ([isIoredisCluster, isNodeRedisCluster, isSentinel].some((is) => is(shape))) return undefined;
+  if ([isIoredisCluster, isNodeRedisCluster, isSentinel, isGlide].some((is) => is(shape))) {
+    return undefined;
+  }
   return kind(shape) ?? (isIoredis(shape) ? ioredisMode(shape) : nodeRedisMode(shape));
 }
 
@@ -72,6 +78,10 @@ function kind(shape: Shape): string | undefined {
     return 'it is the legacy interface of a node-redis client (legacy()). Pass the client itself.';
   }
   return `it is ${show(shape)}. ${ACCEPTED}.`;
+}
+
+function isGlide(shape: Shape): boolean {
+  return has(shape, 'customCommand') && has(shape, 'invokeScript');
 }
 
 function isIoredisCluster(shape: Shape): boolean {

@@ -8,7 +8,7 @@ import type { ClientState } from './state.js';
  * never closes the user's client. It closes only the connections that it opened itself.
  */
 export interface ClientPort {
-  /** The name of the client library, for messages: `ioredis` or `node-redis`. */
+  /** The name of the client library, for messages: `ioredis`, `node-redis` or `valkey-glide`. */
   readonly name: string;
 
   /** The client itself, for `admin.ts`. */

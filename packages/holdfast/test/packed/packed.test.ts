@@ -4,7 +4,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { command, installProject, tool, write } from './project.js';
 
 const LIMIT = { timeout: 120_000 };
-const GOOD = { fence: true, own: true, across: true, redis: 'function', fencedSet: 'function' };
+const GOOD = {
+  ...{ fence: true, own: true, across: true, doctor: true },
+  ...{ redis: 'function', fencedSet: 'function' },
+};
 
 beforeAll(installProject, 600_000);
 

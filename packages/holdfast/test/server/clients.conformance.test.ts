@@ -1,9 +1,17 @@
 /** What the contract in clients/port.ts requires, for each client, protocol and server. */
 import { createHash } from 'node:crypto';
-import type { Server } from 'holdfast-testkit';
-import { afterEach, beforeAll, expect, it } from 'vitest';
+import { type Server, startServer } from 'holdfast-testkit';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ScriptCall } from '../../src/clients/port.js';
-import { type Adapter, closeAll, matrix, type Protocol, type Where } from './clients.support.js';
+import { GLIDE } from '../support/glide.js';
+import {
+  type Adapter,
+  closeAll,
+  matrix,
+  type Protocol,
+  USERS,
+  type Where,
+} from './clients.support.js';
 
 const ECHO = 'return {#KEYS, KEYS, ARGV}';
 const PUSH = "return {redis.call('RPUSH', KEYS[1], ARGV[1]), ARGV[1]}";
@@ -216,9 +224,9 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
       const wrong = { ...where, username: 'locker', password: 'wrong', offline: true };
       const { port } = await adapter.open({ ...wrong, impatient: true });
       const sent = [...port.evalsha([call(ECHO)]), ...port.evalsha([call(ECHO), call(ECHO)])];
-      for (const one of sent) {
-        const error = await one.catch((reason: unknown) => reason);
-        expect(String(error)).toMatch(/WRONGPASS|NOAUTH|closed|Max|max/);
+      const errors = sent.map((one) => one.catch((reason: unknown) => reason));
+      for (const error of await Promise.all(errors)) {
+        expect(String(error)).toMatch(/WRONGPASS|NOAUTH|closed|Max|max|authentication failed/);
         // node-redis writes waiting commands together with the login, so their reply is NOAUTH
         expect(port.isReply(error)).toBe((error as Error).message.startsWith('NOAUTH'));
       }
@@ -229,3 +237,12 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
 }
 
 matrix(adapterSuite);
+
+describe('glide', () => {
+  let server: Server;
+  beforeAll(async () => {
+    server = await startServer({ server: 'valkey', tls: true, users: USERS });
+  });
+  afterAll(() => server.stop());
+  describe('RESP3', () => adapterSuite(GLIDE, 3, () => server));
+});

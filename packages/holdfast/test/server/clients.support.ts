@@ -60,7 +60,7 @@ export async function closeAll(): Promise<void> {
   await Promise.all([...open].map((one) => one.close()));
 }
 
-function opened(client: RedisClient, close: () => Promise<unknown>): Opened {
+export function opened(client: RedisClient, close: () => Promise<unknown>): Opened {
   const one: Opened = {
     client,
     port: portFor(client),
@@ -206,7 +206,7 @@ type Suite = (adapter: Adapter, protocol: Protocol, server: () => Server) => voi
 const SERVERS: readonly ServerName[] = ['redis', 'valkey'];
 
 /** `locker` has every right, `clumsy` may not SET, `deaf` may not subscribe. */
-const USERS = [
+export const USERS = [
   'locker on >s3cret! ~* &* +@all',
   'clumsy on >s3cret! ~* &* +@all -set',
   'deaf on >s3cret! ~* resetchannels +@all',

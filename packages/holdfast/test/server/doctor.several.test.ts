@@ -1,9 +1,10 @@
 /** The doctor examines each member of a quorum and each master of a cluster, and compares them. */
-import { makeClockShim, type Server, startCluster } from 'holdfast-testkit';
+import { makeClockShim, type Server, startCluster, startReplicated } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport, QuorumOptions } from '../../src/index.js';
 import { CLIENTS, type ClientName, openClient } from '../support/backends.js';
 import { openCluster } from '../support/clusters.js';
+import { openSentinel } from '../support/sentinels.js';
 import { codes, made, only, type Place, start, TERMS } from './doctor.support.js';
 
 /** The report of a quorum on servers with these addresses. */
@@ -98,5 +99,18 @@ it('each master of a cluster is examined', async () => {
   const found = await only(report('ioredis-6'));
   expect(found).toMatchObject({ code: 'eviction', server: `127.0.0.1:${nodes[1]?.port}` });
   for (const node of nodes) expect(await node.command('DBSIZE')).toBe(0);
+  await made.close();
+});
+
+it('the master under Sentinel is examined', async () => {
+  await using group = await startReplicated({ server: 'redis', downAfter: 60_000 });
+  const { host, port } = await group.master();
+  for (const client of CLIENTS) {
+    const holdfast = await made.on(openSentinel(client, group), TERMS);
+    const { findings, servers } = await holdfast.doctor();
+    expect(servers).toMatchObject([{ address: `${host}:${port}` }]);
+    const all = new Set(findings.map(({ code }) => code));
+    expect(all).toEqual(new Set(['no-persistence', 'unacknowledged-replicas']));
+  }
   await made.close();
 });

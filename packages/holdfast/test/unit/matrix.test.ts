@@ -35,13 +35,20 @@ const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 R
 
 const UNIT = [
   ...['mutex.memory', 'register.suites', 'quorum.suites'].map((file) => `unit/${file}`),
-  ...['quorum', 'cluster', 'sentinel'].map((name) => `server/${name}.suites`),
+  ...['quorum', 'cluster', 'sentinel', 'glide'].map((name) => `server/${name}.suites`),
 ].map((file) => `packages/holdfast/test/${file}.test.ts`);
 
 /** Other stores and deployments; their processes have no suite of their own. */
 const OTHERS = [
   ...['register in memory', 'quorum in memory', 'quorum of 3'],
   ...['cluster of redis', 'sentinels'],
+];
+
+/** A client with its own file, of a few suites. */
+const GLIDE_CLUSTER = 'glide on a cluster of valkey';
+const GLIDE = [
+  ...['condition', 'mutex', 'semaphore'].map((suite) => `${suite} / glide on valkey`),
+  `mutex / ${GLIDE_CLUSTER}`,
 ];
 
 const onServers = (clients: string[]): string[] =>
@@ -57,6 +64,7 @@ const EXPECTED: readonly string[] = [
     ),
   ),
   ...onServers(OTHER_PROTOCOL).map((backend) => `mutex / ${backend}`),
+  ...GLIDE,
 ];
 
 /** Tests that need a server, by the beginnings of their names. */
@@ -107,7 +115,7 @@ function gaps(names: readonly string[]): string[] {
   const found: string[] = EXPECTED.filter((combination) => !tests.has(combination));
   for (const [combination, own] of tests) {
     const suite = combination.split(' / ')[0] as string;
-    const elsewhere = OTHERS.some((name) => combination.endsWith(name));
+    const elsewhere = [...OTHERS, GLIDE_CLUSTER].some((name) => combination.endsWith(name));
     const memory = combination.endsWith('memory') || elsewhere;
     for (const [other, theirs] of tests) {
       if (!other.startsWith(`${suite} / `)) continue;

@@ -22,6 +22,8 @@ async function main() {
     const other = await import('holdfast');
     across = other.isHoldfastError(error) && error instanceof other.HoldfastError;
   }
+  // the code of the doctor is loaded now
+  const { findings } = await holdfast.doctor();
   await holdfast.close();
   await core.close();
   const own = error instanceof HoldfastError && isHoldfastError(error, 'HOLDFAST_BAD_OPTION');
@@ -30,6 +32,7 @@ async function main() {
       fence: first > 0,
       own,
       across,
+      doctor: findings.length === 0,
       redis: typeof redis,
       fencedSet: typeof fencedSet,
     }),

@@ -13,28 +13,37 @@ import { configOf, type Info, infoOf, versionOf } from './facts.js';
 import { judgeGroup, type Seen, surely } from './group.js';
 import { namesOf } from './names.js';
 import { judgePrefixes } from './prefixes.js';
-import { type Deployment, Probe, Unusable } from './probe.js';
+import { type Deployment, limited, Probe, Unusable } from './probe.js';
 import { judgePushes } from './pushes.js';
 import { judgeRights } from './rights.js';
 import { judgeSettings } from './settings.js';
 
 export async function examine(deployment: Deployment, terms: ExamineTerms): Promise<Examination> {
-  const pairs = deployment.ports.flatMap((port) => linksOf(port).map((link) => ({ port, link })));
+  const linked = deployment.ports.map(async (port) => {
+    return (await linksTo(port, terms)).map((link) => ({ port, link }));
+  });
+  const pairs = (await Promise.all(linked)).flat();
   const all = await Promise.all(
     pairs.map(({ link, port }) => examineServer(deployment, port, link, terms)),
   );
   const seen = all.map(({ seen: one }) => one);
   const findings = [...all.flatMap((one) => one.findings), ...judgeGroup(deployment, seen, terms)];
-  return { findings: [...noMasters(pairs.length), ...findings], servers: seen.map(serverOf) };
+  return { findings, servers: seen.map(serverOf) };
 }
 
-/** A client of a cluster that has never connected knows no master. */
-function noMasters(count: number): Finding[] {
-  if (count > 0) return [];
-  const message = 'the client knows no master of the cluster';
-  const advice = 'connect the client first, and see CLUSTER INFO';
-  const found = { code: 'unreachable', severity: 'danger', server: '' } as const;
-  return [{ ...found, message, evidence: 'no slot has an owner', advice }];
+/** The servers of a client; one that cannot be used if the client knows none. */
+async function linksTo(port: ClientPort, terms: ExamineTerms): Promise<ServerLink[]> {
+  let reason = 'the client knows no master of the cluster';
+  try {
+    const closed = port.state();
+    if (closed?.closed === true) throw new Error(closed.text);
+    const links = await limited(linksOf(port), port, terms);
+    if (links.length > 0) return links;
+  } catch (error) {
+    reason = error instanceof Error ? error.message : String(error);
+  }
+  const command = (): Promise<never> => Promise.reject(new Unusable(reason));
+  return [{ address: '', host: '', command }];
 }
 
 interface ServerResult {
@@ -63,8 +72,6 @@ async function examineServer(
 type Changing = { -readonly [K in keyof Seen]: Seen[K] };
 
 async function look(probe: Probe, seen: Changing): Promise<void> {
-  const closed = probe.port.state();
-  if (closed?.closed === true) throw new Unusable(closed.text);
   seen.measured = await measure(probe);
   judgeRoundTrip(probe, seen.measured.roundTrip);
   seen.info = await infoOf(probe);

@@ -75,19 +75,7 @@ export class Probe {
 
   /** Waits for an answer, for at most the time limit of a request. */
   answer<T>(answer: Promise<T>): Promise<T> {
-    const { clock, requestTimeout } = this.terms;
-    return new Promise((resolve, reject) => {
-      const timer = clock.after(requestTimeout, () => {
-        const why = this.port.state()?.text;
-        reject(new Unusable(why ?? `no answer within ${requestTimeout} ms`));
-      });
-      answer
-        .then(resolve, (error: unknown) => {
-          reject(error instanceof Error ? error : new Error(String(error)));
-        })
-        .finally(() => timer.cancel())
-        .catch(() => undefined);
-    });
+    return limited(answer, this.port, this.terms);
   }
 
   /** The finding for a server that cannot be examined. */
@@ -100,4 +88,23 @@ export class Probe {
       advice: adviceForCode(reason) ?? 'check the address, the network, the login and the server',
     });
   }
+}
+
+/** Rejects with `Unusable` if an answer does not come within the time limit of a request. */
+export function limited<T>(
+  answer: Promise<T>,
+  port: ClientPort,
+  { clock, requestTimeout }: ExamineTerms,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(requestTimeout, () => {
+      reject(new Unusable(port.state()?.text ?? `no answer within ${requestTimeout} ms`));
+    });
+    answer
+      .then(resolve, (error: unknown) => {
+        reject(error instanceof Error ? error : new Error(String(error)));
+      })
+      .finally(() => timer.cancel())
+      .catch(() => undefined);
+  });
 }

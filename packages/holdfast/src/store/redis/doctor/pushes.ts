@@ -32,10 +32,11 @@ async function open(
 ): Promise<Subscription | undefined> {
   const { link, port } = probe;
   const nothing = (): void => undefined;
+  const once = { message, over: nothing };
   const opening =
-    port.cluster === undefined
-      ? port.subscribe(channel, { message, up: nothing, down: nothing })
-      : port.cluster.subscribe(link.address, channel, { message, over: nothing });
+    port.cluster?.subscribe(link.address, channel, once) ??
+    port.sentinel?.subscribe(channel, once) ??
+    port.subscribe(channel, { message, up: nothing, down: nothing });
   try {
     return await probe.answer(opening);
   } catch (error) {

@@ -1,0 +1,129 @@
+/**
+ * Subscribes to one channel on a separate client of valkey-glide, which restores the subscription
+ * by itself.
+ *
+ * The client tells the program nothing of a lost connection. It gives each push of the connection
+ * to one of its methods, which returns a message, or null for anything else: the end of a
+ * connection, or a confirmation. So a null means that messages may be lost. Without that method,
+ * messages arrive, and a loss goes unnoticed: waiters poll.
+ */
+import type { GlideLike } from './glide.js';
+import { AS_STRINGS } from './glide-commands.js';
+import type { Subscription } from './port.js';
+
+/** Kinds of channels. */
+export const EXACT = 'exact';
+export const SHARDED = 'sharded';
+
+/** How long the client may take to confirm a subscription, or its end, in ms. */
+const CONFIRM_MS = 1000;
+/** `ProtocolVersion.RESP3`: the client subscribes with this version only. */
+const RESP3 = 0;
+
+export interface GlideEvents {
+  message(payload: string): void;
+  /** Messages may have been lost. */
+  lost(): void;
+  /** The subscription is confirmed again. */
+  restored?(): void;
+}
+
+interface Message {
+  readonly message: unknown;
+}
+
+interface Connection extends GlideLike {
+  readonly isClosed?: boolean;
+  readonly socket?: { ref?(): unknown; unref?(): unknown };
+  notificationToPubSubMessageSafe?: (this: Connection, ...args: unknown[]) => Message | null;
+  subscribe(channels: readonly string[], ms: number): Promise<void>;
+  ssubscribe?(channels: readonly string[], ms: number): Promise<void>;
+  unsubscribe(channels: null, ms: number): Promise<void>;
+  sunsubscribe?(channels: null, ms: number): Promise<void>;
+}
+
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
+/** Resolves when the subscription is confirmed. Rejects with the failure of the connection. */
+export async function subscribe(
+  client: GlideLike,
+  channel: string,
+  kind: typeof EXACT | typeof SHARDED,
+  events: GlideEvents,
+): Promise<Subscription> {
+  const { config } = client as { config?: object };
+  const { createClient } = client.constructor as { createClient?: unknown };
+  if (config === undefined || typeof createClient !== 'function') {
+    throw new Error('this version of the client does not show its settings');
+  }
+  let over = false;
+  const callback = ({ message }: Message): void => {
+    if (!over) events.message(String(message));
+  };
+  const options = {
+    ...{ ...config, protocol: RESP3, lazyConnect: false, defaultDecoder: AS_STRINGS },
+    pubsubSubscriptions: { channelsAndPatterns: {}, callback },
+  };
+  const connection = (await createClient.call(client.constructor, options)) as Connection;
+  // the first push confirms the subscription, and may come after the client has resolved
+  let confirmed = false;
+  watch(connection, () => {
+    if (confirmed && !over) {
+      events.lost();
+      if (events.restored !== undefined) void restore();
+    }
+    confirmed = true;
+  });
+  const open = (): Promise<void> =>
+    kind === SHARDED
+      ? (connection.ssubscribe?.([channel], CONFIRM_MS) as Promise<void>)
+      : connection.subscribe([channel], CONFIRM_MS);
+  let restoring = false;
+  const restore = async (): Promise<void> => {
+    if (restoring) return;
+    restoring = true;
+    while (!over && connection.isClosed !== true) {
+      // resolves when the server has confirmed it
+      if (!(await open().then(yes, no))) continue;
+      restoring = false;
+      if (!over) events.restored?.();
+      return;
+    }
+  };
+  try {
+    await open();
+  } catch (error) {
+    over = true;
+    connection.close();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`the server did not confirm the subscription: ${why}`, { cause: error });
+  }
+  // waiters have timers that keep the process alive; without waiters it may end
+  connection.socket?.unref?.();
+  return {
+    close: async () => {
+      if (over) return;
+      over = true;
+      connection.socket?.ref?.();
+      // the client closes its connections some time later: the server must not count this listener
+      const ended =
+        kind === SHARDED
+          ? connection.sunsubscribe?.(null, CONFIRM_MS)
+          : connection.unsubscribe(null, CONFIRM_MS);
+      await ended?.catch(() => undefined);
+      connection.close();
+    },
+  };
+}
+
+/** Calls back for each push that is no message. */
+function watch(connection: Connection, notice: () => void): void {
+  const original = connection.notificationToPubSubMessageSafe;
+  if (original === undefined) return;
+  connection.notificationToPubSubMessageSafe = (...args) => {
+    const message = original.apply(connection, args);
+    if (message === null) notice();
+    return message;
+  };
+}

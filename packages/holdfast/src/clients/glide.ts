@@ -1,0 +1,54 @@
+/** The port for valkey-glide 2, of a server or a cluster. The adapter is loaded with the client. */
+import { scanMasters } from './cluster.js';
+import { isErrorReply } from './errors.js';
+import type { ClientPort, ClusterView } from './port.js';
+
+/** A client of `@valkey/valkey-glide` 2: `GlideClient` or `GlideClusterClient`. */
+export interface GlideLike {
+  customCommand(args: string[], options?: object): Promise<unknown>;
+  invokeScript(...args: never): unknown;
+  close(errorMessage?: string): void;
+}
+
+/** The methods that replace those of the port when the adapter is loaded. */
+export interface GlideAdapter
+  extends Pick<ClientPort, 'evalsha' | 'eval' | 'scan' | 'subscribe' | 'state' | 'delay'> {
+  /** For a client of a cluster. */
+  readonly view: ClusterView;
+}
+
+/** The port for one client, which belongs to the caller. */
+export function glidePort(client: GlideLike): ClientPort {
+  const view: ClusterView = {
+    masters: () => [],
+    masterOf: () => undefined,
+    refresh: async (silent) => (await loading).view.refresh(silent),
+    subscribe: async (...args) => (await loading).view.subscribe(...args),
+  };
+  const port: ClientPort = {
+    name: 'valkey-glide',
+    client,
+    keyPrefix: '',
+    writesLater: true,
+    evalsha: (calls) => {
+      const sent = loading.then((loaded) => loaded.evalsha(calls));
+      return calls.map(async (_, at) => (await sent)[at]);
+    },
+    eval: async (...args) => (await loading).eval(...args),
+    scan: async (...args) => (await loading).scan(...args),
+    subscribe: async (...args) => (await loading).subscribe(...args),
+    // commands without a reply when a connection ends are rejected, never sent again
+    connection: () => undefined,
+    isReply: isErrorReply,
+    state: () => undefined,
+    ...('ssubscribe' in client && { cluster: view }),
+  };
+  const loading = import('./glide-adapter.js').then(({ glideAdapter }) => {
+    const adapter = glideAdapter(client, scanMasters);
+    Object.assign(view, adapter.view);
+    return Object.assign(port, adapter);
+  });
+  // the first command reports it
+  loading.catch(() => undefined);
+  return port;
+}
