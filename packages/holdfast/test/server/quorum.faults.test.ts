@@ -244,9 +244,11 @@ describe('the script and the acceptor in memory', () => {
       const [one, other] = (await Promise.all(both.map(ask))) as [Vote, Vote];
       expect(shown(one)).toBe(shown(other));
     };
-    await compare((one) => one.prepare(keys[0] as string, '5'));
-    for (const one of both) await one.check({ durable: false, wait: 60_000 });
-    await compare((one) => one.prepare(keys[0] as string, '5'));
+    await compare((one) => one.prepare(keys[0] as string, '5', 1000));
+    for (const one of both) await one.check({ durable: false, from: 60_000 });
+    await compare((one) => one.prepare(keys[0] as string, '5', 1000));
+    // by the clock of the quorum, not by its own
+    await compare((one) => one.prepare(`other ${keys[0]}`, '6', 60_000));
     await server.command('DEL', `marker ${keys[0]}`);
     await server.command(
       'EVAL',
@@ -259,10 +261,10 @@ describe('the script and the acceptor in memory', () => {
       const key = keys[Math.floor(random() * 2)] as string;
       const ballot = `${Math.floor(random() * 900) + 100 + step}`.padStart(5, '0');
       if (random() < 0.5) {
-        await compare((one) => one.prepare(key, ballot));
+        await compare((one) => one.prepare(key, ballot, 0));
       } else {
         const next = `${Number(ballot) + 1}`.padStart(5, '0');
-        const proposal = { ballot, next, value: `v${step}`, keep: 60_000, messages: [] };
+        const proposal = { ballot, now: 0, next, value: `v${step}`, keep: 60_000, messages: [] };
         await compare((one) => one.accept(key, proposal));
         if (random() < 0.2) await compare((one) => one.accept(key, proposal));
       }

@@ -1,4 +1,5 @@
 /** The way from one process to one server of a quorum. A test decides which messages arrive. */
+import type { Micros } from '../../src/engine/commands.js';
 import type { Acceptor, Proposal, Vote } from '../../src/store/quorum/acceptor.js';
 import type { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 
@@ -15,8 +16,8 @@ export class Link implements Acceptor {
     this.#to = to;
   }
 
-  prepare(key: string, ballot: string): Promise<Vote> {
-    return this.#send('prepare', () => this.#to.prepare(key, ballot));
+  prepare(key: string, ballot: string, now: Micros): Promise<Vote> {
+    return this.#send('prepare', () => this.#to.prepare(key, ballot, now));
   }
 
   accept(key: string, proposal: Proposal): Promise<Vote> {

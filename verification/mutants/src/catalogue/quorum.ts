@@ -34,6 +34,12 @@ export const QUORUM: readonly Mutant[] = [
     rare: true,
   },
   {
+    name: 'guard by its own clock',
+    mistake: 'a restarted server measures its guard by its clock, which is set after the boot',
+    edits: [quorum('memory-acceptor', 'return now < until', 'return time < until')],
+    elsewhere: 'the tests of the servers of a quorum, and seed 10071 of the simulated quorum',
+  },
+  {
     name: 'push before commit',
     mistake:
       'a waiter believes a grant that one server has published, before a majority accepted it',

@@ -46,8 +46,8 @@ export class Link implements Acceptor {
     this.#network = network;
   }
 
-  prepare: Acceptor['prepare'] = (key, ballot) => {
-    return this.#send(() => this.#node.server.prepare(key, ballot));
+  prepare: Acceptor['prepare'] = (key, ballot, now) => {
+    return this.#send(() => this.#node.server.prepare(key, ballot, now));
   };
 
   accept: Acceptor['accept'] = (key, proposal) => {

@@ -6,11 +6,15 @@
  * Ballots are decimal texts of equal length, so they compare as texts.
  *
  *     KEYS   1 the record: hash p (promised ballot), b (ballot of the value), v (value)
- *            2 the marker: hash r (run id), v (time from which it votes), s (time at which it was
- *              set), k (time until which it keeps records)
- *     ARGV   'check', durable 0 or 1, ms without votes or ''
- *            'prepare', ballot
- *            'accept', ballot, next ballot, ms to keep, value, then channels and texts in turn
+ *            2 the marker: hash r (run id), v (time of the quorum from which it votes), s (time at
+ *              which it was set), k (time until which it keeps records)
+ *     ARGV   'check', durable 0 or 1, time of the quorum from which it votes or ''
+ *            'prepare', ballot, time of the quorum
+ *            'accept', ballot, time of the quorum, next ballot, ms to keep, value, then channels
+ *              and texts in turn
+ *
+ * The time of the quorum comes from the client: a server that was restarted may have a wrong clock
+ * that is set soon, so it must not measure by itself for how long it does not vote.
  */
 import { PROMISE_MS } from './acceptor.js';
 
@@ -29,10 +33,10 @@ if op == 'check' then
   if role == 'master' then
     marker = redis.call('HMGET', KEYS[2], 'r', 'v', 's', 'k')
     if marker[1] ~= run then
-      local wait = ARGV[2] == '1' and 0 or tonumber(ARGV[3])
+      local from = ARGV[2] == '1' and '0' or ARGV[3]
       marker = {}
-      if wait then
-        marker = { run, string.format('%.0f', now + wait * 1000), string.format('%.0f', now) }
+      if from ~= '' then
+        marker = { run, from, string.format('%.0f', now) }
         redis.call('DEL', KEYS[2])
         redis.call('HSET', KEYS[2], 'r', marker[1], 'v', marker[2], 's', marker[3])
       end
@@ -45,7 +49,7 @@ end
 local marker = redis.call('HMGET', KEYS[2], 'v', 'k')
 local from = marker[1]
 if not from then return { 'unmarked' } end
-if now < tonumber(from) then return { 'guarded', t[1], t[2], from } end
+if tonumber(ARGV[3]) < tonumber(from) then return { 'guarded', t[1], t[2], from } end
 local key, ballot = KEYS[1], ARGV[2]
 local r = redis.call('HMGET', key, 'p', 'b')
 if op == 'prepare' then
@@ -56,13 +60,13 @@ if op == 'prepare' then
 end
 if r[2] == ballot then return { 'yes', t[1], t[2], '', '' } end
 if r[1] and r[1] > ballot then return { 'no', t[1], t[2], r[1] } end
-redis.call('HSET', key, 'p', ARGV[3], 'b', ballot, 'v', ARGV[5])
-redis.call('PEXPIRE', key, ARGV[4])
-local keeps = now + ARGV[4] * 1000
+redis.call('HSET', key, 'p', ARGV[4], 'b', ballot, 'v', ARGV[6])
+redis.call('PEXPIRE', key, ARGV[5])
+local keeps = now + ARGV[5] * 1000
 -- some seconds more, so that the marker is rarely written
 if keeps > tonumber(marker[2] or 0) then
   redis.call('HSET', KEYS[2], 'k', string.format('%.0f', keeps + 5000000))
 end
-for i = 6, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
+for i = 7, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
 return { 'yes', t[1], t[2], '', '' }
 `;

@@ -22,6 +22,8 @@ export interface Accepted {
 /** A value that shall be accepted. */
 export interface Proposal {
   readonly ballot: string;
+  /** The time of the quorum, not later than it is; a server that is guarded goes by it. */
+  readonly now: Micros;
   /** A greater ballot of the same proposer, which the acceptor promises with the acceptance. */
   readonly next: string;
   readonly value: string;
@@ -36,7 +38,8 @@ export interface Proposal {
  *
  * - `yes`: promised, with the value accepted before; or accepted.
  * - `no`: another ballot was promised.
- * - `guarded`: the server may have forgotten votes, and votes again from `until` on.
+ * - `guarded`: the server may have forgotten votes, and votes again from `until` on, by the clock
+ *   of the quorum.
  * - `unmarked`: the server has no marker, or a new one is needed; `check` is the next step.
  */
 export type Vote =
@@ -49,8 +52,11 @@ export type Vote =
 export interface GuardTerms {
   /** True if a restart loses no vote, so the server votes at once. */
   readonly durable: boolean;
-  /** For how many ms it does not vote. `undefined` leaves it without a marker, so without votes. */
-  readonly wait?: number | undefined;
+  /**
+   * The time of the quorum from which it votes; 0: at once. `undefined` leaves it without a marker,
+   * so without votes.
+   */
+  readonly from?: Micros | undefined;
 }
 
 /** What a server tells about itself. */
@@ -68,7 +74,7 @@ export interface ServerStatus {
   readonly evicts: boolean;
   /** The time at which the marker was set; `undefined` without a marker. */
   readonly markedAt: Micros | undefined;
-  /** The time from which it votes; `undefined` without a marker. */
+  /** The time of the quorum from which it votes; `undefined` without a marker. */
   readonly votesFrom: Micros | undefined;
   /** For how many ms it has been running. */
   readonly uptime: number;
@@ -80,7 +86,7 @@ export interface Acceptor {
   /** The kind of client, for messages. */
   readonly label: string;
   /** Promises to accept no smaller ballot, and answers with the value accepted last. */
-  prepare(key: string, ballot: string): Promise<Vote>;
+  prepare(key: string, ballot: string, now: Micros): Promise<Vote>;
   /** Accepts a value, unless a greater ballot was promised. */
   accept(key: string, proposal: Proposal): Promise<Vote>;
   /** Compares the marker with the boot of the server, and sets it if the terms decide that. */

@@ -1,5 +1,6 @@
 /** The servers of a quorum: their checks, and rounds in which all of them are asked in parallel. */
 import type { Clock, Timer } from '../../clock.js';
+import type { Micros } from '../../engine/commands.js';
 import { Deadlines } from '../deadlines.js';
 import { StoreFailure } from '../port.js';
 import type { ServerInfo } from '../server-info.js';
@@ -70,6 +71,11 @@ export class Members {
     });
   }
 
+  /** The time of the quorum is not before this; 0 while it is not known. */
+  get now(): Micros {
+    return this.clocks.earliest(this.#clock.now());
+  }
+
   get all(): readonly Member[] {
     return this.#members;
   }
@@ -88,6 +94,10 @@ export class Members {
     send: (acceptor: Acceptor) => Promise<Vote>,
     late: (vote: Vote) => void = () => undefined,
   ): Promise<Round> {
+    // a server that is guarded goes by the clock of the quorum, which this process must know
+    if (this.now === 0 && this.#members.some(({ status }) => status?.votesFrom)) {
+      this.#first = undefined;
+    }
     this.#first ??= Promise.all(this.#members.map((member) => this.#look(member)));
     await this.#first;
     if (this.#refusal !== undefined) {
@@ -152,7 +162,7 @@ export class Members {
       case 'failed':
         return `failed (${trouble.message})`;
       case 'guarded': {
-        const left = trouble.until - this.clocks.earliest(this.#clock.now());
+        const left = trouble.until - this.now;
         const seconds = Math.max(0, Math.ceil(left / 1e6));
         return `lost its memory (a restart without durable data?) and votes again in ${seconds} s`;
       }
@@ -184,8 +194,8 @@ export class Members {
   }
 
   async #lookNow(member: Member): Promise<void> {
-    const check = (one: Member, wait?: number): Promise<void> =>
-      one.look((acceptor) => acceptor.check({ durable: this.#durable, wait }));
+    const check = (one: Member, from?: Micros): Promise<void> =>
+      one.look((acceptor) => acceptor.check({ durable: this.#durable, from }));
     await check(member);
     const { status } = member;
     if (status === undefined || status.votesFrom !== undefined || status.role !== 'master') return;
@@ -193,7 +203,9 @@ export class Members {
     await Promise.all(others.map((one) => check(one)));
     const answers = others.flatMap((one) => (one.trouble === undefined ? (one.status ?? []) : []));
     const wait = this.#waitOf(status, answers);
-    if (wait !== undefined) await check(member, wait);
+    const latest = wait === 0 ? 0 : this.clocks.latest(this.#clock.now());
+    // not before the clock of the quorum is known
+    if (wait !== undefined && latest < Infinity) await check(member, latest + wait * 1000);
   }
 
   /**

@@ -70,9 +70,9 @@ export class MemoryAcceptor implements Acceptor {
     this.#marker = undefined;
   }
 
-  async prepare(key: string, ballot: string): Promise<Vote> {
+  async prepare(key: string, ballot: string, now: Micros): Promise<Vote> {
     const time = this.#now();
-    const refusal = this.#refusal(time);
+    const refusal = this.#refusal(time, now);
     if (refusal !== undefined) return refusal;
     const entry = this.#entry(key, time);
     if (entry.promised > ballot) return { status: 'no', time, promised: entry.promised };
@@ -83,9 +83,9 @@ export class MemoryAcceptor implements Acceptor {
   }
 
   async accept(key: string, proposal: Proposal): Promise<Vote> {
-    const { ballot, next, value, keep, messages } = proposal;
+    const { ballot, next, value, keep, messages, now } = proposal;
     const time = this.#now();
-    const refusal = this.#refusal(time);
+    const refusal = this.#refusal(time, now);
     if (refusal !== undefined) return refusal;
     const { promised, ballot: accepted } = this.#entry(key, time);
     const yes = { status: 'yes', time, ballot: '', value: '' } as const;
@@ -103,16 +103,13 @@ export class MemoryAcceptor implements Acceptor {
     return yes;
   }
 
-  async check({ durable, wait }: GuardTerms): Promise<ServerStatus> {
+  async check({ durable, from }: GuardTerms): Promise<ServerStatus> {
     const time = this.#now();
     const { runId } = this;
     let marker = this.#marker;
     if (marker?.runId !== runId && this.about.role === 'master') {
-      const ms = durable ? 0 : wait;
-      marker =
-        ms === undefined
-          ? undefined
-          : { runId, votesFrom: time + ms * 1000, setAt: time, keeps: 0 };
+      const votesFrom = durable ? 0 : from;
+      marker = votesFrom === undefined ? undefined : { runId, votesFrom, setAt: time, keeps: 0 };
       this.#marker = marker ?? this.#marker;
     }
     return {
@@ -139,12 +136,13 @@ export class MemoryAcceptor implements Acceptor {
     return Math.floor((this.#clock.wall() + this.offset) * 1000);
   }
 
-  #refusal(time: Micros): Vote | undefined {
+  /** @param now the time of the quorum */
+  #refusal(time: Micros, now: Micros): Vote | undefined {
     if (this.#marker === undefined || this.#marker.runId !== this.runId) {
       return { status: 'unmarked' };
     }
     const until = this.#marker.votesFrom;
-    return time < until ? { status: 'guarded', time, until } : undefined;
+    return now < until ? { status: 'guarded', time, until } : undefined;
   }
 
   #entry(key: string, time: Micros): Entry {

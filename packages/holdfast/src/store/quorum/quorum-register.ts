@@ -81,7 +81,7 @@ export class QuorumRegister implements Register {
     this.members = new Members(acceptors, options);
     this.#clock = clock;
     this.#fraction = fraction;
-    this.#ballots = new Ballots(fraction, () => this.members.clocks.earliest(clock.now()));
+    this.#ballots = new Ballots(fraction, () => this.members.now);
   }
 
   async read(key: string): Promise<Versioned> {
@@ -143,14 +143,16 @@ export class QuorumRegister implements Register {
   /** Bounds of the clock of the quorum, now and when the call began. */
   #times(began: number): { readonly time: Micros; readonly latest: Micros } {
     const { clocks } = this.members;
-    return { time: clocks.earliest(this.#clock.now()), latest: clocks.latest(began) };
+    return { time: this.members.now, latest: clocks.latest(began) };
   }
 
   /** Gets the promises of a majority, and the state. */
   async #prepare(key: string): Promise<Open> {
     for (let attempt = 1; attempt <= READS_MAX; attempt++) {
       const ballot = this.#ballots.next();
-      const round = await this.members.round((acceptor) => acceptor.prepare(key, ballot));
+      const round = await this.members.round((acceptor) => {
+        return acceptor.prepare(key, ballot, this.members.now);
+      });
       if (round.agreed.length >= this.members.majority) {
         return this.#opened(key, this.#openOf(ballot, round));
       }
@@ -184,14 +186,14 @@ export class QuorumRegister implements Register {
   ): Promise<string | Round> {
     const next = this.#ballots.next();
     const { keep } = record;
-    const left = keep - this.members.clocks.earliest(this.#clock.now());
+    const left = keep - this.members.now;
     const proposal = {
       ...{ ballot, next, messages },
       value: encodeRecord(record),
       keep: Math.max(PROMISE_MS, Math.ceil(left / 1000)),
     };
     const round = await this.members.round(
-      (acceptor) => acceptor.accept(key, proposal),
+      (acceptor) => acceptor.accept(key, { ...proposal, now: this.members.now }),
       (vote) => this.#late(key, next, vote),
     );
     if (round.promised !== undefined) this.#ballots.pass(round.promised);

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ClientPort, ScriptCall } from '../../clients/port.js';
 import type { MessageListener } from '../register/register.js';
+import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
 import { failureOf, isNoScript } from '../redis/error-replies.js';
 import { SOURCE } from './acceptor-script.js';
@@ -33,17 +34,17 @@ export class RedisAcceptor implements Acceptor {
     this.#marker = marker;
   }
 
-  prepare(key: string, ballot: string): Promise<Vote> {
-    return this.#vote(key, ['prepare', ballot]);
+  prepare(key: string, ballot: string, now: Micros): Promise<Vote> {
+    return this.#vote(key, ['prepare', ballot, `${now}`]);
   }
 
-  accept(key: string, { ballot, next, keep, value, messages }: Proposal): Promise<Vote> {
+  accept(key: string, { ballot, now, next, keep, value, messages }: Proposal): Promise<Vote> {
     const texts = messages.flatMap(({ channel, text }) => [channel, text]);
-    return this.#vote(key, ['accept', ballot, next, `${keep}`, value, ...texts]);
+    return this.#vote(key, ['accept', ballot, `${now}`, next, `${keep}`, value, ...texts]);
   }
 
-  async check({ durable, wait }: GuardTerms): Promise<ServerStatus> {
-    const args = ['check', durable ? '1' : '0', wait === undefined ? '' : `${Math.ceil(wait)}`];
+  async check({ durable, from }: GuardTerms): Promise<ServerStatus> {
+    const args = ['check', durable ? '1' : '0', from === undefined ? '' : `${from}`];
     const keys = [this.#marker, this.#marker];
     try {
       return statusOf(await this.#client.eval(SOURCE, keys, args));

@@ -61,6 +61,24 @@ describe('inspect', () => {
     expect(infos[3]?.text).toMatch(/lost its memory .* votes again in \d+ s/);
   });
 
+  it('counts the guard by the clock of the quorum, not by that of the server', async () => {
+    const lease = await done(holdfast.mutex('k').acquire({ ttl: 200_000 }));
+    await clock.advance(20_000);
+    const restarted = servers[3] as MemoryAcceptor;
+    restarted.restart('loses');
+    await inspected();
+    await clock.advance(200);
+    // as after a boot with a wrong clock
+    restarted.offset = 3_600_000;
+    expect((await inspected())[3]).toMatchObject({ status: 'restarted' });
+    await clock.advance(60_000);
+    expect((await inspected())[3]).toMatchObject({ status: 'restarted' });
+    await clock.advance(200_000);
+    await inspected();
+    expect((await inspected())[3]).toMatchObject({ status: 'agreed' });
+    expect(lease.held).toBe(true);
+  });
+
   it('names a server that answers with an error', async () => {
     await done(holdfast.mutex('k').acquire());
     (links[2] as Link).prepare = () => Promise.reject(new Error('connection refused'));
