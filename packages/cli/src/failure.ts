@@ -80,6 +80,7 @@ function ofHoldfast(error: HoldfastError): Failure {
     case 'HOLDFAST_REFUSED':
       return refused(error, message);
     case 'HOLDFAST_UNREACHABLE':
+    case 'HOLDFAST_UNACKNOWLEDGED':
     case 'HOLDFAST_UNCERTAIN':
       return DENIED.test(message)
         ? new Failure(EXIT.denied, message, ACCESS)

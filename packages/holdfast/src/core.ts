@@ -268,7 +268,8 @@ export class Core implements Grantor, PartHost {
     this.requests.close();
     this.watchdog.close();
     // a connection attempt to a silent server closes when that attempt times out
-    await within(clock, 2 * settings.requestTimeout, this.#acquisitions.close());
+    const closed = Promise.all([this.wake.close(), this.store.dispose?.()]);
+    await within(clock, 2 * settings.requestTimeout, closed);
   }
 
   #meta(label: string): string {

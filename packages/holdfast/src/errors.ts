@@ -30,6 +30,8 @@ import { escaped, quote } from './text.js';
  *   is the last failure. The caller holds nothing. If the store made a grant nevertheless, the
  *   grant is withdrawn as soon as the store answers again, and otherwise ends when its lease
  *   expires.
+ * - `HOLDFAST_UNACKNOWLEDGED`: the store granted the lock, but fewer replicas than the option
+ *   `replicas` confirmed it in time. The grant is released. The caller holds nothing.
  * - `HOLDFAST_UNCERTAIN`: a release, an extension or a forced release was sent and not answered, so
  *   it may or may not have happened; or a lease is in doubt, so it may or may not be held, see
  *   `Lease.verify`.
@@ -46,6 +48,7 @@ export type HoldfastErrorCode =
   | 'HOLDFAST_LOST'
   | 'HOLDFAST_NOT_HELD'
   | 'HOLDFAST_UNREACHABLE'
+  | 'HOLDFAST_UNACKNOWLEDGED'
   | 'HOLDFAST_UNCERTAIN'
   | 'HOLDFAST_BROKEN'
   | 'HOLDFAST_CLOSED';

@@ -2,7 +2,7 @@
 import { checkObject, duration } from './checks.js';
 import { Core } from './core.js';
 import { badOption } from './errors.js';
-import { type HoldfastOptions, resolveSettings } from './options.js';
+import { type HoldfastOptions, resolveSettings, type Settings } from './options.js';
 import { PREFIX } from './prefix.js';
 import type { Store } from './store/port.js';
 
@@ -43,7 +43,7 @@ export class HoldfastCore implements AsyncDisposable {
     }
     const { prefix } = settings;
     const own = prefix === PREFIX ? store : (store.space?.(prefix) ?? store);
-    this.#core = new Core(own, settings);
+    this.#core = new Core(withReplicas(own, settings), settings);
   }
 
   /**
@@ -89,6 +89,14 @@ export class HoldfastCore implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** The store for the option `replicas`. */
+function withReplicas(store: Store, settings: Settings): Store {
+  if (settings.replicas === 0) return store;
+  const acknowledged = store.acknowledged?.(settings);
+  if (acknowledged !== undefined) return acknowledged;
+  throw badOption('replicas', '0 for a store without replicas', settings.replicas);
 }
 
 /** True for a store that this library made. */

@@ -63,9 +63,7 @@ export interface HoldfastOptions {
    * `claimWindow`; default 60,000.
    */
   readonly retention?: number | undefined;
-  /**
-   * How long the connection for wake-ups stays open after the last waiter has left. Default 30,000.
-   */
+  /** How long the wake connection stays open after the last waiter has left. Default 30,000. */
   readonly linger?: number | undefined;
   /**
    * Free text that `inspect` and `list` show, for example the name of the service or job. At most
@@ -96,14 +94,16 @@ export interface HoldfastOptions {
    * `holdfast:warning` of `diagnostics_channel` too. Nothing is printed.
    */
   readonly onWarning?: ((warning: HoldfastWarning) => void) | undefined;
+  /**
+   * The number of replicas that must have a grant before it counts. A grant that fewer have is
+   * released, and the call rejects with `HOLDFAST_UNACKNOWLEDGED`. Default 0.
+   */
+  readonly replicas?: number | undefined;
   /** How long `close()` waits for the holders to release their leases. Default 10,000. */
   readonly grace?: number | undefined;
   /** The clock, for tests. */
   readonly clock?: Clock | undefined;
-  /**
-   * The source of random values, for simulations.
-   * @internal
-   */
+  /** The source of random values, for simulations. @internal */
   readonly randomSource?: RandomSource | undefined;
 }
 
@@ -211,6 +211,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
     retention: duration('retention', options.retention, 60_000, 1000, DAY),
     linger: duration('linger', options.linger, 30_000, 0, DAY),
     label: text('label', options.label, '', TEXT_MAX),
+    replicas: whole('replicas', options.replicas, 0, 0, 100),
     grace: duration('grace', options.grace, 10_000, 0, DAY),
     longWait: duration('longWait', options.longWait, 3000, 1, Number.MAX_SAFE_INTEGER),
     onWarning: options.onWarning,
@@ -231,7 +232,7 @@ const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
   ...(['prefix', 'ttl', 'renew', 'claimWindow', 'requestTimeout', 'unreachableAfter'] as const),
   ...(['maxQueue', 'localHandOffs', 'retention', 'linger', 'label'] as const),
   ...(['closeOnSignals', 'grace', 'clock', 'randomSource', 'wait', 'fair', 'maxHold'] as const),
-  ...(['longWait', 'longHold', 'onWarning'] as const),
+  ...(['longWait', 'longHold', 'onWarning', 'replicas'] as const),
 ]);
 
 const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([

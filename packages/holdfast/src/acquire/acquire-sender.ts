@@ -142,8 +142,14 @@ export class AcquireSender {
     else root.tokens.answered(command.token);
     const status = reply?.status ?? 'queued';
     if (root.settled) this.#handler.onLateReply(root, status);
-    else if (reply === undefined || reply.status === 'absent') void this.ask(root);
+    else if (reply === undefined || reply.status === 'absent' || this.#mustAsk(reply))
+      void this.ask(root);
     else this.#handler.onReply(root, reply, sent, this.#clock.now());
+  }
+
+  /** With `replicas`, a grant counts only as the reply to a request. */
+  #mustAsk({ status }: Again): boolean {
+    return status === 'granted' && this.#parts.settings.replicas > 0;
   }
 
   /** Sends the request of an acquisition again after a pause. */

@@ -112,11 +112,6 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  /** Closes the wake channel. */
-  close(): Promise<void> {
-    return this.wake.close();
-  }
-
   onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: number): void {
     acquisition.hear(sent, reply.now, now);
     switch (reply.status) {
@@ -164,9 +159,11 @@ export class Acquisitions implements ReplyHandler {
     }
     const local = this.#clock.now();
     acquisition.hear(sent, now, local);
-    if (standing.status === 'granted') this.#granted(acquisition, standing, sent, local);
-    else if (standing.status === 'queued') this.#moved(acquisition);
-    else if (standing.status === 'absent') void this.sender.ask(acquisition);
+    const { status } = standing;
+    const counts = status === 'granted' && this.#settings.replicas === 0;
+    if (counts) this.#granted(acquisition, standing, sent, local);
+    else if (status === 'queued') this.#moved(acquisition);
+    else if (status !== 'parked') void this.sender.ask(acquisition);
   }
 
   onFailure(acquisition: Acquisition, error: unknown): void {
@@ -248,9 +245,9 @@ export class Acquisitions implements ReplyHandler {
 
   #pushedTo(acquisition: Acquisition, push: GrantPush): void {
     if (!acquisition.tokens.include(push.token)) return;
-    const { claimWindow } = this.#settings;
+    const { claimWindow, replicas } = this.#settings;
     const grant = believed(push, acquisition, this.#suspend, this.#clock.now(), claimWindow);
-    if (grant === undefined) void this.sender.ask(acquisition);
+    if (grant === undefined || replicas > 0) void this.sender.ask(acquisition);
     else this.#deliver(acquisition, grant, 'push');
   }
 

@@ -145,6 +145,10 @@ export function shared(key: string, holds: number): HoldfastError {
 
 export function refusedByServer(key: string, cause: StoreFailure): HoldfastError {
   if (cause.name === 'UnreadableRecord') return unreadable(key, cause);
+  if (cause.kind === 'unacknowledged') {
+    const text = `Holdfast: ${quote(key)} was granted and released again: ${cause.message}`;
+    return new HoldfastError('HOLDFAST_UNACKNOWLEDGED', text, { key, cause });
+  }
   const message = `Holdfast: ${quote(key)} was refused by the server: ${cause.message}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key, cause });
 }

@@ -106,7 +106,8 @@ interface Nodes {
   nodeClient?(node: object): Promise<object>;
 }
 
-async function nodeAt(cluster: Nodes, address: string): Promise<object> {
+/** The client of one node of a cluster client. */
+export async function nodeAt(cluster: Nodes, address: string): Promise<object> {
   const master = cluster.masters?.find((one) => one.address === address);
   const own = master === undefined ? undefined : await cluster.nodeClient?.(master);
   const all = cluster.nodeClient === undefined ? cluster.nodes?.('all') : [];

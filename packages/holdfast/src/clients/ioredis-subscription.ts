@@ -149,7 +149,10 @@ export async function subscribeShard(
   };
 }
 
-function overrides(options: IoredisSettings, persistent: (strategy: unknown) => Delay): object {
+export function overrides(
+  options: IoredisSettings,
+  persistent: (strategy: unknown) => Delay,
+): object {
   const { connectionName, retryStrategy, sentinelRetryStrategy } = options;
   // The check costs a round trip, and a server that is loading accepts SUBSCRIBE. With Sentinel the
   // check also confirms that the server is the master. Grants are pushed only to subscribers of the

@@ -146,7 +146,10 @@ export async function subscribeOnce(
   };
 }
 
-function overrides(options: NodeRedisSettings, persistent: (strategy: unknown) => Delay): object {
+export function overrides(
+  options: NodeRedisSettings,
+  persistent: (strategy: unknown) => Delay,
+): object {
   const socket = (options.socket ?? {}) as SocketSettings;
   return {
     socket: { ...socket, reconnectStrategy: persistent(socket.reconnectStrategy) },

@@ -76,11 +76,26 @@ export interface Store {
   /** How each server of a quorum answered last. */
   servers?(): readonly ServerInfo[];
 
+  /**
+   * The same store with grants that count only when a number of replicas has them. It has
+   * connections of its own, which `dispose` ends.
+   */
+  acknowledged?(terms: AcknowledgeTerms): Store;
+
+  dispose?(): Promise<void>;
+
   /** Looks for what endangers locks, see `Holdfast.doctor`. */
   examine?(terms: ExamineTerms): Promise<Examination>;
 
   /** The command of the program that blocks all commands of the client, if one is known. */
   blockedBy?(): string | undefined;
+}
+
+/** How grants are acknowledged. */
+export interface AcknowledgeTerms {
+  readonly replicas: number;
+  /** The time limit of a request, in ms. */
+  readonly requestTimeout: number;
 }
 
 /** Rejects with a `StoreFailure` if a request is not answered in time. */
@@ -99,8 +114,10 @@ export const UNANSWERED = -2;
  *   was sent before may have been executed.
  * - `transient`: the store refused the command for now; the same command may succeed later.
  * - `refused`: the store refused the command, and will refuse each repetition too.
+ * - `unacknowledged`: the store granted the request, and too few replicas have the grant. The
+ *   caller must release it.
  */
-export type FailureKind = 'unanswered' | 'closed' | 'transient' | 'refused';
+export type FailureKind = 'unanswered' | 'closed' | 'transient' | 'refused' | 'unacknowledged';
 
 /**
  * The reason why a command has no reply. Its cause is a copy without the data that clients attach
@@ -121,9 +138,9 @@ export class StoreFailure extends Error {
   }
 }
 
-/** True for the error of a command that the store refuses, now and in each repetition. */
+/** True for the error of a command that must not be repeated. */
 export function isRefusal(error: unknown): error is StoreFailure {
-  return error instanceof StoreFailure && error.kind === 'refused';
+  return error instanceof StoreFailure && /^(refused|unacknowledged)$/.test(error.kind);
 }
 
 /** True for the error of a command without a reply, because the client is closed. */

@@ -51,6 +51,7 @@ const HOLDFAST_ROWS: readonly Row[] = [
   ['unreachableAfter', ...durations(1, DAY)],
   ['maxQueue', ...wholes(1, 1_000_000)],
   ['localHandOffs', ...wholes(0, 1000)],
+  ['replicas', ...wholes(0, 100)],
   ['retention', ...durations(1000, DAY)],
   ['linger', ...durations(0, DAY)],
   ['label', ...texts(200)],

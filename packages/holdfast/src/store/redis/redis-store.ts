@@ -9,7 +9,9 @@
 import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../engine/commands.js';
+import { loadedLater } from './loaded-later.js';
 import {
+  type AcknowledgeTerms,
   type Store,
   StoreFailure,
   type TimeLimit,
@@ -84,6 +86,14 @@ export class RedisStore implements Store {
 
   space(prefix: string): RedisStore {
     return new RedisStore(this.#client, prefix);
+  }
+
+  acknowledged(terms: AcknowledgeTerms): Store {
+    const [client, prefix] = [this.#client, this.#prefix];
+    const opening = import('./acknowledged.js').then(
+      ({ Acknowledged }) => new Acknowledged(this, client, prefix, terms),
+    );
+    return loadedLater(this, opening);
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {

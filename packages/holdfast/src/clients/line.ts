@@ -1,0 +1,110 @@
+/** A connection of its own to a master, for commands that block it. It does not reconnect. */
+import { nodeAt } from './admin.js';
+import { overrides as ioredisOverrides } from './ioredis-subscription.js';
+import { MasterCommands, type MasterFinder } from './master-commands.js';
+import { COMMAND_OPTIONS } from './node-redis.js';
+import { overrides as nodeRedisOverrides } from './node-redis-subscription.js';
+import type { ClientPort } from './port.js';
+
+export interface Line {
+  /** Sends the commands in one write. After the end of the connection, all reject. */
+  send(commands: readonly (readonly string[])[]): Promise<unknown>[];
+  close(): Promise<void>;
+}
+
+/** A client with a method that makes another one with the same settings. */
+interface Origin {
+  readonly options?: object;
+  duplicate(override: object): object;
+}
+
+interface Ioredis {
+  readonly status: string;
+  readonly stream?: { cork?(): void; uncork?(): void; unref?(): void };
+  connect(): Promise<void>;
+  disconnect(): void;
+  call(...words: string[]): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
+  once(event: 'end', listener: () => void): unknown;
+}
+
+interface NodeRedis {
+  connect(): Promise<unknown>;
+  destroy(): void;
+  unref?(): void;
+  sendCommand(words: readonly string[], options: object): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
+}
+
+/**
+ * Opens a connection with the settings of the user's client.
+ * @param address of a master of a cluster; otherwise an empty string
+ */
+export async function openLine(port: ClientPort, address: string): Promise<Line> {
+  const origin = (await originOf(port, address)) as Origin;
+  if (port.name === 'ioredis') {
+    const settings = ioredisOverrides(origin.options ?? {}, () => () => null);
+    return ioredisLine(origin.duplicate(settings) as Ioredis);
+  }
+  if (port.name !== 'node-redis') throw new Error(`${port.name} cannot open a connection for WAIT`);
+  const settings = nodeRedisOverrides(origin.options ?? {}, () => () => false);
+  return nodeRedisLine(origin.duplicate(settings) as NodeRedis);
+}
+
+async function originOf(port: ClientPort, address: string): Promise<object> {
+  if (port.cluster !== undefined) return nodeAt(port.client, address);
+  if (port.sentinel === undefined) return port.client;
+  return MasterCommands.of(port.client as MasterFinder).master();
+}
+
+async function ioredisLine(connection: Ioredis): Promise<Line> {
+  connection.on('error', () => undefined);
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      if (connection.status === 'ready' || connection.status === 'connect') {
+        connection.once('end', resolve);
+      } else {
+        resolve();
+      }
+      connection.disconnect();
+    });
+  try {
+    await connection.connect();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  connection.stream?.unref?.();
+  return {
+    send(commands) {
+      const { stream } = connection;
+      stream?.cork?.();
+      const answers = commands.map((words) => connection.call(...words));
+      stream?.uncork?.();
+      return answers;
+    },
+    close,
+  };
+}
+
+async function nodeRedisLine(connection: NodeRedis): Promise<Line> {
+  connection.on('error', () => undefined);
+  const close = async (): Promise<void> => {
+    try {
+      connection.destroy();
+    } catch {
+      // it is closed already
+    }
+  };
+  try {
+    await connection.connect();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  connection.unref?.();
+  return {
+    send: (commands) => commands.map((words) => connection.sendCommand(words, COMMAND_OPTIONS)),
+    close,
+  };
+}

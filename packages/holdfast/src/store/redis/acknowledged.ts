@@ -1,0 +1,133 @@
+/**
+ * The layer for the option `replicas`: what a holder relies on counts only when a number of
+ * replicas has it (decision 20).
+ *
+ *     acquire, park --granted--> renewed and awaited with WAIT --enough--> granted
+ *                                     |--too few--> `unacknowledged`: the caller releases it
+ *                                     \--gone, no answer--> `unanswered`: the caller asks again
+ *     renewals, changes of weight and capacity: executed and awaited with WAIT
+ *     all others: executed by the store below
+ *
+ * WAIT covers the writes of its own connection only, so it follows a renewal of the grant on a
+ * connection of its own. The renewal also proves that the server of that connection has the grant:
+ * after a fail-over it may be another server than that of the user's client.
+ */
+import type { ClientPort } from '../../clients/port.js';
+import { afterTurn } from '../../clock.js';
+import type { Acquire, Command, Park, RenewManyReply, Reply } from '../../engine/commands.js';
+import { type AcknowledgeTerms, type Store, StoreFailure } from '../port.js';
+import { AcknowledgedPort, TOO_FEW } from './acknowledged-port.js';
+import type { Layer } from './loaded-later.js';
+import { RedisStore } from './redis-store.js';
+
+/** Commands that are executed on the connections with WAIT. */
+const DIRECT: ReadonlySet<Command['op']> = new Set([
+  ...(['renew', 'renewMany', 'resize', 'capacity'] as const),
+]);
+/** The most grants of one renewal. */
+const MANY = 500;
+
+type Taking = Acquire | Park;
+
+/** A grant that is to be acknowledged. */
+interface Grant {
+  readonly command: Taking;
+  readonly resolve: (left: number) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Acknowledged implements Layer {
+  readonly #below: Store;
+  readonly #port: AcknowledgedPort;
+  readonly #acknowledging: RedisStore;
+  #grants: Grant[] = [];
+
+  constructor(below: Store, client: ClientPort, prefix: string, terms: AcknowledgeTerms) {
+    this.#below = below;
+    this.#port = new AcknowledgedPort(client, terms);
+    this.#acknowledging = new RedisStore(this.#port.port, prefix);
+  }
+
+  execute(batch: readonly Command[]): Promise<Reply>[] {
+    const below = batch.filter(({ op }) => !DIRECT.has(op));
+    const direct = batch.filter(({ op }) => DIRECT.has(op));
+    const answers = new Map<Command, Promise<Reply>>();
+    for (const [store, commands] of [
+      [this.#below, below],
+      [this.#acknowledging, direct],
+    ] as const) {
+      if (commands.length === 0) continue;
+      for (const [at, answer] of store.execute(commands).entries()) {
+        answers.set(commands[at] as Command, answer);
+      }
+    }
+    return batch.map((command) => {
+      const answer = answers.get(command) as Promise<Reply>;
+      return command.op === 'acquire' || command.op === 'park'
+        ? answer.then((reply) => this.#confirmed(command, reply))
+        : answer;
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#port.close();
+  }
+
+  async #confirmed(command: Taking, reply: Reply): Promise<Reply> {
+    if (reply.status !== 'granted') return reply;
+    const left = await new Promise<number>((resolve, reject) => {
+      this.#grants.push({ command, resolve, reject });
+      // one renewal for all grants whose replies came in this turn of the event loop
+      if (this.#grants.length === 1) afterTurn(() => this.#flush());
+    });
+    // the renewal came after the request, so the time counts from the request
+    return { ...reply, left: Math.max(reply.left, left) };
+  }
+
+  #flush(): void {
+    const { shardOf } = this.#below;
+    const parts = new Map<string, Grant[]>();
+    for (const grant of this.#grants.splice(0)) {
+      const { key, ttl, retention } = grant.command;
+      const name = `${ttl} ${retention} ${shardOf?.(key) ?? ''}`;
+      const part = parts.get(name);
+      if (part === undefined) parts.set(name, [grant]);
+      else part.push(grant);
+    }
+    for (const part of parts.values()) {
+      for (let from = 0; from < part.length; from += MANY) {
+        void this.#confirm(part.slice(from, from + MANY));
+      }
+    }
+  }
+
+  async #confirm(grants: readonly Grant[]): Promise<void> {
+    const [{ command }] = grants as [Grant];
+    const { ttl, retention } = command;
+    const keys = grants.map((one) => one.command.key);
+    const ids = grants.map((one) => one.command.id);
+    try {
+      const [answer] = this.#acknowledging.execute([
+        { op: 'renewMany', keys, ids, ttl, retention },
+      ]) as [Promise<RenewManyReply>];
+      const { left, failure } = await answer;
+      for (const [at, { resolve, reject }] of grants.entries()) {
+        const one = left[at] as number;
+        if (one > 0) resolve(one);
+        else reject(one < 0 && failure !== undefined ? kindOf(failure) : gone());
+      }
+    } catch (error) {
+      for (const { reject } of grants) reject(kindOf(error as Error));
+    }
+  }
+}
+
+function kindOf(error: Error): Error {
+  if (!error.message.startsWith(TOO_FEW)) return error;
+  return new StoreFailure(error.message, 'unacknowledged', undefined);
+}
+
+function gone(): StoreFailure {
+  const message = 'the server lost the grant before its replicas had it';
+  return new StoreFailure(message, 'unanswered', undefined);
+}
