@@ -24,7 +24,7 @@ import type { Holder } from './entries.js';
 import { Resource } from './resource.js';
 import { type Addressed, granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
-import { type LazyRenew, renew } from './renew.js';
+import { renew } from './renew.js';
 import { inspect } from './inspect.js';
 import { turn } from './turn.js';
 import { redeliverSignals, withdraw } from './signals.js';
@@ -94,13 +94,13 @@ export class Engine {
     const { now } = context;
     const left = keys.map((key, index) => {
       const id = ids[index] as string;
-      const one = { op: 'renew', key, id, ttl, retention, lazy: true } as const;
+      const one = { op: 'renew', key, id, ttl, retention } as const;
       return (this.#applyTo(one, context) as T.RenewReply).left;
     });
     return { status: 'renewals', now, left };
   }
 
-  #applyTo(command: T.KeyCommand | LazyRenew, context: CommandContext): T.Reply {
+  #applyTo(command: T.KeyCommand, context: CommandContext): T.Reply {
     if (isGateCommand(command)) return this.gates.apply(command, context);
     const reply = this.#reply(command, context);
     const resource = this.#resources.get(command.key);
@@ -108,7 +108,7 @@ export class Engine {
     return reply;
   }
 
-  #reply(command: T.LockCommand | LazyRenew, context: CommandContext): T.Reply {
+  #reply(command: T.LockCommand, context: CommandContext): T.Reply {
     const { key } = command;
     if ((this.#resources.get(key)?.forgetAt ?? Infinity) <= context.now)
       this.#resources.delete(key);

@@ -286,12 +286,15 @@ export class Resource {
     this.parking.add({ ...wanted, since, until: now + retention * 1000 });
   }
 
-  /** @param lazily to save writes, moves the end only when half of the retention is used */
-  touch(now: Micros, retention: number, lazily = false): void {
-    const forgetAt = Math.max(now, this.latest) + retention * 1000;
-    // servers store the expiry of a key in whole milliseconds
-    const least = Math.floor(forgetAt / 1000) - retention / 2;
-    if (!lazily || Math.floor(this.forgetAt / 1000) < least) this.forgetAt = forgetAt;
+  /**
+   * Keeps the resource for its retention after its last lease. To save writes, the end (in whole
+   * ms) moves only if it is too early, or more than the retention too late.
+   */
+  touch(now: Micros, retention: number): void {
+    const least = Math.floor(Math.max(now, this.latest) / 1000) + retention;
+    const end = this.forgetAt / 1000;
+    const spare = end === 0 ? 0 : Math.floor(retention / 2);
+    if (end < least || end > least + retention) this.forgetAt = (least + spare) * 1000;
     this.processes.tidy();
   }
 }

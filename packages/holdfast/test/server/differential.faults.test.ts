@@ -13,6 +13,7 @@ import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
 import { PARKING_FAULTS } from '../support/faults-parking.js';
 import { RENEWAL_FAULTS } from '../support/faults-renewal.js';
+import { PLAIN_FAULTS } from '../support/faults-plain.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
 import { TURN_FAULTS } from '../support/faults-turn.js';
 import { rare } from '../support/rare.js';
@@ -45,6 +46,7 @@ describe('the differential test detects', () => {
       ...HAND_OFF_FAULTS,
       ...LIVENESS_FAULTS,
       ...TURN_FAULTS,
+      ...PLAIN_FAULTS,
     ].map((fault) => [fault.name, fault] as const),
   )('%s', { timeout: 300_000 }, async (_, fault) => {
     const differential = new Differential(redis, await loadScripts(redis, faulty(fault)));

@@ -34,7 +34,7 @@ afterAll(async () => {
 const UNPACK = `local found = {}
 for _, field in ipairs(redis.call('HKEYS', KEYS[1])) do
   -- the other fields are plain text
-  local packed = field:find('^[shwn]') and redis.call('HGET', KEYS[1], field)
+  local packed = field:find('^[shwnm]') and redis.call('HGET', KEYS[1], field)
   local kinds = {}
   for at, value in ipairs(packed and { cmsgpack.unpack(packed) } or {}) do
     kinds[at] = type(value)
@@ -64,11 +64,12 @@ it('the layout of the records is that of format 1', async () => {
   const [n, t] = ['number', 'string'];
   const fields = (name: string, ...kinds: (string | undefined)[]): string =>
     [name, ...kinds].join(' ');
-  const state = [n, n, n, n, n, n, n, n];
+  const state = [n, n, n, n, n, n, n, n, n];
   const lease = [n, n, n, n, n, n];
   expect(await layout(mutex)).toEqual([
+    fields('m', t, n, t),
     fields('n', n, n, n),
-    fields('s', ...state, t, ...lease, t, t, t, n, t),
+    fields('s', 'boolean', n, n, n, t, n, n, n, n, n, n),
     fields('w', n, n, n, n, n, n, t, t, t, n, t),
   ]);
   expect(await layout(permits)).toEqual([

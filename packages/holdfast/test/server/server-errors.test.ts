@@ -139,7 +139,7 @@ const refused = 'HOLDFAST_REFUSED';
 /** Without these, Holdfast works, more slowly; or the client itself needs them. */
 const SILENT = new Set([
   ...['+publish', '+pubsub|numsub', '+unsubscribe', '+info', '+ping', '+select'],
-  ...['+client|setname', '+pexpiretime'],
+  ...['+client|setname', '+zpopmin'],
 ]);
 
 /** The messages of all failures when all primitives are used. */

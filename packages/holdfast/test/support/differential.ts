@@ -8,7 +8,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
-import { loadScript } from '../../../../tools/lua.mjs';
+import { loadScript, pieces } from '../../../../tools/lua.mjs';
 import { Engine } from '../../src/engine/engine.js';
 import type { Resource } from '../../src/engine/resource.js';
 import type { Command, Op, Push, Reply } from '../../src/engine/commands.js';
@@ -56,9 +56,8 @@ export async function loadScripts(
   const scripts: Record<string, { sha: string; source: string }> = {};
   for (const op of OPS) {
     const script = scriptOf(op);
-    const own = Object.fromEntries(
-      Object.entries(replace).filter(([file]) => file.startsWith('lib/') || file === script),
-    );
+    const files = new Set(pieces(`${FOLDER}${script}`).map(({ file }) => file));
+    const own = Object.fromEntries(Object.entries(replace).filter(([file]) => files.has(file)));
     const { source } = loadScript(`${FOLDER}${script}`, {
       replace: { 'lib/clock.lua': VIRTUAL_CLOCK, ...own },
     });

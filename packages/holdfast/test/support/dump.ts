@@ -21,17 +21,32 @@ export interface Dump {
 export const DUMP = `
 local all = redis.call('HGETALL', KEYS[1])
 if #all == 0 then return 'null' end
+-- a plain record in the form of any other
+local function general(plain, about)
+  local _, expires, forget, waiting, id, fence, last_ticket, fair, hand_offs, ttl, since =
+    cmsgpack.unpack(plain)
+  if id == '' then return cmsgpack.pack(1, fence, last_ticket, 0, 0, fair, 0, waiting, forget) end
+  local own = fence - hand_offs
+  if since == 0 then since = own end
+  return cmsgpack.pack(1, fence, last_ticket, 1, expires, fair, 1, waiting, forget, id, expires, 1,
+    own, hand_offs, ttl, since, '', '', cmsgpack.unpack(about))
+end
 local record = {}
 for index = 1, #all, 2 do
   local field, value = all[index], { all[index + 1] }
+  if field == 's' and string.byte(value[1]) == 195 then
+    value[1] = general(value[1], redis.call('HGET', KEYS[1], 'm'))
+  end
   local packed = field == 's' or field == 'l' or string.find(field, '^[hrwcln]:')
   if packed then value = { cmsgpack.unpack(value[1]) } end
   for at, one in ipairs(value) do
     value[at] = type(one) == 'number' and string.format('%.0f', one)
       or type(one) == 'table' and table.concat(one, ' ') or one
   end
-  record[field] = value
+  -- a record that is not plain, or is free, may have an old field m
+  if field ~= 'm' then record[field] = value end
 end
+local kept = table.remove(record.s, 9)
 local sole = table.remove(record.s, 9)
 if sole then
   local rest = {}
@@ -45,6 +60,7 @@ local function list(key)
 end
 local ends = {}
 for index = 1, 3 do ends[index] = redis.call('PEXPIRETIME', KEYS[index]) end
+if ends[1] ~= tonumber(kept) then ends[1] = 'the record says ' .. kept end
 local queue, expiries = list(KEYS[2]), list(KEYS[3])
 -- what is left of an order that the record knows nothing of
 if record.s[8] == '0' then queue, ends[2] = '', -2 end

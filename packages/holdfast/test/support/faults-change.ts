@@ -74,11 +74,6 @@ export const CHANGE_FAULTS: readonly Fault[] = [
     'capacity and may_agree and idle()',
     'capacity and idle()',
   ]),
-  fault('capacity: a waiter that lost its place turns the resource into a mutex', [
-    acquire,
-    'used == 0 and may_agree and',
-    'used == 0 and',
-  ]),
   fault('capacity: the queue is not served', [capacity, "serve('')\n", '']),
   fault('capacity: a call with the wrong `from` changes it', [
     capacity,

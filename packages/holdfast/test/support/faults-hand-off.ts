@@ -9,13 +9,13 @@ const holds = 'lib/holds.lua';
 export const HAND_OFF_FAULTS: readonly Fault[] = [
   fault('release: reserved fences stay reserved in the ordinary case', [
     release,
-    'if unpassed and fence == own + hand_offs then fence = own end',
+    'if is_own and unpassed then last = last - hand_offs end',
     '',
   ]),
   fault('release: reserved fences are freed without a request in the ordinary case', [
     release,
-    'if unpassed and fence == own',
-    'if fence == own',
+    'if is_own and unpassed then',
+    'if is_own then',
   ]),
   fault('release: reserved fences stay reserved', [
     release,

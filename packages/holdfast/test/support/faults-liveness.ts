@@ -18,9 +18,9 @@ export const LIVENESS_FAULTS: readonly Fault[] = [
     'p.till < now',
   ]),
   fault('liveness: a pattern subscriber counts as alive', [
-    serve,
-    ' or not has_subscribers(channel) then',
-    ' then',
+    'lib/push.lua',
+    'if not has_subscribers(channel) then return false end',
+    '',
   ]),
   fault('liveness: acquire does not record the process as heard', [
     acquire,

@@ -3,6 +3,7 @@ import { type Fault, fault } from './faults.js';
 
 const renew = 'renew.lua';
 const many = 'renewMany.lua';
+const kept = 'lib/kept.lua';
 
 export const RENEWAL_FAULTS: readonly Fault[] = [
   fault('renew: a renewal shortens the lease', [
@@ -17,26 +18,22 @@ export const RENEWAL_FAULTS: readonly Fault[] = [
   ]),
   fault('renew: the queue is not served', [renew, "serve('')\n", '']),
   fault('renewMany: the id is not compared', [many, 'holder ~= id or ', '']),
-  fault('renewMany: waiters are ignored', [many, ' or waiting > 0', '']),
-  fault('renewMany: the owner is ignored', [many, "owner ~= '' or ", '']),
   fault('renewMany: revives', [many, 'expires <= now or ', '']),
-  fault('renewMany: shortens the lease', [many, ' or latest > till', '']),
-  fault('renewMany: the end of the resource always moves', [many, 'if call(', 'if true or call(']),
-  fault('renewMany: the end of the resource never moves', [many, 'if call(', 'if false and call(']),
-  fault('renewMany: the end moves too late', [
-    many,
-    'forget - retention / 2',
-    'forget - retention * 3 / 4',
-  ]),
-  fault('renewMany: only one of two ends is written', [
-    many,
-    'before_expires) .. packed_till .. sub(seen, before_expires + 10)',
-    'before_expires) .. sub(seen, before_expires + 1)',
-  ]),
-  fault('renewMany: the end always moves with all keys', [
-    many,
-    'return stored >= at - retention / 2 and stored or at',
-    'return at',
-  ]),
+  fault('renewMany: shortens the lease', [many, 'expires > till or ', '']),
+  fault('renewMany: the end of the queue stays', [many, ' or moves and queued > 0', '']),
+  fault('renewMany: the end of the resource never moves', [many, 'if moves then', 'if false then']),
+  fault('renewMany: the record has the old end', [many, 'till, kept)', 'till, forget)']),
   fault('renewMany: the queue is not served', [many, "serve('')\n", '']),
+  fault('record: the end always moves', [
+    kept,
+    'if stored and stored >= least and',
+    'if false and',
+  ]),
+  fault('record: the end moves too late', [kept, 'stored >= least and', 'stored >= least - 5 and']),
+  fault('record: the end never comes nearer', [kept, ' and stored <= least + retention', '']),
+  fault('record: the end moves by half the retention more than it must', [
+    kept,
+    'stored and least +',
+    'least +',
+  ]),
 ];

@@ -33,5 +33,5 @@ export const TOKEN_FAULTS: readonly Fault[] = [
     'e.token, e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack',
     'e.meta, e.token, e.ahead, e.behind, e.older, e.newer = cmsgpack',
   ]),
-  fault('serve: a grant is sent without its token', [serve, 'numbers .. w.token)', 'numbers)']),
+  fault('serve: a grant is sent without its token', [serve, 'holds, w.token)', "holds, '')"]),
 ];

@@ -60,11 +60,11 @@ export const TURN_FAULTS: readonly Fault[] = [
   ]),
   fault('serve: a returning waiter loses its place', [
     serve,
-    'if w.ticket == 0 then w.ticket = place',
-    'do w.ticket = place',
+    'if w.ticket == 0 then w.ticket = ticket',
+    'do w.ticket = ticket',
   ]),
   fault('queue: a place after a wait is in the past of a set-back clock', [
-    serve,
+    'lib/waiters.lua',
     'waited_ms == 0 or last_ticket > now',
     'waited_ms == 0',
   ]),

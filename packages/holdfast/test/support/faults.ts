@@ -23,6 +23,8 @@ const record = 'lib/record.lua';
 const holders = 'lib/holders.lua';
 const holds = 'lib/holds.lua';
 const serve = 'lib/serve.lua';
+const push = 'lib/push.lua';
+const waiters = 'lib/waiters.lua';
 
 const free = 'return fits(weight) and waiting == 0';
 const fits = 'return used + weight <= capacity and not (sole and sole.hand_offs > 0)';
@@ -238,11 +240,11 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault(
     'serve: dead waiters are granted',
-    [serve, 'return receivers ~= 0', 'return true'],
-    [serve, 'if dead[channel] or not has_subscribers(channel) then', 'if dead[channel] then'],
+    [push, 'return receivers ~= 0', 'return true'],
+    [push, 'if not has_subscribers(channel) then return false end', ''],
   ),
   fault('serve: order by id', [serve, "'ZADD', queue, w.ticket", "'ZADD', queue, 0"]),
-  fault('serve: tickets are not unique', [serve, 'math.max(last_ticket + 1, now)', 'now']),
+  fault('serve: tickets are not unique', [waiters, 'math.max(last_ticket + 1, now)', 'now']),
   fault('serve: the last permit is never granted', [
     serve,
     'not fits(w.weight) then',

@@ -4,6 +4,7 @@
  */
 import type { Acquire, KeyCommand, Park } from '../../src/engine/commands.js';
 import { asking } from './crowds.js';
+import { rarePlain } from './rare-plain.js';
 import { rareRenewals } from './rare-renewals.js';
 import { literally, type Step } from './traffic.js';
 
@@ -202,4 +203,5 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
     [...signalled, release('h', 'k1'), literally(parking('', 'first')), inspect('k1')],
   ],
   ...rareRenewals,
+  ...rarePlain,
 ];

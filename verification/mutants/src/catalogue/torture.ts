@@ -20,10 +20,16 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
       'local held = lease_of(id)\nlocal status\nif held then',
       'local held = lease_of(id) or sole\nlocal status\nif held then',
     ),
+    lua('is_own = holder == id and expires > now', 'is_own = expires > now'),
   ],
   'not idempotent': [lua('local held = lease_of(id)\nlocal reply', 'local held\nlocal reply')],
   'fence from a lost counter': [
-    lua('local own, expires = math.max(last + 1, now), now', 'local own, expires = last + 1, now'),
+    lua('local own = math.max(last + 1, now)', 'local own = last + 1'),
+    lua(
+      'granted_fence = kept_until(forget, now + ttl * 1000), math.max(last + 1, now)',
+      'granted_fence = kept_until(forget, now + ttl * 1000), last + 1',
+    ),
+    shared('math.max(fence + 1, now), math.min(ttl', 'fence + 1, math.min(ttl'),
     shared('return math.max(fence + 1, now), hand_offs', 'return fence + 1, hand_offs'),
   ],
   'expired holders count': [
@@ -53,12 +59,14 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
   ],
   'release does not serve': [
     lua("and 'dequeued' or 'absent'\nend\nserve('')", "and 'dequeued' or 'absent'\nend"),
+    lua('if is_own then\nlocal first', 'if false then\nlocal first'),
   ],
   'forced release does not serve': [
     lua("'r ' .. one[2]) end\nend\nserve('')", "'r ' .. one[2]) end\nend"),
   ],
   'stale queue head': [
     shared("redis.call('ZRANGE', queue, 0, 0)[1]", "redis.call('ZRANGE', queue, -1, -1)[1]"),
+    shared("redis.pcall('ZPOPMIN', queue)", "redis.pcall('ZPOPMAX', queue)"),
   ],
   'dead waiter is not skipped': [shared('return receivers ~= 0', 'return true')],
   'withdrawal leaves the queue alone': [
@@ -66,6 +74,7 @@ const INSTEAD: Readonly<Record<string, readonly Edit[]>> = {
   ],
   'over the capacity': [
     shared('return used + weight <= capacity and', 'return used <= capacity and'),
+    lua("if holder == '' and queued == 0 then", 'if queued == 0 then'),
   ],
 };
 

@@ -48,24 +48,65 @@ local waited = ARGV[17]
 local tasks = tonumber(ARGV[18])
 --- @include "lib/peek.lua"
 
--- The common case first, with as few reads as possible: a mutex without holders and waiters. The
--- code below gives the same result at twice the cost. A number is cheaper for the client to parse
+-- The short path for a mutex; see engine/engine.ts. A number is cheaper for the client to parse
 -- than a list.
-if wanted_capacity == '1' and owner == '' then
-  local c, last, last_ticket, used, waiting, _ = 1, 0, 0, 0, 0
-  if seen then c, last, last_ticket, used, _, _, _, waiting = cmsgpack.unpack(seen) end
-  local may_agree = c == 1 or ticket == '0'
-  if used == 0 and may_agree and waiting == 0 then
-    local own, expires = math.max(last + 1, now), now + ttl * 1000
+local is_short =
+  wanted_capacity == '1' and weight == '1' and owner == '' and (is_plain or not seen)
+local expires, forget, queued, holder, last, ticket_before, fair_before = 0, nil, 0, '', 0, 0, 0
+if is_short then
+  local _
+  if seen then
+    _, expires, forget, queued, holder, last, ticket_before, fair_before = cmsgpack.unpack(seen)
+  end
+  if holder == '' and queued == 0 then
+    local own = math.max(last + 1, now)
+    expires = now + ttl * 1000
     if fair == '1' then hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end
-    local at = math.floor((expires + retention * 1000) / 1000)
-    if seen then redis.call('PEXPIREAT', resource, at) end
-    redis.call('HSET', resource, 's', cmsgpack.pack(
-      1, own + hand_offs, last_ticket, 1, expires, 0, 1, 0,
-      id, expires, 1, own, hand_offs, ttl, now, '', '', channel, tasks, meta))
-    if not seen then redis.call('PEXPIREAT', resource, at) end
+    local kept = kept_until(forget, expires)
+    save(forget, kept, false, cmsgpack.pack(
+      true, expires, kept, 0, id, own + hand_offs, ticket_before, 0, hand_offs, ttl,
+      own == now and 0 or now), 'm', cmsgpack.pack(channel, tasks, meta))
     if own == now then return now end
     return { 'granted', now, own, ttl * 1000, hand_offs, 1 }
+  end
+end
+
+-- The lock is held, and the acquisition joins the queue or is in it already.
+--- @include "lib/plain.lua"
+if is_short then
+  local held = holder ~= id and expires > now
+  if held and queued == 0 and not wait and kept_until(forget, expires) == forget then
+    return { 'refused', now, expires - now }
+  end
+  if held and wait then
+    local process, kept = 'n:' .. process_of(id), kept_until(forget, expires)
+    local known, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
+    local place, terms, patient = tonumber(ticket), nil, tonumber(patience)
+    if known then
+      terms = { cmsgpack.unpack(known) }
+      place, terms[8], terms[9], terms[10] = terms[1], channel, token, tasks
+    else
+      if place == 0 then place = ticket_after(ticket_before, tonumber(waited)) end
+      terms = {
+        place, 1, ttl, tonumber(claim), hand_offs, tonumber(fair), '', channel, token, tasks, meta,
+      }
+    end
+    local joins = not known and (queued < tonumber(max_queue) or ticket ~= '0')
+      and (queued == 0 or redis.call('ZCARD', queue) == queued)
+      and redis.pcall('ZADD', queue, 'NX', string.format('%.0f', place), id) == 1
+    if known or joins then
+      if joins then
+        queued, fair_before = queued + 1, fair_before + terms[6]
+        ticket_before = math.max(ticket_before, place)
+        if queued == 1 then redis.call('PEXPIREAT', queue, kept) end
+      end
+      save(forget, kept, true, cmsgpack.pack(
+        true, expires, kept, queued, holder, last, ticket_before, fair_before,
+        select(9, cmsgpack.unpack(seen))),
+        'w:' .. id, cmsgpack.pack(unpack(terms)),
+        process, counted(count, joins and 1 or 0, patient))
+      return { 'queued', now, place, expires - now }
+    end
   end
 end
 

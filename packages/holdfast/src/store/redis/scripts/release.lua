@@ -17,16 +17,27 @@ local unpassed = ARGV[2] == '1'
 local retention = tonumber(ARGV[3])
 --- @include "lib/peek.lua"
 
--- The common case first, as in acquire.lua: the only holder releases, and there is no waiter.
-if seen then
-  local c, fence, last_ticket, _, _, _, _, waiting, sole, expires, _, own, hand_offs, _, _, owner =
+-- The short path: the only holder releases, and at most the first waiter is granted.
+local is_own = false
+local expires, forget, queued, holder, last, ticket_before, fair_before, hand_offs
+if is_plain then
+  local _
+  _, expires, forget, queued, holder, last, ticket_before, fair_before, hand_offs =
     cmsgpack.unpack(seen)
-  local ordinary = sole == id and expires > now and owner == ''
-  if ordinary and waiting == 0 then
-    if unpassed and fence == own + hand_offs then fence = own end
-    redis.call('PEXPIREAT', resource, math.floor((now + retention * 1000) / 1000))
-    redis.call('HSET', resource, 's', cmsgpack.pack(c, fence, last_ticket, 0, 0, 0, 0, 0))
+  is_own = holder == id and expires > now
+  if is_own and unpassed then last = last - hand_offs end
+  if is_own and queued == 0 then
+    local kept = kept_until(forget, now)
+    save(forget, kept, false, cmsgpack.pack(true, 0, kept, 0, '', last, ticket_before, 0))
     return now
+  end
+end
+--- @include "lib/plain.lua"
+if is_own then
+  local first, ticket = first_waiter()
+  if first then
+    if grant_next(first, last, ticket_before, queued, fair_before, forget) then return now end
+    redis.call('ZADD', queue, ticket, first)
   end
 end
 --- @include "lib/serve.lua"

@@ -14,6 +14,19 @@ local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 local ttl = tonumber(ARGV[2])
 local retention = tonumber(ARGV[3])
+--- @include "lib/peek.lua"
+
+-- The short path: the only lease.
+if is_plain then
+  local rest, _, expires, forget = cmsgpack.unpack_limit(seen, 3)
+  local _, queued, holder = cmsgpack.unpack_limit(seen, 2, rest)
+  if holder == id and expires > now then
+    local till = math.max(expires, now + ttl * 1000)
+    local kept = kept_until(forget, till)
+    save(forget, kept, queued > 0, cmsgpack.pack(true, till, kept) .. string.sub(seen, rest + 1))
+    return { 'renewed', now, till - now }
+  end
+end
 --- @include "lib/serve.lua"
 
 if not known then return { 'absent', now, 0 } end

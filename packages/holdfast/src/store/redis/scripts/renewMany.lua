@@ -23,29 +23,26 @@ local names = named == 0 and { unpack(KEYS, 1) } or { unpack(ARGV, 4, 3 + named)
 local ids = { unpack(ARGV, 4 + named) }
 local ABSENT, FAILED, NEEDS_ALL_KEYS = 0, -1, -2
 local full = ttl * 1000
-local call, unpack_some, sub = redis.call, cmsgpack.unpack_limit, string.sub
+local call, pack, unpack_some, sub =
+  redis.call, cmsgpack.pack, cmsgpack.unpack_limit, string.sub
 
--- The end of each lease, in the format of the summary: nine bytes, as each number above 2^32.
 local till = now + full
-local packed_till = cmsgpack.pack(till)
--- To save writes, the expiry of a key moves only when it comes below half of the retention.
-local forget = math.floor((till + retention * 1000) / 1000)
-local keep = forget - retention / 2
+--- @include "lib/kept.lua"
 
--- The common case: the only lease of a mutex without waiters. Its end is in the summary twice, and
--- nothing else changes. See lib/record.lua for the order of the values.
-local function renew_sole(resource, id)
+-- The common case: the lease of a plain record. See lib/record.lua for the order of the values.
+local function renew_plain(resource, id)
   local seen = call('HGET', resource, 's')
   if not seen then return ABSENT end
-  local before_latest = unpack_some(seen, 4)
-  local after_latest, latest = unpack_some(seen, 1, before_latest)
-  local before_expires, _, _, waiting, holder = unpack_some(seen, 4, after_latest)
-  if holder ~= id or waiting > 0 then return NEEDS_ALL_KEYS end
-  local _, expires, _, _, _, _, _, owner = unpack_some(seen, 7, before_expires)
-  if owner ~= '' or expires <= now or latest > till then return NEEDS_ALL_KEYS end
-  if call('PEXPIRETIME', resource) < keep then call('PEXPIREAT', resource, forget) end
-  call('HSET', resource, 's', sub(seen, 1, before_latest) .. packed_till
-    .. sub(seen, after_latest + 1, before_expires) .. packed_till .. sub(seen, before_expires + 10))
+  if string.byte(seen) ~= 195 then return NEEDS_ALL_KEYS end
+  local rest, _, expires, forget = unpack_some(seen, 3)
+  local _, queued, holder = unpack_some(seen, 2, rest)
+  local kept = kept_until(forget, till)
+  local moves = kept ~= forget
+  if holder ~= id or expires <= now or expires > till or moves and queued > 0 then
+    return NEEDS_ALL_KEYS
+  end
+  if moves then call('PEXPIREAT', resource, kept) end
+  call('HSET', resource, 's', pack(true, till, kept) .. sub(seen, rest + 1))
   return full
 end
 
@@ -53,11 +50,6 @@ end
 local function renew(resource, queue, expiries, id)
   --- @include "lib/serve.lua"
   if not known then return ABSENT end
-  local stored, exact = redis.call('PEXPIRETIME', resource), forget_at
-  forget_at = function()
-    local at = exact(retention)
-    return stored >= at - retention / 2 and stored or at
-  end
   drop_expired()
   local held = lease_of(id)
   if held then extend(held, now + full) end
@@ -70,7 +62,7 @@ local reply = { now }
 local whole = #names > #ids
 for place, id in ipairs(ids) do
   local first = whole and 3 * place - 2 or place
-  local done, left = pcall(renew_sole, names[first], id)
+  local done, left = pcall(renew_plain, names[first], id)
   if whole and left == NEEDS_ALL_KEYS then
     done, left = pcall(renew, names[first], names[first + 1], names[first + 2], id)
   end

@@ -102,4 +102,5 @@ collect = function()
       writes[name] = c.count > 0 and cmsgpack.pack(c.first, c.last, c.count)
     end
   end
+  return parked_count()
 end

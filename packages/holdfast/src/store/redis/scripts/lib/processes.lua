@@ -1,10 +1,7 @@
 --- @include "lib/record.lua"
+--- @include "lib/waiters.lua"
 -- The processes of waiting acquisitions: see engine/processes.ts.
 local processes = {}
-
-local function process_of(id)
-  return string.match(id, '^(.*)%.') or id
-end
 
 local function read_process(id)
   local name = process_of(id)

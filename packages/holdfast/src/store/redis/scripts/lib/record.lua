@@ -1,8 +1,15 @@
 --- @include "lib/peek.lua"
 -- The main record of a resource: a hash.
 --
---   s           capacity, last fence, last ticket, used, latest expiry, fair waiters, leases,
---               waiters, and the only lease, if it was granted at a capacity of 1
+--   s           the summary, in one of two forms:
+--               a plain record: true, expiry of the lease or 0, the time until which the server
+--               keeps the key (ms), waiters, the id of the lease or '', last fence, last ticket,
+--               fair waiters; and if there is a lease: hand-offs, ttl, since or 0 (if equal to its
+--               fence). Its fence is the last fence less the hand-offs
+--               any other record: capacity, last fence, last ticket, used, latest expiry, fair
+--               waiters, leases, waiters, the time until which the server keeps the key, and the
+--               only lease, if it was granted at a capacity of 1
+--   m           channel, tasks and meta of the lease of a plain record
 --   h:<id>      a lease that was granted at another capacity
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
@@ -12,6 +19,12 @@
 --   n:<process> how many of its acquisitions wait, when it was heard of, when it counts as dead
 --   l           the chain of all parked waiters: first, last, count
 --   l:<name>    the chain of those at a condition
+--
+-- Values of up to 64 bytes let the server store a small hash in one piece. So a plain record has
+-- two fields for its lease.
+--
+-- A record is plain if its capacity is 1, its lease has no owner and no signals, all waiters have
+-- the weight 1, no owner and no signal, and none is parked. lib/plain.lua has short paths for it.
 --
 -- Changes are collected in `writes`. `flush` writes them, after it has set the expiry of the key: a
 -- server that is out of memory allows PEXPIREAT, and lets a script finish once it has written. So a
@@ -23,22 +36,35 @@ local loaded, writes = {}, {}
 local capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting =
   0, 0, 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
+local forget -- the time until which the server keeps the key
+-- True if the waiters are as in a plain record.
+local plain = is_plain
 -- True if leases have fields. They may have fields at a capacity of 1 too, if the capacity was
 -- greater when they were granted; and a root stays `sole` if the capacity is raised. The capacity
 -- decides where a lease is stored when there is no other lease.
 local many = false
-if known then
-  local h = {}
-  capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, h.id, h.expires,
-    h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds, h.channel, h.tasks, h.meta,
-    h.signalled,
-    h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(seen)
-  if type(leases) ~= 'number' or type(waiting) ~= 'number' then
-    error('the field s is not a record of this version')
+if plain then
+  local h, _ = { weight = 1, owner = '', holds = '' }, nil
+  _, h.expires, forget, waiting, h.id, fence, last_ticket, fair_waiting, h.hand_offs, h.ttl,
+    h.since = cmsgpack.unpack(seen)
+  capacity = 1
+  if h.id ~= '' then
+    h.fence = fence - h.hand_offs
+    if h.since == 0 then h.since = h.fence end
+    sole, used, latest, leases = h, 1, h.expires, 1
   end
+elseif known then
+  local h = {}
+  capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget, h.id,
+    h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds,
+    h.channel, h.tasks, h.meta, h.signalled,
+    h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(seen)
   sole = h.id and h
   if h.signalled == '' then h.signalled = nil end
   many = not sole and (capacity ~= 1 or used > 0)
+end
+if known and not (type(leases) == 'number' and type(forget) == 'number') then
+  error('the field s is not a record of this version')
 end
 
 -- Reads several fields with one call.
@@ -47,7 +73,8 @@ local function load(names)
     loaded[names[index]] = value
   end
 end
-if known then load({ 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l' }) end
+if known then load({ 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l', 'm' }) end
+if plain and sole then sole.channel, sole.tasks, sole.meta = cmsgpack.unpack(loaded.m) end
 
 -- The value of a field, with the changes of this script; false if there is none.
 local function read(field)
@@ -60,15 +87,11 @@ local function read(field)
   return value
 end
 
-local function forget_at(retention)
-  return math.floor((math.max(now, latest) + retention * 1000) / 1000)
-end
-
 -- Called before the first write outside `flush`. A server that may not write (a replica, or a
 -- server with too few replicas) fails here, before any change and before any push of a grant.
 local guarded = false
 local function guard()
-  if known and not guarded then redis.call('PEXPIREAT', resource, forget_at(retention)) end
+  if known and not guarded then redis.call('PEXPIREAT', resource, forget) end
   guarded = true
 end
 
@@ -80,13 +103,31 @@ local function with_signals(h)
   return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0, unpack(changes)
 end
 
-local function pack_summary()
+local function pack_plain()
+  if not sole then
+    return cmsgpack.pack(true, 0, forget, waiting, '', fence, last_ticket, fair_waiting)
+  end
+  local since = sole.since
+  writes.m = cmsgpack.pack(sole.channel, sole.tasks, sole.meta)
+  return cmsgpack.pack(
+    true, sole.expires, forget, waiting, sole.id, fence, last_ticket, fair_waiting, sole.hand_offs,
+    sole.ttl, since == sole.fence and 0 or since)
+end
+
+local function pack_summary(parked)
+  plain = (plain or waiting == 0) and capacity == 1 and parked == 0
+  if plain and sole then
+    plain = sole.owner == '' and sole.weight == 1 and sole.expires == latest
+      and sole.fence + sole.hand_offs == fence
+      and not (sole.signalled or sole.seq or sole.changes)
+  end
+  if plain and not many then return pack_plain() end
   if not sole then
     return cmsgpack.pack(
-      capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting)
+      capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget)
   end
   return cmsgpack.pack(
-    capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, sole.id,
+    capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget, sole.id,
     sole.expires, sole.weight, sole.fence, sole.hand_offs, sole.ttl, sole.since, sole.owner,
     sole.holds, sole.channel, sole.tasks, with_signals(sole))
 end
@@ -97,14 +138,14 @@ local function in_chunks(command, list)
   end
 end
 
--- Adds the changes of other fragments to `writes`.
+-- Adds the changes of other fragments to `writes`. Returns the number of parked waiters.
 local collect
 
 local function flush()
-  collect()
-  local at = forget_at(retention)
+  local parked, at = collect(), kept_until(forget, math.max(now, latest))
   if known then redis.call('PEXPIREAT', resource, at) end
-  writes.s = pack_summary()
+  forget = at
+  writes.s = pack_summary(parked)
   local set, deleted = {}, {}
   for field, value in pairs(writes) do
     if value then

@@ -1,5 +1,5 @@
 --- @include "lib/holders.lua"
---- @include "lib/publish.lua"
+--- @include "lib/push.lua"
 -- Serves the queue: see engine/serve.ts.
 local SERVE_LIMIT = 1000
 local SIGNAL_LIMIT = 1000
@@ -21,16 +21,9 @@ local function save_waiter(w)
     w.tasks or 0, w.meta, unpack(signal))
 end
 
--- The ticket of a root whose oldest task has waited in its process for this time; 0 for the end of
--- the queue. If the last ticket is in the future, the clock was set back.
-local function place_after(waited_ms)
-  if waited_ms == 0 or last_ticket > now then return 0 end
-  return math.max(1, now - waited_ms * 1000)
-end
-
 local function enqueue(w)
-  if w.ticket == 0 then w.ticket = place_after(w.waited or 0) end
-  if w.ticket == 0 then w.ticket = math.max(last_ticket + 1, now) end
+  if w.ticket == 0 then w.ticket = ticket_after(last_ticket, w.waited or 0) end
+  plain = plain and w.weight == 1 and w.owner == '' and not w.signalled
   last_ticket = math.max(last_ticket, w.ticket)
   guard()
   redis.call('ZADD', queue, w.ticket, w.id)
@@ -58,32 +51,13 @@ local function withdraw(id)
   return true
 end
 
--- True if a channel has subscribers of its own. PUBLISH also counts subscribers of patterns, which
--- say nothing about the waiter's process. If the user may not call PUBSUB, the result of PUBLISH
--- decides. It also decides for a sharded channel: no pattern matches those, and the channel of a
--- slot that has moved to another node has no subscribers here, although its process lives.
-local subscribers = {}
-local function has_subscribers(channel)
-  if is_sharded(channel) then return true end
-  if subscribers[channel] == nil then
-    local count = redis.pcall('PUBSUB', 'NUMSUB', channel)
-    subscribers[channel] = count.err ~= nil or tonumber(count[2]) > 0
-  end
-  return subscribers[channel]
-end
-
--- True if the channel has a subscriber. If the user may not publish, waiters are served without
--- pushes and find their grants by polling. PUBLISH is not replicated. A subscriber on a replica is
--- not counted, so both it and the next waiter would hold the lock.
+-- As `reached`, for the first time that a channel has no subscriber.
 local dead = {}
 local function push(channel, message)
-  if dead[channel] or not has_subscribers(channel) then return false end
+  if dead[channel] then return false end
   guard()
-  redis.set_repl(redis.REPL_NONE)
-  local receivers = publish(channel, message)
-  redis.set_repl(redis.REPL_ALL)
-  dead[channel] = receivers == 0
-  return receivers ~= 0
+  dead[channel] = not reached(channel, message)
+  return not dead[channel]
 end
 
 -- Moves `count` parked waiters, or all (0), to the end of the queue.
@@ -119,10 +93,7 @@ local function announce(w, own, lease)
   else
     h_fence, hand_offs = terms(w)
   end
-  -- not '%s', which ends a text at a NUL
-  local numbers = string.format(
-    ' %.0f %.0f %.0f %.0f %.0f ', h_fence, now, left, hand_offs, holds)
-  return push(w.channel, 'g ' .. w.id .. numbers .. w.token)
+  return push(w.channel, grant_message(w.id, h_fence, left, hand_offs, holds, w.token))
 end
 
 -- True if an acquisition of that weight may join the live lease of its owner.

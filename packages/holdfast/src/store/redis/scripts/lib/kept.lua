@@ -1,0 +1,8 @@
+-- Until when the server keeps the record (ms), if the last lease ends at `at`: for the retention
+-- after that, or longer. To save writes, the stored time changes only if it is too early, or more
+-- than the retention too late.
+local function kept_until(stored, at)
+  local least = math.floor(at / 1000) + retention
+  if stored and stored >= least and stored <= least + retention then return stored end
+  return stored and least + math.floor(retention / 2) or least
+end

@@ -1,0 +1,12 @@
+-- What the short paths and the general functions share about waiters.
+
+-- The ticket of a waiter, or of a root whose oldest task has waited in its process. If the last
+-- ticket is in the future, the clock was set back, and the waiter goes to the end of the queue.
+local function ticket_after(last_ticket, waited_ms)
+  if waited_ms == 0 or last_ticket > now then return math.max(last_ticket + 1, now) end
+  return math.max(1, now - waited_ms * 1000)
+end
+
+local function process_of(id)
+  return string.match(id, '^(.*)%.') or id
+end

@@ -1,0 +1,155 @@
+/** Faults in the short paths for a plain record. See `faults.ts`. */
+import { type Fault, fault } from './faults.js';
+
+const acquire = 'acquire.lua';
+const release = 'release.lua';
+const renew = 'renew.lua';
+const turn = 'turn.lua';
+const plain = 'lib/plain.lua';
+const record = 'lib/record.lua';
+const serve = 'lib/serve.lua';
+
+export const PLAIN_FAULTS: readonly Fault[] = [
+  fault('short acquire: an expired lease holds the lock', [
+    acquire,
+    'holder ~= id and expires > now',
+    'holder ~= id',
+  ]),
+  fault('short acquire: the holder joins the queue', [
+    acquire,
+    'holder ~= id and expires > now',
+    'expires > now',
+  ]),
+  fault('short acquire: a newcomer passes the limit of the queue', [
+    acquire,
+    'queued < tonumber(max_queue) or',
+    'true or',
+  ]),
+  fault('short acquire: a returning waiter loses its place', [
+    acquire,
+    'if place == 0 then place = ticket_after',
+    'do place = ticket_after',
+  ]),
+  fault('short acquire: a waiter keeps its old channel and token', [
+    acquire,
+    'place, terms[8], terms[9], terms[10] = terms[1], channel, token, tasks',
+    'place, terms[10] = terms[1], tasks',
+  ]),
+  fault('short acquire: the queue has no expiry', [
+    acquire,
+    "if queued == 1 then redis.call('PEXPIREAT', queue, kept) end",
+    '',
+  ]),
+  fault('short acquire: fair waiters are not counted', [
+    acquire,
+    'fair_before + terms[6]',
+    'fair_before',
+  ]),
+  fault('short acquire: the last ticket goes back', [
+    acquire,
+    'math.max(ticket_before, place)',
+    'place',
+  ]),
+  fault('short acquire: the process is counted twice', [acquire, 'joins and 1 or 0', '1']),
+  fault('short release: the id is not compared', [
+    release,
+    'holder == id and expires > now',
+    'expires > now',
+  ]),
+  fault('short release: an expired lease is released', [
+    release,
+    'holder == id and expires > now',
+    'holder == id',
+  ]),
+  fault('short release: the queue is not served', [
+    release,
+    'if is_own and queued == 0 then',
+    'if is_own then',
+  ]),
+  fault('short renewal: an expired lease is restored', [
+    renew,
+    'holder == id and expires > now',
+    'holder == id',
+  ]),
+  fault('short renewal: the lease becomes shorter', [
+    renew,
+    'math.max(expires, now + ttl * 1000)',
+    'now + ttl * 1000',
+  ]),
+  fault('short turn: a root with another fence ends', [
+    turn,
+    ' or last - passes ~= own_fence then',
+    ' then',
+  ]),
+  fault('short turn: used fences become free', [
+    turn,
+    'last = math.min(last, math.max(own_fence, last_used))',
+    'last = own_fence',
+  ]),
+  fault('short turn: used fences beyond the reserved ones count', [
+    turn,
+    'math.min(last, math.max(own_fence, last_used))',
+    'math.max(own_fence, last_used)',
+  ]),
+  fault('short turn: the next root overtakes the queue', [
+    turn,
+    'if queued == 0 then\n    local kept, granted',
+    'do\n    local kept, granted',
+  ]),
+  fault('short turn: the ticket of the next root is forgotten', [
+    turn,
+    'math.max(last_ticket, place),\n      0, alone',
+    'last_ticket,\n      0, alone',
+  ]),
+  fault('short turn: two roots of a process are counted as one', [
+    turn,
+    ' and process_of(first) ~= process then',
+    ' then',
+  ]),
+  fault('short grant: a silent process is granted', [plain, 'till ~= 0 and till <= now', 'false']),
+  fault('short grant: it lasts the whole ttl', [plain, 'math.min(ttl, claim)', 'ttl']),
+  fault('short grant: fair waiters are overtaken', [plain, 'fair_waiting > 0 or ', '']),
+  fault('short grant: a fair lease is handed off', [plain, ' or fair == 1', '']),
+  fault('short grant: a root has the same hand-offs if it is alone', [
+    plain,
+    'elseif waiting == 0 then',
+    'elseif false then',
+  ]),
+  fault('short grant: no fences are reserved', [plain, 'own + hand_offs, last', 'own, last']),
+  fault('short grant: the fence is the time', [plain, 'math.max(fence + 1, now)', 'now']),
+  fault('short grant: the push has no token', [plain, 'hand_offs, 1, token', "hand_offs, 1, ''"]),
+  fault('short grant: the waiter stays', [plain, "redis.call('HDEL', resource, 'w:' .. id)\n", '']),
+  fault('short grant: a process without waiters stays', [
+    plain,
+    "redis.call('HDEL', resource, 'w:' .. id, process)",
+    "redis.call('HDEL', resource, 'w:' .. id)",
+  ]),
+  fault('short grant: a process keeps the number of its waiters', [
+    plain,
+    'counted(count, -1, 0)',
+    'counted(count, 0, 0)',
+  ]),
+  fault('plain: a queue with a heavy waiter, an owner or a signal counts as plain', [
+    serve,
+    " and w.weight == 1 and w.owner == '' and not w.signalled",
+    '',
+  ]),
+  fault('plain: a queue with other waiters becomes plain', [
+    record,
+    '(plain or waiting == 0)',
+    '(true)',
+  ]),
+  fault('plain: a record with parked waiters is plain', [record, ' and parked == 0', '']),
+  fault('plain: a record with another capacity is plain', [record, ' and capacity == 1', '']),
+  fault('plain: the lease of an owner is plain', [record, "sole.owner == '' and ", '']),
+  fault('plain: a lease with signals is plain', [
+    record,
+    'and not (sole.signalled or sole.seq or sole.changes)',
+    '',
+  ]),
+  fault('plain: the time of the grant is forgotten', [
+    record,
+    'since == sole.fence and 0 or since',
+    '0',
+  ]),
+];

@@ -1,0 +1,85 @@
+/** Short sequences for the short paths that random traffic seldom draws. See `rare.ts`. */
+import type { Acquire } from '../../src/engine/commands.js';
+import { asking } from './crowds.js';
+import { literally, type Step } from './traffic.js';
+
+const retention = 86_400_000;
+const one = { key: 'k1', capacity: 1 } as const;
+const root = { handOffs: 3, tasks: 2 } as const;
+
+const ask = (id: string, more: Partial<Acquire> = {}): Step =>
+  literally(asking(id, { ...one, ...more }), 7);
+const release = (id: string): Step => literally({ op: 'release', key: 'k1', id, retention }, 7);
+const poll = (id: string, patience = 1e6): Step =>
+  literally({ op: 'poll', key: 'k1', ids: [id], patience, retention }, 7);
+const park = (id: string, as: string): Step =>
+  literally(
+    {
+      ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
+      ...{ fair: false, handOffs: 0, channel: '', maxParked: 100, patience: 1e6, retention },
+      ...{ meta: '', token: '' },
+    },
+    7,
+  );
+/** `id` ends its root, and `again` is the next root of its process. */
+const turn = (id: string, again: string): Step =>
+  literally(
+    {
+      ...{ op: 'turn', key: 'k1', id, fence: 0, used: 1, again, ttl: 1000, claim: 1000 },
+      ...{ handOffs: 1, channel: '', token: '', waited: 0, tasks: 1, patience: 1e6, retention },
+      meta: '',
+    },
+    7,
+  );
+
+export const rarePlain: readonly (readonly [name: string, steps: readonly Step[]])[] = [
+  [
+    'a turn behind a waiter of the same process',
+    [
+      ask('p0.a', root),
+      ask('p0.b', root),
+      turn('p0.a', 'p0.c'),
+      poll('p0.c'),
+      release('p0.b'),
+      poll('p0.c'),
+    ],
+  ],
+  [
+    'a turn behind a waiter of another process',
+    [
+      ask('p0.a', root),
+      ask('p1.b', root),
+      turn('p0.a', 'p0.c'),
+      poll('p0.c'),
+      release('p1.b'),
+      poll('p0.c'),
+    ],
+  ],
+  [
+    'a grant to a process without a deadline',
+    [ask('p0.a'), ask('p1.b', { patience: 0 }), release('p0.a'), poll('p1.b', 0)],
+  ],
+  [
+    'a turn that names a parked acquisition',
+    [ask('p0.a'), park('p0.a', 'p0.b'), ask('p0.c', root), turn('p0.c', 'p0.b'), poll('p0.b')],
+  ],
+  [
+    'grants to several waiters of a process',
+    [ask('p0.a'), ask('p1.b'), ask('p1.c'), release('p0.a'), poll('p1.c'), release('p1.b')],
+  ],
+  [
+    'a grant to a fair waiter that names hand-offs',
+    [ask('p0.a'), ask('p1.b', { ...root, fair: true }), release('p0.a'), poll('p1.b')],
+  ],
+  [
+    'a grant to a root before a fair waiter',
+    [
+      ask('p0.a'),
+      ask('p1.b', root),
+      ask('p2.c', { fair: true }),
+      release('p0.a'),
+      poll('p1.b'),
+      release('p1.b'),
+    ],
+  ],
+];
