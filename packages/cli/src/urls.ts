@@ -33,7 +33,9 @@ export function linkTo(url: string): Link {
   if (url.startsWith(SENTINEL)) {
     const settings = sentinelOf(url);
     const name = `the master ${settings.name} of Sentinel`;
-    return { client: new Redis({ ...base, ...settings }), name };
+    // without it, the client stays with a frozen master
+    const options = { ...base, ...settings, failoverDetector: true };
+    return { client: new Redis(options), name };
   }
   if (CLUSTER.test(url)) {
     const { nodes, ...login } = clusterOf(url);

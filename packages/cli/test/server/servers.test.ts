@@ -1,6 +1,8 @@
 /** `holdfast run` with servers that are down, silent or refuse the user, and with several. */
 import { createServer } from 'node:net';
-import { freePorts, type Server, startServer, until } from 'holdfast-testkit';
+import { Holdfast } from 'holdfast';
+import { freePorts, type Server, startReplicated, startServer, until } from 'holdfast-testkit';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, cli } from '../cli.js';
 
@@ -78,6 +80,26 @@ it('the master of Sentinel is used, and must exist', async () => {
   const other = await run(`${url}/other`);
   expect(other).toMatchObject({ code: 69, stdout: '' });
   expect(other.stderr).toContain('the master other of Sentinel cannot be used');
+});
+
+it('a frozen master of Sentinel is left for its successor', async () => {
+  await using group = await startReplicated({ server: 'redis' });
+  const before = await group.master();
+  const hosts = group.sentinels.map(({ host, port }) => `${host}:${port}`).join(',');
+  const env = { REDIS_URL: `redis+sentinel://${hosts}/${group.name}` };
+  // a live view goes on when the server does not answer
+  const prefix = ['sh', '-c', 'stty cols 100 rows 24; exec "$@"', 'sh'];
+  await using program = new Cli(['watch', '--every', '50ms'], { env, prefix, terminal: true });
+  await program.shows(/no lock is in use/);
+  before.pause();
+  const after = await group.successor(before);
+  const client = new Redis(after.url);
+  const holdfast = new Holdfast(client);
+  await holdfast.mutex('on the successor').acquire();
+  await program.shows(/on the successor/);
+  await holdfast.close({ grace: 0 });
+  client.disconnect();
+  before.resume();
 });
 
 describe('three servers', () => {
