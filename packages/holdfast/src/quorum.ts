@@ -29,12 +29,19 @@ export interface QuorumOptions {
    * `appendfsync always`). Then a server votes right after its start. Default `false`.
    */
   readonly durable?: boolean | undefined;
+  /**
+   * The least validity of a new lease in ms: its ttl, less the time that the request took, and less
+   * the drift of clocks. A lease that is granted at once with less is released, and the call fails
+   * or tries again as without an answer. Up to 86,400,000; default 0.
+   */
+  readonly minValidity?: number | undefined;
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof QuorumOptions>([
   'serverTimeout',
   'restartGuard',
   'durable',
+  'minValidity',
 ]);
 const SERVERS_MIN = 3;
 const SERVERS_MAX = 15;
@@ -64,6 +71,7 @@ export function quorumStore(clients: unknown, options: QuorumOptions, option: st
     timeout: duration('serverTimeout', options.serverTimeout, 200, 10, 60_000),
     guard: duration('restartGuard', options.restartGuard, 60_000, 0, 86_400_000),
     durable: flag('durable', options.durable, false),
+    minValidity: duration('minValidity', options.minValidity, 0, 0, 86_400_000),
   };
   return new LazyQuorum(settings, PREFIX);
 }
@@ -99,6 +107,7 @@ interface QuorumSettings {
   readonly timeout: number;
   readonly guard: number;
   readonly durable: boolean;
+  readonly minValidity: number;
 }
 
 /**

@@ -46,6 +46,7 @@ describe('the clients', () => {
 it.each<[string, QuorumOptions]>([
   ['serverTimeout', { serverTimeout: 1 }],
   ['restartGuard', { restartGuard: -1 }],
+  ['minValidity', { minValidity: 86_400_001 }],
   ['durable', { durable: 1 as never }],
   ['timeout', { timeout: 5 } as QuorumOptions],
 ])('the option %s is checked', (option, options) => {

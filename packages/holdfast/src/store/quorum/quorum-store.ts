@@ -6,6 +6,7 @@ import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import type { ServerInfo } from '../server-info.js';
 import { RegisterStore } from '../register/register-store.js';
 import type { Acceptor } from './acceptor.js';
+import { withValidity } from './min-validity.js';
 import { QuorumRegister } from './quorum-register.js';
 
 /** The parts of a store that are the same for all prefixes. */
@@ -15,6 +16,8 @@ export interface QuorumParts {
   readonly timeout: number;
   readonly guard: number;
   readonly durable: boolean;
+  /** The least validity of a new lease, in ms. */
+  readonly minValidity?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly fraction?: (() => number) | undefined;
 }
@@ -44,7 +47,14 @@ export class QuorumStore implements Store {
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
-    return this.#store.execute(batch);
+    const answers = this.#store.execute(batch);
+    const { clock = systemClock, minValidity: least = 0 } = this.#parts;
+    if (least === 0) return answers;
+    const terms = { store: this.#store, clock, least };
+    return batch.map((command, at) => {
+      const answer = answers[at] as Promise<Reply>;
+      return command.op === 'acquire' ? withValidity(terms, command, answer) : answer;
+    });
   }
 
   listen(name: string, listener: WakeListener): Promise<WakeChannel> {

@@ -8,6 +8,7 @@ export interface RedisQuorumParts {
   readonly timeout: number;
   readonly guard: number;
   readonly durable: boolean;
+  readonly minValidity: number;
 }
 
 export function redisQuorum({ ports, ...parts }: RedisQuorumParts, prefix: string): QuorumStore {

@@ -1,0 +1,65 @@
+/** The option `minValidity` of a quorum. */
+import { expect, it } from 'vitest';
+import { Holdfast, type Lease } from '../../../src/index.js';
+import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
+import { QuorumStore } from '../../../src/store/quorum/quorum-store.js';
+import { Link } from '../../support/lossy-link.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+const TTL = 1000;
+/** The time that servers take to accept a change, in ms. */
+const SLOW = 90;
+
+/** A way on which answers to `accept` are slow. */
+class SlowLink extends Link {
+  slow = 0;
+  readonly #clock: VirtualClock;
+
+  constructor(to: MemoryAcceptor, clock: VirtualClock) {
+    super(to);
+    this.#clock = clock;
+  }
+
+  override accept: Link['accept'] = async (key, proposal) => {
+    const vote = await super.accept(key, proposal);
+    if (this.slow > 0) {
+      await new Promise<void>((resolve) => void this.#clock.after(this.slow, resolve));
+    }
+    return vote;
+  };
+}
+
+async function tried(minValidity: number): Promise<[Lease | Error | null, boolean]> {
+  const clock = new VirtualClock();
+  const links = [0, 1, 2].map((at) => {
+    return new SlowLink(new MemoryAcceptor(`s${at}`, clock, 3_600_000), clock);
+  });
+  const terms = { timeout: 100, guard: 60_000, durable: false, fraction: () => 0.5, minValidity };
+  const store = new QuorumStore({ acceptors: () => links, clock, ...terms });
+  const holdfast = new Holdfast(store, { clock, ttl: TTL });
+  for (const link of links) link.slow = SLOW;
+  const trying = holdfast
+    .mutex('k')
+    .tryAcquire()
+    .catch((error: Error) => error);
+  await clock.advance(SLOW + 10);
+  for (const link of links) link.slow = 0;
+  await clock.advance(300);
+  const result = await trying;
+  const inspecting = holdfast.inspect('k');
+  await clock.advance(10);
+  return [result, (await inspecting) === null];
+}
+
+it('gives a lease back whose validity is too short', async () => {
+  const [result, isFree] = await tried(950);
+  expect(result).toMatchObject({ code: 'HOLDFAST_UNREACHABLE' });
+  expect((result as Error).message).toMatch(/would be valid for 8\d\d ms.*minValidity is 950 ms/);
+  expect(isFree).toBe(true);
+});
+
+it('control: keeps a lease whose validity suffices', async () => {
+  const [result, isFree] = await tried(800);
+  expect(result).toMatchObject({ held: true });
+  expect(isFree).toBe(false);
+});
