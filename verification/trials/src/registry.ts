@@ -2,6 +2,7 @@
 import { trial as deadWaiters } from './dead-waiters.js';
 import { trial as exclusion } from './exclusion.js';
 import { trial as forgottenVotes } from './forgotten-votes.js';
+import { clusterTrial, sentinelTrial } from './fail-over.js';
 import { trial as leaks } from './leaks.js';
 import { trial as lossSignal } from './loss-signal.js';
 import { trial as lostReplies } from './lost-replies.js';
@@ -18,4 +19,6 @@ export const trials: readonly Trial[] = [
   deadWaiters,
   manyHolders,
   forgottenVotes,
+  sentinelTrial,
+  clusterTrial,
 ];
