@@ -121,10 +121,11 @@ export class Acquisition extends Call {
 
   /**
    * Counts a grant whose lease was over when the reply arrived. True if no further request is worth
-   * it.
+   * it. A lease that the queue granted begins with a claim window; a busy process may miss some.
+   * @param left the time of the lease that remained in the store
    */
-  tooLate(): boolean {
-    this.#late += 1;
+  tooLate(left: Micros): boolean {
+    if (left >= this.request.terms.ttl * 1000) this.#late += 1;
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
   }
 

@@ -267,7 +267,7 @@ export class Acquisitions implements ReplyHandler {
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine was suspended since: only the store knows how much time remains
       void this.sender.ask(acquisition);
-    } else if (acquisition.tooLate()) {
+    } else if (acquisition.tooLate(reply.left)) {
       const { key, terms } = acquisition.request;
       this.giveUp(acquisition, failures.tooSlow(key, terms.ttl));
     } else {

@@ -55,9 +55,9 @@ export class RootAcquisition extends Acquisition {
     return this.queue.size > 0;
   }
 
-  override tooLate(): boolean {
+  override tooLate(left: number): boolean {
     this.queue.rejectOverdue();
-    return super.tooLate() || this.queue.size === 0;
+    return super.tooLate(left) || this.queue.size === 0;
   }
 
   override grant(record: LeaseRecord, first?: Promise<void>): void {
