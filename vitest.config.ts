@@ -38,6 +38,7 @@ const ALONE = [
 /** Tests of programs that run for a minute, and do not measure the times of others. */
 const LONG = [
   'packages/{holdfast,cli}/test/packed/*.test.ts',
+  'packages/dashboard/test/browser/*.test.ts',
   'packages/holdfast/test/server/{cluster.failover,demo,quorum.suites,torture,*.crash}.test.ts',
   'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
@@ -89,7 +90,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
-            'packages/{cli,otel}/test/unit/**/*.test.ts',
+            'packages/{cli,dashboard,otel}/test/unit/**/*.test.ts',
             'examples/test/**/*.test.ts',
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',

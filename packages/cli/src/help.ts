@@ -58,6 +58,14 @@ Examples:
 
 GRANTS counts how often the lock was seen to be granted again. Ctrl-C ends.`;
 
+export const DASHBOARD_HELP: string = `
+Examples:
+  holdfast dashboard
+  holdfast dashboard --port 8080 --write
+
+It answers this machine only; from elsewhere use a tunnel, for example ssh -L 4650:127.0.0.1:4650.
+Ctrl-C ends.`;
+
 export const BREAK_HELP: string = `
 Examples:
   holdfast break invoice:42 --reason 'stuck since 02:00'

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Argument, Command, Option } from 'commander';
 import type { Words } from './child/under-lock.js';
 import { completion, SHELLS } from './commands/completion.js';
+import { dashboard, type DashboardOptions } from './commands/dashboard.js';
 import { doctor, type DoctorOptions } from './commands/doctor.js';
 import { lead, type LeadOptions } from './commands/lead.js';
 import * as look from './commands/look.js';
@@ -50,6 +51,7 @@ export function createProgram(rest: CommandLine['rest'], exit: Exit): Command {
   addRunning(program, rest, exit);
   addLooking(program, exit);
   addDoctor(program, exit);
+  addDashboard(program, exit);
   program
     .command('completion')
     .summary('print a script that completes commands and options')
@@ -167,6 +169,21 @@ function addLooking(program: Command, exit: Exit): void {
     .addHelpText('after', help.WAIT_HELP)
     .action(async (key: string, options: look.WaitOptions) => {
       exit(await look.waitFor(key, options));
+    });
+}
+
+function addDashboard(program: Command, exit: Exit): void {
+  common(program.command('dashboard'))
+    .summary('show the locks in the browser, live')
+    .addOption(
+      new Option('--port <port>', 'where to listen, on this machine only')
+        .argParser((text) => address(text).port)
+        .default(4650),
+    )
+    .option('--write', 'allow forced releases, after a reason and a confirmation')
+    .addHelpText('after', help.DASHBOARD_HELP)
+    .action(async (options: DashboardOptions) => {
+      exit(await dashboard(options));
     });
 }
 

@@ -31,9 +31,12 @@ beforeAll(async () => {
   // packages of the same version from an earlier run would stay
   rmSync(`${root}/node_modules/holdfast`, { recursive: true, force: true });
   rmSync(`${root}/node_modules/holdfast-cli`, { recursive: true, force: true });
+  rmSync(`${root}/node_modules/holdfast-dashboard`, { recursive: true, force: true });
   rmSync(`${root}/node_modules/.package-lock.json`, { force: true });
   const [holdfast, own] = [await pack('holdfast'), await pack('cli')];
-  const dependencies = { 'holdfast-cli': own, holdfast, node: OLD_NODE };
+  const dashboard = await pack('dashboard');
+  const all = { 'holdfast-cli': own, 'holdfast-dashboard': dashboard, holdfast };
+  const dependencies = { ...all, node: OLD_NODE };
   writeFileSync(`${root}/package.json`, JSON.stringify({ private: true, dependencies }));
   const install = ['install', '--no-audit', '--no-fund', '--no-package-lock', '--prefer-offline'];
   await run('npm', install);

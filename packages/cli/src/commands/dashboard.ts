@@ -1,0 +1,28 @@
+/** `holdfast dashboard`: serves a live view of the locks until a signal ends it. */
+import { dashboard as view, serve } from 'holdfast-dashboard';
+import { Notes } from '../notes.js';
+import type { CommonOptions } from '../options.js';
+import { openStore } from '../store.js';
+
+export interface DashboardOptions extends CommonOptions {
+  readonly port: number;
+  readonly write?: boolean;
+}
+
+/** Listens on loopback only: for other machines, mount the view in a program with `authorize`. */
+export async function dashboard({ port, write, ...options }: DashboardOptions): Promise<number> {
+  const stopped = new Promise<void>((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => resolve());
+  });
+  const store = await openStore(options);
+  try {
+    const served = await serve(view(store.holdfast, { localWrites: write === true }), { port });
+    const { url } = served;
+    new Notes(options).warning('serving', `the locks are at ${url}`, { url });
+    await stopped;
+    await served.close();
+    return 0;
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,38 @@
+/** `holdfast dashboard`: serves the live view on this machine until a signal ends it. */
+import { freePorts, until } from 'holdfast-testkit';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Cli } from '../cli.js';
+import { ServerAndLocks } from '../server-and-locks.js';
+
+let locks: ServerAndLocks;
+
+beforeAll(async () => {
+  locks = await ServerAndLocks.start();
+  await locks.holdfast.mutex('invoice:42').acquire();
+});
+afterAll(() => locks.stop());
+
+async function start(...args: string[]): Promise<{ program: Cli; url: string }> {
+  const [port] = await freePorts(1);
+  const env = { REDIS_URL: locks.server.url };
+  const program = new Cli(['dashboard', '--port', `${port}`, ...args], { env });
+  const url = await until(() => /the locks are at (\S+)/.exec(program.stderr)?.[1] ?? false);
+  return { program, url };
+}
+
+it('shows the locks of the server, read only, and ends with a signal', async () => {
+  const { program, url } = await start();
+  expect(new URL(url).hostname).toBe('127.0.0.1');
+  const page = await (await fetch(url)).text();
+  expect(page).toContain('name="holdfast-csrf" content=""');
+  const lock = await (await fetch(`${url}api/lock?key=invoice:42`)).json();
+  expect(lock).toMatchObject({ key: 'invoice:42', holderCount: 1 });
+  program.kill('SIGTERM');
+  expect(await program.exited).toEqual({ code: 0, signal: null });
+});
+
+it('may end leases with `--write`', async () => {
+  const { program, url } = await start('--write');
+  await using _ = program;
+  expect(await (await fetch(url)).text()).toMatch(/name="holdfast-csrf" content="[\w-]{43}"/u);
+});

@@ -1,0 +1,105 @@
+/** Mounts of the view: Node, Express and NestJS, Fastify, Hono. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Dashboard } from './dashboard.js';
+
+/** A request of Express also has the URL before its mount has removed the path. */
+type Incoming = IncomingMessage & { readonly originalUrl?: string; readonly body?: unknown };
+
+/** For `http.createServer`, and for `app.use(path, …)` of Express and of NestJS on Express. */
+export function nodeHandler(
+  view: Dashboard,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    void handle(view, request, response).catch(() => response.destroy());
+  };
+}
+
+async function handle(view: Dashboard, incoming: Incoming, out: ServerResponse): Promise<void> {
+  const { url = '/', socket } = incoming;
+  const { originalUrl = url } = incoming;
+  const [path = ''] = originalUrl.split('?', 1);
+  const request = toRequest(incoming, url);
+  let response = await view.fetch(request, { address: socket.remoteAddress });
+  // the files of the page are relative to it, so it needs a slash at the end
+  if (originalUrl !== url && new URL(request.url).pathname === '/' && !path.endsWith('/')) {
+    const location = `./${path.slice(path.lastIndexOf('/') + 1)}/`;
+    if (response.ok) response = new Response(null, { status: 308, headers: { location } });
+  }
+  await send(response, out);
+}
+
+function toRequest(incoming: Incoming, url: string): Request {
+  const { method = 'GET', headers } = incoming;
+  const hasBody = method !== 'GET' && method !== 'HEAD';
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, one]),
+  );
+  // a path such as `//other` must not become a host
+  const target = new URL(`http://${headers.host ?? 'localhost'}/`);
+  const [path = '/', query = ''] = url.split('?', 2);
+  target.pathname = path;
+  target.search = query;
+  const init: RequestInit & { duplex?: 'half' } = { method, headers: new Headers(entries) };
+  if (hasBody) {
+    // a parser of Express may have read the body
+    init.body =
+      incoming.body === undefined
+        ? (Readable.toWeb(incoming) as ReadableStream<Uint8Array>)
+        : JSON.stringify(incoming.body);
+    init.duplex = 'half';
+  }
+  return new Request(target, init);
+}
+
+async function send(response: Response, out: ServerResponse): Promise<void> {
+  out.writeHead(response.status, Object.fromEntries(response.headers));
+  if (response.body === null) {
+    out.end();
+    return;
+  }
+  out.flushHeaders();
+  // the page may close the connection at any time
+  await pipeline(Readable.fromWeb(response.body), out).catch(() => undefined);
+}
+
+/** The parts of a Fastify instance that are used. */
+interface FastifyLike {
+  all(
+    path: string,
+    handler: (
+      request: { readonly raw: IncomingMessage; readonly body?: unknown },
+      reply: { hijack(): unknown; readonly raw: ServerResponse },
+    ) => unknown,
+  ): unknown;
+}
+
+/** For `fastify.register(fastifyPlugin(view), { prefix })`; the view gets `basePath: prefix`. */
+export function fastifyPlugin(view: Dashboard): (fastify: FastifyLike) => Promise<void> {
+  return async (fastify) => {
+    for (const path of ['/', '/*']) {
+      fastify.all(path, ({ raw, body }, reply) => {
+        reply.hijack();
+        // Fastify has read the body
+        const incoming = body === undefined || body === null ? raw : Object.assign(raw, { body });
+        nodeHandler(view)(incoming, reply.raw);
+      });
+    }
+  };
+}
+
+/** The parts of a context of Hono on Node that are used. */
+interface HonoLike {
+  readonly req: { readonly raw: Request };
+  readonly env: unknown;
+}
+
+/** For `app.all('/locks/*', honoHandler(view))`; the view gets `basePath: '/locks'`. */
+export function honoHandler(view: Dashboard): (context: HonoLike) => Promise<Response> {
+  return ({ req, env }) => {
+    // @hono/node-server gives the request of Node
+    const { incoming } = (env ?? {}) as { incoming?: IncomingMessage };
+    return view.fetch(req.raw, { address: incoming?.socket.remoteAddress });
+  };
+}

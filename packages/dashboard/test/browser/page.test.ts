@@ -1,0 +1,151 @@
+/**
+ * The page in a real browser: Chromium of the system, for example Debian's package `chromium`. The
+ * suite installs none, so on a machine without it these tests are skipped. With
+ * `HOLDFAST_PICTURES=folder` they also write the pictures of the documentation.
+ */
+import { existsSync } from 'node:fs';
+import { Holdfast, memory } from 'holdfast';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { dashboard, serve, type Served } from '../../src/index.js';
+
+const PATHS = [process.env['CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser'];
+const executablePath = PATHS.find((path) => path !== undefined && existsSync(path));
+const PICTURES = process.env['HOLDFAST_PICTURES'];
+/** So many locks must not make the page slow. */
+const MANY = 10_000;
+const ROWS_MAX = 100;
+
+let browser: Browser;
+let page: Page;
+let billing: Holdfast;
+let reports: Holdfast;
+let served: Served;
+let errors: string[];
+
+describe.skipIf(executablePath === undefined)('the page', () => {
+  beforeAll(async () => {
+    const path = executablePath as string;
+    browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
+  });
+  afterAll(() => browser.close());
+
+  beforeEach(async () => {
+    const store = memory();
+    billing = new Holdfast(store, { label: 'billing' });
+    reports = new Holdfast(store, { label: 'reports' });
+    await billing.warmUp();
+    served = await serve(dashboard(reports, { every: 50, localWrites: true }));
+    errors = [];
+  });
+  afterEach(async () => {
+    await page.close();
+    await served.close();
+    await Promise.all([billing, reports].map((one) => one.close({ grace: 0 })));
+    expect(errors).toEqual([]);
+  });
+
+  async function open(hash = '', dark = false): Promise<void> {
+    const viewport = { width: 1280, height: 720 };
+    page = await browser.newPage({ viewport, colorScheme: dark ? 'dark' : 'light' });
+    page.setDefaultTimeout(10_000);
+    page.on('console', (message) => {
+      if (message.type() === 'error') errors.push(message.text());
+    });
+    page.on('pageerror', (error) => errors.push(String(error)));
+    await page.goto(served.url + hash);
+    await page.getByText('live', { exact: true }).waitFor();
+  }
+
+  async function someLocks(): Promise<void> {
+    const keys = ['deploy', 'invoice:42', 'invoice:43', 'order:7:pay', 'order:7:ship'];
+    for (const key of keys) await billing.mutex(key).acquire();
+    await billing.semaphore('pool:db', { permits: 8 }).acquire(3);
+    for (const key of ['invoice:42', 'invoice:42', 'deploy']) {
+      reports
+        .mutex(key, { fair: true })
+        .acquire()
+        .catch(() => undefined);
+    }
+  }
+
+  const item = (name: string): ReturnType<Page['getByRole']> =>
+    page.getByRole('treeitem', { name: new RegExp(name, 'u') });
+
+  async function picture(name: string): Promise<void> {
+    if (PICTURES !== undefined) await page.screenshot({ path: `${PICTURES}/${name}.png` });
+  }
+
+  it('groups the locks, counts them by state, and follows changes', async () => {
+    await someLocks();
+    await open();
+    await item('^▾ invoice:').waitFor();
+    await page.getByRole('button', { name: 'contended 2' }).click();
+    await expect.poll(() => page.getByRole('treeitem').count()).toBe(2);
+    await page.getByRole('button', { name: 'all 6' }).click();
+    await billing.mutex('new:one').acquire();
+    await item('new:one').waitFor();
+    await page.getByLabel('Filter').fill('order');
+    await expect.poll(() => page.getByRole('treeitem').count()).toBe(3);
+  });
+
+  it('shows a lock, with the keyboard alone', async () => {
+    await someLocks();
+    await open();
+    await item('deploy').waitFor();
+    await page.getByRole('tree').focus();
+    const active = (): Promise<string | null> =>
+      page.locator('#tree').getAttribute('aria-activedescendant');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowLeft');
+    const group = page.locator(`#${await active()}`);
+    expect(await group.getAttribute('aria-expanded')).toBe('false');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    const title = page.getByRole('heading', { name: 'invoice:42' });
+    await title.waitFor();
+    const detail = page.locator('#facts');
+    await detail.getByRole('cell', { name: 'billing on' }).waitFor();
+    expect(await detail.getByRole('row').count()).toBe(3);
+    await expect.poll(() => detail.locator('svg rect').count()).toBe(1);
+    await picture('dashboard-light');
+  });
+
+  it('ends a lease after a reason and a confirmation', async () => {
+    await someLocks();
+    const lease = await billing.mutex('stuck').acquire();
+    await open('#stuck', true);
+    await page.getByRole('button', { name: 'End by force' }).click();
+    const go = page.getByRole('button', { name: 'End the lease' });
+    expect(await go.isDisabled()).toBe(true);
+    await page.getByLabel('Reason').fill('stuck since 02:00');
+    expect(await go.isDisabled()).toBe(true);
+    await page.getByLabel('Write the key').fill('stuck');
+    await picture('dashboard-dark');
+    await go.click();
+    await page.getByText('It is free.').waitFor();
+    await expect.poll(() => lease.signal.aborted).toBe(true);
+    expect(String(lease.signal.reason)).toContain('stuck since 02:00');
+  });
+
+  it('never reads a key as HTML', async () => {
+    await billing.mutex('<img src=x onerror=alert(1)>').acquire();
+    await open();
+    await item('<img src=x').click();
+    await page.getByRole('heading', { name: '<img src=x' }).waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+  });
+
+  it(`keeps few rows in the document with ${MANY} locks`, async () => {
+    const keys = Array.from({ length: MANY }, (_, index) => `shop:${index % 100}:${index}`);
+    await Promise.all(keys.map((key) => billing.mutex(key).acquire({ ttl: 600_000 })));
+    await open();
+    await page.getByRole('button', { name: `all ${MANY}` }).waitFor();
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(ROWS_MAX);
+    await page.getByRole('tree').focus();
+    await page.keyboard.press('End');
+    await item(`shop:99:${MANY - 1}`).waitFor();
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(ROWS_MAX);
+  });
+});

@@ -1,0 +1,218 @@
+/** The view over HTTP: access, pages and events. */
+import type { Holdfast } from 'holdfast';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { dashboard, type DashboardOptions, serve } from '../../src/index.js';
+import { LOCAL, PAGE, tokenIn, Views } from '../views.js';
+
+let views: Views;
+let holdfast: Holdfast;
+
+beforeEach(async () => {
+  views = await Views.create();
+  ({ holdfast } = views);
+});
+afterEach(() => views.stop());
+
+/** Reads events from a stream until `isEnough`. */
+async function events(
+  url: string,
+  isEnough: (found: readonly { event: string; data: never }[]) => boolean,
+): Promise<{ event: string; data: never }[]> {
+  const stop = new AbortController();
+  views.stops.push(() => stop.abort());
+  const { body } = await fetch(`${url}api/events`, { signal: stop.signal });
+  const reader = (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream());
+  let text = '';
+  for await (const part of reader as unknown as AsyncIterable<string>) {
+    text += part;
+    const found = [...text.matchAll(/event: (\w+)\ndata: (.*)\n\n/gu)].map(
+      ([, event = '', data = 'null']) => ({ event, data: JSON.parse(data) as never }),
+    );
+    if (isEnough(found)) return found;
+  }
+  throw new Error(`the stream ended: ${text}`);
+}
+
+describe('without `authorize`', () => {
+  const status = async (
+    url: string,
+    peer: { address: string | undefined } | undefined,
+    headers: Record<string, string> = {},
+    options: DashboardOptions = {},
+  ): Promise<number> => {
+    const view = dashboard(holdfast, options);
+    return (await view.fetch(new Request(url, { headers }), peer)).status;
+  };
+
+  it.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1'])('answers %s', async (address) => {
+    expect(await status(PAGE, { address })).toBe(200);
+  });
+
+  it.each(['10.0.0.8', '::ffff:10.0.0.8', '127.evil.example.1', 'fe80::1', '', undefined])(
+    'refuses %s',
+    async (address) => {
+      expect(await status(PAGE, { address })).toBe(403);
+    },
+  );
+
+  it('refuses a request whose socket is not known, with any header', async () => {
+    const headers = { 'x-forwarded-for': '127.0.0.1', host: 'localhost' };
+    expect(await status(PAGE, undefined, headers)).toBe(403);
+  });
+
+  it.each(['x-forwarded-for', 'forwarded', 'via', 'x-real-ip'])(
+    'refuses what a proxy has passed on (%s)',
+    async (name) => {
+      expect(await status(PAGE, LOCAL, { [name]: '127.0.0.1' })).toBe(403);
+    },
+  );
+
+  it('refuses a name that was rebound to this machine', async () => {
+    expect(await status('http://evil.example/', LOCAL)).toBe(403);
+    expect(await status('http://[::1]:4650/', LOCAL)).toBe(200);
+  });
+
+  it('does not listen on another address than loopback', async () => {
+    const view = dashboard(holdfast);
+    await expect(serve(view, { host: '0.0.0.0' })).rejects.toThrow('listens on 127.0.0.1');
+    await expect(serve(view, { host: '::' })).rejects.toThrow('not on ::');
+    // the control: with `authorize` it does
+    const served = await serve(dashboard(holdfast, { authorize: () => 'read' }), { host: '::' });
+    await served.close();
+  });
+});
+
+describe('`authorize`', () => {
+  it.each([
+    ['read', 200, false],
+    ['write', 200, true],
+    [false, 403, false],
+    ['yes' as never, 403, false],
+  ] as const)('%s', async (access, status, hasToken) => {
+    const view = dashboard(holdfast, { authorize: async () => access });
+    const response = await view.fetch(new Request('http://locks.example/'));
+    expect(response.status).toBe(status);
+    const token = tokenIn(await response.text());
+    expect(Boolean(token)).toBe(hasToken);
+  });
+
+  it('that throws lets nothing through', async () => {
+    const view = dashboard(holdfast, {
+      authorize: () => {
+        throw new Error('no session');
+      },
+    });
+    const response = await view.fetch(new Request(PAGE), LOCAL);
+    expect([response.status, await response.text()]).toEqual([503, 'no session\n']);
+  });
+
+  it('must be a function', () => {
+    expect(() => dashboard(holdfast, { authorize: true as never })).toThrow('"authorize"');
+  });
+});
+
+describe('the page', () => {
+  it('has no remote or inline parts, and a policy that forbids them', async () => {
+    const { url } = await views.start();
+    const response = await fetch(url);
+    const page = await response.text();
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/u);
+    expect(page).not.toMatch(/https?:|\son\w+=|style=|<style|<script(?![^>]* src=)/u);
+    const files = [...page.matchAll(/(?:src|href)=['"]\.\/([^'"]+)/gu)].map(([, file]) => file);
+    expect(files.length).toBeGreaterThan(1);
+    for (const file of [...files, 'tree.js', 'detail.js', 'timeline.js']) {
+      const asset = await fetch(url + file);
+      expect([file, asset.status]).toEqual([file, 200]);
+      expect(asset.headers.get('x-content-type-options')).toBe('nosniff');
+      expect(await asset.text()).not.toMatch(/innerHTML|https?:\/\/(?!www\.w3\.org)/u);
+    }
+  });
+
+  it.each(['nothing', 'api/nothing', '../package.json', 'app.js/'])(
+    '%s is unknown',
+    async (path) => {
+      const { url } = await views.start();
+      expect((await fetch(url + path)).status).toBe(404);
+    },
+  );
+
+  it('reports a store that does not answer', async () => {
+    const { url } = await views.start();
+    vi.spyOn(holdfast, 'inspect').mockRejectedValue(new Error('no reply'));
+    const response = await fetch(`${url}api/lock?key=k`);
+    expect([response.status, await response.text()]).toEqual([503, 'no reply\n']);
+  });
+});
+
+describe('the events', () => {
+  it('are all locks first, and changes later', async () => {
+    const lease = await holdfast.mutex('invoice:42').acquire();
+    const { url } = await views.start();
+    let step = 0;
+    const found = await events(url, (sofar) => {
+      if (sofar.length === 1 && step === 0) {
+        step = 1;
+        void lease.release();
+        void holdfast.mutex('invoice:43').acquire();
+      }
+      const changes = sofar.flatMap(({ data }) => (data as { gone?: string[] }).gone ?? []);
+      return changes.includes('invoice:42') && JSON.stringify(sofar).includes('invoice:43');
+    });
+    const [whole] = found;
+    expect(whole).toMatchObject({
+      event: 'whole',
+      data: [{ key: 'invoice:42', state: 'held', holders: 1, fence: lease.fence }],
+    });
+    expect(found.slice(1).every(({ event }) => event === 'change')).toBe(true);
+  });
+
+  it('come only when a lock changes, not with the time', async () => {
+    await holdfast.mutex('k').acquire();
+    const { url } = await views.start();
+    const list = vi.spyOn(holdfast, 'list');
+    const seen: number[] = [];
+    void events(url, (found) => {
+      seen.push(found.length);
+      return false;
+    }).catch(() => undefined);
+    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(5));
+    expect(seen.at(-1)).toBe(1);
+  });
+
+  it('list the locks once for all pages, and not without a page', async () => {
+    const { url } = await views.start({ every: 20 });
+    const list = vi.spyOn(holdfast, 'list');
+    const pages = [1, 2, 3].map(() => new AbortController());
+    await Promise.all(pages.map(({ signal }) => fetch(`${url}api/events`, { signal })));
+    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(2));
+    for (const page of pages) page.abort();
+    let before = -1;
+    await vi.waitFor(
+      () => {
+        const { length } = list.mock.calls;
+        const same = length === before;
+        before = length;
+        expect(same).toBe(true);
+      },
+      { interval: 100 },
+    );
+  });
+
+  it('tell of trouble, and of its end', async () => {
+    const { url } = await views.start();
+    const list = vi.spyOn(holdfast, 'list').mockImplementation(() => {
+      throw new Error('no reply');
+    });
+    const found = await events(url, (sofar) => {
+      if (sofar.length === 1) list.mockRestore();
+      return sofar.length > 2;
+    });
+    expect(found).toEqual([
+      { event: 'trouble', data: 'no reply' },
+      { event: 'trouble', data: '' },
+      { event: 'whole', data: [] },
+    ]);
+  });
+});
