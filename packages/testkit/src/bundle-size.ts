@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 150_000, compressed: 49_500 },
+    limit: { minified: 150_600, compressed: 49_700 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
