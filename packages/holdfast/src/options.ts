@@ -90,7 +90,7 @@ export interface HoldfastOptions {
   /** The default of `longHold` for mutexes, semaphores, read-write locks, `allOf`. */
   readonly longHold?: number | undefined;
   /**
-   * Called with warnings, see {@link HoldfastWarningCode}. They are published on the channel
+   * Called with warnings, see `HoldfastWarningCode`. They are published on the channel
    * `holdfast:warning` of `diagnostics_channel` too. Nothing is printed.
    */
   readonly onWarning?: ((warning: HoldfastWarning) => void) | undefined;
