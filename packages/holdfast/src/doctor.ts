@@ -13,8 +13,8 @@ export interface DoctorReport {
 const ORDER: readonly FindingSeverity[] = ['danger', 'warning', 'notice'];
 
 export async function examine(core: Core): Promise<DoctorReport> {
-  const { claimWindow, clock, randomSource, requestTimeout, ttl } = core.settings;
-  const terms = { claimWindow, clock, requestTimeout, ttl, id: randomSource.id() };
+  const { claimWindow, clock, randomSource, replicas, requestTimeout, ttl } = core.settings;
+  const terms = { claimWindow, clock, replicas, requestTimeout, ttl, id: randomSource.id() };
   const { findings, servers } = (await core.store.examine?.(terms)) ?? NOTHING;
   const rank = ({ severity }: Finding): number => ORDER.indexOf(severity);
   return { findings: [...findings].sort((a, b) => rank(a) - rank(b)), servers };

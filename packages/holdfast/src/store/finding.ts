@@ -71,6 +71,8 @@ export interface ExamineTerms {
   readonly ttl: number;
   readonly claimWindow: number;
   readonly requestTimeout: number;
+  /** The replicas that must have a grant before it counts. */
+  readonly replicas: number;
   /** A unique name, for the keys and channels of this examination. */
   readonly id: string;
 }

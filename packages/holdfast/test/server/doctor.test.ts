@@ -93,6 +93,9 @@ describe('settings', () => {
     const { findings } = await doctor(main);
     const unacknowledged = findings.find(({ code }) => code === 'unacknowledged-replicas');
     expect(unacknowledged?.evidence).toBe('connected_slaves:1, min-replicas-to-write 0');
+    expect(unacknowledged?.advice).toContain('set the option replicas to 1');
+    const waiting = (await doctor(main, { replicas: 1 })).findings.map(({ code }) => code);
+    expect(waiting).not.toContain('unacknowledged-replicas');
     const [found] = (await doctor(replica)).findings;
     expect(found).toMatchObject({ code: 'read-only-replica', severity: 'danger' });
     expect(found?.evidence).toContain(`127.0.0.1:${main.port}`);

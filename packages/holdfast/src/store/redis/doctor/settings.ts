@@ -14,7 +14,7 @@ export function judgeSettings(probe: Probe, info: Info, config: Config): void {
   const quorum = probe.deployment.quorum !== undefined;
   const found = [
     ...identity(info, probe.port.cluster !== undefined),
-    ...replication(info, config, quorum),
+    ...replication(info, config, quorum, probe.terms.replicas),
     ...memory(info),
     ...writes(info),
     ...persistence(info, config, probe.deployment.quorum?.durable),
@@ -46,7 +46,7 @@ function identity(info: Info, cluster: boolean): Found[] {
   return found;
 }
 
-function replication(info: Info, config: Config, quorum: boolean): Found[] {
+function replication(info: Info, config: Config, quorum: boolean, waits: number): Found[] {
   if (info.get('role') === 'slave') {
     const main = `${info.get('master_host')}:${info.get('master_port')}`;
     return [
@@ -60,14 +60,15 @@ function replication(info: Info, config: Config, quorum: boolean): Found[] {
     ];
   }
   const replicas = Number(info.get('connected_slaves') ?? 0);
-  if (replicas === 0) return [];
+  if (replicas === 0 || (replicas <= waits && !quorum)) return [];
   const needed = config?.get('min-replicas-to-write') ?? 'not known';
   const message = quorum
     ? 'a replica that takes over has lost votes, so two holders are possible'
-    : 'a grant is not acknowledged by the replicas: after a fail-over, two holders are possible';
+    : 'not all replicas acknowledge a grant: after a fail-over, two holders are possible';
   const advice = quorum
     ? 'give the members of a quorum no replicas that take over'
-    : 'let the protected resource check fences, or use a quorum; see docs/guarantees.md';
+    : `set the option replicas to ${replicas}, let the protected resource check fences, or use ` +
+      'a quorum; see docs/guarantees.md';
   const evidence = `connected_slaves:${replicas}, min-replicas-to-write ${needed}`;
   return [{ code: 'unacknowledged-replicas', severity: 'warning', message, evidence, advice }];
 }
