@@ -184,7 +184,7 @@ async function judge(scenario: Scenario, how: Fault, held: Held): Promise<void> 
   if (served !== undefined && 'code' in served && served.code === 'HOLDFAST_UNACKNOWLEDGED') {
     add(scenario, 'waiters told that too few replicas have the grant');
   } else if (served === undefined || !('fence' in served)) {
-    const why = served === undefined ? 'no answer' : (served as { code?: string }).code;
+    const why = served === undefined ? 'no answer' : served.code;
     problems.add('unserved', `${awaited.key}, ${how}, ${mode}: ${why}`);
   } else {
     add(scenario, 'waiters served');
