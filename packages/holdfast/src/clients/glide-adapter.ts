@@ -1,9 +1,10 @@
 /** The adapter of valkey-glide, loaded with the first client of this kind. */
 import type { scanMasters } from './cluster.js';
 import type { GlideAdapter, GlideLike } from './glide.js';
-import { Outbox, type Route, routeTo, send } from './glide-commands.js';
+import { Outbox, ReplyError, type Route, routeTo, send } from './glide-commands.js';
 import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
 import type { ScanPage } from './port.js';
+import { slotOf } from './slots.js';
 
 /** After so many commands the slots are read again: the client does not tell that they moved. */
 const COMMANDS_MAX = 500;
@@ -19,13 +20,11 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     args: readonly string[],
   ): Promise<unknown> => {
     const [key = ''] = keys;
-    const route: Route | undefined =
-      slots === undefined ? undefined : { type: 'primarySlotKey', key };
-    slots?.count();
     const all = [...words, `${keys.length}`, ...keys, ...args];
     return outbox.add(key, async () => {
-      await slots?.known;
-      return send(client, all, route);
+      if (slots === undefined) return send(client, all);
+      await slots.known;
+      return slots.send(key, all);
     });
   };
   const scanAt = async (cursor: string, rest: readonly string[], at?: Route): Promise<ScanPage> => {
@@ -62,7 +61,7 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     view: {
       masters: () => slots?.masters() ?? [],
       masterOf: (slot) => slots?.owners[slot],
-      refresh: async () => slots?.read(),
+      refresh: async (silent) => slots?.refresh(silent),
       subscribe: (_, channel, listener) =>
         subscribe(client, channel, SHARDED, {
           message: (payload) => listener.message(payload),
@@ -78,6 +77,11 @@ class Slots {
   /** Resolves when the slots were read for the first time, or could not be read. */
   readonly known: Promise<void>;
   readonly #client: GlideLike;
+  /**
+   * Set when a node did not answer: the client goes on to use a frozen master whose replica has
+   * taken over, so the commands name the address.
+   */
+  #named = false;
   #reading: Promise<void> | undefined;
   #commands = 0;
 
@@ -90,14 +94,37 @@ class Slots {
     return [...new Set(this.owners)].filter((one) => one !== undefined);
   }
 
-  count(): void {
+  /** Sends a command to the master of a key. */
+  async send(key: string, words: readonly string[]): Promise<unknown> {
     this.#commands += 1;
     if (this.#commands % COMMANDS_MAX === 0) void this.read();
+    const owner = this.owners[slotOf(key)];
+    const named = this.#named && owner !== undefined;
+    const route: Route = named ? routeTo(owner) : { type: 'primarySlotKey', key };
+    try {
+      return await send(this.#client, words, route);
+    } catch (error) {
+      if (!(error instanceof ReplyError)) this.#failed(named, owner);
+      throw error;
+    }
+  }
+
+  /** The client may not know an address that the slots name: then it chooses the node again. */
+  #failed(named: boolean, owner: string | undefined): void {
+    if (named) this.#named = false;
+    else if (owner !== undefined) void this.refresh(owner);
+  }
+
+  /** Asks another master than a silent one. Never rejects. */
+  async refresh(silent: string): Promise<void> {
+    const other = this.masters().find((address) => address !== silent);
+    await this.read(other === undefined ? undefined : routeTo(other));
+    this.#named = silent !== '';
   }
 
   /** Never rejects. */
-  read(): Promise<void> {
-    this.#reading ??= this.#read().then(
+  read(route?: Route): Promise<void> {
+    this.#reading ??= this.#read(route).then(
       () => {
         this.#reading = undefined;
       },
@@ -108,8 +135,8 @@ class Slots {
     return this.#reading;
   }
 
-  async #read(): Promise<void> {
-    const ranges = (await send(this.#client, ['CLUSTER', 'SLOTS'])) as [
+  async #read(route?: Route): Promise<void> {
+    const ranges = (await send(this.#client, ['CLUSTER', 'SLOTS'], route)) as [
       number,
       number,
       [string, number],

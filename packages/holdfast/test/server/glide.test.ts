@@ -11,6 +11,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/clients/detect.js';
 import { Outbox } from '../../src/clients/glide-commands.js';
+import { slotOf } from '../../src/clients/slots.js';
 import { Holdfast } from '../../src/index.js';
 import { GLIDE, openGlideCluster } from '../support/glide.js';
 import { failure } from '../suites/helpers.js';
@@ -186,6 +187,24 @@ describe('glide on a cluster', () => {
     await holdfast.close();
     await one.close();
   });
+});
+
+it('glide on a cluster goes on with the replica of a frozen master', async () => {
+  await using cluster = await startCluster({ server: 'valkey', replicas: 1 });
+  const one = await openGlideCluster(cluster.nodes, { requestTimeout: 500 });
+  const terms = { requestTimeout: 500, unreachableAfter: 20_000 };
+  const holdfast = new Holdfast(one.client, terms);
+  const [master] = cluster.masters as [Server];
+  const address = `${master.host}:${master.port}`;
+  await holdfast.mutex('any').run(() => undefined);
+  const keys = Array.from({ length: 100 }, (_, at) => `k${at}`);
+  const key = keys.find((name) => one.port.cluster?.masterOf(slotOf(name)) === address) as string;
+  await holdfast.mutex(key).run(() => undefined);
+  master.pause();
+  await holdfast.mutex(key).run(() => undefined);
+  await holdfast.close();
+  await one.close();
+  master.resume();
 });
 
 describe('the outbox', () => {
