@@ -96,7 +96,7 @@ function withReplicas(store: Store, settings: Settings): Store {
   if (settings.replicas === 0) return store;
   const acknowledged = store.acknowledged?.(settings);
   if (acknowledged !== undefined) return acknowledged;
-  throw badOption('replicas', '0 for a store without replicas', settings.replicas);
+  throw badOption('replicas', '0 with this store or client', settings.replicas);
 }
 
 /** True for a store that this library made. */

@@ -52,8 +52,8 @@ const few = (from: number): string[] => ['--seeds', '80', '--failures', '1', '--
 const FAULTS: Readonly<Record<string, Fault>> = {
   'does not detect a suspend': {
     file: 'lease/suspend-detector.js',
-    from: 'if (apart - this.#apart > SLEEP_MS)',
-    to: 'if (false)',
+    from: '(moved > SLEEP_MS)',
+    to: '(false)',
     shown: 'push-from-before-sleep.json',
     as: /belief/,
   },

@@ -78,9 +78,9 @@ export interface Store {
 
   /**
    * The same store with grants that count only when a number of replicas has them. It has
-   * connections of its own, which `dispose` ends.
+   * connections of its own, which `dispose` ends. `undefined` if the client cannot open them.
    */
-  acknowledged?(terms: AcknowledgeTerms): Store;
+  acknowledged?(terms: AcknowledgeTerms): Store | undefined;
 
   dispose?(): Promise<void>;
 

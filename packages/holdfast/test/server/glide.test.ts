@@ -29,6 +29,12 @@ describe('glide', () => {
   const connect = (extra: object = {}): Promise<Opened> =>
     GLIDE.open({ host: server.host, port: server.port, protocol: 3, extra });
 
+  it('is refused together with replicas', async () => {
+    const { client } = await connect();
+    const make = (): Holdfast => new Holdfast(client, { replicas: 1 });
+    expect(make).toThrow(/option "replicas" must be 0 with this store or client, not 1/);
+  });
+
   it('keeps the order of many commands on a key, more than the client allows', async () => {
     const { client, port } = await connect({ inflightRequestsLimit: 600 });
     const push = "return redis.call('RPUSH', KEYS[1], ARGV[1])";

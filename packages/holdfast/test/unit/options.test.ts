@@ -121,6 +121,12 @@ describe('Holdfast refuses', () => {
     expect(error).toMatchObject(bad('options'));
   });
 
+  it('replicas with a store that has none', () => {
+    const error = errorOf(() => new Holdfast(store, { replicas: 1 }));
+    expect(error).toMatchObject(bad('replicas'));
+    expect(errorOf(() => new Holdfast(store, { replicas: 0 }))).toBeUndefined();
+  });
+
   it('a retention shorter than three claim windows', () => {
     const error = errorOf(() => new Holdfast(store, { retention: 2999, claimWindow: 1000 }));
     expect(error).toMatchObject(bad('retention'));

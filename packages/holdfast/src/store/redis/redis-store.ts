@@ -88,8 +88,9 @@ export class RedisStore implements Store {
     return new RedisStore(this.#client, prefix);
   }
 
-  acknowledged(terms: AcknowledgeTerms): Store {
+  acknowledged(terms: AcknowledgeTerms): Store | undefined {
     const [client, prefix] = [this.#client, this.#prefix];
+    if (client.name === 'valkey-glide') return undefined;
     const opening = import('./acknowledged.js').then(
       ({ Acknowledged }) => new Acknowledged(this, client, prefix, terms),
     );
