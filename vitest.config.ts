@@ -39,7 +39,7 @@ const ALONE = [
 const LONG = [
   'packages/{holdfast,cli}/test/packed/*.test.ts',
   'packages/dashboard/test/browser/*.test.ts',
-  'packages/holdfast/test/server/{cluster.failover,demo,quorum.suites,torture,*.crash}.test.ts',
+  'packages/holdfast/test/server/{*.failover,demo,quorum.suites,torture,*.crash}.test.ts',
   'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
 ];
@@ -57,6 +57,7 @@ const SLOW = [
   'bench/test/bench.test.ts',
   'server/quorum.suites.test.ts',
   'server/cluster.failover.test.ts',
+  'server/sentinel.failover.test.ts',
   'server/differential.faults.test.ts',
   'server/renewals.test.ts',
   'server/demo.test.ts',

@@ -30,6 +30,7 @@ export function glidePort(client: GlideLike): ClientPort {
     client,
     keyPrefix: '',
     writesLater: true,
+    hasNoLine: true,
     evalsha: (calls) => {
       const sent = loading.then((loaded) => loaded.evalsha(calls));
       return calls.map(async (_, at) => (await sent)[at]);

@@ -19,6 +19,8 @@ export interface ClientPort {
 
   /** True if the client writes at the end of a turn of the event loop, not during the call. */
   readonly writesLater: boolean;
+  /** Set if no further connection for `WAIT` can be opened, see `line.ts`. */
+  readonly hasNoLine?: true;
 
   /**
    * Sends one EVALSHA for each call, in order, over one connection, and in one write if the client

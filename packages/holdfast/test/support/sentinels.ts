@@ -15,15 +15,20 @@ function opened(client: RedisClient, close: () => unknown): Opened {
   return { client, port: portFor(client), close: () => ended().catch(() => undefined) };
 }
 
-/** Opens a client of one kind that follows the master. */
+/**
+ * Opens a client of one kind that follows the master.
+ * @param failoverDetector the setting of ioredis. With it the client leaves a frozen master. But it
+ *   ends for good if the news of a fail-over comes while it connects.
+ */
 export async function openSentinel(
   kind: ClientName,
   { sentinels, name }: Pick<Replicated, 'sentinels' | 'name'>,
+  failoverDetector = false,
 ): Promise<Opened> {
   const start = sentinels.map(({ host, port }) => ({ host, port }));
   if (kind.startsWith('ioredis')) {
     const options = {
-      ...{ sentinels: start, name, lazyConnect: true, failoverDetector: true },
+      ...{ sentinels: start, name, lazyConnect: true, failoverDetector },
       ...{ retryStrategy: () => 20, sentinelRetryStrategy: () => 20 },
     };
     const client = kind === 'ioredis-5' ? new Redis5(options) : new Redis6(options);

@@ -90,7 +90,7 @@ export class RedisStore implements Store {
 
   acknowledged(terms: AcknowledgeTerms): Store | undefined {
     const [client, prefix] = [this.#client, this.#prefix];
-    if (client.name === 'valkey-glide') return undefined;
+    if (client.hasNoLine) return undefined;
     const opening = import('./acknowledged.js').then(
       ({ Acknowledged }) => new Acknowledged(this, client, prefix, terms),
     );
