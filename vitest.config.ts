@@ -121,6 +121,7 @@ export default defineConfig({
           name: 'instruments',
           include: ['verification/{sim,mutants,torture,trials}/test/**/*.test.ts'],
           testTimeout: INSTRUMENT_MS,
+          hookTimeout: INSTRUMENT_MS,
         },
       },
       {
