@@ -203,7 +203,10 @@ export class BothLocks {
       void quietly(this.#old.release(clock, requestTimeout, holder));
       throw error;
     }
-    if (trouble !== undefined) void quietly(this.#old.release(clock, requestTimeout, holder));
+    // a minority of several servers may have granted it
+    if (trouble !== undefined || this.#old.hasSeveral) {
+      void quietly(this.#old.release(clock, requestTimeout, holder));
+    }
     const isHeld = lease.held;
     await quietly(lease.release());
     return isHeld ? null : 'again';

@@ -38,6 +38,11 @@ export class OldLock {
     this.#channel = channel;
   }
 
+  /** @internal True if the lock is on several servers. */
+  get hasSeveral(): boolean {
+    return this.#ports.length > 1;
+  }
+
   /** @internal */
   take(clock: Clock, limit: number, holder: string, ttl: number): Promise<Vote> {
     return this.#ask(clock, limit, this.#format.take, [holder, `${ttl}`]);

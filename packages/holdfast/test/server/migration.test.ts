@@ -230,6 +230,22 @@ describe('a lock of redlock on three servers', () => {
     });
     (three[2] as Server).resume();
   });
+
+  it('leaves nothing at a minority of the servers after a refusal', async () => {
+    const [holdfast] = await newProgram();
+    const three = await membersOf(3);
+    const clients = await Promise.all(three.map((one) => openClient('ioredis-6', one)));
+    opened.push(...clients);
+    const key = freshKey();
+    const lock = redlock(
+      clients.map(({ client }) => client),
+      key,
+    );
+    const [free, ...taken] = three as [Server, ...Server[]];
+    for (const one of taken) await one.command('SET', lock.key, 'another', 'PX', TTL);
+    expect(await besides(holdfast, key, lock).tryAcquire()).toBeNull();
+    await until(async () => (await free.command('EXISTS', lock.key)) === 0, { within: TTL / 2 });
+  });
 });
 
 describe('options', () => {
