@@ -145,7 +145,7 @@ async function grant(
 
 /** The replica loses its connection to the master, and does not get another one. */
 async function cut(replica: Server, master: Server): Promise<void> {
-  await replica.command('CONFIG', 'SET', 'masteruser', 'nobody');
+  await replica.command('CONFIG', 'SET', 'masteruser', 'unknown');
   await replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
   await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
 }

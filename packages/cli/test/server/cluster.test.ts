@@ -47,7 +47,7 @@ describe('a cluster', () => {
     const failed = await cli(['ls', '--url', down]);
     expect(failed).toMatchObject({ code: 69, stdout: '' });
     expect(failed.stderr).toContain(`the cluster of 127.0.0.1:${ports[0]},`);
-    const login = url.replace('://', '://nobody:p4ss@');
+    const login = url.replace('://', '://unknown:p4ss@');
     const denied = await cli(['ls', '--url', login]);
     expect(denied).toMatchObject({ code: 77, stdout: '' });
     expect(denied.stderr).not.toContain('p4ss');

@@ -13,6 +13,17 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason;
 }
 
+/** The words of EVALSHA or EVAL, for clients that do not add the prefix to the keys. */
+export function scriptWords(
+  command: readonly string[],
+  prefix: string,
+  keys: readonly string[],
+  args: readonly string[],
+): string[] {
+  const names = prefix === '' ? keys : keys.map((key) => prefix + key);
+  return [...command, `${keys.length}`, ...names, ...args];
+}
+
 /** A client's `keyPrefix`, which may be given as bytes. */
 export function prefixOf(value: unknown): string {
   if (typeof value === 'string') return value;

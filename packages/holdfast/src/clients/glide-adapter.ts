@@ -1,4 +1,5 @@
 /** The adapter of valkey-glide, loaded with the first client of this kind. */
+import { scriptWords } from './common.js';
 import type { scanMasters } from './cluster.js';
 import type { GlideAdapter, GlideLike } from './glide.js';
 import { Outbox, ReplyError, type Route, routeTo, send } from './glide-commands.js';
@@ -20,7 +21,7 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     args: readonly string[],
   ): Promise<unknown> => {
     const [key = ''] = keys;
-    const all = [...words, `${keys.length}`, ...keys, ...args];
+    const all = scriptWords(words, '', keys, args);
     return outbox.add(key, async () => {
       if (slots === undefined) return send(client, all);
       await slots.known;

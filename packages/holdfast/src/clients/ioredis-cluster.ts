@@ -75,7 +75,9 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
       const { status } = client as { status?: string };
       if (status === undefined || status === 'ready') return undefined;
       const closed = status === 'end';
-      const state = closed ? 'closed: quit() or disconnect() was called' : `in state "${status}"`;
+      const state = closed
+        ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
+        : `in state "${status}"`;
       return { closed, text: notReady(client, state, { path: 'cluster' }) };
     },
 

@@ -79,9 +79,11 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     state() {
       const { status } = client as { status?: string };
       if (status === undefined || status === 'ready') return undefined;
-      // after `quit`, `disconnect`, or a retryStrategy that has given up
+      // also after a retryStrategy that has given up, or a failed look for the master of Sentinel
       const closed = status === 'end';
-      const state = closed ? 'closed: quit() or disconnect() was called' : `in state "${status}"`;
+      const state = closed
+        ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
+        : `in state "${status}"`;
       return { closed, text: notReady(client, state, client.options) };
     },
   };

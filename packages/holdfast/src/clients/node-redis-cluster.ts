@@ -1,6 +1,6 @@
 /** The port for a cluster client of node-redis 5 and 6. */
 import { scanMasters, unknownNode } from './cluster.js';
-import { attempt, prefixOf } from './common.js';
+import { attempt, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 import { subscribeShard } from './node-redis-subscription.js';
@@ -50,9 +50,8 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     args: readonly string[],
   ): Promise<unknown> =>
     attempt(() => {
-      const names = keys.map((key) => keyPrefix + key);
-      const all = [...words, `${keys.length}`, ...names, ...args];
-      return client.sendCommand(names[0] as string, false, all, COMMAND_OPTIONS);
+      const all = scriptWords(words, keyPrefix, keys, args);
+      return client.sendCommand(keyPrefix + keys[0], false, all, COMMAND_OPTIONS);
     });
   return {
     name: 'node-redis',

@@ -1,5 +1,5 @@
 /** The port for a Sentinel client of node-redis 5 and 6. */
-import { prefixOf } from './common.js';
+import { prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import type { MasterFinder } from './master-commands.js';
 import { subscribeOnce } from './node-redis-subscription.js';
@@ -22,11 +22,8 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
     words: string[],
     keys: readonly string[],
     args: readonly string[],
-  ): Promise<unknown> => {
-    const names = keys.map((key) => keyPrefix + key);
-    const all = [...words, `${keys.length}`, ...names, ...args];
-    return commands.then((one) => one.send(all));
-  };
+  ): Promise<unknown> =>
+    commands.then((one) => one.send(scriptWords(words, keyPrefix, keys, args)));
   return {
     name: 'node-redis',
     client,

@@ -1,5 +1,5 @@
 /** The port for node-redis: the package `redis` or `@redis/client`, versions 5 and 6. */
-import { attempt, OWN_CLIENT, prefixOf } from './common.js';
+import { attempt, OWN_CLIENT, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
 import { notReady, watchErrors } from './state.js';
@@ -47,10 +47,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
     keys: readonly string[],
     args: readonly string[],
   ): Promise<unknown> =>
-    attempt(() => {
-      const names = keyPrefix === '' ? keys : keys.map((key) => keyPrefix + key);
-      return client.sendCommand([...words, `${keys.length}`, ...names, ...args], COMMAND_OPTIONS);
-    });
+    attempt(() => client.sendCommand(scriptWords(words, keyPrefix, keys, args), COMMAND_OPTIONS));
 
   return {
     name: 'node-redis',

@@ -1,4 +1,5 @@
 /** Clients that are not connected: the error says why, which server, and what to do. */
+import { startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -75,6 +76,18 @@ it('a client of ioredis that was closed is reported at once', async () => {
     .mutex('k')
     .acquire();
   await expect(acquired).rejects.toThrow(/closed: quit\(\) or disconnect\(\) was called/);
+});
+
+it('a client of ioredis that ended serves the same Holdfast after connect()', async () => {
+  await using server = await startServer({ server: 'redis' });
+  const client = ioredis(server.url);
+  const holdfast = instance(client, {} as typeof SOON);
+  await holdfast.mutex('k').run(() => undefined);
+  client.disconnect();
+  await new Promise((resolve) => client.once('end', resolve));
+  await expect(holdfast.mutex('k').tryAcquire()).rejects.toThrow(/or it stopped reconnecting/);
+  await client.connect();
+  await holdfast.mutex('k').run(() => undefined);
 });
 
 describe.each([

@@ -9,6 +9,7 @@
  * WAIT covers the writes of its connection. The calls and their WAIT are written together, so they
  * are on one connection or fail together. Nothing is sent again.
  */
+import { scriptWords } from '../../clients/common.js';
 import { type Line, openLine } from '../../clients/line.js';
 import type { ClientPort, ScriptCall } from '../../clients/port.js';
 import { systemClock, type Timer } from '../../clock.js';
@@ -44,11 +45,8 @@ export class AcknowledgedPort {
       words: string[],
       keys: readonly string[],
       args: readonly string[],
-    ): Promise<unknown> => {
-      const names = keys.map((key) => keyPrefix + key);
-      const all = [...words, `${keys.length}`, ...names, ...args];
-      return this.#at(names[0] as string).send(all);
-    };
+    ): Promise<unknown> =>
+      this.#at(keyPrefix + keys[0]).send(scriptWords(words, keyPrefix, keys, args));
     this.port = {
       ...client,
       writesLater: true,
