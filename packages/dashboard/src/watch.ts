@@ -50,6 +50,7 @@ export class Watch {
     }
     this.#running = false;
     this.#known = false;
+    this.#trouble = undefined;
     this.#rows = new Map();
   }
 
@@ -60,8 +61,9 @@ export class Watch {
         after.set(info.key, rowOf(info, Date.now(), this.#rows.get(info.key)));
       }
     } catch (error) {
-      this.#trouble = error instanceof Error ? error.message : String(error);
-      this.#tell('trouble', this.#trouble);
+      const trouble = error instanceof Error ? error.message : String(error);
+      if (trouble !== this.#trouble) this.#tell('trouble', trouble);
+      this.#trouble = trouble;
       return;
     }
     if (this.#trouble !== undefined) this.#tell('trouble', '');
