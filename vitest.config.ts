@@ -81,7 +81,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     sequence: { sequencer: SlowFirst },
-    setupFiles: ['assertions', 'warnings'].map((name) =>
+    setupFiles: ['assertions', 'preload', 'warnings'].map((name) =>
       here(`packages/holdfast/test/support/${name}.ts`),
     ),
     projects: [

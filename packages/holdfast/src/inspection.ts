@@ -213,6 +213,7 @@ function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): un
 function info({ store }: Core, key: string, reply: InspectReply): LockInfo | null {
   const { holderCount, parkedCount, waiterCount } = reply;
   if (holderCount + waiterCount + parkedCount === 0) return null;
+  const servers = store.servers?.();
   return {
     key,
     permits: reply.capacity,
@@ -224,7 +225,7 @@ function info({ store }: Core, key: string, reply: InspectReply): LockInfo | nul
     waiterCount,
     parked: reply.parked.map((parked) => parkedInfo(parked, reply.now)),
     parkedCount,
-    ...(store.servers && { servers: store.servers() }),
+    ...(servers && { servers }),
   };
 }
 

@@ -1,14 +1,13 @@
 /** The store on a quorum of servers, as users create it. */
 import { checkObject, duration, flag, known } from './checks.js';
-import { portFor, type RedisClient } from './clients/detect.js';
-import type { ClientPort } from './clients/port.js';
-import type { Command, Reply } from './engine/commands.js';
+import type { RedisClient } from './clients/detect.js';
+import { recognize } from './clients/shape.js';
 import { badOption, HoldfastError } from './errors.js';
 import type { HoldfastStore } from './holdfast-core.js';
 import { PREFIX } from './prefix.js';
 import type { Examination, ExamineTerms } from './store/finding.js';
-import type { ServerInfo } from './store/server-info.js';
-import type { Store, TimeLimit, WakeChannel, WakeListener } from './store/port.js';
+import { LazyStore } from './store/lazy-store.js';
+import type { Store } from './store/port.js';
 
 /** The options of a quorum. They must be equal in all processes. */
 export interface QuorumOptions {
@@ -63,20 +62,31 @@ export function quorum(
 
 /** @param option the name of the first argument, for errors */
 export function quorumStore(clients: unknown, options: QuorumOptions, option: string): Store {
-  const ports = portsOf(clients, option);
+  checkClients(clients, option);
   known('options', options, OPTIONS);
   checkObject('options', options);
   const settings = {
-    ports,
     timeout: duration('serverTimeout', options.serverTimeout, 200, 10, 60_000),
     guard: duration('restartGuard', options.restartGuard, 60_000, 0, 86_400_000),
     durable: flag('durable', options.durable, false),
     minValidity: duration('minValidity', options.minValidity, 0, 0, 86_400_000),
   };
-  return new LazyQuorum(settings, PREFIX);
+  const load = async (prefix: string): Promise<Store> => {
+    const [{ portOf }, { redisQuorum }] = await Promise.all([
+      import('./clients/detect.js'),
+      import('./store/quorum/redis-quorum.js'),
+    ]);
+    const ports = clients.map(portOf);
+    const examined = async (terms: ExamineTerms): Promise<Examination> => {
+      const { examine } = await import('./store/redis/doctor/examine.js');
+      return examine({ ports, prefix, quorum: settings }, terms);
+    };
+    return Object.assign(redisQuorum({ ports, ...settings }, prefix), { examine: examined });
+  };
+  return new LazyStore({ label: 'quorum', acknowledges: false, load }, PREFIX);
 }
 
-function portsOf(clients: unknown, option: string): ClientPort[] {
+function checkClients(clients: unknown, option: string): asserts clients is readonly object[] {
   const expected = 'an odd number of clients, at least 3 and at most 15, one for each server';
   if (!Array.isArray(clients)) throw badOption(option, expected, clients);
   const { length } = clients;
@@ -86,88 +96,16 @@ function portsOf(clients: unknown, option: string): ClientPort[] {
       'so an even number of servers tolerates no more failures than one server fewer';
     throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
   }
-  return clients.map((client: unknown, at) => {
+  for (const [at, client] of clients.entries()) {
     const name = `${option}[${at}]`;
     if (clients.indexOf(client) < at) throw badOption(name, 'another client', 'the same client');
     try {
-      const port = portFor(client);
-      if (port.cluster === undefined) return port;
+      if (recognize(client).kind !== 'cluster') continue;
       throw new TypeError('it is a client of a cluster, and each member must be one server');
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       const message = `Holdfast: ${name}: ${why}`;
       throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: name, cause: error });
     }
-  });
-}
-
-/** The settings of a quorum, with defaults filled in. */
-interface QuorumSettings {
-  readonly ports: readonly ClientPort[];
-  readonly timeout: number;
-  readonly guard: number;
-  readonly durable: boolean;
-  readonly minValidity: number;
-}
-
-/**
- * Loads the code of the quorum, with its engine, at the first command, so that programs with one
- * server do not load it.
- */
-class LazyQuorum implements Store {
-  readonly label = 'quorum';
-  readonly writesLater = true;
-  readonly #settings: QuorumSettings;
-  readonly #prefix: string;
-  #store: Store | undefined;
-  #loading: Promise<Store> | undefined;
-
-  constructor(settings: QuorumSettings, prefix: string) {
-    this.#settings = settings;
-    this.#prefix = prefix;
-  }
-
-  space(prefix: string): Store {
-    return new LazyQuorum(this.#settings, prefix);
-  }
-
-  execute(batch: readonly Command[]): Promise<Reply>[] {
-    if (this.#store !== undefined) return this.#store.execute(batch);
-    const answers = this.#load().then((store) => store.execute(batch));
-    return batch.map((_, at) => answers.then((all) => all[at] as Promise<Reply>));
-  }
-
-  async written(): Promise<void> {
-    await (await this.#load()).written?.();
-  }
-
-  async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
-    return (await this.#load()).listen(name, listener);
-  }
-
-  async *keys(pattern: string, within: TimeLimit): AsyncIterable<string> {
-    yield* (await this.#load()).keys(pattern, within);
-  }
-
-  trouble(): string | undefined {
-    return this.#store?.trouble?.();
-  }
-
-  servers(): readonly ServerInfo[] {
-    return this.#store?.servers?.() ?? [];
-  }
-
-  async examine(terms: ExamineTerms): Promise<Examination> {
-    const { examine } = await import('./store/redis/doctor/examine.js');
-    const { ports, ...quorum } = this.#settings;
-    return examine({ ports, prefix: this.#prefix, quorum }, terms);
-  }
-
-  #load(): Promise<Store> {
-    this.#loading ??= import('./store/quorum/redis-quorum.js').then(({ redisQuorum }) => {
-      this.#store = redisQuorum(this.#settings, this.#prefix);
-      return this.#store;
-    });
-    return this.#loading;
   }
 }

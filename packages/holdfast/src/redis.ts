@@ -1,10 +1,11 @@
 /** The store on Redis or Valkey, as users create it. */
-import { portFor, type RedisClient } from './clients/detect.js';
+import type { RedisClient } from './clients/detect.js';
+import { recognize } from './clients/shape.js';
 import { HoldfastError } from './errors.js';
 import type { HoldfastStore } from './holdfast-core.js';
 import { PREFIX } from './prefix.js';
+import { LazyStore } from './store/lazy-store.js';
 import type { Store } from './store/port.js';
-import { RedisStore } from './store/redis/redis-store.js';
 
 /**
  * The store on the Redis or Valkey server of a client, for `HoldfastCore`.
@@ -20,7 +21,15 @@ export function redis(client: RedisClient): HoldfastStore {
  */
 export function redisStore(client: unknown, option: string): Store {
   try {
-    return new RedisStore(portFor(client), PREFIX);
+    const { library, hasLine } = recognize(client);
+    const load = async (prefix: string): Promise<Store> => {
+      const [{ portOf }, { RedisStore }] = await Promise.all([
+        import('./clients/detect.js'),
+        import('./store/redis/redis-store.js'),
+      ]);
+      return new RedisStore(portOf(client as object), prefix);
+    };
+    return new LazyStore({ label: library, acknowledges: hasLine, load }, PREFIX);
   } catch (error) {
     const message = `Holdfast: ${error instanceof Error ? error.message : String(error)}`;
     throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option, cause: error });

@@ -5,7 +5,7 @@ import { isErrorReply } from './errors.js';
 import type { IoredisLike } from './ioredis.js';
 import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
-import { notReady, watchErrors } from './state.js';
+import { notReady } from './state.js';
 
 /** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */
 export interface IoredisClusterLike {
@@ -28,7 +28,6 @@ type Node = Pick<IoredisLike, 'scan' | 'duplicate'> & {
 
 /** The port for one cluster client. The client belongs to the caller. */
 export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
-  watchErrors(client);
   const nodeAt = (address: string): Node => {
     const nodes = client.nodes('all') as readonly Node[];
     const node = nodes.find(({ options }) => `${options.host}:${options.port}` === address);

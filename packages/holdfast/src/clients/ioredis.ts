@@ -1,7 +1,7 @@
 /** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
 import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
-import { notReady, watchErrors } from './state.js';
+import { notReady } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
@@ -40,7 +40,6 @@ interface Corkable {
  * (ioredis 5.0 and iovalkey know the keys of `evalsha`, but not those of `EVALSHA`).
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
-  watchErrors(client);
   return {
     name: 'ioredis',
     client,

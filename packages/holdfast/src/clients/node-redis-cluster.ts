@@ -5,7 +5,7 @@ import { isErrorReply } from './errors.js';
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 import { subscribeShard } from './node-redis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
-import { notReady, watchErrors } from './state.js';
+import { notReady } from './state.js';
 
 /** A node of a cluster, as node-redis describes it. */
 interface NodeLike {
@@ -36,7 +36,6 @@ interface Discovering {
 
 /** The port for one cluster client. The client belongs to the caller. */
 export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
-  watchErrors(client);
   const keyPrefix = prefixOf(optionsOf(client)?.keyPrefix);
   const addresses = (): string[] => client.masters.map(({ address }) => address);
   const nodeAt = async (address: string): Promise<NodeRedisLike> => {

@@ -4,7 +4,7 @@ import { isErrorReply } from './errors.js';
 import type { MasterFinder } from './master-commands.js';
 import { subscribeOnce } from './node-redis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
-import { notReady, watchErrors } from './state.js';
+import { notReady } from './state.js';
 
 /** A Sentinel client of node-redis 5 or 6: `createSentinel({ name, sentinelRootNodes: […] })`. */
 export interface NodeRedisSentinelLike extends MasterFinder {
@@ -14,7 +14,6 @@ export interface NodeRedisSentinelLike extends MasterFinder {
 
 /** The port for one Sentinel client. The client belongs to the caller. */
 export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort {
-  watchErrors(client);
   const keyPrefix = prefixOf((client as { _keyPrefix?: unknown })._keyPrefix);
   // only this client needs it
   const commands = import('./master-commands.js').then((file) => file.MasterCommands.of(client));

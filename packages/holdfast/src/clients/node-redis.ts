@@ -2,7 +2,7 @@
 import { attempt, OWN_CLIENT, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
-import { notReady, watchErrors } from './state.js';
+import { notReady } from './state.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
 /**
@@ -40,7 +40,6 @@ export const COMMAND_OPTIONS: object = Object.freeze({
  */
 export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   const keyPrefix = prefixOf(client.options?.keyPrefix);
-  watchErrors(client);
 
   const send = (
     words: string[],

@@ -65,7 +65,7 @@ export interface Store {
    * The part of the store that keeps a key, if there are several that fail separately. Leases of
    * different parts are renewed with different commands.
    */
-  readonly shardOf?: (key: string) => string;
+  readonly shardOf?: ((key: string) => string) | undefined;
 
   /** Called when a command has not been answered in time. The store may look for another node. */
   unanswered?(command: Command): void;
@@ -74,7 +74,7 @@ export interface Store {
   trouble?(): string | undefined;
 
   /** How each server of a quorum answered last. */
-  servers?(): readonly ServerInfo[];
+  servers?(): readonly ServerInfo[] | undefined;
 
   /**
    * The same store with grants that count only when a number of replicas has them. It has

@@ -26,10 +26,14 @@ describe.each(NAMES)('the bundle %s', (name) => {
   });
 });
 
-it('a program with Redis carries no engine, no quorum and no text of a script', () => {
-  const engine = /^engine\/(engine|resource|gate|serve)\.js$|^store\/(memory|register|quorum)\//;
-  const late = (path: string): boolean => engine.test(path) || path.endsWith('script-texts.js');
-  expect(modulesOf(sizes.whole).filter(late)).toEqual([]);
+it.each(['whole', 'redis'] as const)('the bundle %s loads stores and clients later', (name) => {
+  const engine = /^engine\/(engine|resource|gate|serve)\.js$/;
+  const late = /^(store\/(memory|redis|register|quorum)|clients)\//;
+  const early = new Set(['clients/shape.js', 'clients/state.js']);
+  const found = modulesOf(sizes[name]).filter(
+    (path) => (late.test(path) || engine.test(path)) && !early.has(path),
+  );
+  expect(found).toEqual([]);
 });
 
 it('a program with a mutex in memory carries no scripts, clients or other primitives', () => {
@@ -49,7 +53,7 @@ describe('the check detects', () => {
     expect(problems.join()).toMatch(/compressed: \d+ bytes, the limit is \d+/);
   });
 
-  it.each(['store/quorum/quorum-store.js', 'store/redis/generated/script-texts.js'])(
+  it.each(['store/quorum/quorum-store.js', 'store/redis/redis-store.js', 'clients/ioredis.js'])(
     '%s, if it is not loaded later',
     async (module) => {
       const path = new URL(`../../dist/${module}`, import.meta.url).pathname;

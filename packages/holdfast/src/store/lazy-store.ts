@@ -1,0 +1,126 @@
+/**
+ * A store whose code is loaded with its first command, so that a program which imports several
+ * stores carries only the one that it uses.
+ *
+ *     named --first command--> loading --loaded--> used
+ *       \-------------failed------/
+ *
+ * The first command waits until the code is loaded. A process that has a lease has loaded the code,
+ * so renewal, release and the report of a loss never load anything here.
+ */
+import type { Command, Reply } from '../engine/commands.js';
+import type { Examination, ExamineTerms } from './finding.js';
+import {
+  type AcknowledgeTerms,
+  type Store,
+  StoreFailure,
+  type TimeLimit,
+  type WakeChannel,
+  type WakeListener,
+} from './port.js';
+import type { ServerInfo } from './server-info.js';
+
+/** What is known of a store before its code is loaded. */
+export interface LazyParts {
+  readonly label: string;
+  /** True if the loaded store has `acknowledged`. */
+  readonly acknowledges: boolean;
+  /** Loads the code and creates the store of a prefix. */
+  load(prefix: string): Promise<Store>;
+}
+
+export class LazyStore implements Store {
+  readonly label: string;
+  readonly #parts: LazyParts;
+  readonly #prefix: string;
+  #store: Store | undefined;
+  #loading: Promise<Store> | undefined;
+
+  constructor(parts: LazyParts, prefix: string) {
+    this.label = parts.label;
+    this.#parts = parts;
+    this.#prefix = prefix;
+  }
+
+  space(prefix: string): LazyStore {
+    return new LazyStore(this.#parts, prefix);
+  }
+
+  acknowledged(terms: AcknowledgeTerms): Store | undefined {
+    const { label, acknowledges } = this.#parts;
+    if (!acknowledges) return undefined;
+    const load = async (prefix: string): Promise<Store> =>
+      (await this.#parts.load(prefix)).acknowledged?.(terms) as Store;
+    return new LazyStore({ label, acknowledges: false, load }, this.#prefix);
+  }
+
+  get writesLater(): boolean {
+    return this.#store === undefined || this.#store.writesLater === true;
+  }
+
+  async written(): Promise<void> {
+    await (await this.#loaded()).written?.();
+  }
+
+  get shardOf(): Store['shardOf'] {
+    return this.#store?.shardOf;
+  }
+
+  execute(batch: readonly Command[]): Promise<Reply>[] {
+    if (this.#store !== undefined) return this.#store.execute(batch);
+    const answers = this.#loaded().then((store) => store.execute(batch));
+    return batch.map(async (_, at) => (await answers)[at] as Promise<Reply>);
+  }
+
+  async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    return (await this.#loaded()).listen(name, listener);
+  }
+
+  async *keys(pattern: string, within: TimeLimit): AsyncIterable<string> {
+    yield* (await within(this.#loaded())).keys(pattern, within);
+  }
+
+  unanswered(command: Command): void {
+    this.#store?.unanswered?.(command);
+  }
+
+  trouble(): string | undefined {
+    return this.#store?.trouble?.();
+  }
+
+  blockedBy(): string | undefined {
+    return this.#store?.blockedBy?.();
+  }
+
+  servers(): readonly ServerInfo[] | undefined {
+    return this.#store?.servers?.();
+  }
+
+  async examine(terms: ExamineTerms): Promise<Examination> {
+    return (await this.#loaded()).examine?.(terms) as Promise<Examination>;
+  }
+
+  async dispose(): Promise<void> {
+    const store = await this.#loading?.catch(() => undefined);
+    await store?.dispose?.();
+  }
+
+  #loaded(): Promise<Store> {
+    if (this.#loading !== undefined) return this.#loading;
+    const loading = this.#parts.load(this.#prefix).catch((error: unknown) => {
+      // the next command tries again
+      this.#loading = undefined;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new StoreFailure(`the code of the store was not loaded: ${why}`, 'unanswered', error);
+    });
+    this.#loading = loading;
+    // the first to know: commands that wait for the code are executed before later ones
+    loading.then(
+      (store) => {
+        this.#store = store;
+      },
+      () => undefined,
+    );
+    return loading;
+  }
+}

@@ -1,0 +1,10 @@
+/**
+ * Loads the modules that the library loads at their first use, before any test: the order of a
+ * test must not depend on the time at which a module is loaded.
+ */
+await Promise.all([
+  import('../../src/clients/detect.js'),
+  import('../../src/store/redis/redis-store.js'),
+]);
+
+export {};
