@@ -4,12 +4,15 @@
  *   npm run build && node bench/dist/quorum.js [--seconds 3] [--rounds 3]
  *
  * All servers and the client share the cores of one machine, so the figures show the costs of the
- * fan-out, and no network. `dead`: two of the five servers are killed.
+ * fan-out, and no network. `dead`: two of the five servers are killed. The lines below the one of
+ * the free lock show what a pair costs, which depends less on other programs: rounds, script calls
+ * of all servers, and CPU time of the servers and of the client.
  */
 import { parseArgs } from 'node:util';
 import { percentile, type Server, sleep, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { Holdfast, quorum } from 'holdfast';
+import { type Costs, measure, Rounds } from './quorum-costs.js';
 
 const TASKS = 10;
 const WORK_MS = 1;
@@ -22,21 +25,50 @@ interface HandOff {
 }
 
 const clients: Redis[] = [];
+const rounds = new Rounds();
 
 function connect({ host, port }: Server): Redis {
   const client = new Redis({ host, port, lazyConnect: true });
   client.on('error', () => undefined);
   clients.push(client);
+  rounds.watch(client);
   return client;
 }
 
-/** Acquisitions and releases of a free lock, in one task. */
-async function pairs(holdfast: Holdfast, ms: number): Promise<number> {
+/** Acquisitions and releases of a free lock, in one task: the rate, and the costs of a pair. */
+async function pairs(
+  holdfast: Holdfast,
+  servers: readonly Server[],
+  ms: number,
+): Promise<{ readonly rate: number; readonly costs: Costs }> {
   const mutex = holdfast.mutex(`pairs ${performance.now()}`);
+  const stop = await measure(servers, rounds);
   const end = performance.now() + ms;
   let count = 0;
   for (; performance.now() < end; count++) await (await mutex.acquire()).release();
-  return (count / ms) * 1000;
+  const costs = await stop();
+  const each = Object.entries(costs).map(([name, value]) => [name, value / count]);
+  return { rate: (count / ms) * 1000, costs: Object.fromEntries(each) as Costs };
+}
+
+/** Compares pairs on five servers with pairs on one, in turns. */
+async function comparePairs(
+  count: number,
+  one: () => ReturnType<typeof pairs>,
+  several: () => ReturnType<typeof pairs>,
+): Promise<void> {
+  const found: Awaited<ReturnType<typeof pairs>>[][] = [];
+  for (let round = 0; round < count; round++) found.push([await one(), await several()]);
+  const ratio = median(found.map(([a, b]) => (b?.rate ?? 0) / (a?.rate ?? 1)));
+  console.log(`a free lock: ${ratio.toFixed(2)} of one server`);
+  for (const [at, name] of ['one server', 'five servers'].entries()) {
+    const of = (field: keyof Costs): string =>
+      median(found.map((both) => both[at]?.costs[field] ?? 0)).toFixed(at === 0 ? 1 : 2);
+    console.log(
+      `  a pair on ${name}: ${of('rounds')} rounds, ${of('scripts')} scripts, CPU time in us: ` +
+        `${of('client')} client, ${of('servers')} servers (${of('scriptTime')} in scripts)`,
+    );
+  }
 }
 
 /** Tasks that hand one fair lock over, and work for a moment under it. */
@@ -92,7 +124,7 @@ async function main(): Promise<void> {
       rounds: { type: 'string', default: '3' },
     },
   });
-  const [ms, rounds] = [Number(values.seconds) * 1000, Number(values.rounds)];
+  const [ms, turns] = [Number(values.seconds) * 1000, Number(values.rounds)];
   const servers = await Promise.all(
     Array.from({ length: 5 }, () => startServer({ server: 'redis' })),
   );
@@ -100,16 +132,15 @@ async function main(): Promise<void> {
   const one = [0, 1].map(() => new Holdfast(connect(alone)));
   const several = [0, 1].map(() => new Holdfast(quorum(servers.map(connect), { durable: true })));
   for (const holdfast of [...one, ...several]) await holdfast.warmUp();
-  const free: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const single = await pairs(one[0] as Holdfast, ms);
-    free.push((await pairs(several[0] as Holdfast, ms)) / single);
-  }
-  console.log(`a free lock: ${median(free).toFixed(2)} of one server`);
+  await comparePairs(
+    turns,
+    () => pairs(one[0] as Holdfast, [alone], ms),
+    () => pairs(several[0] as Holdfast, servers, ms),
+  );
   const both = async (name: string): Promise<void> => {
     for (const count of [1, 2]) {
       const run = (all: Holdfast[]) => (): Promise<HandOff> => handOffs(all.slice(0, count), ms);
-      await compare(`${name}, ${count} instances`, rounds, run(one), run(several));
+      await compare(`${name}, ${count} instances`, turns, run(one), run(several));
     }
   };
   await both('5 of 5');

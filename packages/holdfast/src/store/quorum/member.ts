@@ -58,6 +58,8 @@ export class Member {
   status: ServerStatus | undefined;
   /** The last trouble; `undefined` if the last request was agreed to. */
   trouble: Trouble | undefined;
+  /** The time at which it took much longer than usual to answer. */
+  slowSince: number = Number.NEGATIVE_INFINITY;
   readonly #parts: MemberParts;
   /** The time of the last request, if one let its deadline pass and no answer came since. */
   #lateSince: number | undefined;
@@ -72,6 +74,12 @@ export class Member {
   get suspected(): boolean {
     const since = this.#lateSince;
     return since !== undefined && this.#parts.clock.now() - since < PROBE_MS;
+  }
+
+  /** True if it was slow a moment ago, or did not agree for another reason than a promise. */
+  get isDoubtful(): boolean {
+    if (this.trouble !== undefined && this.trouble.kind !== 'promised') return true;
+    return this.#parts.clock.now() - this.slowSince < PROBE_MS;
   }
 
   /**

@@ -1,10 +1,11 @@
 /** The servers of a quorum: their checks, and rounds in which all of them are asked in parallel. */
-import type { Clock, Timer } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { Deadlines } from '../deadlines.js';
 import { StoreFailure } from '../port.js';
 import type { ServerInfo } from '../server-info.js';
 import type { Acceptor, ServerStatus, Vote } from './acceptor.js';
+import { Count, type Round } from './count.js';
 import { type Answer, Member, type MemberParts, type Trouble } from './member.js';
 import { refusalOf } from './refusals.js';
 import { ServerClocks } from './server-clocks.js';
@@ -17,8 +18,14 @@ const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>>
   ...{ agreed: 'agreed', promised: 'promised', late: 'late', failed: 'failed' },
   ...{ unmarked: 'restarted', guarded: 'restarted' },
 };
-/** How long to wait for the rest of the answers when no majority can agree, in ms. */
-const REST_MS = 10;
+/** All servers are asked at least once in this time, in ms: for their clocks, to find faults. */
+const ALL_EVERY_MS = 1000;
+/** A server is slow after this many times the usual time of a round, within limits in ms. */
+const SLOW_FACTOR = 4;
+const SLOW_MIN_MS = 5;
+const SLOW_MAX_MS = 50;
+/** The weight of a new round in the usual time. */
+const USUAL_WEIGHT = 0.1;
 /** Longer than a request is on its way, in ms. */
 const REQUEST_MS = 5000;
 
@@ -32,15 +39,21 @@ export interface MembersOptions {
    */
   readonly guard: number;
   readonly durable: boolean;
+  /** False if every round asks all servers. */
+  readonly spares?: boolean | undefined;
 }
 
-/** The result of a round. */
-export interface Round {
-  readonly agreed: readonly Extract<Vote, { status: 'yes' }>[];
-  /** The greatest ballot that a server promised to another proposer. */
-  readonly promised: string | undefined;
-  /** True if a server that has not agreed may have received the request. */
-  readonly open: boolean;
+/** A request to a server; `now` is the time of the quorum. */
+export type Send = (acceptor: Acceptor, now: Micros) => Promise<Vote>;
+
+/** How a round is made. */
+export interface RoundTerms {
+  /** Distributes bare rounds of different keys over the servers. */
+  readonly key: string;
+  /** True if the round asks no more servers than must agree, while they do. */
+  readonly bare: boolean;
+  /** Receives votes that come after the round. */
+  readonly late?: ((vote: Vote) => void) | undefined;
 }
 
 export class Members {
@@ -50,16 +63,21 @@ export class Members {
   readonly #clock: Clock;
   readonly #durable: boolean;
   readonly #guard: number;
+  readonly #spares: boolean;
   readonly #looks = new Map<Member, Promise<void>>();
   #first: Promise<unknown> | undefined;
+  #allAt = Number.NEGATIVE_INFINITY;
+  /** The usual time of a round, in ms. */
+  #usual = 0;
   /** Why these servers are no quorum. */
   #refusal: string | undefined;
 
   constructor(acceptors: readonly Acceptor[], options: MembersOptions) {
-    const { clock, timeout, guard, durable } = options;
+    const { clock, timeout, guard, durable, spares = true } = options;
     this.#clock = clock;
     this.#durable = durable || guard === 0;
     this.#guard = guard;
+    this.#spares = spares;
     this.majority = Math.floor(acceptors.length / 2) + 1;
     this.clocks = new ServerClocks(acceptors.length);
     const deadlines = new Deadlines(clock);
@@ -86,38 +104,81 @@ export class Members {
   }
 
   /**
-   * Asks all servers. Resolves as soon as a majority agreed. If no majority can agree any more, it
-   * waits for a moment for the other answers: then it is mostly known whether any server agreed.
-   * @param late receives votes that come after that
+   * Asks all servers, or as many as must agree. Resolves as soon as a majority agreed. If no
+   * majority can agree any more, it waits for a moment for the other answers: then it is mostly
+   * known whether any server agreed.
    */
-  async round(
+  async round(send: Send, { key, bare, late = () => undefined }: RoundTerms): Promise<Round> {
+    await this.#known();
+    const began = this.#clock.now();
+    const { now } = this;
+    const request = (acceptor: Acceptor): Promise<Vote> => send(acceptor, now);
+    const round = await new Promise<Round>((resolve) => {
+      const { majority } = this;
+      const count = new Count({
+        ...{ servers: this.#members.length, majority, clock: this.#clock, resolve },
+      });
+      const asked = new Set<Member>();
+      const ask = (member: Member): void => {
+        asked.add(member);
+        void this.#ask(member, request, late).then((answer) => {
+          asked.delete(member);
+          if (count.over && 'vote' in answer) late(answer.vote);
+          else count.add(answer);
+        });
+      };
+      const answering = this.#inOrder(key);
+      const isBare = bare && this.#spares && began - this.#allAt < ALL_EVERY_MS;
+      const wanted = isBare ? majority : answering.length;
+      if (wanted === answering.length) this.#allAt = began;
+      for (let at = answering.length; at < this.#members.length; at++) {
+        count.add({ trouble: { kind: 'late' }, sent: false });
+      }
+      const ms = Math.min(SLOW_MAX_MS, Math.max(SLOW_MIN_MS, SLOW_FACTOR * this.#usual));
+      for (const member of answering.slice(0, wanted)) ask(member);
+      count.spare(answering.slice(wanted), ms, ask, () => {
+        for (const member of asked) member.slowSince = this.#clock.now();
+      });
+    });
+    this.#usual += USUAL_WEIGHT * (this.#clock.now() - began - this.#usual);
+    return round;
+  }
+
+  /** Sends a request outside a round. */
+  tell(
+    member: Member,
     send: (acceptor: Acceptor) => Promise<Vote>,
-    late: (vote: Vote) => void = () => undefined,
-  ): Promise<Round> {
+    voted: (vote: Vote) => void,
+  ): void {
+    void this.#ask(member, send, voted).then((answer) => {
+      if ('vote' in answer) voted(answer.vote);
+    });
+  }
+
+  /** Resolves when the servers have been checked. */
+  async #known(): Promise<void> {
     // a server that is guarded goes by the clock of the quorum, which this process must know
     if (this.now === 0 && this.#members.some(({ status }) => status?.votesFrom)) {
       this.#first = undefined;
     }
     this.#first ??= Promise.all(this.#members.map((member) => this.#look(member)));
     await this.#first;
-    if (this.#refusal !== undefined) {
-      this.#first = undefined;
-      throw new StoreFailure(this.#refusal, 'refused', undefined);
-    }
-    return new Promise((resolve) => {
-      const count = new Count(this.#members.length, this.majority, this.#clock, resolve);
-      const answering = this.#enough((member) => !member.suspected);
-      for (const member of this.#members) {
-        if (!answering.includes(member)) {
-          count.add({ trouble: { kind: 'late' }, sent: false });
-          continue;
-        }
-        void this.#ask(member, send, late).then((answer) => {
-          if (count.over && 'vote' in answer) late(answer.vote);
-          else count.add(answer);
-        });
-      }
-    });
+    if (this.#refusal === undefined) return;
+    this.#first = undefined;
+    throw new StoreFailure(this.#refusal, 'refused', undefined);
+  }
+
+  /**
+   * The servers to ask, those that agreed last time first. All processes ask the servers of a key
+   * in the same order, if their lists of servers are equal.
+   */
+  #inOrder(key: string): Member[] {
+    const answering = this.#enough((member) => !member.suspected);
+    const start = hashOf(key) % answering.length;
+    const turned = [...answering.slice(start), ...answering.slice(0, start)];
+    const doubtful = turned.filter((member) => member.isDoubtful);
+    if (doubtful.length === 0) return turned;
+    return [...turned.filter((member) => !member.isDoubtful), ...doubtful];
   }
 
   /** What each server said last, if one of them did not agree. */
@@ -228,47 +289,8 @@ export class Members {
   }
 }
 
-/** Counts the answers of one round. */
-class Count {
-  over = false;
-  readonly #majority: number;
-  readonly #resolve: (round: Round) => void;
-  readonly #agreed: Extract<Vote, { status: 'yes' }>[] = [];
-  #promised: string | undefined;
-  readonly #clock: Clock;
-  #pending: number;
-  #open = false;
-  #timer: Timer | undefined;
-
-  constructor(servers: number, majority: number, clock: Clock, resolve: (round: Round) => void) {
-    this.#pending = servers;
-    this.#majority = majority;
-    this.#clock = clock;
-    this.#resolve = resolve;
-  }
-
-  add(answer: Answer): void {
-    this.#pending -= 1;
-    if (!('vote' in answer)) {
-      this.#open ||= answer.sent;
-    } else if (answer.vote.status === 'yes') {
-      this.#agreed.push(answer.vote);
-    } else if (answer.vote.status === 'no') {
-      const { promised } = answer.vote;
-      if (promised > (this.#promised ?? '')) this.#promised = promised;
-    }
-    if (this.#agreed.length >= this.#majority || this.#pending === 0) {
-      this.#end();
-    } else if (this.#agreed.length + this.#pending < this.#majority) {
-      this.#timer ??= this.#clock.after(REST_MS, () => this.#end());
-    }
-  }
-
-  #end(): void {
-    if (this.over) return;
-    this.#timer?.cancel();
-    this.over = true;
-    this.#open ||= this.#pending > 0;
-    this.#resolve({ agreed: this.#agreed, promised: this.#promised, open: this.#open });
-  }
+function hashOf(key: string): number {
+  let hash = 0;
+  for (let at = 0; at < key.length; at++) hash = (hash * 31 + key.charCodeAt(at)) | 0;
+  return hash >>> 0;
 }

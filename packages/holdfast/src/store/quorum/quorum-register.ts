@@ -25,7 +25,7 @@ import type {
   Swapped,
   Versioned,
 } from '../register/register.js';
-import { type Acceptor, PROMISE_MS, type Vote } from './acceptor.js';
+import { type Acceptor, PROMISE_MS, type Proposal, type Vote } from './acceptor.js';
 import { Ballots } from './ballots.js';
 import {
   changed,
@@ -35,7 +35,9 @@ import {
   follows,
   type QuorumRecord,
 } from './record.js';
-import { Members, type MembersOptions, type Round } from './members.js';
+import type { Round } from './count.js';
+import { Healing } from './healing.js';
+import { Members, type MembersOptions, type Send } from './members.js';
 import { QuorumChannel } from './quorum-channel.js';
 
 /** Servers keep a record for this much longer than the state must be kept. */
@@ -71,6 +73,7 @@ export class QuorumRegister implements Register {
   readonly #clock: Clock;
   readonly #fraction: () => number;
   readonly #ballots: Ballots;
+  readonly #healing: Healing;
   /** By key; the one that was used last comes last. */
   readonly #open = new Map<string, Open>();
   /** By channel: messages of this process to itself need no server. */
@@ -82,6 +85,7 @@ export class QuorumRegister implements Register {
     this.#clock = clock;
     this.#fraction = fraction;
     this.#ballots = new Ballots(fraction, () => this.members.now);
+    this.#healing = new Healing(this.members, clock);
   }
 
   async read(key: string): Promise<Versioned> {
@@ -150,9 +154,8 @@ export class QuorumRegister implements Register {
   async #prepare(key: string): Promise<Open> {
     for (let attempt = 1; attempt <= READS_MAX; attempt++) {
       const ballot = this.#ballots.next();
-      const round = await this.members.round((acceptor) => {
-        return acceptor.prepare(key, ballot, this.members.now);
-      });
+      const send: Send = (acceptor, now) => acceptor.prepare(key, ballot, now);
+      const round = await this.members.round(send, { key, bare: attempt === 1 });
       if (round.agreed.length >= this.members.majority) {
         return this.#opened(key, this.#openOf(ballot, round));
       }
@@ -185,19 +188,21 @@ export class QuorumRegister implements Register {
     messages: readonly Message[] = record.messages,
   ): Promise<string | Round> {
     const next = this.#ballots.next();
-    const { keep } = record;
-    const left = keep - this.members.now;
-    const proposal = {
-      ...{ ballot, next, messages },
-      value: encodeRecord(record),
-      keep: Math.max(PROMISE_MS, Math.ceil(left / 1000)),
+    const value = encodeRecord(record);
+    const proposal = (now: Micros, published: readonly Message[]): Proposal => {
+      const keep = Math.max(PROMISE_MS, Math.ceil((record.keep - now) / 1000));
+      return { ballot, next, messages: published, value, keep, now };
     };
-    const round = await this.members.round(
-      (acceptor) => acceptor.accept(key, { ...proposal, now: this.members.now }),
-      (vote) => this.#late(key, next, vote),
-    );
+    const late = (vote: Vote): void => this.#late(key, next, vote);
+    // a message counts when a majority publishes it, and a receiver may not hear some servers
+    const bare = messages.length === 0;
+    const first = proposal(this.members.now, messages);
+    const send: Send = (acceptor) => acceptor.accept(key, first);
+    const round = await this.members.round(send, { key, bare, late });
     if (round.promised !== undefined) this.#ballots.pass(round.promised);
     if (round.agreed.length < this.members.majority) return round;
+    const healing = { members: round.spared, proposal: (now: Micros) => proposal(now, []) };
+    this.#healing.add(key, { ...healing, vote: late });
     // a server with a greater promise would refuse the next swap: read first, with a greater ballot
     if (round.promised !== undefined) return '';
     this.#opened(key, { version: next, base: record, accepted: ballot, again: [], settled: true });

@@ -1,0 +1,108 @@
+/**
+ * Counts the answers of one round.
+ *
+ * A bare round asks as many servers as must agree. It asks the others when one of the first does
+ * not agree, or takes much longer than usual. The round waits for all that it has asked.
+ */
+import type { Clock, Timer } from '../../clock.js';
+import type { Vote } from './acceptor.js';
+import type { Answer, Member } from './member.js';
+
+/** How long to wait for the rest of the answers when no majority can agree, in ms. */
+const REST_MS = 10;
+
+/** The result of a round. */
+export interface Round {
+  readonly agreed: readonly Extract<Vote, { status: 'yes' }>[];
+  /** The greatest ballot that a server promised to another proposer. */
+  readonly promised: string | undefined;
+  /** True if a server that has not agreed may have received the request. */
+  readonly open: boolean;
+  /** Servers that were not asked, because the others sufficed. */
+  readonly spared: readonly Member[];
+}
+
+interface CountParts {
+  readonly servers: number;
+  readonly majority: number;
+  readonly clock: Clock;
+  readonly resolve: (round: Round) => void;
+}
+
+export class Count {
+  over = false;
+  readonly #parts: CountParts;
+  readonly #agreed: Extract<Vote, { status: 'yes' }>[] = [];
+  #promised: string | undefined;
+  #pending: number;
+  #open = false;
+  #timer: Timer | undefined;
+  #hedge: Timer | undefined;
+  #spared: readonly Member[] = [];
+  #askMore: ((member: Member) => void) | undefined;
+
+  constructor(parts: CountParts) {
+    this.#parts = parts;
+    this.#pending = parts.servers;
+  }
+
+  /**
+   * Servers that are asked only if they are needed: at once after an answer that does not agree, or
+   * after `ms`.
+   * @param slow called if they are asked because of the time
+   */
+  spare(
+    members: readonly Member[],
+    ms: number,
+    ask: (one: Member) => void,
+    slow: () => void,
+  ): void {
+    if (members.length === 0 || this.over) return;
+    this.#spared = members;
+    this.#askMore = ask;
+    this.#hedge = this.#parts.clock.after(ms, () => {
+      slow();
+      this.#more();
+    });
+  }
+
+  add(answer: Answer): void {
+    const { majority, clock } = this.#parts;
+    this.#pending -= 1;
+    if (!('vote' in answer)) {
+      this.#open ||= answer.sent;
+    } else if (answer.vote.status === 'yes') {
+      this.#agreed.push(answer.vote);
+    } else if (answer.vote.status === 'no') {
+      const { promised } = answer.vote;
+      if (promised > (this.#promised ?? '')) this.#promised = promised;
+    }
+    if (!('vote' in answer) || answer.vote.status !== 'yes') this.#more();
+    if (this.#agreed.length >= majority || this.#pending === 0) {
+      this.#end();
+    } else if (this.#agreed.length + this.#pending < majority) {
+      this.#timer ??= clock.after(REST_MS, () => this.#end());
+    }
+  }
+
+  /** Asks the servers that were spared so far. */
+  #more(): void {
+    const members = this.#spared;
+    this.#spared = [];
+    this.#hedge?.cancel();
+    for (const member of members) this.#askMore?.(member);
+  }
+
+  #end(): void {
+    if (this.over) return;
+    this.#timer?.cancel();
+    this.#hedge?.cancel();
+    this.over = true;
+    this.#open ||= this.#pending > 0;
+    const { agreed, promised, open, spared } = {
+      ...{ agreed: this.#agreed, promised: this.#promised },
+      ...{ open: this.#open, spared: this.#spared },
+    };
+    this.#parts.resolve({ agreed, promised, open, spared });
+  }
+}

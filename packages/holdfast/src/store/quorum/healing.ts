@@ -1,0 +1,58 @@
+/**
+ * Sends accepted values to the servers that a bare round did not ask, some time later. A key that
+ * changes often costs these servers one request in that time.
+ *
+ * Nothing depends on it: the value is chosen, and a server without it counts as one that was silent
+ * for a moment. With it, the value survives further servers, and a read finds it on all of them.
+ */
+import type { Clock } from '../../clock.js';
+import type { Micros } from '../../engine/commands.js';
+import type { Proposal, Vote } from './acceptor.js';
+import type { Member } from './member.js';
+import type { Members } from './members.js';
+
+/** The time until a value is sent, in ms. */
+const HEAL_MS = 100;
+/** The most values that wait. Further ones are not sent. */
+const WAITING_MAX = 2000;
+
+interface Value {
+  readonly members: readonly Member[];
+  readonly proposal: (now: Micros) => Proposal;
+  readonly vote: (vote: Vote) => void;
+}
+
+export class Healing {
+  readonly #members: Members;
+  readonly #clock: Clock;
+  /** The last value of each key. */
+  readonly #values = new Map<string, Value>();
+  #isDue = false;
+
+  constructor(members: Members, clock: Clock) {
+    this.#members = members;
+    this.#clock = clock;
+  }
+
+  /** A value of this key was accepted by all servers that were asked. */
+  add(key: string, value: Value): void {
+    this.#values.delete(key);
+    if (value.members.length === 0 || this.#values.size >= WAITING_MAX) return;
+    this.#values.set(key, value);
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#clock.after(HEAL_MS, () => this.#send(), true);
+  }
+
+  #send(): void {
+    this.#isDue = false;
+    const values = [...this.#values];
+    this.#values.clear();
+    for (const [key, { members, proposal, vote }] of values) {
+      const accepted = proposal(this.#members.now);
+      for (const member of members) {
+        this.#members.tell(member, (acceptor) => acceptor.accept(key, accepted), vote);
+      }
+    }
+  }
+}
