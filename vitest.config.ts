@@ -132,7 +132,7 @@ export default defineConfig({
           // there are cores.
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
-            'packages/cli/test/server/**/*.test.ts',
+            'packages/{cli,otel}/test/server/**/*.test.ts',
             'packages/testkit/test/**/*.test.ts',
           ],
           exclude: [...ALONE, ...LONG],

@@ -1,14 +1,14 @@
 /**
- * Finds a server, in this order: an environment variable, PATH, a package unpacked into the
+ * Finds a program, in this order: an environment variable, PATH, a package unpacked into the
  * repository's `.servers/`. `find` only searches; `prepare` also fills `.servers/` (or, as root,
- * installs) if no server is found.
+ * installs) if none is found.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { debianSuite, unpack, unpacked } from './debian.js';
+import { COLLECTORS, debianSuite, unpack, unpacked } from './debian.js';
 import { removeFolder } from './guardian.js';
 import { withLock } from './lock.js';
 
@@ -17,9 +17,12 @@ const run = promisify(execFile);
 /** The servers that the tests use. */
 export type ServerName = 'redis' | 'valkey';
 
-/** A server that can be started. */
+/** All programs that the tests fetch. */
+export type ProgramName = ServerName | 'prometheus' | 'victoria-metrics';
+
+/** A program that can be started. */
 export interface Binary {
-  name: ServerName;
+  name: ProgramName;
   version: string;
   /** The words that start it, before the server's arguments. */
   command: string[];
@@ -32,13 +35,13 @@ const LIMIT_MS = 5 * 60_000;
 
 const CACHE = fileURLToPath(new URL('../../../.servers/', import.meta.url));
 
-const found = new Map<ServerName, Promise<Binary>>();
+const found = new Map<ProgramName, Promise<Binary>>();
 
 /**
- * Finds the server `name` or, the first time on a machine, fetches it. Safe in concurrent
+ * Finds the program `name` or, the first time on a machine, fetches it. Safe in concurrent
  * processes.
  */
-export function prepare(name: ServerName): Promise<Binary> {
+export function prepare(name: ProgramName): Promise<Binary> {
   let binary = found.get(name);
   if (binary === undefined) {
     binary = findOrFetch(name);
@@ -49,14 +52,14 @@ export function prepare(name: ServerName): Promise<Binary> {
   return binary;
 }
 
-async function findOrFetch(name: ServerName): Promise<Binary> {
+async function findOrFetch(name: ProgramName): Promise<Binary> {
   const there = await find(name);
   if (there !== undefined) return there;
   mkdirSync(CACHE, { recursive: true });
   writeFileSync(join(CACHE, '.gitignore'), '*\n');
   const reasons: string[] = [];
   const signal = AbortSignal.timeout(LIMIT_MS);
-  await withLock(join(CACHE, `${name}.lock`), signal, async () => {
+  await withLock(`${folderOf(name)}.lock`, signal, async () => {
     if ((await find(name)) !== undefined) return;
     for (const way of [fetchPackages, install]) {
       try {
@@ -72,43 +75,61 @@ async function findOrFetch(name: ServerName): Promise<Binary> {
   throw new Error(`${advice(name)}${reasons.length > 0 ? ` (tried: ${reasons.join('; ')})` : ''}`);
 }
 
-/** The server `name`, if it is already on this machine. */
-export async function find(name: ServerName): Promise<Binary | undefined> {
+/** The program `name`, if it is already on this machine. */
+export async function find(name: ProgramName): Promise<Binary | undefined> {
   const named = process.env[variable(name)];
   if (named !== undefined && named.trim() !== '') {
     const binary = await identify(name, named.trim().split(/\s+/), variable(name));
     if (binary !== undefined) return binary;
-    throw new Error(`${variable(name)} is not the command of a working ${name} server: ${named}`);
+    throw new Error(`${variable(name)} is not the command of a working ${name}: ${named}`);
   }
-  const onPath = await identify(name, [`${name}-server`], 'PATH');
+  const onPath = await identify(name, [executable(name)], 'PATH');
   if (onPath !== undefined) return onPath;
   const command = unpacked(name, folderOf(name));
   return command === undefined ? undefined : identify(name, command, '.servers');
 }
 
-/** Asks a binary for its name: on some systems `redis-server` is Valkey. */
+/** What a program answers to `--version`. On some systems `redis-server` is Valkey. */
+const VERSION: Readonly<Record<ProgramName, RegExp>> = {
+  redis: /^Redis server v=(\S+)/im,
+  valkey: /^Valkey server v=(\S+)/im,
+  prometheus: /^prometheus, version ((?:2\.[4-9]\d|[3-9]|\d\d)\.\S+)/m,
+  // that of Debian does not know its version
+  'victoria-metrics': /^(.*)$/m,
+};
+
+const isServer = (name: ProgramName): boolean => !COLLECTORS.includes(name);
+
+const executable = (name: ProgramName): string => (isServer(name) ? `${name}-server` : name);
+
+/** The oldest suite with a version that the tests can use; the others have it in this system's. */
+const SUITE: Partial<Readonly<Record<ProgramName, string>>> = {
+  valkey: 'sid',
+  prometheus: 'trixie',
+  'victoria-metrics': 'trixie',
+};
+
 async function identify(
-  name: ServerName,
+  name: ProgramName,
   command: string[],
   source: string,
 ): Promise<Binary | undefined> {
   const [file = '', ...args] = command;
   try {
     const { stdout } = await run(file, [...args, '--version'], { timeout: 10_000 });
-    const match = /^(Redis|Valkey) server v=(\S+)/im.exec(stdout);
-    if (match?.[1]?.toLowerCase() !== name) return undefined;
-    return { name, version: match[2] ?? '', command, source };
+    const [, version] = VERSION[name].exec(stdout) ?? [];
+    return version === undefined ? undefined : { name, version, command, source };
   } catch {
     return undefined;
   }
 }
 
-async function fetchPackages(name: ServerName, signal: AbortSignal): Promise<void> {
+async function fetchPackages(name: ProgramName, signal: AbortSignal): Promise<void> {
   const own = debianSuite();
   if (own === undefined) throw new Error('this system is not Debian with apt');
-  const suite = name === 'valkey' ? 'sid' : own;
+  const suite = SUITE[name] ?? own;
   const target = folderOf(name);
-  const temporary = mkdtempSync(join(CACHE, `${name}-`));
+  const temporary = mkdtempSync(`${target}-`);
   try {
     await unpack(name, suite, temporary, signal);
     for (const part of ['apt', 'deb']) removeFolder(join(temporary, part));
@@ -120,23 +141,23 @@ async function fetchPackages(name: ServerName, signal: AbortSignal): Promise<voi
   }
 }
 
-async function install(name: ServerName, signal: AbortSignal): Promise<void> {
+async function install(name: ProgramName, signal: AbortSignal): Promise<void> {
   if (name !== 'redis' || process.getuid?.() !== 0) return;
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   await run('apt-get', ['-q', 'update'], { env, signal }).catch(() => undefined);
   await run('apt-get', ['-q', '-y', 'install', 'redis-server'], { env, signal });
 }
 
-function folderOf(name: ServerName): string {
-  return join(CACHE, name);
+function folderOf(name: ProgramName): string {
+  return join(CACHE, isServer(name) ? name : 'collectors');
 }
 
-function variable(name: ServerName): string {
-  return `HOLDFAST_${name.toUpperCase()}_SERVER`;
+function variable(name: ProgramName): string {
+  return `HOLDFAST_${name.toUpperCase().replace('-', '_')}_SERVER`;
 }
 
-function advice(name: ServerName): string {
-  return `${name}-server not found: install it, or set ${variable(name)} to its path`;
+function advice(name: ProgramName): string {
+  return `${executable(name)} not found: install it, or set ${variable(name)} to its path`;
 }
 
 function firstLine(error: unknown): string {

@@ -33,6 +33,28 @@ const LIBRARIES = [
   'liblzma5',
 ];
 
+/** Where a program is in Debian's packages. */
+interface Packaged {
+  readonly packages: readonly string[];
+  readonly file: string;
+  /** `argv[0]`, which selects what the program is. */
+  readonly argv0: string;
+  readonly libraries: readonly string[];
+}
+
+/** The programs that collect metrics. They are fetched together: most of the time goes to lists. */
+export const COLLECTORS: readonly string[] = ['prometheus', 'victoria-metrics'];
+
+function packaged(name: string): Packaged {
+  if (COLLECTORS.includes(name)) {
+    const libraries = ['libc6', 'libzstd1'];
+    return { packages: COLLECTORS, file: `usr/bin/${name}`, argv0: name, libraries };
+  }
+  // the tools package contains the server's binary, which is also the check tool
+  const file = `usr/bin/${name}-check-rdb`;
+  return { packages: [`${name}-tools`], file, argv0: `${name}-server`, libraries: LIBRARIES };
+}
+
 /** The archive that this machine uses, and the keys that sign it. */
 interface Archive {
   uri: string;
@@ -48,7 +70,7 @@ export function debianSuite(): string | undefined {
   return /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1] ?? 'sid';
 }
 
-/** Unpacks the server `name` of `suite` into `folder`. */
+/** Unpacks the program `name` of `suite` into `folder`. */
 export async function unpack(
   name: string,
   suite: string,
@@ -61,6 +83,7 @@ export async function unpack(
     mkdirSync(join(folder, sub), { recursive: true });
   }
   const { uri, signedBy } = archive();
+  const { packages, libraries } = packaged(name);
   const option = signedBy === undefined ? '' : `[signed-by=${signedBy}] `;
   writeFileSync(join(apt, 'sources.list'), `deb ${option}${uri} ${suite} main\n`);
   const settings = {
@@ -81,18 +104,18 @@ export async function unpack(
   await command('apt-get', '-q', 'update');
   // `pkgnames` lists all names in one run; one query for each name takes a second each
   const known = new Set((await command('apt-cache', 'pkgnames')).stdout.split('\n'));
-  // Debian's tools package contains the server's binary
-  const wanted = [`${name}-tools`, ...LIBRARIES.filter((library) => known.has(library))];
-  await command('apt-get', '-q', 'download', ...wanted);
+  const needed = libraries.filter((library) => known.has(library));
+  await command('apt-get', '-q', 'download', ...packages, ...needed);
   for (const file of readdirSync(archives).filter((each) => each.endsWith('.deb'))) {
     await run('dpkg', ['-x', join(archives, file), folder], { signal });
   }
 }
 
-/** The command of the server `name` unpacked into `folder`; undefined if it is not there. */
+/** The command of the program `name` unpacked into `folder`; undefined if it is not there. */
 export function unpacked(name: string, folder: string): string[] | undefined {
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
-  const binary = join(folder, `usr/bin/${name}-check-rdb`);
+  const { file, argv0 } = packaged(name);
+  const binary = join(folder, file);
   const libraries = ['usr/lib', 'lib'].map((lib) => join(folder, lib, `${machine}-linux-gnu`));
   const loaders = libraries
     .filter((lib) => existsSync(lib))
@@ -100,8 +123,7 @@ export function unpacked(name: string, folder: string): string[] | undefined {
     .filter((file) => /\/ld-linux-[^/]*\.so\.\d+$/.test(file));
   const loader = loaders[0];
   if (loader === undefined || !existsSync(binary)) return undefined;
-  // one binary is both the server and the check tool; `argv[0]` selects the server
-  return [loader, '--argv0', `${name}-server`, '--library-path', libraries.join(':'), binary];
+  return [loader, '--argv0', argv0, '--library-path', libraries.join(':'), binary];
 }
 
 /** The first apt source of Debian itself, in either of apt's two formats. */

@@ -2,7 +2,7 @@
  * The private test kit of Holdfast: real servers, a proxy that injects faults, child processes,
  * waiting for a state.
  */
-export { type Binary, find, prepare, type ServerName } from './binaries.js';
+export { type Binary, find, prepare, type ProgramName, type ServerName } from './binaries.js';
 export {
   BUNDLES,
   type BundleLimit,
@@ -12,6 +12,12 @@ export {
 } from './bundle-size.js';
 export { type Exit, type Message, spawnWorker, Worker, type WorkerOptions } from './children.js';
 export { type Cluster, type ClusterOptions, SLOTS, startCluster } from './cluster.js';
+export {
+  type Collector,
+  type Series,
+  startPrometheus,
+  startVictoriaMetrics,
+} from './collectors.js';
 export { type ClockShim, makeClockShim } from './clock-shim.js';
 export { type Host, makeHost, type Wire } from './network.js';
 export { type Direction, type Logged, Proxy, startProxy, type Target } from './proxy.js';

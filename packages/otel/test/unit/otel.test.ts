@@ -1,9 +1,9 @@
 /** Spans and metrics, in memory; and the dashboard against a page that was scraped over HTTP. */
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { Holdfast, type Lease, memory } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { instrument, type InstrumentOptions, lockName } from '../../src/index.js';
+import { dashboard, queries } from '../grafana.js';
 import {
   inRequest,
   type Recording,
@@ -12,6 +12,7 @@ import {
   startRecording,
   valueOf,
 } from '../recorded.js';
+import { everyMetric } from '../traffic.js';
 
 let recording: Recording;
 let holdfast: Holdfast;
@@ -189,17 +190,6 @@ describe('the name of a lock', () => {
 });
 
 describe('the dashboard of Grafana', () => {
-  const path = new URL('../../grafana/holdfast.json', import.meta.url);
-  const dashboard = JSON.parse(readFileSync(path, 'utf8')) as {
-    schemaVersion: number;
-    templating: { list: { name: string; type: string; definition?: string }[] };
-    panels: { title: string; datasource: { uid: string }; targets: { expr: string }[] }[];
-  };
-  const queries = [
-    ...dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)),
-    ...dashboard.templating.list.flatMap(({ definition }) => definition ?? []),
-  ];
-
   /** The metrics and labels of a query that a page does not have. */
   function missing(query: string, samples: readonly Sample[]): string[] {
     const names = new Set(samples.map(({ name }) => name));
@@ -226,19 +216,9 @@ describe('the dashboard of Grafana', () => {
 
   /** A page with each metric. */
   async function whole(): Promise<Sample[]> {
-    await (await afterWait('invoice:42')).release();
-    const lost = await holdfast.mutex('invoice:43').acquire();
-    await holdfast.forceRelease('invoice:43');
-    await vi.waitFor(() => expect(lost.state).toBe('lost'));
-    holdfast.core.telemetry.warn('clock', 5000);
+    await holdfast.mutex('kept').acquire();
+    await everyMetric(holdfast, other);
     await vi.dynamicImportSettled();
-    await (await holdfast.mutex('slow').acquire()).extend(20_000);
-    // a renewal that fails: the store ends the lease behind the back of its holder
-    const gone = await holdfast.mutex('gone').acquire();
-    const { key, id } = gone;
-    const { retention } = holdfast.core.settings;
-    await other.core.requests.send({ op: 'release', key, id, retention, unpassed: true });
-    await gone.extend(20_000).catch(() => undefined);
     return scraped();
   }
 
