@@ -1,7 +1,8 @@
 /**
  * The metrics in real collectors: Prometheus scrapes the exporter's page, and VictoriaMetrics
- * receives them by OTLP. Each query of the dashboard and each alert of the documentation is answered
- * by both. On a machine where they can be neither found nor fetched, these tests are skipped.
+ * receives them by OTLP. Each query of the dashboard and each alert of the documentation is
+ * answered by both. On a machine where they can be neither found nor fetched, these tests are
+ * skipped.
  */
 import { readFileSync } from 'node:fs';
 import { trace } from '@opentelemetry/api';

@@ -1,6 +1,6 @@
 /**
- * The spans over the wire: the exporter of OpenTelemetry sends them to a server, which reads them by
- * the published schema. No collector of traces can be had in the tests.
+ * The spans over the wire: the exporter of OpenTelemetry sends them to a server, which reads them
+ * by the published schema. No collector of traces can be had in the tests.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,7 +31,9 @@ message Event { fixed64 time_unix_nano = 1; string name = 2; }
 message Status { string message = 2; int32 code = 3; }
 message KeyValue { string key = 1; AnyValue value = 2; }
 message AnyValue {
-  oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; }
+  oneof value {
+    string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4;
+  }
 }`;
 const REQUEST = protobuf.parse(SCHEMA).root.lookupType('ExportTraceServiceRequest');
 const CLIENT = 3;
