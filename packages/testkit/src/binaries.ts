@@ -18,7 +18,7 @@ const run = promisify(execFile);
 export type ServerName = 'redis' | 'valkey';
 
 /** All programs that the tests fetch. */
-export type ProgramName = ServerName | 'prometheus' | 'victoria-metrics';
+export type ProgramName = ServerName | 'mariadb' | 'prometheus' | 'victoria-metrics';
 
 /** A program that can be started. */
 export interface Binary {
@@ -93,6 +93,7 @@ export async function find(name: ProgramName): Promise<Binary | undefined> {
 const VERSION: Readonly<Record<ProgramName, RegExp>> = {
   redis: /^Redis server v=(\S+)/im,
   valkey: /^Valkey server v=(\S+)/im,
+  mariadb: /\sVer (\S+)-MariaDB/,
   prometheus: /^prometheus, version ((?:2\.[4-9]\d|[3-9]|\d\d)\.\S+)/m,
   // that of Debian does not know its version
   'victoria-metrics': /^(.*)$/m,
@@ -100,7 +101,10 @@ const VERSION: Readonly<Record<ProgramName, RegExp>> = {
 
 const isServer = (name: ProgramName): boolean => !COLLECTORS.includes(name);
 
-const executable = (name: ProgramName): string => (isServer(name) ? `${name}-server` : name);
+function executable(name: ProgramName): string {
+  if (name === 'mariadb') return 'mariadbd';
+  return isServer(name) ? `${name}-server` : name;
+}
 
 /** The oldest suite with a version that the tests can use; the others have it in this system's. */
 const SUITE: Partial<Readonly<Record<ProgramName, string>>> = {

@@ -33,6 +33,18 @@ const LIBRARIES = [
   'liblzma5',
 ];
 
+/** Needed by MariaDB in addition. */
+const MARIADB = [
+  'libaio1',
+  'libaio1t64',
+  'libcrypt1',
+  'libfmt9',
+  'libfmt10',
+  'libnuma1',
+  'libpcre2-8-0',
+  'liburing2',
+];
+
 /** Where a program is in Debian's packages. */
 interface Packaged {
   readonly packages: readonly string[];
@@ -49,6 +61,10 @@ function packaged(name: string): Packaged {
   if (COLLECTORS.includes(name)) {
     const libraries = ['libc6', 'libzstd1'];
     return { packages: COLLECTORS, file: `usr/bin/${name}`, argv0: name, libraries };
+  }
+  if (name === 'mariadb') {
+    const [packages, file] = [['mariadb-server-core'], 'usr/sbin/mariadbd'];
+    return { packages, file, argv0: 'mariadbd', libraries: [...LIBRARIES, ...MARIADB] };
   }
   // the tools package contains the server's binary, which is also the check tool
   const file = `usr/bin/${name}-check-rdb`;

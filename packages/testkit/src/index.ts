@@ -19,6 +19,7 @@ export {
   startVictoriaMetrics,
 } from './collectors.js';
 export { type ClockShim, makeClockShim } from './clock-shim.js';
+export { type MariaDb, startMariaDb } from './mariadb.js';
 export { type Host, makeHost, type Wire } from './network.js';
 export { type Direction, type Logged, Proxy, startProxy, type Target } from './proxy.js';
 export type { AfterDrop, Match, Rule } from './proxy-rules.js';

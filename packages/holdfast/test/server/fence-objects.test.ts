@@ -1,0 +1,98 @@
+/**
+ * `fencedPut` over HTTP, with a small store that has conditional writes as RFC 9110 describes them.
+ * No S3-compatible server with conditional writes can be installed here.
+ */
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type FencedObject, fencedPut } from '../../src/entries/fence.js';
+import { objectAt, type ObjectStore, startObjectStore } from '../support/object-store.js';
+
+let store: ObjectStore;
+beforeAll(async () => {
+  store = await startObjectStore();
+});
+afterAll(() => store.close());
+beforeEach(() => {
+  store.objects.clear();
+  store.log.length = 0;
+});
+
+const write = (body: string, fence: number): Promise<boolean> =>
+  fencedPut(objectAt(store.url('a'), body), fence);
+
+/** Runs `meanwhile` once, between the reading of the metadata and the write. */
+function interrupted(object: FencedObject, meanwhile: () => Promise<unknown>): FencedObject {
+  let first = true;
+  return {
+    head: object.head,
+    async put(condition, fence) {
+      if (first) {
+        first = false;
+        await meanwhile();
+      }
+      return object.put(condition, fence);
+    },
+  };
+}
+
+it('accepts the first, an equal and a greater fence, and refuses a smaller one', async () => {
+  expect(await write('a', 2 ** 52)).toBe(true);
+  expect(await write('b', 2 ** 52)).toBe(true);
+  expect(await write('c', 2 ** 52 + 1)).toBe(true);
+  expect(await write('late', 2 ** 52)).toBe(false);
+  expect(store.objects.get('a')).toMatchObject({ body: 'c', fence: `${2 ** 52 + 1}` });
+});
+
+it('refuses an earlier holder if a later one writes after its metadata was read', async () => {
+  for (const before of [undefined, 1]) {
+    store.objects.clear();
+    if (before !== undefined) await write('before', before);
+    const early = interrupted(objectAt(store.url('a'), 'early'), () => write('later', 9));
+    expect(await fencedPut(early, 5)).toBe(false);
+    expect(store.objects.get('a')).toMatchObject({ body: 'later', fence: '9' });
+    expect(store.log.at(-2)).toBe('PUT 412');
+  }
+});
+
+it('negative control: without conditional writes, an earlier holder overwrites', async () => {
+  store.unconditional = true;
+  try {
+    const early = interrupted(objectAt(store.url('a'), 'early'), () => write('later', 9));
+    expect(await fencedPut(early, 5)).toBe(true);
+    expect(store.objects.get('a')).toMatchObject({ body: 'early' });
+  } finally {
+    store.unconditional = false;
+  }
+});
+
+it('repeats after an earlier writer, a conflict, and the removal of the object', async () => {
+  const object = objectAt(store.url('a'), 'new');
+  expect(
+    await fencedPut(
+      interrupted(object, () => write('earlier', 3)),
+      5,
+    ),
+  ).toBe(true);
+  store.conflicts = 2;
+  expect(await fencedPut(object, 6)).toBe(true);
+  const removes = (): Promise<unknown> => fetch(store.url('a'), { method: 'DELETE' });
+  expect(await fencedPut(interrupted(object, removes), 7)).toBe(true);
+  expect(store.objects.get('a')).toMatchObject({ body: 'new', fence: '7' });
+});
+
+it('of many writers at once, the last fence remains', async () => {
+  const results = await Promise.all([5, 3, 8, 1, 7, 2, 6, 4].map((n) => write(`${n}`, n)));
+  expect(results[2]).toBe(true);
+  expect(store.objects.get('a')).toMatchObject({ body: '8', fence: '8' });
+});
+
+it('refuses a fence that is none, and ends if the store never accepts', async () => {
+  for (const bad of [-1, 1.5, 2 ** 53])
+    await expect(write('x', bad)).rejects.toMatchObject({ option: 'fence' });
+  store.objects.set('a', { etag: '"0"', fence: 'seven', body: '' });
+  await expect(write('x', 1)).rejects.toMatchObject({ option: 'fence' });
+  store.objects.set('a', { etag: '"0"', fence: undefined, body: '' });
+  expect(await write('x', 1)).toBe(true);
+  store.conflicts = Infinity;
+  await expect(write('x', 2)).rejects.toMatchObject({ code: 'HOLDFAST_REFUSED' });
+  store.conflicts = 0;
+});
