@@ -73,6 +73,8 @@ export class Requests {
   readonly timeout: number;
   readonly #deadlines: Deadlines;
   #collected: Request[] | undefined;
+  /** See `written`. One wait for all callers until a new request is collected. */
+  #writing: Promise<void> | undefined;
   /** Called when a request has no reply in time. */
   expired: () => void = () => undefined;
   /** The number of commands given to the store, for statistics. */
@@ -108,6 +110,7 @@ export class Requests {
         return;
       }
       this.#collected = [request];
+      this.#writing = undefined;
       // a promise job is a microtask too, and is cheaper than queueMicrotask
       void Promise.resolve().then(this.#flush);
     });
@@ -130,9 +133,10 @@ export class Requests {
     const store = this.#store;
     if (store.writesLater !== true) return undefined;
     // after the job that gives them to the store
-    return Promise.resolve()
+    this.#writing ??= Promise.resolve()
       .then(() => store.written?.())
       .then(() => new Promise((resolve) => afterTurn(resolve)));
+    return this.#writing;
   }
 
   /** See `Store.shardOf`. */

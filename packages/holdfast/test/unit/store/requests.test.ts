@@ -41,6 +41,39 @@ describe('the requests of one turn', () => {
   });
 });
 
+describe('`written`', () => {
+  const writing = vi.fn(() => Promise.resolve());
+  const slow = (): Requests => {
+    writing.mockClear();
+    const store = new WatchedStore(clock);
+    return new Requests(Object.assign(store, { writesLater: true, written: writing }), clock, 2000);
+  };
+
+  it('asks a store that writes later once for all requests of a turn', async () => {
+    const requests = slow();
+    const waits = Array.from({ length: 1000 }, (_, n) => {
+      void requests.send(renew(`k${n}`));
+      return requests.written();
+    });
+    for (const wait of waits) await wait;
+    expect(writing).toHaveBeenCalledTimes(1);
+  });
+
+  it('asks it again for the requests of a later turn', async () => {
+    const requests = slow();
+    for (const key of ['a', 'b']) {
+      void requests.send(renew(key));
+      await requests.written();
+    }
+    expect(writing).toHaveBeenCalledTimes(2);
+  });
+
+  it('does not wait for a store that writes at once', () => {
+    void requests.send(renew('k'));
+    expect(requests.written()).toBeUndefined();
+  });
+});
+
 describe('a deadline', () => {
   it('passes even if the client never settles', async () => {
     store.ail('renew', 'lost');
