@@ -42,4 +42,4 @@ export {
   startServer,
 } from './servers.js';
 export { type Certificate, makeCertificate } from './tls.js';
-export { type Patience, percentile, sleep, until } from './wait.js';
+export { type Patience, percentile, sleep, stall, until } from './wait.js';

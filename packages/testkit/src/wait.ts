@@ -19,6 +19,18 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /**
+ * Blocks the event loop for `ms`, as long synchronous work does, but leaves the processor to other
+ * processes.
+ */
+export function stall(ms: number): void {
+  const end = performance.now() + ms;
+  for (let left = ms; left > 0; left = end - performance.now()) Atomics.wait(UNCHANGED, 0, 0, left);
+}
+
+/** Memory that is never written: a wait for a change ends at its time limit. */
+const UNCHANGED = new Int32Array(new SharedArrayBuffer(4));
+
+/**
  * Waits until `predicate` returns a truthy value, and resolves to that value. A predicate that
  * throws counts as "not yet", and its last error is part of the failure message, so a test can wait
  * for an assertion.

@@ -1,15 +1,9 @@
 /** The effect of an event-loop stall on requests and leases: a reply that has arrived counts. */
-import { until } from 'holdfast-testkit';
+import { stall, until } from 'holdfast-testkit';
 import { expect, it } from 'vitest';
 import type { Holdfast, Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { freshKey, queued, turn } from './helpers.js';
-
-/** Blocks the event loop. */
-function stall(ms: number): void {
-  const end = performance.now() + ms;
-  while (performance.now() < end);
-}
 
 /**
  * The request after the last reply has been written, and its reply has not been read. After a stall

@@ -5,6 +5,7 @@
  * that time, however long the process was frozen in between.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stall } from 'holdfast-testkit';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, type Random } from 'holdfast-trials/support/random';
 import { OPTIONS } from '../settings.js';
@@ -178,12 +179,6 @@ export class Attempt {
     if (kind < 0.04) return between(random, claimWindow / 2, 1.5 * claimWindow);
     return between(random, 0, 10);
   }
-}
-
-/** Blocks the event loop. */
-export function stall(ms: number): void {
-  const end = monotonic() + ms;
-  while (monotonic() < end);
 }
 
 interface LibraryLease {

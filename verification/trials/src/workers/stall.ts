@@ -1,5 +1,6 @@
 /** Blocks the event loop, and reads the state of the leases directly afterwards. */
 import type { Lease } from 'holdfast';
+import { stall as block } from 'holdfast-testkit';
 import { monotonic } from '../support/overlaps.js';
 
 /** The kinds of callback that block. */
@@ -33,8 +34,7 @@ const LATER_MS = 50;
 export async function observeStall(leases: readonly Lease[], stall: Stall): Promise<Stalled> {
   await reach(stall.place, leases);
   const from = monotonic();
-  const end = from + stall.ms;
-  while (monotonic() < end);
+  block(stall.ms);
   const held = leases.map((lease) => lease.held);
   const to = monotonic();
   const aborted = leases.map(({ signal }) => signal.aborted);
