@@ -2,13 +2,11 @@
  * A part of the catalogue: the simulator finds every mistake that is not rare, and the unchanged
  * library passes the same seeds. It runs the compiled code; `npm run mutants` runs all mutants.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from '../src/catalogue/all.js';
 import { BEYOND, TORTURED } from '../src/catalogue/torture.js';
 import { hunt } from '../src/hunt.js';
-import { SCRIPTS, withMutant } from '../src/plant.js';
+import { mutatedFiles, SCRIPTS } from '../src/plant.js';
 
 const SEEDS = { from: 1, seeds: 60, limit: 120_000 };
 
@@ -31,17 +29,17 @@ describe('the simulator finds', () => {
 });
 
 it('every mutant fits the library, and the names are different', async () => {
-  for (const mutant of MUTANTS) await withMutant(mutant, () => Promise.resolve());
+  const unchanged = await mutatedFiles(undefined);
+  for (const mutant of MUTANTS) expect(await mutatedFiles(mutant)).not.toEqual(unchanged);
   expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length);
   expect(MUTANTS.length).toBeGreaterThanOrEqual(15);
 });
 
 it('every mutant of the torture test fits, and changes the scripts that it names', async () => {
-  const texts = (folder: string): Promise<string> =>
-    Promise.resolve(readFileSync(join(folder, SCRIPTS), 'utf8'));
-  const before = await withMutant(undefined, texts);
+  const before = (await mutatedFiles(undefined)).get(SCRIPTS);
+  expect(before).toBeTypeOf('string');
   for (const mutant of TORTURED) {
-    const after = await withMutant(mutant, texts);
+    const after = (await mutatedFiles(mutant)).get(SCRIPTS);
     const meant = mutant.edits.some(({ file }) => file === SCRIPTS);
     expect(after !== before, mutant.name).toBe(meant);
   }
@@ -52,6 +50,5 @@ it('every mutant of the torture test fits, and changes the scripts that it names
 it('rejects a mutant whose text to replace is missing', async () => {
   const edits = [{ file: 'index.js', find: 'no such text', replace: '' }];
   const mutant = { name: 'none', mistake: '', edits };
-  const planted = withMutant(mutant, () => Promise.resolve());
-  await expect(planted).rejects.toThrow('the mutant "none" fits the library no more');
+  await expect(mutatedFiles(mutant)).rejects.toThrow('the mutant "none" fits the library no more');
 });

@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
@@ -171,7 +171,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
 function planted(name: string, fault: Fault): string {
   const dist = join(root, '.cache/sim', name.replaceAll(' ', '-'));
   rmSync(dist, { recursive: true, force: true });
-  cpSync(join(root, 'packages/holdfast/dist'), dist, { recursive: true });
+  const isNeeded = (path: string): boolean => path.endsWith('.js') || extname(path) === '';
+  cpSync(join(root, 'packages/holdfast/dist'), dist, { recursive: true, filter: isNeeded });
   for (const { file, from, to } of fault.and === undefined ? [fault] : [fault, fault.and]) {
     const path = join(dist, file);
     const text = readFileSync(path, 'utf8');
