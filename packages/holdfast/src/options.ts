@@ -52,9 +52,10 @@ export interface HoldfastOptions {
   /**
    * How many times in a row a process may hand a lease off to its own waiters, without a command,
    * before the store grants the next lease in queue order. So in the default mode, at most this
-   * many later waiters overtake a waiter for each grant before its own. A lease that is granted
-   * while no other acquisition waits may be handed off eight times as often, at most 1,000 times. 0
-   * to 1,000; default 8. `fair` acquisitions do not use it.
+   * many later waiters overtake a waiter for each grant before its own. From the ninth on, they
+   * must follow within 5 ms of the grant. A lease that is granted while no other acquisition waits
+   * may be handed off eight times as often, at most 128 times or this number, at any time. 0 to
+   * 1,000; default 64. `fair` acquisitions do not use it.
    */
   readonly localHandOffs?: number | undefined;
   /**
@@ -207,7 +208,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
     requestTimeout: duration('requestTimeout', options.requestTimeout, 2000, 1, 600_000),
     unreachableAfter: duration('unreachableAfter', options.unreachableAfter, 10_000, 1, DAY),
     maxQueue: whole('maxQueue', options.maxQueue, 10_000, 1, 1_000_000),
-    localHandOffs: whole('localHandOffs', options.localHandOffs, 8, 0, 1000),
+    localHandOffs: whole('localHandOffs', options.localHandOffs, 64, 0, 1000),
     retention: duration('retention', options.retention, 60_000, 1000, DAY),
     linger: duration('linger', options.linger, 30_000, 0, DAY),
     label: text('label', options.label, '', TEXT_MAX),

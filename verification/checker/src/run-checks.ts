@@ -103,7 +103,7 @@ export interface Observer {
 export type Check = (context: Context) => Observer;
 
 const DEFAULTS = {
-  localHandOffs: 8,
+  localHandOffs: 64,
   claimWindow: 1000,
   ttl: 10_000,
   requestTimeout: 2000,

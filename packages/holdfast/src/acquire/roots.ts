@@ -7,6 +7,7 @@
  * the lease is certainly held and does not end soon. Otherwise the root ends with a `turn`.
  */
 import type { Clock } from '../clock.js';
+import { handOffsAlone } from '../engine/limits.js';
 import type { HoldfastError } from '../errors.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Revocations } from '../lease/revocations.js';
@@ -21,6 +22,11 @@ import { RootQueue } from './root-queue.js';
 import { Task } from './task.js';
 import { limitWait } from './wait-limit.js';
 import type { Telemetry } from '../telemetry.js';
+
+/** The hand-offs of a root for which other processes wait in any case. */
+const UNTIMED = 8;
+/** Ms after the grant in which further hand-offs of such a root are allowed. */
+const BATCH_MS = 5;
 
 /** True for an acquisition of a mutex that may share a root with others of its process. */
 export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
@@ -146,12 +152,15 @@ export class Roots {
     );
   }
 
-  /** See the conditions in decision 10. */
-  #mayHandOff({ handOffs, since, storeUntil, terms }: LeaseRecord): boolean {
+  /** See the conditions in decisions 10 and 22. */
+  #mayHandOff({ handOffs, index, since, storeUntil, terms }: LeaseRecord): boolean {
     const now = this.#clock.now();
-    const { claimWindow } = this.#parts.settings;
+    const { claimWindow, localHandOffs } = this.#parts.settings;
     const left = storeUntil - now;
-    const inWindow = handOffs > 0 && now - since < claimWindow;
+    // a root that was granted alone delays no other process, as far as is known
+    const isShort = index < UNTIMED || handOffs + index >= handOffsAlone(localHandOffs);
+    const window = isShort ? claimWindow : Math.min(BATCH_MS, claimWindow);
+    const inWindow = handOffs > 0 && now - since < window;
     // an extended lease would delay other processes for longer than the next task asked
     return inWindow && left >= Math.min(claimWindow, terms.ttl) / 2 && left <= terms.ttl;
   }

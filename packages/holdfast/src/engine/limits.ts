@@ -6,16 +6,16 @@
 /** A root that is granted while no other acquisition waits has this many times the hand-offs. */
 const ALONE = 8;
 
+/**
+ * The maximum number to which `ALONE` raises the hand-offs. Their fences are reserved, and run
+ * ahead of the clock of the store by as many microseconds.
+ */
+const ALONE_MAX = 128;
+
 /** The hand-offs of a root that is granted while no other acquisition waits. */
 export function handOffsAlone(handOffs: number): number {
-  return Math.min(HAND_OFFS_MAX, ALONE * handOffs);
+  return Math.max(handOffs, Math.min(ALONE_MAX, ALONE * handOffs));
 }
-
-/**
- * The maximum number of hand-offs of a root. Their fences are reserved, and must not run ahead of
- * the clock of the store by more than 1 ms.
- */
-const HAND_OFFS_MAX = 1000;
 
 /** The maximum number of waiters that one command serves or drops. */
 export const SERVE_LIMIT = 1000;

@@ -5,6 +5,7 @@ const acquire = 'acquire.lua';
 const turn = 'turn.lua';
 const inspect = 'inspect.lua';
 const holders = 'lib/holders.lua';
+const peek = 'lib/peek.lua';
 const serve = 'lib/serve.lua';
 
 export const TURN_FAULTS: readonly Fault[] = [
@@ -77,6 +78,16 @@ export const TURN_FAULTS: readonly Fault[] = [
     acquire,
     'waiter.channel, waiter.token, waiter.tasks = channel, token, tasks',
     'waiter.channel, waiter.token = channel, token',
+  ]),
+  fault('holders: a root that is alone has any number of hand-offs', [
+    peek,
+    'math.min(128, 8 * hand_offs)',
+    '8 * hand_offs',
+  ]),
+  fault('holders: a root that is alone has fewer hand-offs than it asked for', [
+    peek,
+    'math.max(hand_offs, math.min(128, 8 * hand_offs))',
+    'math.min(16, 8 * hand_offs)',
   ]),
   fault('holders: a root has the same hand-offs if it is alone', [
     holders,

@@ -9,7 +9,7 @@ import type { KeyCommand, Reply } from '../../src/engine/commands.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
 
 /** The hand-offs that the traffic asks for at most. */
-const HAND_OFFS_MAX = 3;
+const HAND_OFFS_MAX = 20;
 
 type PastHolder = Readonly<Pick<Holder, 'id' | 'fence' | 'weight' | 'handOffs' | 'expires'>>;
 
@@ -131,7 +131,7 @@ export class Judge {
 /** The most hand-offs of a grant that left the resource in this state. */
 function handOffsAt({ capacity, fairWaiting, queue }: Resource): number {
   if (capacity > 1 || fairWaiting > 0) return 0;
-  return queue.size > 0 ? HAND_OFFS_MAX : 8 * HAND_OFFS_MAX;
+  return queue.size > 0 ? HAND_OFFS_MAX : 128;
 }
 
 /** The highest fence that may have been used under a lease that has ended. */

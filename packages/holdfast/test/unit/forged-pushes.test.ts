@@ -113,7 +113,7 @@ describe('a forged grant', () => {
     ['a fence below the time of the grant', { fence: 5 }],
     ['a time that is not a number', { now: Number.NaN }],
     ['a time far ahead of the last reply', { ahead: 3_600_000_000 }],
-    ['more hand-offs than requested', { handOffs: 65 }],
+    ['more hand-offs than requested', { handOffs: 129 }],
     ['several holds without an owner', { holds: 2 }],
     ['no holds', { holds: 0 }],
     ['an endless lease', { left: Number.POSITIVE_INFINITY }],

@@ -57,6 +57,42 @@ describe('a hand-off', () => {
     expect(fresh.fence).toBeGreaterThan(last.fence);
   });
 
+  it.each([
+    ['at once', 0, 20],
+    ['until 5 ms after the grant', 4, 20],
+    ['only eight times later', 6, 8],
+  ])('of a root that other processes wait behind is made %s', async (_, ms, count) => {
+    const many = { ...OPTIONS, clock, localHandOffs: 64 };
+    const [own, others] = [new Holdfast(store, many), new Holdfast(store.inner, many)];
+    const blocker = await other.mutex('k').acquire();
+    const waiting = Array.from({ length: 21 }, () => own.mutex('k').acquire());
+    void later(others.mutex('k').acquire());
+    await clock.advance(10);
+    void later(blocker.release());
+    await settle();
+    await clock.advance(ms);
+    world.sent();
+    let made = 0;
+    for (const one of waiting) {
+      void later((await one).release());
+      await settle();
+      if (world.sent().includes('turn')) break;
+      made += 1;
+    }
+    expect(made).toBe(count);
+  });
+
+  it('of a root that was granted alone has no other limit of time', async () => {
+    const own = new Holdfast(store, { ...OPTIONS, clock, localHandOffs: 64 });
+    const lease = await own.mutex('k').acquire();
+    const waiting = Array.from({ length: 20 }, () => own.mutex('k').acquire());
+    await clock.advance(100);
+    world.sent();
+    await lease.release();
+    for (const one of waiting) await (await one).release();
+    expect(world.sent()).toEqual(['turn']);
+  });
+
   it('is not made when a claim window has passed since the grant', async () => {
     const { lease, waiting } = await holding(1);
     await clock.advance(1000);

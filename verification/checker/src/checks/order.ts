@@ -41,9 +41,9 @@ interface OnKey {
   grants: number;
 }
 
-/** A root that was granted alone has this many times the hand-offs, and at most so many. */
+/** A root that was granted alone has this many times the hand-offs, and by that at most so many. */
 const ALONE = 8;
-const HAND_OFFS_MAX = 1000;
+const ALONE_MAX = 128;
 /** Part of a claim window for which a process may stall without losing its turn. */
 const PART = 1 / 8;
 
@@ -114,7 +114,7 @@ class Order implements Observer {
     const { attempt, overtaken } = waited;
     const { fair, capacity } = attempt.ask;
     const handOffs = capacity === 1 ? this.#context.begin.localHandOffs : 0;
-    const alone = Math.min(HAND_OFFS_MAX, ALONE * handOffs);
+    const alone = Math.max(handOffs, Math.min(ALONE_MAX, ALONE * handOffs));
     const before = Math.max(0, grants - 1 - waited.grants - overtaken);
     const others = handOffs * before + (handOffs > 0 ? handOffs + 1 : 0) * waited.left;
     const bound = fair ? alone : alone + others;

@@ -91,7 +91,7 @@ function crew(
   const retention = Math.max(60_000, 4 * ttl);
   const requestTimeout = Math.round(random.spread(Math.max(50, claimWindow / 4), 2000));
   // one bound for all: the longest bound would hide violations of shorter ones
-  const localHandOffs = random.pick([0, 1, 8, 8]);
+  const localHandOffs = random.pick([0, 1, 8, 64]);
   const unreachableAfter = Math.round(5 * requestTimeout * random.between(1, 3));
   // a client that resends must reconnect first, which takes time
   const repeats = profile === 'loose' ? 60 + 4 * latency + random.spread(1, 500) : 0;

@@ -7,7 +7,7 @@ local is_plain = seen and string.byte(seen) == 195
 
 -- The hand-offs of a root that is granted while no other acquisition waits.
 local function hand_offs_alone(hand_offs)
-  return math.min(1000, 8 * hand_offs)
+  return math.max(hand_offs, math.min(128, 8 * hand_offs))
 end
 
 -- Writes the summary and further fields. A server that is out of memory refuses HSET, but allows
