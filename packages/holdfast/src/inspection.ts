@@ -1,4 +1,4 @@
-/** Inspects, lists and force-releases locks. */
+/** Inspects locks. */
 import { type CallOptions, unlessAborted } from './abort.js';
 import type { Core } from './core.js';
 import type {
@@ -10,8 +10,8 @@ import type {
   WaiterView,
 } from './engine/commands.js';
 import { HoldfastError, type HoldfastErrorCode } from './errors.js';
-import { MARK } from './marker-key.js';
-import { matchingKeys } from './store/glob.js';
+import { Later } from './later.js';
+import type * as Listing from './listing.js';
 import { StoreFailure, UnreadableRecord } from './store/port.js';
 import type { ServerInfo } from './store/server-info.js';
 import * as failures from './acquire/failures.js';
@@ -123,8 +123,11 @@ export interface ListOptions {
   readonly markers?: boolean | undefined;
 }
 
-const SHOWN_MAX = 100;
-const LIST_BATCH = 100;
+/** The most holders, waiters and waiters at conditions that are shown. */
+export const SHOWN_MAX = 100;
+
+/** @internal */
+export const LISTING: Later<typeof Listing> = new Later(() => import('./listing.js'));
 
 /**
  * The state of a lock, or `null` if it has no holder, no waiter and no waiter at a condition.
@@ -140,52 +143,10 @@ export async function inspect(
   return info(core, key, await unlessAborted(options, asked, key));
 }
 
-/**
- * All locks in use whose keys match a glob pattern. Not a snapshot: each lock is inspected when the
- * scan reaches it.
- */
-export async function* list(
-  core: Core,
-  pattern: string,
-  { onUnreadable, markers = false }: ListOptions,
-): AsyncGenerator<LockInfo> {
-  const seen = new Set<string>();
-  let batch: string[] = [];
-  for await (const key of keysOf(core, pattern)) {
-    if (seen.has(key) || (!markers && key.includes(MARK))) continue;
-    seen.add(key);
-    batch.push(key);
-    if (batch.length < LIST_BATCH) continue;
-    yield* inspectAll(core, batch, onUnreadable);
-    batch = [];
-  }
-  yield* inspectAll(core, batch, onUnreadable);
-}
-
-async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerator<string> {
-  try {
-    yield* matchingKeys(store, pattern, (page) => requests.within(page));
-  } catch (error) {
-    throw errorOf(error, pattern, 'HOLDFAST_UNREACHABLE');
-  }
-}
-
-async function* inspectAll(
-  core: Core,
-  keys: readonly string[],
-  onUnreadable: ListOptions['onUnreadable'],
-): AsyncGenerator<LockInfo> {
-  const look = async (key: string): Promise<LockInfo | null> => {
-    try {
-      return info(core, key, await core.requests.send({ op: 'inspect', key, limit: SHOWN_MAX }));
-    } catch (error) {
-      const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
-      if (!(error instanceof UnreadableRecord)) throw ours;
-      onUnreadable?.(ours as HoldfastError);
-      return null;
-    }
-  };
-  for (const found of await Promise.all(keys.map(look))) if (found !== null) yield found;
+/** See `listing.ts`, which is loaded with the first list. */
+export async function* list(...args: Parameters<typeof Listing.list>): AsyncGenerator<LockInfo> {
+  const listing = await LISTING.get();
+  yield* listing.list(...args);
 }
 
 /** Sends a command. A failure becomes a `HoldfastError`. */
@@ -201,7 +162,8 @@ export async function ask<C extends KeyCommand>(
   }
 }
 
-function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): unknown {
+/** The `HoldfastError` for the failure of a store. */
+export function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): unknown {
   if (!(error instanceof StoreFailure)) return error;
   if (error instanceof UnreadableRecord) return failures.unreadable(key, error);
   if (error.kind === 'refused') return failures.refusedByServer(key, error);
@@ -210,7 +172,8 @@ function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): un
   return new HoldfastError(unanswered, message, { key, cause: error });
 }
 
-function info({ store }: Core, key: string, reply: InspectReply): LockInfo | null {
+/** The state of a lock; `null` if it is not in use. */
+export function info({ store }: Core, key: string, reply: InspectReply): LockInfo | null {
   const { holderCount, parkedCount, waiterCount } = reply;
   if (holderCount + waiterCount + parkedCount === 0) return null;
   const servers = store.servers?.();

@@ -35,11 +35,14 @@ export async function loadLibrary(
       : pathToFileURL(`${folder}/`);
   const load = async (path: string): Promise<object> =>
     (await import(new URL(path, base).href)) as object;
-  const [index, engine, assertions, port] = await Promise.all([
+  const [later, index, engine, assertions, port] = await Promise.all([
+    load('preload.js'),
     load('index.js'),
     load('engine/engine.js'),
     load('engine/assertions.js'),
     load('store/port.js'),
   ]);
+  // no event of a run may wait for the file system
+  await (later as { preload(): Promise<void> }).preload();
   return { ...index, ...engine, ...assertions, ...port } as Library;
 }

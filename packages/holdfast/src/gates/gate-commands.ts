@@ -7,7 +7,7 @@ import type { HoldfastError } from '../errors.js';
 import type { Settings } from '../options.js';
 import type { Requests } from '../store/requests.js';
 import * as failures from '../acquire/failures.js';
-import { gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import { broken, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
 import type { GateSubject } from './gate-waiter.js';
 import { retryUntilAnswered } from './retry.js';
 
@@ -29,6 +29,13 @@ export class GateCommands {
       { op: 'watch', ...gate, ids: [], channel: '', token: '' },
       failures.unreachable,
     );
+  }
+
+  /** Resolves to the number of missing arrivals. Rejects if the gate is broken. */
+  async missing(subject: GateSubject): Promise<number> {
+    const { fate, missing, reason } = await this.look(subject);
+    if (fate === 'broken') throw broken(subject.kind, subject.key, reason);
+    return fate === 'unknown' ? subject.count : missing;
   }
 
   /** Ends a generation, if it is the current one. */

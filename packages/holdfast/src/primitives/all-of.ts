@@ -13,10 +13,14 @@ import {
   type LockOptions,
   type ResolvedAcquireOptions,
 } from '../options.js';
+import { Later } from '../later.js';
 import { type Acquirer, checkWork, quietly } from './acquirer.js';
-import { MultiAcquire } from './multi-acquire.js';
+import type * as Module from './multi-acquire.js';
 import { PlainMutex } from './plain-mutex.js';
-import { MultiLease } from './multi-lease.js';
+import type { MultiLease } from './multi-lease.js';
+
+/** @internal */
+export const MULTI: Later<typeof Module> = new Later(() => import('./multi-acquire.js'));
 
 /** The greatest number of keys of one lock. */
 export const ALL_OF_KEYS_MAX = 10_000;
@@ -121,14 +125,9 @@ export class AllOf {
     const all = { ...given, wait: own === undefined ? wait : own };
     // the call's options are checked for every mutex before the first request is sent
     const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
-    const acquisition = new MultiAcquire(
-      this.#core.clock,
-      this.#acquirers,
-      all,
-      terms[0] as ResolvedAcquireOptions,
-    );
-    const acquired = await acquisition.take();
-    return acquired === null ? null : new MultiLease(acquired);
+    const { acquireAll } = await MULTI.get();
+    const limits = terms[0] as ResolvedAcquireOptions;
+    return acquireAll(this.#core.clock, this.#acquirers, all, limits);
   }
 }
 

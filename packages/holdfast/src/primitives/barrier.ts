@@ -7,7 +7,7 @@
 import type { Core } from '../core.js';
 import { duration, known, whole } from '../checks.js';
 import type { GateSubject } from '../gates/gate-waiter.js';
-import { Gates } from '../gates/gates.js';
+import { gatesOf } from '../gates/gates-of.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** Options of a barrier. All users of a key must give the same number of parties. */
@@ -39,7 +39,7 @@ export class Barrier {
   readonly key: string;
   /** The number of parties that must arrive. */
   readonly parties: number;
-  readonly #gates: Gates;
+  readonly #core: Core;
   readonly #subject: GateSubject;
   /** The last generation that the store reported; 0 before the first reply. */
   #generation = 0;
@@ -52,7 +52,7 @@ export class Barrier {
     const ttl = Math.ceil(duration('ttl', options.ttl, settings.ttl, 10, DAY));
     this.key = key;
     this.parties = count;
-    this.#gates = core.part(Gates);
+    this.#core = core;
     this.#subject = { key, kind: 'barrier', count, ttl, retention: settings.retention };
   }
 
@@ -75,14 +75,16 @@ export class Barrier {
    */
   async await(options: WaitOptions = {}): Promise<BarrierResult> {
     const request = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options, 1) };
-    const { generation, rank, current } = await this.#gates.enter(this.#subject, request);
+    const gates = await gatesOf(this.#core);
+    const { generation, rank, current } = await gates.enter(this.#subject, request);
     this.#generation = current;
     return { generation, index: this.parties - 1 - rank };
   }
 
   /** The number of parties that wait now. It sends one read-only request. */
   async waiting(): Promise<number> {
-    const { fate, missing } = await this.#gates.commands.look(this.#subject);
+    const { commands } = await gatesOf(this.#core);
+    const { fate, missing } = await commands.look(this.#subject);
     return fate === 'closed' ? Math.max(0, this.parties - missing) : 0;
   }
 
@@ -91,7 +93,7 @@ export class Barrier {
    * next generation begins. Rejects with `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {
-    const { commands } = this.#gates;
+    const { commands } = await gatesOf(this.#core);
     const { current } = await commands.look(this.#subject);
     if (current === 0) return;
     this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;

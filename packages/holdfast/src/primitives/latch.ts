@@ -6,9 +6,8 @@
  */
 import type { Core } from '../core.js';
 import { duration, known, whole } from '../checks.js';
-import { broken } from '../gates/gate-failures.js';
 import type { GateSubject } from '../gates/gate-waiter.js';
-import { Gates } from '../gates/gates.js';
+import { gatesOf } from '../gates/gates-of.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** Options of a latch. All users of a key must give the same count. */
@@ -36,7 +35,7 @@ const LATCH = new Set<string>(['count', 'ttl', 'retention']);
 export class Latch {
   /** The key of the latch. */
   readonly key: string;
-  readonly #gates: Gates;
+  readonly #core: Core;
   readonly #subject: GateSubject;
   /** The last generation that the store reported; 0 before the first reply. */
   #generation = 0;
@@ -50,7 +49,7 @@ export class Latch {
     const usual = Math.max(shortest, ttl);
     const retention = Math.ceil(duration('retention', options.retention, usual, shortest, DAY));
     this.key = key;
-    this.#gates = core.part(Gates);
+    this.#core = core;
     this.#subject = { key, kind: 'latch', count, ttl, retention };
   }
 
@@ -71,7 +70,8 @@ export class Latch {
     whole('by', by, 1, 1, COUNT_MAX);
     const request = { by, waits: false, wait: Number.POSITIVE_INFINITY, signal: undefined };
     const generation = this.#generation;
-    const result = await this.#gates.enter(this.#subject, { ...request, generation });
+    const gates = await gatesOf(this.#core);
+    const result = await gates.enter(this.#subject, { ...request, generation });
     this.#generation = result.current;
     return result.rank < 0 ? 0 : result.rank;
   }
@@ -88,7 +88,8 @@ export class Latch {
    */
   async await(options: WaitOptions = {}): Promise<void> {
     const request = { by: 0, waits: true, generation: 0, ...checkAwait(options, 0) };
-    const result = await this.#gates.enter(this.#subject, request);
+    const gates = await gatesOf(this.#core);
+    const result = await gates.enter(this.#subject, request);
     this.#generation = result.current;
   }
 
@@ -97,9 +98,7 @@ export class Latch {
    * read-only request. Rejects with `HOLDFAST_BROKEN` if the latch is broken.
    */
   async count(): Promise<number> {
-    const found = await this.#gates.commands.look(this.#subject);
-    if (found.fate === 'broken') throw broken('latch', this.key, found.reason);
-    return found.fate === 'unknown' ? this.#subject.count : found.missing;
+    return (await gatesOf(this.#core)).commands.missing(this.#subject);
   }
 
   /**
@@ -109,7 +108,7 @@ export class Latch {
    * reply.
    */
   async reset(): Promise<void> {
-    const { commands } = this.#gates;
+    const { commands } = await gatesOf(this.#core);
     const { current } = await commands.look(this.#subject);
     if (current === 0) return;
     this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;
@@ -123,7 +122,7 @@ export class Latch {
    * reply, and as `count` does.
    */
   async delete(): Promise<void> {
-    const { commands } = this.#gates;
+    const { commands } = await gatesOf(this.#core);
     const { current } = await commands.look(this.#subject);
     if (current === 0) return;
     // the store forgets the next generation at its start

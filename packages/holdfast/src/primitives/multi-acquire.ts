@@ -22,6 +22,7 @@ import type { Lease } from '../lease/lease.js';
 import type { AcquireOptions } from '../options.js';
 import * as failures from '../acquire/failures.js';
 import { type Acquirer, quietly } from './acquirer.js';
+import { MultiLease } from './multi-lease.js';
 import { quote } from '../text.js';
 
 /** Locks to try together after a refusal. The number doubles each time all of them are granted. */
@@ -38,6 +39,14 @@ export interface MultiAcquireLimits {
 export interface MultiAcquired {
   readonly leases: readonly Lease[];
   readonly lost: AbortSignal;
+}
+
+/** Resolves to `null` if `wait` is 0 and not all locks are free. */
+export async function acquireAll(
+  ...args: ConstructorParameters<typeof MultiAcquire>
+): Promise<MultiLease | null> {
+  const acquired = await new MultiAcquire(...args).take();
+  return acquired === null ? null : new MultiLease(acquired);
 }
 
 export class MultiAcquire {

@@ -26,10 +26,10 @@ describe.each(NAMES)('the bundle %s', (name) => {
   });
 });
 
-it.each(['whole', 'redis'] as const)('the bundle %s loads stores and clients later', (name) => {
+it.each(['whole', 'redis'] as const)('the bundle %s loads later what few need', (name) => {
   const engine = /^engine\/(engine|resource|gate|serve)\.js$/;
-  const late = /^(store\/(memory|redis|register|quorum)|clients)\//;
-  const early = new Set(['clients/shape.js', 'clients/state.js']);
+  const late = /^(store\/(memory|redis|register|quorum)|clients|gates)\/|multi-acquire|listing/;
+  const early = new Set(['clients/shape.js', 'clients/state.js', 'gates/gates-of.js']);
   const found = modulesOf(sizes[name]).filter(
     (path) => (late.test(path) || engine.test(path)) && !early.has(path),
   );

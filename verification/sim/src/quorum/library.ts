@@ -35,12 +35,15 @@ export async function loadQuorum(
       : pathToFileURL(`${folder}/`);
   const load = async (path: string): Promise<object> =>
     (await import(new URL(path, base).href)) as object;
-  const parts = await Promise.all([
+  const [later, ...parts] = await Promise.all([
+    load('preload.js'),
     load('index.js'),
     load('store/quorum/quorum-store.js'),
     load('store/quorum/memory-acceptor.js'),
     load('store/quorum/record.js'),
     load('store/register/state-codec.js'),
   ]);
+  // no event of a run may wait for the file system
+  await (later as { preload(): Promise<void> }).preload();
   return Object.assign({}, ...parts) as QuorumLibrary;
 }
