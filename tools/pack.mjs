@@ -6,17 +6,21 @@
  *     types/  one file with all declarations, and for each entry a file that names its exports;
  *             twice, because TypeScript tells the two module systems apart by the file's name
  *
- *   node tools/pack.mjs           the folder
- *   node tools/pack.mjs --pack    and a tarball of it, whose path is the output
+ *   node tools/pack.mjs            the folder
+ *   node tools/pack.mjs --pack     and a tarball of it, whose path is the output
+ *   node tools/pack.mjs --release [--repository URL]
+ *                                  a tarball that may be published: with the public address of the
+ *                                  project, see address.mjs. All others are private.
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
-import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { parseSync } from 'oxc-parser';
 import { rolldown } from 'rolldown';
+import { addressOf, withAddress } from './address.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const source = join(root, 'packages/holdfast');
@@ -118,7 +122,8 @@ async function exportsOf(entry) {
     .map((name) => (values.includes(name) ? name : `type ${name}`));
 }
 
-function writeManifest() {
+/** @param {import('./address.mjs').Address | undefined} address */
+function writeManifest(address) {
   const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
   const { devDependencies: _, files: __, exports: ___, ...kept } = manifest;
   const entries = Object.keys(ENTRIES);
@@ -137,7 +142,8 @@ function writeManifest() {
     typesVersions: { '*': Object.fromEntries(older) },
     exports: { ...Object.fromEntries(exports), './package.json': './package.json' },
   };
-  writeFileSync(join(out, 'package.json'), `${JSON.stringify(published, null, 2)}\n`);
+  const text = JSON.stringify(withAddress(published, address), null, 2);
+  writeFileSync(join(out, 'package.json'), `${text}\n`);
 }
 
 /** @param {string} name */
@@ -150,17 +156,44 @@ function pathOf(name) {
   return ENTRIES[/** @type {keyof typeof ENTRIES} */ (name)];
 }
 
+/** The address of the git remote `origin`, if there is one. */
+function origin() {
+  try {
+    const stdio = /** @type {['ignore', 'pipe', 'ignore']} */ (['ignore', 'pipe', 'ignore']);
+    const args = ['remote', 'get-url', 'origin'];
+    return execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio }).trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/** @type {import('./address.mjs').Address | undefined} */
+let address;
+const { values: given } = parseArgs({
+  options: {
+    pack: { type: 'boolean' },
+    release: { type: 'boolean' },
+    repository: { type: 'string' },
+  },
+});
+try {
+  if (given.release === true) address = addressOf(given.repository, origin());
+} catch (error) {
+  console.error(`No release: ${/** @type {Error} */ (error).message}`);
+  process.exit(1);
+}
+
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'types'), { recursive: true });
 copyModules();
 await bundleForRequire();
 await bundleTypes();
-writeManifest();
+writeManifest(address);
 // errors name the first page, which leads to the two others
 const PAGES = ['docs/errors.md', 'docs/operations.md', 'SECURITY.md'];
 for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', ...PAGES])
   cpSync(join(root, file), join(out, file));
-if (argv.includes('--pack')) {
+if (given.pack === true || given.release === true) {
   const cache = join(root, '.cache');
   mkdirSync(cache, { recursive: true });
   const args = ['pack', '--json', '--pack-destination', cache];
