@@ -14,7 +14,8 @@ import { AllOf } from './primitives/all-of.js';
 import { Barrier, type BarrierOptions } from './primitives/barrier.js';
 import { Election, type ElectionOptions } from './primitives/election.js';
 import { explained } from './primitives/explain.js';
-import { forceRelease } from './primitives/force-release.js';
+import { Later } from './later.js';
+import type * as Force from './primitives/force-release.js';
 import { Latch, type LatchOptions } from './primitives/latch.js';
 import { Mutex } from './primitives/mutex.js';
 import { OwnerLocks } from './primitives/owner-locks.js';
@@ -48,7 +49,10 @@ export interface ForceReleaseOptions {
   readonly reason?: string | undefined;
 }
 
-const FORCE: ReadonlySet<string> = new Set(['id', 'reason']);
+const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'reason']);
+
+/** @internal */
+export const FORCE: Later<typeof Force> = new Later(() => import('./primitives/force-release.js'));
 
 /** The lock that `ready` takes. The store answers also if another process checks at that time. */
 const READY_KEY = 'holdfast ready';
@@ -243,13 +247,15 @@ export class Holdfast extends HoldfastCore {
    * does not answer; the leases may have been ended then.
    */
   async forceRelease(key: string, options: ForceReleaseOptions = {}): Promise<number> {
-    known('options', options, FORCE);
+    known('options', options, FORCE_OPTIONS);
     const { id } = options;
     if (id !== undefined && (typeof id !== 'string' || id === '')) {
       throw badOption('id', 'the id of an acquisition', id);
     }
     const reason = text('reason', options.reason, '', TEXT_MAX);
-    return forceRelease(this.core, checkKey(key), id ?? '', reason);
+    checkKey(key);
+    const { forceRelease } = await FORCE.get();
+    return forceRelease(this.core, key, id ?? '', reason);
   }
 }
 

@@ -87,10 +87,10 @@ export type {
   RunOnceOptions,
   RunOnceResult,
   Schedule,
-  ScheduledRun,
   ScheduleOptions,
   SkipReason,
 } from './primitives/schedule.js';
+export type { ScheduledRun } from './primitives/scheduled-runs.js';
 export type { SlotState } from './primitives/slots.js';
 export { assertLocked, currentLease, locked } from './primitives/locked.js';
 export type {

@@ -4,8 +4,10 @@
  */
 import { GATES } from './gates/gates-of.js';
 import { LISTING } from './inspection.js';
+import { FORCE } from './holdfast.js';
 import { MULTI } from './primitives/all-of.js';
+import { RUNS } from './primitives/schedule.js';
 
 export async function preload(): Promise<void> {
-  await Promise.all([GATES, LISTING, MULTI].map((later) => later.load()));
+  await Promise.all([FORCE, GATES, LISTING, MULTI, RUNS].map((later) => later.load()));
 }

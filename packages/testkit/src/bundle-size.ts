@@ -35,7 +35,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 115_000, compressed: 36_864 },
+    limit: { minified: 112_000, compressed: 36_864 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {

@@ -28,11 +28,12 @@ describe.each(NAMES)('the bundle %s', (name) => {
 
 it.each(['whole', 'redis'] as const)('the bundle %s loads later what few need', (name) => {
   const engine = /^engine\/(engine|resource|gate|serve)\.js$/;
-  const late = /^(store\/(memory|redis|register|quorum)|clients|gates)\/|multi-acquire|listing/;
+  const stores = /^(store\/(memory|redis|register|quorum)|clients)\//;
+  const features = /^gates\/|\/(multi-acquire|scheduled-runs|force-release)|^listing/;
   const early = new Set(['clients/shape.js', 'clients/state.js', 'gates/gates-of.js']);
-  const found = modulesOf(sizes[name]).filter(
-    (path) => (late.test(path) || engine.test(path)) && !early.has(path),
-  );
+  const late = (path: string): boolean =>
+    [engine, stores, features].some((one) => one.test(path)) && !early.has(path);
+  const found = modulesOf(sizes[name]).filter(late);
   expect(found).toEqual([]);
 });
 

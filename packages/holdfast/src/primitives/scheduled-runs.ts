@@ -1,0 +1,180 @@
+/**
+ * The runs of a schedule.
+ *
+ *     runOnce --slot taken, or lock not free--> skipped
+ *        \--lock--> slot? --taken--> (lock released) skipped
+ *                     \--marked--> kept for atLeast --> work --> ended, or kept until atLeast
+ *
+ * It uses two resources. The lock of the key prevents simultaneous runs; before the work begins,
+ * the store extends it to `atLeast`. The marker of a slot is a resource of its own: a lease of
+ * `retention` ms that is not renewed, and released only after a failure with
+ * `afterFailure: 'release'`. At most one run of a slot is granted the marker (I1), and the marker
+ * expires (I9). Both are in the store before the work begins, so a run counts even if its process
+ * crashes, and there is no second run.
+ */
+import type { Core } from '../core.js';
+import type { HolderInfo } from '../inspection.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
+import { Acquirer, quietly } from './acquirer.js';
+import { KeptLease } from './kept-lease.js';
+import {
+  HOUR,
+  lockOptions,
+  type RunOnceOptions,
+  type RunOnceResult,
+  type ScheduleOptions,
+} from './schedule.js';
+import { holderOf, Slot } from './slots.js';
+
+/** One run of scheduled work; the work receives it as its argument. */
+export class ScheduledRun {
+  readonly #lease: KeptLease;
+  /** The slot of `RunOnceOptions`, if it was given. */
+  readonly slot: string | undefined;
+
+  /** @internal */
+  constructor(lease: KeptLease, slot: string | undefined) {
+    this.#lease = lease;
+    this.slot = slot;
+  }
+
+  /** The key of the schedule. */
+  get key(): string {
+    return this.#lease.key;
+  }
+
+  /** A number that is greater than that of every earlier run of the key. A safe integer. */
+  get fence(): number {
+    return this.#lease.fence;
+  }
+
+  /** Aborts when the lock is lost, and when it has been held for `atMost` ms. */
+  get signal(): AbortSignal {
+    return this.#lease.signal;
+  }
+
+  /** True while the lock is certainly held, by the local clock; see {@link Lease.held}. */
+  get held(): boolean {
+    return this.#lease.held;
+  }
+
+  /** Resolves to `held` once it is certain, see {@link Lease.verify}. */
+  verify(): Promise<boolean> {
+    return this.#lease.verify();
+  }
+
+  /** Ms for which the lock is certainly held without another renewal. 0 if it is not held. */
+  get remaining(): number {
+    return this.#lease.remaining;
+  }
+}
+
+/** What the calls of one schedule share. */
+export class ScheduledRuns {
+  readonly #core: Core;
+  readonly #key: string;
+  readonly #options: ScheduleOptions;
+  readonly #acquirer: Acquirer<KeptLease>;
+
+  constructor(core: Core, key: string, options: ScheduleOptions) {
+    this.#core = core;
+    this.#key = key;
+    this.#options = options;
+    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lockOptions(options), keptLease);
+  }
+
+  /** See `Schedule.runOnce`. */
+  async runOnce<T>(
+    work: (run: ScheduledRun) => T | Promise<T>,
+    options: RunOnceOptions,
+  ): Promise<RunOnceResult<T>> {
+    const { slot: name, ...waiting } = options;
+    const slot = name === undefined ? undefined : new Slot(this.#core, this.#key, name);
+    this.#acquirer.terms(waiting, 0);
+    const taken = await slot?.taken();
+    if (slot && taken) return skippedSlot(slot, taken);
+    const lease = await this.#acquirer.tryAcquire(1, waiting);
+    if (lease === null) return this.#busy(slot);
+    const marker = await this.#prepare(lease, slot);
+    if (marker !== null) {
+      const run = (): Promise<RunOnceResult<T>> =>
+        this.#run(lease, marker, slot, () => work(new ScheduledRun(lease, name)));
+      return this.#core.run(this.#key, run);
+    }
+    await quietly(lease.release());
+    return skippedSlot(slot as Slot, (await quietly((slot as Slot).taken())) ?? null);
+  }
+
+  /** The result of a call that did not get the lock. */
+  async #busy(slot: Slot | undefined): Promise<Skipped> {
+    const taken = slot && (await quietly(slot.soonTaken()));
+    if (slot && taken) return skippedSlot(slot, taken);
+    const holder = (await quietly(holderOf(this.#core, this.#key))) ?? null;
+    return { ran: false, reason: 'busy', holder, slot: slot && 'missed' };
+  }
+
+  /**
+   * Marks the slot and extends the lock to `atLeast`. Resolves to the marker of the slot, to
+   * `undefined` without a slot, and to `null` if the slot is taken. Nothing is held after a
+   * rejection.
+   */
+  async #prepare(lease: KeptLease, slot: Slot | undefined): Promise<KeptLease | null | undefined> {
+    let marker: KeptLease | null | undefined;
+    try {
+      marker = await slot?.mark(this.#retention, this.#options.label);
+      if (marker !== null) await lease.keep(this.#options.atLeast);
+      return marker;
+    } catch (error) {
+      await undo([lease, marker]);
+      throw error;
+    }
+  }
+
+  get #retention(): number {
+    return this.#options.retention ?? HOUR;
+  }
+
+  async #run<T>(
+    lease: KeptLease,
+    marker: KeptLease | undefined,
+    slot: Slot | undefined,
+    work: () => T | Promise<T>,
+  ): Promise<RunOnceResult<T>> {
+    const { fence } = lease;
+    const forgiving = this.#options.afterFailure === 'release';
+    // this process must not release the marker, not even in a `close` during the work
+    if (!forgiving) marker?.leave();
+    let value: T;
+    try {
+      value = await work();
+    } catch (error) {
+      if (forgiving) await undo([lease, marker]);
+      else {
+        await slot?.ended('failed', this.#retention);
+        await quietly(lease.end());
+      }
+      throw error;
+    }
+    const loss = (await lease.verify()) ? undefined : lease.loss;
+    if (forgiving) marker?.leave();
+    if (loss === undefined) await slot?.ended('done', this.#retention);
+    const outcome = await quietly(lease.end());
+    if (loss !== undefined || outcome === 'lost') throw loss ?? lease.loss;
+    return { ran: true, value, fence };
+  }
+}
+
+type Skipped = Extract<RunOnceResult<never>, { ran: false }>;
+
+async function skippedSlot(slot: Slot, holder: HolderInfo | null): Promise<Skipped> {
+  return { ran: false, reason: 'slot-taken', holder, slot: await quietly(slot.state()) };
+}
+
+/** Releases the given leases concurrently. */
+async function undo(leases: readonly (KeptLease | null | undefined)[]): Promise<void> {
+  await Promise.all(leases.map(async (one) => quietly(Promise.resolve(one?.release()))));
+}
+
+function keptLease(record: LeaseRecord, core: Core): KeptLease {
+  return new KeptLease(record, core);
+}
