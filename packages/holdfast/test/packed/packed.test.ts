@@ -1,7 +1,7 @@
 /** The package as it is published: it loads in each module system, runtime and tool. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { command, installProject, tool, write } from './project.js';
+import { command, installed, installProject, tool, write } from './project.js';
 
 const LIMIT = { timeout: 120_000 };
 const GOOD = {
@@ -22,9 +22,23 @@ it.each(['esm.mjs', 'cjs.cjs'])('deno runs %s', LIMIT, async (program) => {
   expect(JSON.parse(await command(tool('deno'), args))).toEqual(GOOD);
 });
 
+it('has what users need, and nothing else', () => {
+  const files = installed();
+  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json'])
+    expect([...files.keys()]).toContain(file);
+  expect([...files.keys()].filter((file) => !/\.([cm]?js|d\.c?ts|md|json)$/.test(file))).toEqual([
+    'LICENSE',
+  ]);
+  const bytes = [...files.values()].reduce((sum, path) => sum + statSync(path).size, 0);
+  expect(bytes).toBeLessThan(1_600_000);
+  for (const [file, path] of files) {
+    if (/js$/.test(file)) expect(readFileSync(path, 'utf8'), file).not.toMatch(/^\s*(\/\/|\*) /m);
+  }
+});
+
 it('has the page that an error names', async () => {
   const program = `import { Holdfast, memory } from 'holdfast';
-    import { readFileSync } from 'node:fs';
+    import { readFileSync, statSync } from 'node:fs';
     try { new Holdfast(memory(), { wrong: 1 }) } catch ({ code, page }) {
       console.log(readFileSync(page.split('#')[0], 'utf8').includes('## ' + code));
     }`;

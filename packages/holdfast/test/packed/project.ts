@@ -3,7 +3,8 @@
  * it is tried. Everything comes from the package registry.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { arch, platform } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -52,6 +53,18 @@ export function tool(name: string): string {
 
 export function write(file: string, text: string): void {
   writeFileSync(`${root}/${file}`, text);
+}
+
+/** The files of the installed package: their names in it, and their paths. */
+export function installed(): Map<string, string> {
+  const folder = `${root}/node_modules/holdfast`;
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return new Map(
+    found
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .map((path) => [path.slice(folder.length + 1), path]),
+  );
 }
 
 /** Packs the package, installs it with the tools and runtimes, and copies the programs. */
