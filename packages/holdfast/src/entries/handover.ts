@@ -9,6 +9,7 @@ import { HoldfastCore } from '../holdfast-core.js';
 import { LeaseRecord } from '../lease/lease-record.js';
 import { Lease } from '../lease/lease.js';
 import { type LockOptions, resolveTerms } from '../options.js';
+import { Leadership } from '../primitives/leadership.js';
 import { MultiLease } from '../primitives/multi-lease.js';
 import { RwLease } from '../primitives/rw-lease.js';
 import { SemaphoreLease } from '../primitives/semaphore-lease.js';
@@ -25,6 +26,12 @@ export type { HoldfastOptions, LockOptions } from '../options.js';
 export type { KeyOutcome } from '../primitives/multi-lease.js';
 export type { RwMode } from '../primitives/rw-lease.js';
 export type { HoldfastCore, HoldfastError, Lease, MultiLease, RwLease, SemaphoreLease };
+export type { Leadership };
+
+interface Parsed {
+  readonly several: boolean;
+  readonly leases: readonly Written[];
+}
 
 /** Options of an adopted lease. */
 export type AdoptOptions = Pick<
@@ -35,7 +42,7 @@ export type AdoptOptions = Pick<
 const FORMAT = 1;
 /** Changes and signals that the first process may still send. */
 const NUMBERS = 1000;
-const KINDS = { lease: Lease, rw: RwLease, semaphore: SemaphoreLease } as const;
+const KINDS = { lease: Lease, rw: RwLease, semaphore: SemaphoreLease, term: Lease } as const;
 type Kind = keyof typeof KINDS;
 
 /** One lease in the text. */
@@ -57,10 +64,10 @@ interface Written {
  * Writes a lease as text, for `adopt` in another process. This process keeps the lease, and hands
  * it on to no other task. The text gives the right to release the lease: treat it like a password.
  * @param holdfast the instance that acquired the lease
- * @param lease a lease of a mutex, a read-write lock, a semaphore or `allOf`
+ * @param lease a lease of a mutex, a read-write lock, a semaphore or `allOf`, or a term of a leader
  * @throws HOLDFAST_LOST or HOLDFAST_UNCERTAIN if the lease is not held
  */
-export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease): string {
+export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
   const leases = partsOf(coreOf(holdfast), lease).map(({ record }, at): Written => {
     const { key, id, index, fence, weight, terms } = record;
     // a lease that a local task continues has another fence, which the other process cannot know
@@ -74,12 +81,14 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease): strin
 
 /**
  * Writes a lease as text and ends it in this process, without releasing the lock: from now on it
- * lasts for its remaining time, and until a process adopts it. `signal` does not abort.
+ * lasts for its remaining time, and until a process adopts it. `signal` of a lease does not abort;
+ * that of a leader's term aborts, because the term is over here.
  */
-export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease): string {
+export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
   const text = toText(holdfast, lease);
   const core = coreOf(holdfast);
   for (const { record } of partsOf(core, lease)) core.leave(record);
+  if (lease instanceof Leadership) lease.handedOver();
   return text;
 }
 
@@ -89,16 +98,42 @@ export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease): str
  * same lease; one instance may not have it twice.
  *
  * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
- * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version.
+ * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version, or that of a leader's term.
  */
 export async function adopt(
   holdfast: HoldfastCore,
   text: string,
   options: AdoptOptions = {},
 ): Promise<Lease | MultiLease> {
+  const parsed = parse(text);
+  if (isTerm(parsed)) throw badOption('text', 'a lease; adoptLeadership() takes a term', text);
+  return adoptAll(coreOf(holdfast), parsed, text, options);
+}
+
+/**
+ * Adopts the term of a leader that another process wrote as text: this process leads, in the same
+ * term. The term ends with `resign`, with the loss of its lease, or when `holdfast` closes. Rejects
+ * as `adopt` does.
+ */
+export async function adoptLeadership(
+  holdfast: HoldfastCore,
+  text: string,
+  options: Omit<AdoptOptions, 'renew'> = {},
+): Promise<Leadership> {
+  const parsed = parse(text);
+  if (!isTerm(parsed)) throw badOption('text', 'the term of a leader; adopt() takes leases', text);
   const core = coreOf(holdfast);
+  const lease = await adoptAll(core, parsed, text, { ...options, renew: true });
+  return new Leadership(core, lease as Lease, false, () => undefined);
+}
+
+async function adoptAll(
+  core: Core,
+  { several, leases: all }: Parsed,
+  text: string,
+  options: AdoptOptions,
+): Promise<Lease | MultiLease> {
   checkObject('options', options);
-  const { several, leases: all } = parse(text);
   for (const { id } of all) {
     if (core.watchdog.find(id) !== undefined) {
       throw badOption('text', 'a lease that this instance does not have', text);
@@ -147,25 +182,33 @@ function coreOf(holdfast: HoldfastCore): Core {
   throw badOption('holdfast', 'a HoldfastCore or a Holdfast', holdfast);
 }
 
-function partsOf(core: Core, lease: Lease | MultiLease): readonly Lease[] {
-  const parts = lease instanceof MultiLease ? lease.leases : [lease];
+function partsOf(core: Core, lease: Lease | MultiLease | Leadership): readonly Lease[] {
+  const one = lease instanceof Leadership ? lease.lease : lease;
+  const parts = one instanceof MultiLease ? one.leases : [one];
   for (const one of parts) {
     if (!(one instanceof Lease) || !one.grantedBy(core)) {
       throw badOption('lease', 'a lease that this instance acquired', lease);
     }
     one.assertHeld();
   }
+  // a term may end before its lease does
+  if (lease instanceof Leadership && lease.signal.aborted) throw lease.signal.reason;
   return parts;
 }
 
-function kindOf(lease: Lease | MultiLease, at: number): Kind {
+function kindOf(lease: Lease | MultiLease | Leadership, at: number): Kind {
+  if (lease instanceof Leadership) return 'term';
   const one = lease instanceof MultiLease ? lease.leases[at] : lease;
   if (one instanceof RwLease) return 'rw';
   return one instanceof SemaphoreLease ? 'semaphore' : 'lease';
 }
 
-function parse(text: string): { several: boolean; leases: readonly Written[] } {
-  let found: { holdfast?: unknown; several: boolean; leases: readonly Written[] } | undefined;
+function isTerm({ leases }: Parsed): boolean {
+  return leases[0]?.kind === 'term';
+}
+
+function parse(text: string): Parsed {
+  let found: (Parsed & { holdfast?: unknown }) | undefined;
   try {
     found = JSON.parse(text);
   } catch {

@@ -3,7 +3,8 @@
  *
  *     leads --resign--> over, released
  *       |\---lease lost--> over
- *       \----step down (close, stop)--> over here; the lease is kept until `resign`
+ *       |\---step down (close, stop)--> over here; the lease is kept until `resign`
+ *       \----handed over--> over here; another process continues the term
  *
  * While the lease is in doubt, `leads` is false, but the term is not over.
  *
@@ -127,6 +128,23 @@ export class Leadership implements AsyncDisposable {
   /** Resigns at the end of an `await using` block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.resign();
+  }
+
+  /**
+   * The lease of the term, for `holdfast/handover`.
+   * @internal
+   */
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  /**
+   * Ends the term in this process after its lease was handed over to another one.
+   * @internal
+   */
+  handedOver(): void {
+    this.#unhook();
+    this.stepDown(undefined);
   }
 
   /**

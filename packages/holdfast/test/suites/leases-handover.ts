@@ -1,6 +1,6 @@
 /** Leases as text, adopted by another process. On any backend. */
 import { expect, it } from 'vitest';
-import { adopt, handOver, toText } from '../../src/entries/handover.js';
+import { adopt, adoptLeadership, handOver, toText } from '../../src/entries/handover.js';
 import type { Lease, MultiLease, RwLease, SemaphoreLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, freshKeys } from './helpers.js';
@@ -8,6 +8,7 @@ import { aborted, failure, freshKey, freshKeys } from './helpers.js';
 export function leaseHandover(backend: Backend): void {
   handing(backend);
   kinds(backend);
+  terms(backend);
   refusing(backend);
 }
 
@@ -20,9 +21,8 @@ function handing(backend: Backend): void {
     expect([lease.state, lease.signal.aborted]).toEqual(['released', false]);
     expect(taken).toMatchObject({ key, id: lease.id, fence: lease.fence, held: true });
     // beyond its ttl
-    await expect
-      .poll(async () => (await one.inspect(key))?.holders[0]?.heldFor)
-      .toBeGreaterThan(700);
+    const heldFor = async (): Promise<number> => (await one.inspect(key))?.holders[0]?.heldFor ?? 0;
+    await expect.poll(heldFor, { timeout: 10_000 }).toBeGreaterThan(700);
     expect(await one.mutex(key).tryAcquire()).toBeNull();
     expect(await taken.extend(5000)).toBeGreaterThanOrEqual(5000);
     await one.close();
@@ -89,6 +89,50 @@ function kinds(backend: Backend): void {
   });
 }
 
+/** The term of a leader in another process. Elections are on few backends, leases on all. */
+function terms(backend: Backend): void {
+  it('hands the term of a leader over: the other process leads, and resigns', async () => {
+    const [one, other] = [await backend.make({ ttl: 600 }), await backend.make()];
+    const key = freshKey();
+    const first = await one.election(key).campaign();
+    const next = one.election(key).campaign();
+    const text = handOver(one, first);
+    expect([first.leads, first.signal.aborted]).toEqual([false, true]);
+    const same = await adoptLeadership(other, text);
+    expect([same.term, same.id, same.leads]).toEqual([first.term, first.id, true]);
+    // beyond its ttl
+    const ledFor = async (): Promise<number> => (await one.election(key).leader())?.ledFor ?? 0;
+    await expect.poll(ledFor, { timeout: 10_000 }).toBeGreaterThan(700);
+    expect(await other.election(key).leader()).toMatchObject({ id: first.id, term: first.term });
+    expect([same.leads, await same.verify()]).toEqual([true, true]);
+    expect(() => toText(one, first)).toThrow(/was released/);
+    await failure(adopt(other, text), 'HOLDFAST_BAD_OPTION');
+    expect(await same.resign()).toBe('freed');
+    const second = await next;
+    expect(second.term).toBeGreaterThan(same.term);
+    await failure(adoptLeadership(other, text), 'HOLDFAST_LOST');
+    await second.resign();
+  });
+
+  it('ends an adopted term when its lease is lost, and when its instance closes', async () => {
+    const [one, other, third] = [
+      await backend.make({ ttl: 300 }),
+      await backend.make(),
+      await backend.make(),
+    ];
+    const key = freshKey();
+    const taken = await adoptLeadership(other, handOver(one, await one.election(key).campaign()));
+    const lost = aborted(taken.signal);
+    await one.forceRelease(key);
+    expect((await lost).code).toBe('HOLDFAST_LOST');
+    expect(taken.leads).toBe(false);
+    const again = await adoptLeadership(third, handOver(one, await one.election(key).campaign()));
+    await third.close();
+    expect(again.signal.aborted).toBe(true);
+    await expect.poll(() => one.election(key).leader(), { timeout: 10_000 }).toBeNull();
+  });
+}
+
 function refusing(backend: Backend): void {
   it('refuses a lease that has ended, an own lease, and other texts', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
@@ -100,6 +144,7 @@ function refusing(backend: Backend): void {
     const bad = ['', '{}', 'null', text.replace('"holdfast":1', '"holdfast":2')];
     for (const one of bad) await failure(adopt(other, one), 'HOLDFAST_BAD_OPTION');
     await failure(adopt({} as never, text), 'HOLDFAST_BAD_OPTION');
+    await failure(adoptLeadership(other, text), 'HOLDFAST_BAD_OPTION');
     const foreign = await other.mutex(freshKey()).acquire();
     expect(() => toText(one, foreign)).toThrow(/that this instance acquired/);
     expect(() => toText(one, lease)).toThrow(/that this instance|was released/);
