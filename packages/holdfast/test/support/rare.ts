@@ -22,9 +22,9 @@ const lower = (from: number, capacity: number): Step =>
   literally({ op: 'capacity', key, from, capacity, retention });
 const release = (id: string, of = key): Step =>
   literally({ op: 'release', key: of, id, retention });
-const turn = (id: string, again: string, fence: number, used = fence): Step =>
+const turn = (id: string, again: string, fence: number, of = 'k1'): Step =>
   literally({
-    ...{ op: 'turn', key: 'k1', id, fence, used, again, ttl: 1000, claim: 1000, handOffs: 1 },
+    ...{ op: 'turn', key: of, id, fence, used: fence, again, ttl: 1000, claim: 1000, handOffs: 1 },
     ...{ channel: '', token: '', waited: 0, tasks: 1, patience, retention, meta: '' },
   });
 
@@ -58,6 +58,18 @@ const ownerBehind: readonly Step[] = [
 ];
 
 export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] = [
+  [
+    'a lower weight for one of several holds',
+    [ask('heavy', { owner: 'o', weight: 3 }), ask('light', { owner: 'o' }), resize('heavy', 2)],
+  ],
+  [
+    'a higher capacity for a mutex that is held',
+    [ask('p0.a', { capacity: 1, handOffs: 20 }), { ...lower(1, 2), elapsed: 1 }, inspect()],
+  ],
+  [
+    'a turn whose next root has a lease already',
+    [ask('a', { handOffs: 1 }), ask('b', { handOffs: 1 }), turn('a', 'b', 0, key), inspect()],
+  ],
   [
     'a hold that gets the weight of its lease',
     [
