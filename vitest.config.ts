@@ -39,6 +39,7 @@ const ALONE = [
 const LONG = [
   'packages/{holdfast,cli}/test/packed/*.test.ts',
   'packages/dashboard/test/browser/*.test.ts',
+  'packages/cli/test/server/failover.test.ts',
   'packages/holdfast/test/server/{*.failover,demo,quorum.suites,torture,*.crash}.test.ts',
   'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',

@@ -2,6 +2,7 @@
 import { Holdfast, type HoldfastOptions, quorum, type RedisClient } from 'holdfast';
 import { Cluster } from 'ioredis';
 import { notConnected, usage } from './failure.js';
+import { keepAlive } from './keep-alive.js';
 import { CONNECT_MS, type Link, linkTo } from './urls.js';
 import { inWords } from './view/words.js';
 
@@ -54,7 +55,11 @@ export async function openStore(
     const all = { ...settings, ...(prefix !== undefined && { prefix }), grace: 0 };
     const holdfast = new Holdfast(where, all);
     await connect(links);
-    return { holdfast, close: () => close(holdfast, links) };
+    const stops = links.map(({ client }) => keepAlive(client));
+    const stop = (): void => {
+      for (const one of stops) one();
+    };
+    return { holdfast, close: () => close(holdfast, links, stop) };
   } catch (error) {
     for (const { client } of links) client.disconnect();
     throw error;
@@ -112,12 +117,13 @@ function reasonOf(error: unknown): string {
   return lastNodeError?.message ?? message;
 }
 
-async function close(holdfast: Holdfast, links: readonly Link[]): Promise<void> {
+async function close(holdfast: Holdfast, links: readonly Link[], stop: () => void): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, CLOSE_MS);
   });
   await Promise.race([holdfast.close().catch(() => undefined), limit]);
   clearTimeout(timer);
+  stop();
   for (const { client } of links) client.disconnect();
 }

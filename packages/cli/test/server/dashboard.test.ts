@@ -16,7 +16,8 @@ async function start(...args: string[]): Promise<{ program: Cli; url: string }> 
   const [port] = await freePorts(1);
   const env = { REDIS_URL: locks.server.url };
   const program = new Cli(['dashboard', '--port', `${port}`, ...args], { env });
-  const url = await until(() => /the locks are at (\S+)/.exec(program.stderr)?.[1] ?? false);
+  const isAt = (): string | undefined => /the locks are at (\S+)/.exec(program.stderr)?.[1];
+  const url = await until(isAt, { within: 20_000 });
   return { program, url };
 }
 
