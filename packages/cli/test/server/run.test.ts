@@ -57,6 +57,16 @@ describe('the command', () => {
     expect(program.stderr).toBe('problem\n');
   });
 
+  it('needs no HOME, no TERM, no input and no terminal, as under cron and systemd', async () => {
+    const prefix = ['env', '-i', 'PATH=/usr/bin:/bin', `REDIS_URL=${server.url}`];
+    const result = await cli(['run', 'cron', ...sh('echo ran; cat; env')], { prefix });
+    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result.stdout).toMatch(/^ran\n/);
+    expect(result.stdout).not.toMatch(/^(HOME|TERM|SHELL|USER)=/m);
+    const list = await cli(['ls', 'no such lock'], { prefix });
+    expect(list).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('gets its options, also those that holdfast has', async () => {
     const words = ['--wait', '--json', '--', '-x'];
     const { stdout } = await run('options', '--json', '--', 'printf', '%s ', ...words);

@@ -4,6 +4,7 @@
  * `HOLDFAST_PICTURES=folder` they also write the pictures of the documentation.
  */
 import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import { Holdfast, memory } from 'holdfast';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -45,9 +46,12 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     expect(errors).toEqual([]);
   });
 
-  async function open(hash = '', dark = false): Promise<void> {
+  async function open(hash = '', dark = false, bypassCSP = false): Promise<void> {
     const viewport = { width: 1280, height: 720 };
-    page = await browser.newPage({ viewport, colorScheme: dark ? 'dark' : 'light' });
+    page = await browser.newPage({
+      ...{ viewport, bypassCSP },
+      colorScheme: dark ? 'dark' : 'light',
+    });
     page.setDefaultTimeout(10_000);
     page.on('console', (message) => {
       if (message.type() === 'error') errors.push(message.text());
@@ -110,6 +114,23 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     expect(await detail.getByRole('row').count()).toBe(3);
     await expect.poll(() => detail.locator('svg rect').count()).toBe(1);
     await picture('dashboard-light');
+  });
+
+  it.each(['light', 'dark'])('has no fault that axe-core finds, in %s', async (colors) => {
+    await someLocks();
+    await open('#invoice%3A42', colors === 'dark', true);
+    await page.getByRole('heading', { name: 'invoice:42' }).waitFor();
+    await page.addScriptTag({ content: axe.source });
+    const find = (): Promise<string[]> =>
+      page.evaluate(async () => {
+        const { axe: inPage } = globalThis as unknown as { axe: typeof axe };
+        const { violations } = await inPage.run();
+        return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`);
+      });
+    expect(await find()).toEqual([]);
+    // the control
+    await page.evaluate('document.querySelector("main").append(document.createElement("button"))');
+    expect((await find()).join()).toContain('button-name');
   });
 
   it('ends a lease after a reason and a confirmation', async () => {
