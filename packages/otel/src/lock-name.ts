@@ -9,6 +9,8 @@ const WORD = /^\p{L}[\p{L}_.-]{0,39}$/u;
 const ID = '{id}';
 /** Replaces all names after the first ones. */
 const OTHER = '{other}';
+/** How many keys are kept with their names. */
+const LATEST = 1000;
 
 /**
  * The default: the parts of the key between colons, with `{id}` for each part that contains a
@@ -20,14 +22,26 @@ export function lockName(key: string): string {
   return parts.map((part) => (WORD.test(part) ? part : ID)).join(':');
 }
 
-/** Limits the number of names: after `most` different ones, further ones become `{other}`. */
+/**
+ * Limits the number of names: after `most` different ones, further ones become `{other}`. The names
+ * of the latest keys are kept, because an acquisition with its release asks several times.
+ */
 export function limited(name: LockName, most: number): LockName {
   const known = new Set<string>();
-  return (key) => {
+  const latest = new Map<string, string>();
+  const find = (key: string): string => {
     const found = name(key);
     if (known.has(found)) return found;
     if (known.size >= most) return OTHER;
     known.add(found);
+    return found;
+  };
+  return (key) => {
+    const before = latest.get(key);
+    if (before !== undefined) return before;
+    if (latest.size >= LATEST) latest.clear();
+    const found = find(key);
+    latest.set(key, found);
     return found;
   };
 }
