@@ -1,9 +1,10 @@
 /**
  * What tracing costs an uncontended acquisition: the processor time of this process for an
  * acquisition with its release, without subscribers, with subscribers on all channels, and the
- * price of the checks alone, and of the messages alone. The rounds of the two take turns, and each round has a ratio of its
- * own. A round begins with calls that are not counted: with the first subscriber Node gives a
- * channel another prototype, so the code that uses it is compiled again. A program pays this once.
+ * price of the checks alone, and of the messages alone. The rounds of the two take turns, and each
+ * round has a ratio of its own. A round begins with calls that are not counted: with the first
+ * subscriber Node gives a channel another prototype, so the code that uses it is compiled again. A
+ * program pays this once.
  */
 import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { Holdfast } from 'holdfast';
@@ -75,7 +76,7 @@ interface Publishes {
 
 /**
  * The µs for the messages of an acquisition and its release, with subscribers on all channels and
- * without the work between them. No command is sent, so the result depends little on other programs.
+ * without the work between them. No command is sent, so other programs change the result little.
  */
 async function publishing(holdfast: Holdfast, times: number): Promise<number> {
   const { telemetry } = (holdfast as unknown as Publishes).core;

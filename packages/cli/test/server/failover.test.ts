@@ -16,7 +16,7 @@ async function replicated({ nodes }: Replicated, master: Server): Promise<void> 
   }
 }
 
-it('`run`, its wait, `lead` and `dashboard` go on with the successor of a killed master', async () => {
+it('`run`, its wait, `lead` and `dashboard` go on when the master is killed', async () => {
   await using group = await startReplicated({ server: 'valkey' });
   const before = await group.master();
   const hosts = group.sentinels.map(({ host, port }) => `${host}:${port}`).join(',');
