@@ -43,7 +43,7 @@ const NO_ROOT = {
 } as const;
 
 /** The fields of a request that limit the push of its grant. */
-type Asking = Pick<Acquire, 'channel' | 'claim' | 'handOffs'>;
+type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs'>>;
 
 /** A reply of the store to a request of an acquisition. */
 export type Answer = AcquireReply | ParkReply;
@@ -213,7 +213,7 @@ export class AcquireSender {
   #begins(acquisition: Acquisition, command: Asking): void {
     acquisition.asking = true;
     acquisition.channel = command.channel;
-    const { claim, handOffs } = command;
+    const { claim, handOffs = 0 } = command;
     acquisition.bounds = { owner: acquisition.request.terms.owner, claim, handOffs };
     if (command.channel !== '') this.#wake.named(1);
   }

@@ -92,13 +92,13 @@ export class ConditionWaiter extends Acquisition {
   override command(asked: Acquire): Acquire | Park {
     // a former holder is admitted even if the queue is full
     if (this.#gone) return { ...asked, maxQueue: Number.MAX_SAFE_INTEGER };
-    const { key, id, ttl, claim, fair, handOffs, channel, token } = asked;
+    const { key, id, ttl, claim, fair, channel, token } = asked;
     const { patience, retention, meta } = asked;
     return {
       ...{ op: 'park', key, id: this.from.id, as: id, condition: this.condition },
       ...{ want: this.#back ? 'permits' : 'signal', maxParked: asked.maxQueue },
       used: this.from.fence,
-      ...{ ttl, claim, fair, handOffs, channel, token, patience, retention, meta },
+      ...{ ttl, claim, fair, channel, token, patience, retention, meta },
     };
   }
 

@@ -33,7 +33,7 @@ export function withdrawal(what: Abandoned, retention: number): Release | Park {
   const { id: from, condition } = origin;
   return {
     ...{ op: 'park', key, id: from, as: id, condition, want: 'nothing', retention },
-    ...{ ttl: 1, claim: 1, fair: false, handOffs: 0, channel: '', maxParked: 0 },
+    ...{ ttl: 1, claim: 1, fair: false, channel: '', maxParked: 0 },
     ...{ patience: 0, token: '', meta: '' },
   };
 }

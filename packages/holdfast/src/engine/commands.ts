@@ -215,7 +215,6 @@ export interface Park {
   readonly ttl: number;
   readonly claim: number;
   readonly fair: boolean;
-  readonly handOffs: number;
   readonly channel: string;
   /** See `Acquire.token`. */
   readonly token: string;

@@ -45,16 +45,16 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     const length = resource.parking.size;
     if (want === 'signal' && length >= wanted.maxParked) return { status: 'full', now, length };
     const { owner, weight } = holder;
-    const { condition, ttl, claim, fair, handOffs, meta } = wanted;
+    const { condition, ttl, claim, fair, meta } = wanted;
     resource.leave(holder, id);
     resource.takeBackFences(holder, wanted.used);
-    const asked = { id: as, condition, owner, weight, ttl, claim, fair, handOffs, meta };
+    const asked = { id: as, condition, owner, weight, ttl, claim, fair, meta };
     resource.park({ ...asked, channel, token }, now, retention);
   }
   resource.processes.hear(as, now, wanted.patience);
   if (want === 'signal') return undefined;
   const parked = resource.parking.remove(as);
-  if (parked !== undefined) resource.enqueue({ ...parked, ticket: 0 }, now);
+  if (parked !== undefined) resource.enqueue({ ...parked, handOffs: 0, ticket: 0 }, now);
   return undefined;
 }
 

@@ -21,7 +21,6 @@ export interface Parked {
   readonly ttl: number;
   readonly claim: number;
   readonly fair: boolean;
-  readonly handOffs: number;
   readonly meta: string;
   /** When it was parked. */
   readonly since: Micros;

@@ -28,7 +28,7 @@ export function wake(
       if (context.receivers(channel) === 0) continue;
       pushes.push({ channel, push: { kind: 'signal', id } });
     }
-    resource.enqueue({ ...parked, ticket: 0 }, now, condition);
+    resource.enqueue({ ...parked, handOffs: 0, ticket: 0 }, now, condition);
     woken += 1;
   }
   return woken;

@@ -15,6 +15,7 @@ export class Decisions {
 
   /** A decision about a lease was made. */
   made(record: LeaseRecord): void {
+    if (this.#waiting.size === 0) return;
     const waiting = this.#waiting.get(record);
     if (waiting === undefined) return;
     this.#waiting.delete(record);

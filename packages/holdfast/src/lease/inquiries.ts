@@ -105,13 +105,14 @@ export class Inquiries {
     const reply = await this.#sendMany(records, ttl, sent);
     const { left } = reply;
     this.#events.noticeSleep();
-    const sentAt = this.#suspend.toLocal(sent);
+    const now = this.#telemetry.clock.now();
+    const sentAt = this.#suspend.toLocal(sent, now);
     const suspended = sentAt === Number.NEGATIVE_INFINITY;
     for (let index = 0; index < records.length; index++) {
       const record = records[index] as LeaseRecord;
       const micros = left[index] as number;
       const ms = micros / 1000;
-      if (ms > 0 && !suspended) record.confirm(sentAt + ms - drift(ms));
+      if (ms > 0 && !suspended) record.confirm(sentAt + ms - drift(ms), now);
       if (micros !== UNANSWERED) record.latest.unanswered -= 1;
     }
     return suspended ? undefined : reply;

@@ -249,16 +249,16 @@ export class LeaseRecord {
 
   /**
    * The store confirmed the lease until `validUntil`. A known later end stays, unless the lease is
-   * in doubt.
+   * in doubt. `now`: for a caller that has just read the clock.
    */
-  confirm(validUntil: number): void {
+  confirm(validUntil: number, now: number = this.#telemetry.clock.now()): void {
     if (this.state !== 'held') return;
     this.storeUntil = this.doubted ? validUntil : Math.max(this.storeUntil, validUntil);
     const before = this.validUntil;
     this.validUntil = Math.min(this.storeUntil, this.holdUntil);
     this.doubted = false;
     this.failure = undefined;
-    if (this.validUntil > before) this.span = this.validUntil - this.#telemetry.clock.now();
+    if (this.validUntil > before) this.span = this.validUntil - now;
   }
 
   /** The store changed the weight of the lease, and for a greater weight also its fence. */

@@ -213,9 +213,7 @@ export class Watchdog {
 
   /** Ends a lease whose time is over, after the answers that have arrived were read. */
   #end(record: LeaseRecord): void {
-    if (record.state !== 'held' || record.over) {
-      return this.lose(record, record.endReason());
-    }
+    if (record.state !== 'held' || record.over) return this.lose(record, record.endReason());
     if (record.ending) return;
     record.ending = true;
     this.#due.plan(record);
@@ -235,9 +233,9 @@ export class Watchdog {
       const { ttl } = record.terms;
       left = (await this.inquiries.renew(record, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
     } catch (error) {
-      return this.#renewed(record, UNANSWERED, error as Error);
+      return this.#renewed(record, UNANSWERED, this.#clock.now(), error as Error);
     }
-    this.#renewed(record, left);
+    this.#renewed(record, left, this.#clock.now());
   }
 
   async #renewTogether(records: readonly LeaseRecord[]): Promise<void> {
@@ -252,19 +250,21 @@ export class Watchdog {
       failure = error as Error;
     }
     answered();
+    const now = this.#clock.now();
     for (let index = 0; index < records.length; index++) {
-      this.#renewed(records[index] as LeaseRecord, reply?.left[index] ?? UNANSWERED, failure);
+      const left = reply?.left[index] ?? UNANSWERED;
+      this.#renewed(records[index] as LeaseRecord, left, now, failure);
     }
   }
 
   /** A renewal was answered: with the time left, "absent" (0), or not by the store (below 0). */
-  #renewed({ latest: record }: LeaseRecord, left: number, failure?: Error): void {
+  #renewed({ latest: record }: LeaseRecord, left: number, now: number, failure?: Error): void {
     record.renewing = false;
     if (record.state !== 'held') return;
     if (left === 0) return void this.gone(record);
     if (left > 0) {
       this.#cleared(record);
-      return this.#due.settle(record, this.#clock.now());
+      return this.#due.settle(record, now);
     }
     record.failure = failure ?? notRenewed();
     this.#due.retry(record);

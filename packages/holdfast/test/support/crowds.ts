@@ -28,7 +28,7 @@ const release = (id: string): KeyCommand => ({ op: 'release', key, id, retention
 const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
 const parking = (id: string, as: string, more: Partial<Park> = {}): KeyCommand => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
-  ...{ fair: false, handOffs: 0, channel: '', maxParked: 1e6, patience: 1e6, retention },
+  ...{ fair: false, channel: '', maxParked: 1e6, patience: 1e6, retention },
   ...{ meta: '', token: '' },
   ...more,
 });

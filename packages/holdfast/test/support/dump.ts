@@ -174,8 +174,8 @@ function parkedOf({ parking }: Resource, record: Record<string, string[]>): void
 }
 
 function entryOf(parked: Parked): string[] {
-  const { condition, since, until, weight, ttl, claim, handOffs, fair, owner, channel } = parked;
-  const numbers = [since, until, weight, ttl, claim, handOffs, Number(fair)];
+  const { condition, since, until, weight, ttl, claim, fair, owner, channel } = parked;
+  const numbers = [since, until, weight, ttl, claim, Number(fair)];
   return texts(condition, ...numbers, owner, channel, parked.token, parked.meta);
 }
 

@@ -16,7 +16,7 @@ const park = (id: string, as: string): Step =>
   literally(
     {
       ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
-      ...{ fair: false, handOffs: 0, channel: '', maxParked: 100, patience: 1e6, retention },
+      ...{ fair: false, channel: '', maxParked: 100, patience: 1e6, retention },
       ...{ meta: '', token: '' },
     },
     7,

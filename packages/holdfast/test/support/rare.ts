@@ -32,7 +32,7 @@ const turn = (id: string, again: string, fence: number, of = 'k1'): Step =>
 const one = { key: 'k1', capacity: 1 } as const;
 const parking = (id: string, as: string, want: Park['want'] = 'signal'): KeyCommand => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want, ttl: 1000, claim: 1000, fair: false },
-  ...{ handOffs: 0, channel: '', maxParked: 100, patience, retention, meta: '', token: '' },
+  ...{ channel: '', maxParked: 100, patience, retention, meta: '', token: '' },
 });
 /** Parked as `name`, after a lease of its own. */
 const park = (name: string): Step[] => [

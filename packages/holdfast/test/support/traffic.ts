@@ -100,7 +100,6 @@ const parking = fc.record({
   used: fc.nat(4),
   claim: fc.constantFrom(1, 3, 20),
   fair: fc.constantFrom(false, false, false, true),
-  handOffs: fc.constantFrom(0, 1, 3, 20),
   channel: fc.constantFrom('', 'live-1', 'live-2', 'dead-1'),
   maxParked: fc.constantFrom(1, 100, 100),
   meta: fc.constantFrom('', 'é'),
@@ -278,8 +277,7 @@ export function commandOf(
 function parkOf(command: Park, id: string, { to, again }: Step, resource?: Resource): Park {
   const fence = resource?.holders.get(id)?.fence ?? 0;
   const used = again ? fence + (command.used ?? 0) : 0;
-  const handOffs = ownerOf(id) === '' ? command.handOffs : 0;
-  return { ...command, id, as: parkedAs(to, id, resource), used, handOffs };
+  return { ...command, id, as: parkedAs(to, id, resource), used };
 }
 
 /** The renewal of a step as one command for a lease of each key. */

@@ -82,7 +82,7 @@ export class World {
   park(id: string, as: string, more: Partial<T.Park> = {}): T.ParkReply {
     return this.apply({
       ...{ op: 'park', key, id, as, condition: 'c', want: 'signal', ttl: 10_000, claim: 1000 },
-      ...{ fair: false, handOffs: 0, channel: `to ${as}`, maxParked: 100, retention, meta: '' },
+      ...{ fair: false, channel: `to ${as}`, maxParked: 100, retention, meta: '' },
       ...{ patience: 3_600_000, token: `of ${as}` },
       ...more,
     } satisfies T.Park);

@@ -108,8 +108,8 @@ export const ROOTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lease/watchdog.js',
-        find: '#renewed({ latest: record }, left, failure)',
-        replace: '#renewed(record, left, failure)',
+        find: '#renewed({ latest: record }, left, now, failure)',
+        replace: '#renewed(record, left, now, failure)',
       },
       edit('lease/inquiries.js')('#confirm({ latest: record }, sent', '#confirm(record, sent'),
     ],

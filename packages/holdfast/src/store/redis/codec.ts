@@ -55,7 +55,6 @@ function encodePark(command: T.Park): string[] {
     `${command.ttl}`,
     `${command.claim}`,
     command.fair ? '1' : '0',
-    `${command.handOffs}`,
     command.channel,
     `${command.maxParked}`,
     `${command.patience}`,

@@ -21,7 +21,7 @@ const commands: readonly KeyCommand[] = [
   { op: 'inspect', key: 'k', limit: 100 },
   {
     ...{ op: 'park', key: 'k', id: 'a', as: 'b', condition: 'c', want: 'signal', ttl: 10 },
-    ...{ claim: 5, fair: true, handOffs: 3, channel: 'x', maxParked: 7, patience: 9 },
+    ...{ claim: 5, fair: true, channel: 'x', maxParked: 7, patience: 9 },
     ...{ retention: 1000, meta: 'é', token: 't' },
   },
   { op: 'signal', key: 'k', id: 'a', condition: 'c', count: 0, seq: 3, retention: 1000 },

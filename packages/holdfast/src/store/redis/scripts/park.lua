@@ -11,7 +11,6 @@
     ttl        ms      length of its next lease
     claim      ms      claim window: length of a pushed lease, if shorter than ttl
     fair       flag    1: no grant allows hand-offs while this acquisition waits
-    hand_offs  int     hand-offs allowed in the process
     channel    string  the channel for the push of the grant, or ''
     max_parked int     maximum number of parked waiters
     patience   ms      silence after which this process counts as dead
@@ -31,14 +30,13 @@ local want = ARGV[4]
 local ttl = tonumber(ARGV[5])
 local claim = tonumber(ARGV[6])
 local fair = tonumber(ARGV[7])
-local hand_offs = tonumber(ARGV[8])
-local channel = ARGV[9]
-local max_parked = tonumber(ARGV[10])
-local patience = tonumber(ARGV[11])
-local retention = tonumber(ARGV[12])
-local meta = ARGV[13]
-local token = ARGV[14]
-local last_used = tonumber(ARGV[15])
+local channel = ARGV[8]
+local max_parked = tonumber(ARGV[9])
+local patience = tonumber(ARGV[10])
+local retention = tonumber(ARGV[11])
+local meta = ARGV[12]
+local token = ARGV[13]
+local last_used = tonumber(ARGV[14])
 --- @include "lib/serve.lua"
 
 local function park_instead_of(h)
@@ -46,7 +44,7 @@ local function park_instead_of(h)
   last_ticket = since
   add_parked({
     id = as, condition = condition, owner = h.owner, weight = h.weight, ttl = ttl, claim = claim,
-    fair = fair, hand_offs = hand_offs, channel = channel, token = token, meta = meta,
+    fair = fair, channel = channel, token = token, meta = meta,
     since = since, till = now + retention * 1000,
   })
 end

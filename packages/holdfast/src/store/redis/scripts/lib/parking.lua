@@ -26,9 +26,8 @@ local function read_parked(id)
     local packed = parked_count() > 0 and read('c:' .. id)
     local e = packed and { id = id }
     if e then
-      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.hand_offs, e.fair, e.owner,
-      e.channel,
-        e.token, e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
+      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.fair, e.owner, e.channel, e.token,
+        e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack.unpack(packed)
     end
     entries[id] = e
   end
@@ -68,6 +67,8 @@ local function remove_parked(id)
   unlink('l', e, 'older', 'newer')
   leave_process(id)
   entries[id], changed[id] = false, true
+  -- it may be queued again, and is no root
+  e.hand_offs = 0
   return e
 end
 
@@ -93,9 +94,8 @@ collect = function()
   for id in pairs(changed) do
     local e = entries[id]
     writes['c:' .. id] = e and cmsgpack.pack(
-      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.hand_offs, e.fair, e.owner,
-      e.channel,
-      e.token, e.meta, e.ahead, e.behind, e.older, e.newer)
+      e.condition, e.since, e.till, e.weight, e.ttl, e.claim, e.fair, e.owner, e.channel, e.token,
+      e.meta, e.ahead, e.behind, e.older, e.newer)
   end
   for name, c in pairs(chains) do
     if c.changed then
