@@ -29,6 +29,10 @@ it('has what users need, and nothing else', () => {
   expect([...files.keys()].filter((file) => !/\.([cm]?js|d\.c?ts|md|json)$/.test(file))).toEqual([
     'LICENSE',
   ]);
+  const manifest = JSON.parse(readFileSync(files.get('package.json') ?? '', 'utf8')) as object;
+  expect(manifest).toHaveProperty(['exports', './package.json'], './package.json');
+  // only the release step makes a package that may be published
+  expect(manifest).toHaveProperty('private', true);
   const bytes = [...files.values()].reduce((sum, path) => sum + statSync(path).size, 0);
   expect(bytes).toBeLessThan(1_600_000);
   for (const [file, path] of files) {

@@ -40,9 +40,19 @@ function calls(holdfast: Holdfast): [string, () => Promise<unknown>][] {
   ];
 }
 
+/** Every way to look. */
+function looks(holdfast: Holdfast): [string, () => Promise<unknown>][] {
+  return [
+    ['inspect', () => holdfast.inspect('k')],
+    ['list', () => holdfast.list().next()],
+    ['ready', () => holdfast.ready()],
+    ['isLocked', () => holdfast.mutex('k').isLocked()],
+  ];
+}
+
 /** The calls that do not end with HOLDFAST_UNREACHABLE and a cause. */
-async function others(holdfast: Holdfast): Promise<string[]> {
-  const ends = calls(holdfast).map(async ([name, call]) => {
+async function others(holdfast: Holdfast, ways = calls(holdfast)): Promise<string[]> {
+  const ends = ways.map(async ([name, call]) => {
     try {
       return `${name} resolved to ${JSON.stringify(await call())}`;
     } catch (error) {
@@ -79,6 +89,7 @@ describe.each(CLIENTS)('%s', (client) => {
     proxy.redirect(target);
     proxy.cut();
     expect(await others(one)).toEqual([]);
+    expect(await others(one, looks(one))).toEqual([]);
   });
 
   it('reports unreachable when the server is stopped', async () => {
@@ -86,6 +97,7 @@ describe.each(CLIENTS)('%s', (client) => {
     await one.inspect(freshKey());
     server.pause();
     expect(await others(one)).toEqual([]);
+    expect(await others(one, looks(one))).toEqual([]);
   });
 
   it('reports unreachable when the server stops during the wait', async () => {
