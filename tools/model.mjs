@@ -95,6 +95,7 @@ const SHARE = [
     planted('quorum', bug, ['STARTS=2', 'END=2']),
   ),
   planted('quorum', 'PUSH_EARLY', ['STARTS=4', 'END=0']),
+  planted('quorum', 'HAND_TWICE', ['STARTS=3', 'END=0']),
 ];
 
 /** @type {Setting[]} */

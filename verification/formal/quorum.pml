@@ -5,7 +5,8 @@
  * mutex. Each change takes a round of prepare and a round of accept; a second change of the same
  * proposer may skip the first round. Messages are lost, and an accept may arrive until LIFE ticks
  * after it was sent. A proposer may stop at any moment, and its change may be completed by the
- * other one. Up to FAULTS restarts lose the memory of an acceptor. The records of idle keys expire
+ * other one. A change that leaves the lock to the other proposer hands the next ballot over: the
+ * other one uses it once a majority has published it. Up to FAULTS restarts lose the memory of an acceptor. The records of idle keys expire
  * at different times on different servers. The clock of acceptor 2 is SKEW ticks ahead.
  *
  * Checked in every reachable state:
@@ -59,7 +60,8 @@ byte vKeep[BALLOTS], vTime[BALLOTS];
 byte sentAt[BALLOTS];
 bool sent[BALLOTS], vPushed[BALLOTS];
 bool vRevives[BALLOTS];  /* the value was made from a lease whose release had been confirmed */
-byte published[BALLOTS]; /* the acceptors that published its grant */
+bool vHands[BALLOTS];    /* the next ballot is handed over to the holder, and not yet taken */
+byte published[BALLOTS]; /* the acceptors that published its grant, or its next ballot */
 
 /* The acceptors: acceptor.ts. Ballot 0 means none. */
 byte promised[N], accepted[N], promisedUntil[N], votesFrom[N];
@@ -141,7 +143,7 @@ inline tick() {
        :: else
        fi;
        if
-       :: now >= vEnds[i] -> published[i] = 0; vPushed[i] = false
+       :: now >= vEnds[i] -> published[i] = 0; vPushed[i] = false; vHands[i] = false
        :: else
        fi;
        if
@@ -149,7 +151,7 @@ inline tick() {
           ballot[0] != i && ballot[1] != i ->
           published[i] = 0; vPushed[i] = false;
           vFence[i] = 0; vHolder[i] = 0; vWaiter[i] = 0; vEnds[i] = 0; vForget[i] = 0;
-          vKeep[i] = 0; vTime[i] = 0; vRevives[i] = false
+          vKeep[i] = 0; vTime[i] = 0; vRevives[i] = false; vHands[i] = false
        :: else
        fi;
        i++
@@ -211,6 +213,9 @@ inline prepare(p, i) {
   }
 }
 
+/* The ballot follows the lock. The second ballot of a read is not handed over any more. */
+#define HANDS(p, b) (b % 2 == 1 && vHolder[b] == 1 - p)
+
 /* Applies the engine to the state of ballot `base` at time `t`, as the value of ballot[p]. */
 inline change(p) {
   t = MAX(low[p], vTime[base]);
@@ -251,6 +256,7 @@ inline change(p) {
   /* an older state, on a server that missed this one, expires first */
   vKeep[ballot[p]] = MAX(vKeep[base], vForget[ballot[p]]);
 #endif
+  vHands[ballot[p]] = HANDS(p, ballot[p]);
   sent[ballot[p]] = true;
   sentAt[ballot[p]] = now;
   acks[p] = 0;
@@ -316,7 +322,7 @@ inline accept(b, i) {
     promised[i] = MAX(promised[i], (b % 2 == 1 -> b + 1 : b));
     promisedUntil[i] = MAX(promisedUntil[i], now + LIFE + 1);
     if
-    :: vPushed[b] -> published[b] = published[b] | (1 << i)
+    :: vPushed[b] || vHands[b] -> published[b] = published[b] | (1 << i)
     :: else
     fi;
     if
@@ -349,17 +355,34 @@ inline confirm(p) {
     acks[p] = 0;
     began[p] = now;
     if
+#ifdef BUG_HAND_TWICE
     :: t % 2 == 1 -> phase[p] = CACHED
+#else
+    :: t % 2 == 1 && !HANDS(p, t) -> phase[p] = CACHED
+#endif
     :: else -> idle(p)
     fi;
     t = 0
   }
 }
 
+/* quorum-peers.ts: the holder takes a ballot that was handed over, once */
+inline take(p, b) {
+  d_step {
+    vHands[b] && vHolder[b] == p && phase[p] == IDLE &&
+      COUNT(published[b]) >= MAJORITY ->
+    vHands[b] = false;
+    ballot[p] = b;
+    low[p] = vTime[b];
+    began[p] = now;
+    phase[p] = CACHED
+  }
+}
+
 /* quorum-channel.ts: a waiter believes in a grant that a majority has published */
 inline hear(p, b) {
   d_step {
-    vPushed[b] && vHolder[b] == p && phase[p] == IDLE && held[p] == 0 && now < vEnds[b] &&
+    vPushed[b] && vHolder[b] == p && (phase[p] == IDLE || phase[p] == CACHED) && held[p] == 0 && now < vEnds[b] &&
       vFence[b] > released[p] && vFence[b] > confirmedFence &&
 #ifdef BUG_PUSH_EARLY
       COUNT(published[b]) >= 1
@@ -420,6 +443,8 @@ active proctype world() {
        :: accept(b, 2)
        :: hear(0, b)
        :: hear(1, b)
+       :: take(0, b)
+       :: take(1, b)
        :: else
        fi;
        b = 0

@@ -245,7 +245,13 @@ describe('the script and the acceptor in memory', () => {
       expect(shown(one)).toBe(shown(other));
     };
     await compare((one) => one.prepare(keys[0] as string, '5', 1000));
-    for (const one of both) await one.check({ durable: false, from: 60_000 });
+    for (const one of both) {
+      const { runId } = await one.check({ durable: false });
+      // decided for another boot
+      await one.check({ durable: false, from: 60_000, runId: `not ${runId}` });
+      expect((await one.check({ durable: false })).votesFrom).toBe(undefined);
+      await one.check({ durable: false, from: 60_000, runId });
+    }
     await compare((one) => one.prepare(keys[0] as string, '5', 1000));
     // by the clock of the quorum, not by its own
     await compare((one) => one.prepare(`other ${keys[0]}`, '6', 60_000));

@@ -26,6 +26,7 @@ export class Link implements Acceptor {
 
   check: Acceptor['check'] = (terms) => this.#to.check(terms);
   subscribe: Acceptor['subscribe'] = (channel, listener) => this.#to.subscribe(channel, listener);
+  tell: Acceptor['tell'] = (message) => this.#to.tell(message);
   keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);
 
   #send(request: Request, send: () => Promise<Vote>): Promise<Vote> {

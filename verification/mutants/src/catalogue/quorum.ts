@@ -61,7 +61,13 @@ export const QUORUM: readonly Mutant[] = [
   {
     name: 'records end with the lease',
     mistake: 'a server forgets a record, and with it its promise, when the lease may still last',
-    edits: [quorum('quorum-register', 'Math.max(PROMISE_MS, Math.ceil(left / 1000))', '100')],
+    edits: [
+      quorum(
+        'quorum-register',
+        'Math.max(PROMISE_MS, Math.ceil((record.keep - now) / 1000))',
+        '100',
+      ),
+    ],
     quorum: true,
   },
   {
@@ -95,6 +101,18 @@ export const QUORUM: readonly Mutant[] = [
     ],
     quorum: true,
     rare: true,
+  },
+  {
+    name: 'a ballot that was handed over is kept too',
+    mistake: 'a process uses the next ballot after it gave it to the new holder',
+    edits: [quorum('quorum-register', 'heir !== undefined || round.promised', 'round.promised')],
+    quorum: true,
+  },
+  {
+    name: 'a marker for any boot',
+    mistake: 'a marker that was decided before a restart counts after it (a request is sent again)',
+    edits: [quorum('memory-acceptor', 'decidedFor === runId ? from : undefined', 'from')],
+    elsewhere: 'seed 1140 of the simulated quorum',
   },
   {
     name: 'a lost fork is unknown',

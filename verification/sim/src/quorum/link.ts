@@ -55,6 +55,7 @@ export class Link implements Acceptor {
   };
 
   check: Acceptor['check'] = (terms) => this.#send(() => this.#node.server.check(terms));
+  tell: Acceptor['tell'] = (message) => this.#send(() => this.#node.server.tell(message));
   keys: Acceptor['keys'] = (prefix) => this.#node.server.keys(prefix);
 
   subscribe: Acceptor['subscribe'] = (channel, listener) => {

@@ -8,10 +8,13 @@
  *     KEYS   1 the record: hash p (promised ballot), b (ballot of the value), v (value)
  *            2 the marker: hash r (run id), v (time of the quorum from which it votes), s (time at
  *              which it was set), k (time until which it keeps records)
- *     ARGV   'check', durable 0 or 1, time of the quorum from which it votes or ''
+ *     ARGV   'check', durable 0 or 1, time of the quorum from which it votes or '', the run id for
+ *              which that was decided
  *            'prepare', ballot, time of the quorum
- *            'accept', ballot, time of the quorum, next ballot, ms to keep, value, then channels
- *              and texts in turn
+ *            'accept', ballot, time of the quorum, next ballot, ms to keep, value, channel of the
+ *              process that gets the next ballot or '', text for it, then channels and texts in
+ *              turn
+ *            'tell', channel, text
  *
  * The time of the quorum comes from the client: a server that was restarted may have a wrong clock
  * that is set soon, so it must not measure by itself for how long it does not vote.
@@ -20,6 +23,7 @@ import { PROMISE_MS } from './acceptor.js';
 
 export const SOURCE: string = `
 local op = ARGV[1]
+if op == 'tell' then return redis.call('PUBLISH', ARGV[2], ARGV[3]) end
 local t = redis.call('TIME')
 local now = t[1] * 1000000 + t[2]
 if op == 'check' then
@@ -33,7 +37,7 @@ if op == 'check' then
   if role == 'master' then
     marker = redis.call('HMGET', KEYS[2], 'r', 'v', 's', 'k')
     if marker[1] ~= run then
-      local from = ARGV[2] == '1' and '0' or ARGV[3]
+      local from = ARGV[2] == '1' and '0' or ARGV[4] == run and ARGV[3] or ''
       marker = {}
       if from ~= '' then
         marker = { run, from, string.format('%.0f', now) }
@@ -67,6 +71,7 @@ local keeps = now + ARGV[5] * 1000
 if keeps > tonumber(marker[2] or 0) then
   redis.call('HSET', KEYS[2], 'k', string.format('%.0f', keeps + 5000000))
 end
-for i = 7, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
+if ARGV[7] ~= '' then redis.pcall('PUBLISH', ARGV[7], ballot .. ' ' .. ARGV[8] .. ARGV[6]) end
+for i = 9, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
 return { 'yes', t[1], t[2], '', '' }
 `;

@@ -31,6 +31,11 @@ export interface Proposal {
   readonly keep: number;
   /** Published with the ballot before the text, if the value is accepted. */
   readonly messages: readonly Message[];
+  /**
+   * Published like a message, with the value after the text, if it is set: the process that
+   * listens there gets `next`, and the proposer does not use it.
+   */
+  readonly handOver?: Message | undefined;
 }
 
 /**
@@ -57,6 +62,11 @@ export interface GuardTerms {
    * so without votes.
    */
   readonly from?: Micros | undefined;
+  /**
+   * The boot for which `from` was decided. A client may send a request again when the server is
+   * back after a restart, and `from` must not count for the new boot.
+   */
+  readonly runId?: string | undefined;
 }
 
 /** What a server tells about itself. */
@@ -91,6 +101,8 @@ export interface Acceptor {
   accept(key: string, proposal: Proposal): Promise<Vote>;
   /** Compares the marker with the boot of the server, and sets it if the terms decide that. */
   check(terms: GuardTerms): Promise<ServerStatus>;
+  /** Publishes a message at once. */
+  tell(message: Message): Promise<unknown>;
   subscribe(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }>;
   /** The keys with a record whose name starts with a prefix. */
   keys(prefix: string, within: TimeLimit): AsyncIterable<string>;

@@ -145,3 +145,23 @@ export class Member {
     else this.trouble = vote.status === 'no' ? { kind: 'promised' } : undefined;
   }
 }
+
+/** A trouble in words, for messages. `now` is the time of the quorum. */
+export function textOf(trouble: Trouble | undefined, now: Micros): string {
+  switch (trouble?.kind) {
+    case undefined:
+      return 'agreed';
+    case 'promised':
+      return 'promised another ballot';
+    case 'unmarked':
+      return 'lost its memory, and too few others answer to tell for how long that matters';
+    case 'late':
+      return 'did not answer in time';
+    case 'failed':
+      return `failed (${trouble.message})`;
+    case 'guarded': {
+      const seconds = Math.max(0, Math.ceil((trouble.until - now) / 1e6));
+      return `lost its memory (a restart without durable data?) and votes again in ${seconds} s`;
+    }
+  }
+}

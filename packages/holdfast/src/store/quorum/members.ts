@@ -3,10 +3,11 @@ import type { Clock } from '../../clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { Deadlines } from '../deadlines.js';
 import { StoreFailure } from '../port.js';
+import type { Message } from '../register/register.js';
 import type { ServerInfo } from '../server-info.js';
 import type { Acceptor, ServerStatus, Vote } from './acceptor.js';
 import { Count, type Round } from './count.js';
-import { type Answer, Member, type MemberParts, type Trouble } from './member.js';
+import { type Answer, Member, type MemberParts, textOf, type Trouble } from './member.js';
 import { refusalOf } from './refusals.js';
 import { ServerClocks } from './server-clocks.js';
 
@@ -155,6 +156,12 @@ export class Members {
     });
   }
 
+  /** Publishes a message at one server, which may be lost. */
+  tellOne(key: string, message: Message): void {
+    const [member] = this.#inOrder(key);
+    member?.acceptor.tell(message).catch(() => undefined);
+  }
+
   /** Resolves when the servers have been checked. */
   async #known(): Promise<void> {
     // a server that is guarded goes by the clock of the quorum, which this process must know
@@ -200,7 +207,7 @@ export class Members {
       const clockOffset = this.clocks.offset(at, now);
       const isOff = Math.abs(clockOffset ?? 0) > CLOCK_OFF;
       const clock = isOff ? `, its clock is off by ${clockOffset} ms` : '';
-      const text = this.#troubleOf(trouble) + clock;
+      const text = textOf(trouble, this.now) + clock;
       return { server: at + 1, status: STATUS[trouble?.kind ?? 'agreed'], text, clockOffset };
     });
   }
@@ -208,26 +215,6 @@ export class Members {
   #enough(condition: (member: Member) => boolean): readonly Member[] {
     const found = this.#members.filter(condition);
     return found.length >= this.majority ? found : this.#members;
-  }
-
-  #troubleOf(trouble: Trouble | undefined): string {
-    switch (trouble?.kind) {
-      case undefined:
-        return 'agreed';
-      case 'promised':
-        return 'promised another ballot';
-      case 'unmarked':
-        return 'lost its memory, and too few others answer to tell for how long that matters';
-      case 'late':
-        return 'did not answer in time';
-      case 'failed':
-        return `failed (${trouble.message})`;
-      case 'guarded': {
-        const left = trouble.until - this.now;
-        const seconds = Math.max(0, Math.ceil(left / 1e6));
-        return `lost its memory (a restart without durable data?) and votes again in ${seconds} s`;
-      }
-    }
   }
 
   async #ask(
@@ -255,8 +242,8 @@ export class Members {
   }
 
   async #lookNow(member: Member): Promise<void> {
-    const check = (one: Member, from?: Micros): Promise<void> =>
-      one.look((acceptor) => acceptor.check({ durable: this.#durable, from }));
+    const check = (one: Member, from?: Micros, runId?: string): Promise<void> =>
+      one.look((acceptor) => acceptor.check({ durable: this.#durable, from, runId }));
     await check(member);
     const { status } = member;
     if (status === undefined || status.votesFrom !== undefined || status.role !== 'master') return;
@@ -266,7 +253,8 @@ export class Members {
     const wait = this.#waitOf(status, answers);
     const latest = wait === 0 ? 0 : this.clocks.latest(this.#clock.now());
     // not before the clock of the quorum is known
-    if (wait !== undefined && latest < Infinity) await check(member, latest + wait * 1000);
+    if (wait === undefined || latest === Infinity) return;
+    await check(member, latest + wait * 1000, status.runId);
   }
 
   /**

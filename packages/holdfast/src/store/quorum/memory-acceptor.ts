@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../clock.js';
 import type { Micros } from '../../engine/commands.js';
-import type { MessageListener } from '../register/register.js';
+import type { Message, MessageListener } from '../register/register.js';
 import {
   type Acceptor,
   type GuardTerms,
@@ -83,7 +83,7 @@ export class MemoryAcceptor implements Acceptor {
   }
 
   async accept(key: string, proposal: Proposal): Promise<Vote> {
-    const { ballot, next, value, keep, messages, now } = proposal;
+    const { ballot, next, value, keep, messages, handOver, now } = proposal;
     const time = this.#now();
     const refusal = this.#refusal(time, now);
     if (refusal !== undefined) return refusal;
@@ -95,20 +95,29 @@ export class MemoryAcceptor implements Acceptor {
     const keeps = time + keep * 1000;
     const marker = this.#marker as Marker;
     if (keeps > marker.keeps) marker.keeps = keeps + 5e6;
-    for (const { channel, text } of messages) {
-      for (const listener of this.#listeners.get(channel) ?? []) {
-        queueMicrotask(() => listener.message(`${ballot} ${text}`));
-      }
+    if (handOver !== undefined) {
+      this.#publish({ ...handOver, text: `${ballot} ${handOver.text}${value}` });
     }
+    for (const { channel, text } of messages) this.#publish({ channel, text: `${ballot} ${text}` });
     return yes;
   }
 
-  async check({ durable, from }: GuardTerms): Promise<ServerStatus> {
+  async tell(message: Message): Promise<void> {
+    this.#publish(message);
+  }
+
+  #publish({ channel, text }: Message): void {
+    for (const listener of this.#listeners.get(channel) ?? []) {
+      queueMicrotask(() => listener.message(text));
+    }
+  }
+
+  async check({ durable, from, runId: decidedFor }: GuardTerms): Promise<ServerStatus> {
     const time = this.#now();
     const { runId } = this;
     let marker = this.#marker;
     if (marker?.runId !== runId && this.about.role === 'master') {
-      const votesFrom = durable ? 0 : from;
+      const votesFrom = durable ? 0 : decidedFor === runId ? from : undefined;
       marker = votesFrom === undefined ? undefined : { runId, votesFrom, setAt: time, keeps: 0 };
       this.#marker = marker ?? this.#marker;
     }

@@ -6,14 +6,28 @@
  */
 import type { Clock } from '../../clock.js';
 import { StoreFailure } from '../port.js';
-import type { MessageListener } from '../register/register.js';
 import { growing } from '../../retry.js';
 import type { Acceptor } from './acceptor.js';
 
+/** The first character of a command that another process left, and of its answer. */
+export const TOLD = '>';
+export const ANSWERED = '<';
+/** The first character of a version that was handed over. */
+export const HANDED = '=';
 /** The most messages that wait for further servers. */
 const HEARD_MAX = 2000;
 /** The pauses between attempts to subscribe on a server, in ms. */
 const DELAY = growing(100, 5000);
+
+/** Receives what a channel of a quorum carries. No method may throw. */
+export interface QuorumListener {
+  /** A message of a change that is made. */
+  message(text: string, ballot: string): void;
+  /** A message that one process sent to another, outside of a change. */
+  told(text: string): void;
+  up(): void;
+  down(): void;
+}
 
 interface Closable {
   close(): Promise<void>;
@@ -23,7 +37,7 @@ export class QuorumChannel {
   readonly #acceptors: readonly Acceptor[];
   readonly #majority: number;
   readonly #clock: Clock;
-  readonly #listener: MessageListener;
+  readonly #listener: QuorumListener;
   readonly #up = new Set<number>();
   readonly #open = new Map<number, Closable>();
   /** The servers that published a message, by its text with the ballot. */
@@ -35,7 +49,7 @@ export class QuorumChannel {
     acceptors: readonly Acceptor[],
     majority: number,
     clock: Clock,
-    listener: MessageListener,
+    listener: QuorumListener,
   ) {
     this.#acceptors = acceptors;
     this.#majority = majority;
@@ -103,10 +117,14 @@ export class QuorumChannel {
 
   #hear(server: number, message: string): void {
     if (this.#closed) return;
-    const servers = this.#heard.get(message) ?? new Set();
+    if (message.startsWith(TOLD)) return this.#listener.told(message);
+    const space = message.indexOf(' ');
+    // one change hands one version over, so its long text need not be compared
+    const name = message[space + 1] === HANDED ? message.slice(0, space + 2) : message;
+    const servers = this.#heard.get(name) ?? new Set();
     if (servers.has(server)) return;
     servers.add(server);
-    this.#heard.set(message, servers);
+    this.#heard.set(name, servers);
     if (this.#heard.size > HEARD_MAX) {
       for (const oldest of this.#heard.keys()) {
         this.#heard.delete(oldest);
@@ -114,7 +132,7 @@ export class QuorumChannel {
       }
     }
     if (servers.size !== this.#majority) return;
-    this.#listener.message(message.slice(message.indexOf(' ') + 1));
+    this.#listener.message(message.slice(space + 1), message.slice(0, space));
   }
 
   async #close(): Promise<void> {

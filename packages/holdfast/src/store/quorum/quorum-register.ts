@@ -38,7 +38,10 @@ import {
 import type { Round } from './count.js';
 import { Healing } from './healing.js';
 import { Members, type MembersOptions, type Send } from './members.js';
+import { keysOf } from './keys.js';
 import { QuorumChannel } from './quorum-channel.js';
+import { type Handed, handedOf, handOverOf, QuorumPeers } from './quorum-peers.js';
+import { type Open, Versions } from './versions.js';
 
 /** Servers keep a record for this much longer than the state must be kept. */
 const MARGIN: Micros = 1_000_000;
@@ -47,35 +50,27 @@ const READS_MAX = 30;
 const PAUSE_MS = 1;
 /** Attempts to find out what became of an interrupted swap. */
 const RESOLVES_MAX = 6;
-/** The most versions that can be open. A version that is dropped costs one more read. */
-const OPEN_MAX = 2000;
 
 export interface QuorumRegisterOptions extends MembersOptions {
   /** A number from 0 (inclusive) to 1 (exclusive). */
   readonly fraction: () => number;
 }
 
-/** A version that may be used for one swap. */
-interface Open {
-  readonly version: string;
-  readonly base: QuorumRecord;
-  /** The ballot under which `base` was accepted, `''` if there is none. */
-  readonly accepted: string;
-  /** Messages of a change that this version completes. */
-  readonly again: readonly Message[];
-  /** True if a majority has accepted the state. */
-  readonly settled: boolean;
+/** What the servers publish with a change, and the channel of the process that gets the version. */
+interface Delivery {
+  readonly messages: readonly Message[];
+  readonly heir?: string | undefined;
 }
 
 export class QuorumRegister implements Register {
   readonly label: string = 'quorum';
   readonly members: Members;
+  readonly peers: QuorumPeers;
   readonly #clock: Clock;
   readonly #fraction: () => number;
   readonly #ballots: Ballots;
   readonly #healing: Healing;
-  /** By key; the one that was used last comes last. */
-  readonly #open = new Map<string, Open>();
+  readonly #versions = new Versions();
   /** By channel: messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
 
@@ -86,6 +81,10 @@ export class QuorumRegister implements Register {
     this.#fraction = fraction;
     this.#ballots = new Ballots(fraction, () => this.members.now);
     this.#healing = new Healing(this.members, clock);
+    this.peers = new QuorumPeers(this.members, this.#versions, options, () => {
+      for (const channel of this.#listeners.keys()) return channel;
+      return undefined;
+    });
   }
 
   async read(key: string): Promise<Versioned> {
@@ -95,15 +94,13 @@ export class QuorumRegister implements Register {
   }
 
   async swap(key: string, version: string, change: Change): Promise<Swapped> {
-    const open = this.#open.get(key);
-    this.#open.delete(key);
-    if (open === undefined || open.version !== version) return false;
+    const open = this.#versions.take(key, version);
+    if (open === undefined) return false;
     const began = this.#clock.now();
     const messages = [...open.again, ...change.messages];
     const { state, forgetAt } = change;
     const record = changed(open.base, version, { state, messages, keep: forgetAt + MARGIN });
-    const away = messages.filter(({ channel }) => !this.#listeners.has(channel));
-    const made = await this.#accept(key, version, record, away);
+    const made = await this.#accept(key, version, record, this.#delivery(messages, change));
     if (typeof made !== 'string') {
       if (!made.open && made.agreed.length === 0) return false;
       if (!(await this.#wasMade(key, open.base, version))) return false;
@@ -113,9 +110,48 @@ export class QuorumRegister implements Register {
     return { version: typeof made === 'string' ? made : '', ...this.#times(began) };
   }
 
+  /** What the servers publish with a change. */
+  #delivery(all: readonly Message[], { answers, successor }: Change): Delivery {
+    const isOther = successor !== undefined && !this.#listeners.has(successor);
+    const heir = isOther && this.#listeners.size > 0 ? successor : undefined;
+    // the heir finds its messages in the value
+    const messages = all.filter(({ channel }) => {
+      return channel !== heir && !this.#listeners.has(channel);
+    });
+    return { messages: [...messages, ...(answers ?? [])], heir };
+  }
+
+  /**
+   * Another process handed its next ballot over. A majority has accepted the value with it, so it
+   * is what a read would return.
+   */
+  #handedOver(channel: string, { key, next, value }: Handed, accepted: string): void {
+    const base = decodeRecord(value);
+    const open = { version: next, base, accepted, again: [], settled: true };
+    if (this.#versions.handOver(key, open)) {
+      this.#ballots.pass(next);
+      this.peers.owned(key, undefined);
+      const times = this.#times(this.#clock.now());
+      this.peers.listener?.handedOver(key, { state: base.state, version: next, ...times });
+    }
+    for (const message of base.messages) {
+      if (message.channel === channel) this.#listeners.get(channel)?.message(message.text);
+    }
+    this.peers.handedOver();
+  }
+
   async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
     const acceptors = this.members.all.map(({ acceptor }) => acceptor);
-    const quorum = new QuorumChannel(acceptors, this.members.majority, this.#clock, listener);
+    const quorum = new QuorumChannel(acceptors, this.members.majority, this.#clock, {
+      message: (text, ballot) => {
+        const handed = handedOf(text);
+        if (handed !== undefined) this.#handedOver(channel, handed, ballot);
+        else if (!this.peers.answered(text)) listener.message(text);
+      },
+      told: (text) => this.peers.told(text),
+      up: () => listener.up(),
+      down: () => listener.down(),
+    });
     const opened = await quorum.open(channel);
     this.#listeners.set(channel, listener);
     return {
@@ -126,22 +162,8 @@ export class QuorumRegister implements Register {
     };
   }
 
-  async *keys(prefix: string, within: TimeLimit): AsyncIterable<string> {
-    const seen = new Set<string>();
-    let answered = 0;
-    let failure: unknown;
-    for (const { acceptor } of this.members.sound) {
-      try {
-        for await (const key of acceptor.keys(prefix, within)) {
-          if (!seen.has(key)) yield key;
-          seen.add(key);
-        }
-        answered += 1;
-      } catch (error) {
-        failure = error;
-      }
-    }
-    if (answered < this.members.majority) throw failure;
+  keys(prefix: string, within: TimeLimit): AsyncIterable<string> {
+    return keysOf(this.members, prefix, within);
   }
 
   /** Bounds of the clock of the quorum, now and when the call began. */
@@ -157,7 +179,7 @@ export class QuorumRegister implements Register {
       const send: Send = (acceptor, now) => acceptor.prepare(key, ballot, now);
       const round = await this.members.round(send, { key, bare: attempt === 1 });
       if (round.agreed.length >= this.members.majority) {
-        return this.#opened(key, this.#openOf(ballot, round));
+        return this.#versions.put(key, this.#openOf(ballot, round));
       }
       if (round.promised === undefined) throw this.#tooFew(round);
       this.#ballots.pass(round.promised);
@@ -179,33 +201,38 @@ export class QuorumRegister implements Register {
 
   /**
    * Proposes a record. Resolves to the next version, or to the round that failed.
-   * @param messages what the servers publish
+   * @param delivery what the servers publish
    */
   async #accept(
     key: string,
     ballot: string,
     record: QuorumRecord,
-    messages: readonly Message[] = record.messages,
+    { messages, heir }: Delivery = { messages: record.messages },
   ): Promise<string | Round> {
     const next = this.#ballots.next();
     const value = encodeRecord(record);
+    const handOver = heir === undefined ? undefined : handOverOf(heir, key, next);
     const proposal = (now: Micros, published: readonly Message[]): Proposal => {
       const keep = Math.max(PROMISE_MS, Math.ceil((record.keep - now) / 1000));
       return { ballot, next, messages: published, value, keep, now };
     };
     const late = (vote: Vote): void => this.#late(key, next, vote);
     // a message counts when a majority publishes it, and a receiver may not hear some servers
-    const bare = messages.length === 0;
-    const first = proposal(this.members.now, messages);
+    const bare = messages.length === 0 && heir === undefined;
+    const first = { ...proposal(this.members.now, messages), handOver };
     const send: Send = (acceptor) => acceptor.accept(key, first);
     const round = await this.members.round(send, { key, bare, late });
     if (round.promised !== undefined) this.#ballots.pass(round.promised);
     if (round.agreed.length < this.members.majority) return round;
     const healing = { members: round.spared, proposal: (now: Micros) => proposal(now, []) };
     this.#healing.add(key, { ...healing, vote: late });
-    // a server with a greater promise would refuse the next swap: read first, with a greater ballot
-    if (round.promised !== undefined) return '';
-    this.#opened(key, { version: next, base: record, accepted: ballot, again: [], settled: true });
+    this.#versions.made(key, ballot);
+    this.peers.owned(key, heir === undefined ? undefined : { channel: heir, next });
+    // the next ballot is not ours any more; or a server with a greater promise would refuse the
+    // next swap: read first, with a greater ballot
+    if (heir !== undefined || round.promised !== undefined) return '';
+    const settled = { accepted: ballot, again: [], settled: true };
+    this.#versions.put(key, { version: next, base: record, ...settled });
     return next;
   }
 
@@ -213,7 +240,7 @@ export class QuorumRegister implements Register {
   #late(key: string, next: string, vote: Vote): void {
     if (vote.status !== 'no') return;
     this.#ballots.pass(vote.promised);
-    if (this.#open.get(key)?.version === next) this.#open.delete(key);
+    this.#versions.drop(key, next);
   }
 
   /**
@@ -224,11 +251,11 @@ export class QuorumRegister implements Register {
     for (let attempt = 1; attempt <= RESOLVES_MAX; attempt++) {
       await this.#pause(attempt);
       const { version, base: found, accepted, settled } = await this.#prepare(key);
-      this.#open.delete(key);
+      this.#versions.drop(key);
       // a state with a smaller ballot than that of the swap would lose against it later
       if (!settled || accepted < origin) {
         const completed = await this.#accept(key, version, found);
-        this.#open.delete(key);
+        this.#versions.drop(key);
         if (typeof completed !== 'string') continue;
       }
       if (found.origins.includes(origin)) return true;
@@ -237,18 +264,6 @@ export class QuorumRegister implements Register {
     }
     const message = `the outcome of a change is unknown: ${this.members.describe()}`;
     throw new StoreFailure(message, 'unanswered', undefined);
-  }
-
-  #opened(key: string, open: Open): Open {
-    this.#open.delete(key);
-    this.#open.set(key, open);
-    if (this.#open.size > OPEN_MAX) {
-      for (const oldest of this.#open.keys()) {
-        this.#open.delete(oldest);
-        break;
-      }
-    }
-    return open;
   }
 
   #tooFew({ agreed }: Round): StoreFailure {

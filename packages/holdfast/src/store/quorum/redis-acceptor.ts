@@ -1,7 +1,7 @@
 /** An acceptor on one Redis or Valkey server, through a client of the user. */
 import { createHash } from 'node:crypto';
 import type { ClientPort, ScriptCall } from '../../clients/port.js';
-import type { MessageListener } from '../register/register.js';
+import type { Message, MessageListener } from '../register/register.js';
 import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
 import { failureOf, isNoScript } from '../redis/error-replies.js';
@@ -38,13 +38,20 @@ export class RedisAcceptor implements Acceptor {
     return this.#vote(key, ['prepare', ballot, `${now}`]);
   }
 
-  accept(key: string, { ballot, now, next, keep, value, messages }: Proposal): Promise<Vote> {
-    const texts = messages.flatMap(({ channel, text }) => [channel, text]);
-    return this.#vote(key, ['accept', ballot, `${now}`, next, `${keep}`, value, ...texts]);
+  accept(key: string, proposal: Proposal): Promise<Vote> {
+    const { ballot, now, next, keep, value, messages, handOver } = proposal;
+    const args = ['accept', ballot, `${now}`, next, `${keep}`, value];
+    args.push(handOver?.channel ?? '', handOver?.text ?? '');
+    for (const { channel, text } of messages) args.push(channel, text);
+    return this.#vote(key, args);
   }
 
-  async check({ durable, from }: GuardTerms): Promise<ServerStatus> {
-    const args = ['check', durable ? '1' : '0', from === undefined ? '' : `${from}`];
+  tell({ channel, text }: Message): Promise<unknown> {
+    return this.#call({ sha: SHA, keys: [this.#marker], args: ['tell', channel, text] });
+  }
+
+  async check({ durable, from, runId = '' }: GuardTerms): Promise<ServerStatus> {
+    const args = ['check', durable ? '1' : '0', from === undefined ? '' : `${from}`, runId];
     const keys = [this.#marker, this.#marker];
     try {
       return statusOf(await this.#client.eval(SOURCE, keys, args));

@@ -15,13 +15,23 @@
  * version is out of date, the register refuses the swap and the state is read again.
  */
 import type { Clock } from '../../clock.js';
-import type { Addressed } from '../../engine/serve.js';
 import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
 import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
-import { atCommit } from './commit-time.js';
-import type { Register, Versioned } from './register.js';
-import { bodyOf, decode, encode, forgetAt, type Loaded } from './state-codec.js';
+import type { Errand, Register, Versioned } from './register.js';
+import { applyAll, type Applied } from './apply.js';
+import { isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
+import {
+  answerAll,
+  answersTo,
+  declineAll,
+  dropLate,
+  failureOf,
+  mayLeave,
+  type Pending,
+  UNAWAITED,
+} from './pending.js';
+import { decode, encode, forgetAt, type Loaded } from './state-codec.js';
 
 /** The most commands of one proposal. */
 const BATCH_MAX = 500;
@@ -46,12 +56,6 @@ export interface ProposalParts {
   readonly stateMax: number;
 }
 
-interface Pending {
-  readonly command: KeyCommand;
-  readonly resolve: (reply: KeyReply) => void;
-  readonly reject: (failure: unknown) => void;
-}
-
 /** A state with its version, and the local time at which its time was known. */
 interface Current extends Loaded {
   readonly version: string;
@@ -63,22 +67,6 @@ interface Current extends Loaded {
   readonly knownAt: number;
 }
 
-/** The result of the commands of a proposal, before the swap. */
-interface Applied {
-  readonly replies: readonly (KeyReply | StoreFailure)[];
-  readonly pushes: readonly Addressed[];
-  readonly body: string;
-  readonly time: Micros;
-}
-
-/** Commands that may add to a state, and that are refused if it would be too long. */
-const GROWING: ReadonlySet<KeyCommand['op']> = new Set(['acquire', 'park', 'arrive', 'watch']);
-
-/** Commands that may let other acquisitions proceed. */
-const URGENT: ReadonlySet<KeyCommand['op']> = new Set([
-  ...(['release', 'turn', 'renew', 'forceRelease', 'park', 'signal', 'endGeneration'] as const),
-]);
-
 export class Proposals {
   readonly #parts: ProposalParts;
   readonly #name: string;
@@ -87,6 +75,11 @@ export class Proposals {
   #current: Current | undefined;
   #running = false;
   #writers: (() => void)[] = [];
+  readonly #patience = new Patience();
+  /** Ends the pause before a proposal. */
+  #hurry: (() => void) | undefined;
+  /** The commands that were left to another process, by their id. */
+  readonly #left = new Map<string, Promise<void>>();
 
   /** @param name the key of the register */
   constructor(parts: ProposalParts, name: string, key: string) {
@@ -102,26 +95,52 @@ export class Proposals {
 
   /** Resolves when all commands so far are in a swap, or answered. */
   written(): Promise<void> {
-    if (!this.#running) return Promise.resolve();
+    // commands that wait for others do not count: see `#wait`
+    if (!this.#running || this.#hurry !== undefined) return Promise.resolve();
     return new Promise((resolve) => {
       this.#writers.push(resolve);
     });
   }
 
   add(command: KeyCommand): Promise<KeyReply> {
-    const promise = new Promise<KeyReply>((resolve, reject) => {
-      this.#pending.push({ command, resolve, reject });
+    return new Promise((resolve, reject) => {
+      const pending = { command, resolve, reject };
+      // it must not overtake a command with its id that another process may still apply
+      const left = 'id' in command ? this.#left.get(command.id) : undefined;
+      if (left === undefined) this.#add(pending);
+      else void left.then(() => this.#add(pending));
     });
-    if (!this.#running) {
-      this.#running = true;
-      // the other commands of this turn join the first proposal
-      queueMicrotask(() => void this.#run());
+  }
+
+  /** Adds a command that another process left here. */
+  addLeft = (command: KeyCommand, errand: Errand): void =>
+    this.#add({ command, errand, ...UNAWAITED });
+
+  /** Another process handed its version over: the next swap needs no read. */
+  handedOver(state: Versioned): void {
+    try {
+      this.#current = this.#loaded(state);
+      this.#hurry?.();
+    } catch {
+      // a state of another version of the library: the next read reports it
     }
-    return promise;
+  }
+
+  #add(pending: Pending): void {
+    this.#pending.push(pending);
+    this.#patience.note(pending.command, this.#parts.clock.now());
+    if (!this.#patience.mayWait(pending.command)) this.#hurry?.();
+    if (this.#running) return;
+    this.#running = true;
+    // the other commands of this turn join the first proposal
+    queueMicrotask(() => void this.#run());
   }
 
   async #run(): Promise<void> {
     while (this.#pending.length > 0) {
+      const wait = this.#wait();
+      if (wait) await wait;
+      if (this.#leave()) continue;
       const batch = this.#pending.splice(0, BATCH_MAX);
       try {
         await this.#propose(batch);
@@ -135,6 +154,48 @@ export class Proposals {
     this.#tellWriters();
   }
 
+  /** Waits for a command that cannot wait, if all that are pending can. See `patience.ts`. */
+  #wait(): Promise<void> | undefined {
+    const { register, clock } = this.#parts;
+    if (register.peers === undefined) return undefined;
+    const current = this.#kept();
+    if (current === undefined || !isTaken(current.engine.resource(this.#key))) return undefined;
+    if (!this.#pending.every(({ command }) => this.#patience.mayWait(command))) return undefined;
+    // a claim that waits here does not keep its lease from its holder
+    this.#tellWriters();
+    return new Promise<void>((resolve) => {
+      const timer = clock.after(RIDE_MS, () => {
+        this.#patience.waited(this.#pending.map(({ command }) => command));
+        this.#hurry?.();
+      });
+      this.#hurry = () => {
+        this.#hurry = undefined;
+        resolve(timer.cancel());
+      };
+    });
+  }
+
+  /** Leaves the commands to the process that owns the version, if they may wait. */
+  #leave(): boolean {
+    const { peers } = this.#parts.register;
+    if (peers === undefined || this.#kept() !== undefined) return false;
+    declineAll(this.#pending, peers);
+    if (this.#pending.length === 0) return true;
+    const owner = peers.ownerOf(this.#name);
+    if (owner === undefined || !this.#pending.every((one) => mayLeave(one))) return false;
+    for (const one of this.#pending.splice(0)) {
+      const { id } = one.command as Extract<KeyCommand, { op: 'acquire' }>;
+      const over = peers.leave(owner, this.#name, JSON.stringify(one.command)).then((answer) => {
+        this.#left.delete(id);
+        if (answer !== undefined) return one.resolve(JSON.parse(answer) as KeyReply);
+        one.own = true;
+        this.#add(one);
+      });
+      this.#left.set(id, over);
+    }
+    return true;
+  }
+
   #tellWriters(): void {
     for (const tell of this.#writers.splice(0)) tell();
   }
@@ -142,17 +203,19 @@ export class Proposals {
   async #propose(batch: Pending[]): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const kept = this.#kept();
-      const asked = batch.length;
+      let asked = batch.length;
       const current = kept ?? (await this.#read());
       this.#current = undefined;
       // these came after the read began, so they take part in a swap only
       batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
+      asked -= dropLate(batch, asked, this.#parts.register.peers);
+      if (batch.length === 0) return void (this.#current = current);
       const applied = this.#apply(current, batch);
       const unchanged = applied.body === current.body && applied.pushes.length === 0;
       if (unchanged && kept === undefined && current.settled) {
         this.#current = current;
         this.#pending.unshift(...batch.splice(asked));
-        return answer(batch, applied, current.latest);
+        return answerAll(batch, applied, current.latest);
       }
       // an unchanged state answers only commands that came before it was read
       if (unchanged && current.settled) continue;
@@ -170,11 +233,14 @@ export class Proposals {
   }
 
   async #read(): Promise<Current> {
-    const { register, clock } = this.#parts;
-    const read: Versioned = await register.read(this.#name);
+    return this.#loaded(await this.#parts.register.read(this.#name));
+  }
+
+  #loaded(read: Versioned): Current {
     const { state, version, time: storeTime, latest = storeTime, settled = true } = read;
     const loaded = decode(this.#key, state);
-    return { ...loaded, version, storeTime, latest, settled, knownAt: clock.now() };
+    const knownAt = this.#parts.clock.now();
+    return { ...loaded, version, storeTime, latest, settled, knownAt };
   }
 
   /**
@@ -187,44 +253,12 @@ export class Proposals {
   }
 
   #apply(current: Current, batch: readonly Pending[]): Applied {
-    const time = this.#time(current);
-    const outcomes = batch.map(({ command }) => current.engine.apply(command, time));
-    const body = bodyOf(this.#key, current.engine);
-    if (body.length > this.#parts.stateMax && body.length > current.body.length) {
-      return this.#applyBounded(current, batch, time);
-    }
-    const pushes = outcomes.flatMap((outcome) => outcome.pushes);
-    return { replies: outcomes.map(({ reply }) => reply), pushes, body, time };
-  }
-
-  /** Applies the commands one by one, and refuses those that would make the state too long. */
-  #applyBounded(current: Current, batch: readonly Pending[], time: Micros): Applied {
-    const replies: (KeyReply | StoreFailure)[] = [];
-    const pushes: Addressed[] = [];
-    let { body } = current;
-    let { engine } = decode(this.#key, encode(current.time, body));
-    for (const { command } of batch) {
-      const outcome = engine.apply(command, time);
-      const after = bodyOf(this.#key, engine);
-      const tooLong = after.length > this.#parts.stateMax && after.length > body.length;
-      if (tooLong && GROWING.has(command.op)) {
-        engine = decode(this.#key, encode(current.time, body)).engine;
-        replies.push(this.#tooLong());
-        continue;
-      }
-      body = after;
-      replies.push(outcome.reply);
-      pushes.push(...outcome.pushes);
-    }
-    Object.assign(current, { engine });
-    return { replies, pushes, body, time };
-  }
-
-  #tooLong(): StoreFailure {
-    const message =
-      `the state of the key would have more than ${this.#parts.stateMax} characters; ` +
-      'let fewer acquisitions hold or wait for one key, or use shorter labels';
-    return new StoreFailure(message, 'refused', undefined);
+    const terms = { key: this.#key, time: this.#time(current), stateMax: this.#parts.stateMax };
+    return applyAll(
+      current,
+      batch.map(({ command }) => command),
+      terms,
+    );
   }
 
   /** True if the state was swapped; then all commands are answered. */
@@ -236,6 +270,8 @@ export class Proposals {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
       messages: pushes.map(({ channel, push }) => ({ channel, text: encodePush(push) })),
+      answers: answersTo(batch, applied, register.peers),
+      successor: successorOf(engine.resource(this.#key)),
     });
     if (this.#pending.length === 0) this.#tellWriters();
     const swapped = await swapping;
@@ -243,7 +279,7 @@ export class Proposals {
     const { version, time: storeTime, latest = storeTime } = swapped;
     const after = { engine, body, time, version, storeTime, latest, settled: true };
     if (version !== '') this.#current = { ...after, knownAt: clock.now() };
-    answer(batch, applied, latest);
+    answerAll(batch, applied, latest);
     return true;
   }
 
@@ -254,27 +290,11 @@ export class Proposals {
   #pause(attempt: number, { engine }: Current, batch: readonly Pending[]): Promise<void> {
     const { clock, fraction } = this.#parts;
     const head = engine.resource(this.#key)?.queue.at(0);
-    const urgent = batch.some(({ command }) => {
-      return URGENT.has(command.op) || ('id' in command && command.id === head);
-    });
+    const urgent = isUrgent(
+      batch.map(({ command }) => command),
+      head,
+    );
     const base = (urgent ? URGENT_PAUSE_MS : PAUSE_MS) * Math.min(attempt, 8);
     return new Promise((resolve) => clock.after(base * (0.5 + fraction()), resolve));
   }
-}
-
-function answer(batch: readonly Pending[], { replies }: Applied, stored: Micros): void {
-  batch.forEach(({ resolve, reject }, index) => {
-    const reply = replies[index] as KeyReply | StoreFailure;
-    if (reply instanceof StoreFailure) reject(reply);
-    else resolve(atCommit(reply, stored));
-  });
-}
-
-function failureOf(error: unknown): StoreFailure {
-  if (error instanceof StoreFailure) return error;
-  return new StoreFailure(
-    error instanceof Error ? error.message : String(error),
-    'unanswered',
-    error,
-  );
 }

@@ -14,7 +14,7 @@ import { decodePush } from '../push-text.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
 import { type ProposalParts, Proposals } from './proposals.js';
-import type { Register } from './register.js';
+import type { Errand, Register } from './register.js';
 
 /** The most keys whose last state is kept. */
 const KEPT_MAX = 1000;
@@ -47,6 +47,18 @@ export class RegisterStore implements Store {
     this.#prefix = prefix;
     this.#options = options;
     this.#parts = { register, clock, fraction, stateMax };
+    if (register.peers === undefined) return;
+    register.peers.listener = {
+      handedOver: (name, state) => this.#proposals.get(name)?.handedOver(state),
+      asked: (name, command, errand) => this.#asked(name, command, errand),
+    };
+  }
+
+  /** Another process left a command here. It repeats the command if nothing comes of it. */
+  #asked(name: string, text: string, errand: Errand): void {
+    const command = JSON.parse(text) as KeyCommand;
+    if (command.op !== 'acquire' || this.#nameOf('lock', command.key) !== name) return;
+    this.#proposalsOf(command).addLeft(command, errand);
   }
 
   space(prefix: string): RegisterStore {

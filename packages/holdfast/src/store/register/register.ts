@@ -40,6 +40,47 @@ export interface Change {
   /** From this time on, the register may forget the state. */
   readonly forgetAt: Micros;
   readonly messages: readonly Message[];
+  /** Like `messages`, but never sent again. A process that gets none asks by itself. */
+  readonly answers?: readonly Message[] | undefined;
+  /**
+   * The channel of the process that will probably change the key next. A register with `peers` may
+   * hand the new version over to it.
+   */
+  readonly successor?: string | undefined;
+}
+
+/** Another process that a command was left to: its channel, and what it needs to answer. */
+export interface Errand {
+  readonly from: string;
+  /** Identifies the command at its sender. */
+  readonly number: string;
+  /** The command must not be applied at a later time. */
+  readonly until: Micros;
+}
+
+/** How processes that use the same key help each other. All of it may be lost. */
+export interface Peers {
+  /** Receives versions that were handed over, and commands that were left to this process. */
+  listener: PeerListener | undefined;
+  /** The channel of the process to which the version of a key was handed over a moment ago. */
+  ownerOf(key: string): string | undefined;
+  /**
+   * Leaves a command to the owner of the version. Resolves to its answer, or to `undefined` if the
+   * command was declined, or if there is no answer; it will not be applied any more.
+   */
+  leave(owner: string, key: string, command: string): Promise<string | undefined>;
+  /** Returns a command that was left here, because this process does not own the version. */
+  decline(errand: Errand): void;
+  /** The message that answers a command that was left here. */
+  answerTo(errand: Errand, reply: string): Message;
+  /** The clock of the register is not ahead of this. */
+  latest(): Micros;
+}
+
+export interface PeerListener {
+  /** The next swap needs no read. */
+  handedOver(key: string, state: Versioned): void;
+  asked(key: string, command: string, errand: Errand): void;
 }
 
 /**
@@ -64,6 +105,8 @@ export interface MessageListener {
 export interface Register {
   /** The kind of register, for messages. */
   readonly label: string;
+  /** Set if processes can leave commands to each other. */
+  readonly peers?: Peers | undefined;
 
   /** The state of a key. Its text includes every swap that was answered before the call. */
   read(key: string): Promise<Versioned>;

@@ -1,0 +1,86 @@
+/** The versions that a process may use for a swap, and what it knows of the ballots of a key. */
+import type { Message } from '../register/register.js';
+import type { QuorumRecord } from './record.js';
+
+/** The most keys with a version. A version that is dropped costs one more read. */
+const KEYS_MAX = 2000;
+/** The ballots of a key that are kept. */
+const BALLOTS_MAX = 8;
+
+/** A version that may be used for one swap. */
+export interface Open {
+  readonly version: string;
+  readonly base: QuorumRecord;
+  /** The ballot under which `base` was accepted, `''` if there is none. */
+  readonly accepted: string;
+  /** Messages of a change that this version completes. */
+  readonly again: readonly Message[];
+  /** True if a majority has accepted the state. */
+  readonly settled: boolean;
+}
+
+/** A map that drops the entry which was set longest ago. */
+class Recent<T> extends Map<string, T> {
+  override set(key: string, value: T): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size <= KEYS_MAX) return this;
+    for (const oldest of this.keys()) {
+      this.delete(oldest);
+      break;
+    }
+    return this;
+  }
+}
+
+export class Versions {
+  readonly #open = new Recent<Open>();
+  /** Ballots under which this process made changes, the latest first. */
+  readonly #made = new Recent<readonly string[]>();
+  /** Ballots that other processes handed over, the latest first. */
+  readonly #handed = new Recent<readonly string[]>();
+
+  /** Takes a version for its only use; `undefined` if it is not the current one. */
+  take(key: string, version: string): Open | undefined {
+    const open = this.#open.get(key);
+    this.#open.delete(key);
+    return open?.version === version ? open : undefined;
+  }
+
+  put(key: string, open: Open): Open {
+    this.#open.set(key, open);
+    return open;
+  }
+
+  drop(key: string, version?: string): void {
+    if (version === undefined || this.#open.get(key)?.version === version) this.#open.delete(key);
+  }
+
+  /** This process made a change under a ballot. */
+  made(key: string, ballot: string): void {
+    this.#made.set(key, [ballot, ...(this.#made.get(key) ?? [])].slice(0, BALLOTS_MAX));
+  }
+
+  /**
+   * Puts a version that was handed over. False if there is a newer one, or if nothing proves that
+   * it comes from a process which reads the records: every client that may publish can send a
+   * message, but only such a process can name a ballot of this one.
+   */
+  handOver(key: string, open: Open): boolean {
+    const { version, base } = open;
+    const isProven = this.#made.get(key)?.some((ballot) => base.origins.includes(ballot)) === true;
+    if (!isProven) return false;
+    const handed = this.#handed.get(key) ?? [];
+    this.#handed.set(key, [version, ...handed].sort().reverse().slice(0, BALLOTS_MAX));
+    if (version <= (handed[0] ?? '') || version <= (this.#open.get(key)?.version ?? '')) {
+      return false;
+    }
+    this.put(key, open);
+    return true;
+  }
+
+  /** True if a version was handed over to this process not long ago. */
+  wasHanded(key: string, version: string): boolean {
+    return this.#handed.get(key)?.includes(version) === true;
+  }
+}

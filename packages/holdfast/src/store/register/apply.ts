@@ -1,0 +1,72 @@
+/** Commands applied to a state, before it is swapped. */
+import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
+import type { Addressed } from '../../engine/serve.js';
+import { StoreFailure } from '../port.js';
+import { bodyOf, decode, encode, type Loaded } from './state-codec.js';
+
+/** The result of the commands of a proposal. */
+export interface Applied {
+  readonly replies: readonly (KeyReply | StoreFailure)[];
+  readonly pushes: readonly Addressed[];
+  readonly body: string;
+  readonly time: Micros;
+}
+
+/** Commands that may add to a state, and that are refused if it would be too long. */
+const GROWING: ReadonlySet<KeyCommand['op']> = new Set(['acquire', 'park', 'arrive', 'watch']);
+
+export interface ApplyTerms {
+  readonly key: string;
+  readonly time: Micros;
+  /** The most characters of a state. */
+  readonly stateMax: number;
+}
+
+/** Applies commands to the engine of a state, which changes. */
+export function applyAll(
+  current: Loaded,
+  commands: readonly KeyCommand[],
+  { key, time, stateMax }: ApplyTerms,
+): Applied {
+  const outcomes = commands.map((command) => current.engine.apply(command, time));
+  const body = bodyOf(key, current.engine);
+  if (body.length > stateMax && body.length > current.body.length) {
+    return applyBounded(current, commands, { key, time, stateMax });
+  }
+  const pushes = outcomes.flatMap((outcome) => outcome.pushes);
+  return { replies: outcomes.map(({ reply }) => reply), pushes, body, time };
+}
+
+/** Applies the commands one by one, and refuses those that would make the state too long. */
+function applyBounded(
+  current: Loaded,
+  commands: readonly KeyCommand[],
+  { key, time, stateMax }: ApplyTerms,
+): Applied {
+  const replies: (KeyReply | StoreFailure)[] = [];
+  const pushes: Addressed[] = [];
+  let { body } = current;
+  let { engine } = decode(key, encode(current.time, body));
+  for (const command of commands) {
+    const outcome = engine.apply(command, time);
+    const after = bodyOf(key, engine);
+    const isTooLong = after.length > stateMax && after.length > body.length;
+    if (isTooLong && GROWING.has(command.op)) {
+      engine = decode(key, encode(current.time, body)).engine;
+      replies.push(tooLong(stateMax));
+      continue;
+    }
+    body = after;
+    replies.push(outcome.reply);
+    pushes.push(...outcome.pushes);
+  }
+  Object.assign(current, { engine });
+  return { replies, pushes, body, time };
+}
+
+function tooLong(stateMax: number): StoreFailure {
+  const message =
+    `the state of the key would have more than ${stateMax} characters; ` +
+    'let fewer acquisitions hold or wait for one key, or use shorter labels';
+  return new StoreFailure(message, 'refused', undefined);
+}

@@ -1,0 +1,65 @@
+/**
+ * Which commands may wait for a moment, to travel with a later one in the same swap.
+ *
+ * While a process holds a lock and may change its state without a read, an acquisition can only be
+ * queued. So it waits for the release of the lock, if that comes soon. If this process usually
+ * releases the lock soon, the renewal that claims a lease from the queue waits for it too.
+ */
+import type { KeyCommand } from '../../engine/commands.js';
+import type { Resource } from '../../engine/resource.js';
+
+/** How long a command waits for others, in ms. */
+export const RIDE_MS = 5;
+/** After so many releases that came soon, a renewal waits for the next one. */
+const SOON_MIN = 3;
+
+export class Patience {
+  /** The releases in a row that came soon after a renewal. */
+  #soon = 0;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+
+  /** A command came. */
+  note({ op }: KeyCommand, now: number): void {
+    if (op === 'renew') this.#renewedAt = now;
+    if (op !== 'release') return;
+    this.#soon = now - this.#renewedAt <= 2 * RIDE_MS ? this.#soon + 1 : 0;
+  }
+
+  /** Commands waited, and no release came. */
+  waited(commands: readonly KeyCommand[]): void {
+    if (commands.some(({ op }) => op === 'renew')) this.#soon = 0;
+  }
+
+  /** True if a command may wait. */
+  mayWait(command: KeyCommand): boolean {
+    return canQueue(command) || (command.op === 'renew' && this.#soon >= SOON_MIN);
+  }
+}
+
+/** True if the command can only be queued while the lock is held. */
+export function canQueue(command: KeyCommand): boolean {
+  return command.op === 'acquire' && command.queue && command.owner === '';
+}
+
+/** True if one holder has all permits, and others wait by the queue. */
+export function isTaken(resource: Resource | undefined): boolean {
+  if (resource === undefined || resource.holders.size !== 1) return false;
+  return resource.used >= resource.capacity;
+}
+
+/** The channel of the process that will probably change the key next: that of the only holder. */
+export function successorOf(resource: Resource | undefined): string | undefined {
+  if (resource === undefined || resource.holders.size !== 1) return undefined;
+  for (const { channel } of resource.holders.values()) return channel === '' ? undefined : channel;
+  return undefined;
+}
+
+/** Commands that may let other acquisitions proceed. */
+const URGENT: ReadonlySet<KeyCommand['op']> = new Set([
+  ...(['release', 'turn', 'renew', 'forceRelease', 'park', 'signal', 'endGeneration'] as const),
+]);
+
+/** True if commands let others proceed, or belong to the waiter at the head of the queue. */
+export function isUrgent(commands: readonly KeyCommand[], head: string | undefined): boolean {
+  return commands.some((one) => URGENT.has(one.op) || ('id' in one && one.id === head));
+}

@@ -1,0 +1,88 @@
+/** The commands of a proposal: who awaits them, and which of them belong to other processes. */
+import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
+import { StoreFailure } from '../port.js';
+import type { Applied } from './apply.js';
+import { atCommit } from './commit-time.js';
+import { canQueue } from './patience.js';
+import type { Errand, Message, Peers } from './register.js';
+
+export interface Pending {
+  readonly command: KeyCommand;
+  /** Set if another process left the command here. */
+  readonly errand?: Errand | undefined;
+  /** True if another process did not apply it. */
+  own?: boolean;
+  readonly resolve: (reply: KeyReply) => void;
+  readonly reject: (failure: unknown) => void;
+}
+
+/** Of a command whose result is in the answer of a change. */
+export const UNAWAITED: Pick<Pending, 'resolve' | 'reject'> = {
+  resolve: () => undefined,
+  reject: () => undefined,
+};
+
+/** True if a command may be left to another process. */
+export function mayLeave({ command, own, errand }: Pending): boolean {
+  return canQueue(command) && own !== true && errand === undefined;
+}
+
+/**
+ * Drops commands that other processes left here, and that they now repeat themselves. Returns how
+ * many of the first `count` it dropped.
+ */
+export function dropLate(batch: Pending[], count: number, peers: Peers | undefined): number {
+  const latest = peers?.latest() ?? 0;
+  let dropped = 0;
+  for (let at = batch.length - 1; at >= 0; at--) {
+    const { errand } = batch[at] as Pending;
+    if (errand === undefined || errand.until >= latest) continue;
+    batch.splice(at, 1);
+    if (at < count) dropped += 1;
+  }
+  return dropped;
+}
+
+/** Returns the commands that other processes left here. */
+export function declineAll(pending: Pending[], peers: Peers): void {
+  for (let at = pending.length - 1; at >= 0; at--) {
+    const { errand } = pending[at] as Pending;
+    if (errand === undefined) continue;
+    pending.splice(at, 1);
+    peers.decline(errand);
+  }
+}
+
+/** The answers to commands that other processes left here. Lost ones are asked for again. */
+export function answersTo(
+  batch: readonly Pending[],
+  { replies }: Applied,
+  peers: Peers | undefined,
+): Message[] {
+  if (peers === undefined) return [];
+  const latest = peers.latest();
+  return batch.flatMap(({ errand }, at) => {
+    const reply = replies[at] as KeyReply | StoreFailure;
+    if (errand === undefined || reply instanceof StoreFailure || latest === Infinity) return [];
+    return [peers.answerTo(errand, JSON.stringify(atCommit(reply, latest)))];
+  });
+}
+
+/** Answers all commands of a proposal. `stored` is the upper bound of the time of its swap. */
+export function answerAll(batch: readonly Pending[], applied: Applied, stored: Micros): void {
+  batch.forEach(({ resolve, reject }, index) => {
+    const reply = applied.replies[index] as KeyReply | StoreFailure;
+    if (reply instanceof StoreFailure) reject(reply);
+    else resolve(atCommit(reply, stored));
+  });
+}
+
+/** The failure of a proposal, for its commands. */
+export function failureOf(error: unknown): StoreFailure {
+  if (error instanceof StoreFailure) return error;
+  return new StoreFailure(
+    error instanceof Error ? error.message : String(error),
+    'unanswered',
+    error,
+  );
+}
