@@ -6,6 +6,7 @@ import { clusterTrial, sentinelTrial } from './fail-over.js';
 import { trial as leaks } from './leaks.js';
 import { trial as lossSignal } from './loss-signal.js';
 import { trial as lostReplies } from './lost-replies.js';
+import { trial as lostServers } from './lost-servers.js';
 import { trial as manyHolders } from './many-holders.js';
 import { trial as takeover } from './takeover.js';
 import type { Trial } from './trial.js';
@@ -19,6 +20,7 @@ export const trials: readonly Trial[] = [
   deadWaiters,
   manyHolders,
   forgottenVotes,
+  lostServers,
   sentinelTrial,
   clusterTrial,
 ];
