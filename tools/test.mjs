@@ -8,8 +8,8 @@
  * A failed check does not stop the others. The last line is always `N passed, N failed`: each
  * check counts as one, and each test case.
  *
- * Tests on real servers mostly wait. The tests that compute, and the model, run in the background
- * at the lowest priority and use the processor in the meantime.
+ * Tests on real servers mostly wait. The tests that compute, the model, and the checks of the
+ * sources run in the background at the lowest priority and use the processor in the meantime.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
@@ -30,14 +30,18 @@ const LIMIT_MS = 40 * 60_000;
  * @property {string} [hint] Advice for a failure.
  */
 
-/** @type {Check[]} In this order: later checks read the output of the build. */
-const CHECKS = [
+/** @type {Check[]} In this order, before all others, which read their output. */
+const FIRST = [
   { name: 'lock', command: 'node tools/lock.mjs --check', hint: 'node tools/lock.mjs' },
   { name: 'build', command: 'npm run --silent build' },
+  { name: 'pack', command: 'node tools/pack.mjs' },
+];
+
+/** @type {Check[]} */
+const CHECKS = [
   { name: 'format', command: 'biome format', hint: 'npm run format' },
   { name: 'lint', command: 'npm run --silent lint' },
   { name: 'knip', command: 'knip --no-progress' },
-  { name: 'pack', command: 'node tools/pack.mjs' },
   { name: 'publint', command: 'publint packages/holdfast/publish --strict' },
   { name: 'publint-cli', command: 'publint packages/cli --strict' },
   { name: 'publint-otel', command: 'publint packages/otel --strict' },
@@ -188,7 +192,7 @@ async function main() {
     options: { only: { type: 'string' } },
     allowPositionals: true,
   });
-  const known = [...CHECKS.map(({ name }) => name), MODEL.name, 'vitest'];
+  const known = [...[...FIRST, ...CHECKS, MODEL].map(({ name }) => name), 'vitest'];
   const chosen = values.only?.split(',') ?? known;
   const unknown = chosen.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
@@ -196,14 +200,20 @@ async function main() {
   }
 
   let passed = 0;
+  /** @type {string[]} */
   const failed = [];
-  for (const check of CHECKS.filter(({ name }) => chosen.includes(name))) {
-    if (await runCheck(check)) passed += 1;
-    else failed.push(check.name);
-  }
+  const check = async (/** @type {Check} */ one, /** @type {How} */ how = {}) => {
+    if (!chosen.includes(one.name)) return;
+    if (await runCheck(one, how)) passed += 1;
+    else failed.push(one.name);
+  };
+  for (const one of FIRST) await check(one);
   const background = { background: true };
-  const model = chosen.includes(MODEL.name) ? runCheck(MODEL, background) : undefined;
-  if (chosen.includes('vitest')) {
+  const checks = async () => {
+    for (const one of CHECKS) await check(one, background);
+  };
+  const tests = async () => {
+    if (!chosen.includes('vitest')) return;
     const runs = await Promise.all([
       runVitest(COMPUTING, positionals, background),
       runVitest(WAITING, positionals, { show: true }),
@@ -215,11 +225,8 @@ async function main() {
     if (runs.every((counts) => counts.passed + counts.failed.length === 0)) {
       failed.push('vitest ran no test');
     }
-  }
-  if (model !== undefined) {
-    if (await model) passed += 1;
-    else failed.push(MODEL.name);
-  }
+  };
+  await Promise.all([checks(), check(MODEL, background), tests()]);
   for (const name of failed) console.log(`failed: ${name}`);
   console.log(`${passed} passed, ${failed.length} failed`);
   process.exitCode = failed.length === 0 ? 0 : 1;
