@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Holdfast, memory } from 'holdfast';
 import { dashboard, type DashboardOptions, serve, type Served } from '../src/index.js';
 
+/** On a busy machine the tests that use servers come first. */
+export const PATIENT = { timeout: 30_000, interval: 50 };
 /** The peer of a request of this machine. */
 export const LOCAL = { address: '127.0.0.1' };
 /** A URL of this machine. */

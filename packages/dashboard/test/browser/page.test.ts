@@ -16,6 +16,7 @@ const PICTURES = process.env['HOLDFAST_PICTURES'];
 /** So many locks must not make the page slow. */
 const MANY = 10_000;
 const ROWS_MAX = 100;
+const PATIENT = { timeout: 10_000 };
 
 let browser: Browser;
 let page: Page;
@@ -85,12 +86,12 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     await open();
     await item('^▾ invoice:').waitFor();
     await page.getByRole('button', { name: 'contended 2' }).click();
-    await expect.poll(() => page.getByRole('treeitem').count()).toBe(2);
+    await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(2);
     await page.getByRole('button', { name: 'all 6' }).click();
     await billing.mutex('new:one').acquire();
     await item('new:one').waitFor();
     await page.getByLabel('Filter').fill('order');
-    await expect.poll(() => page.getByRole('treeitem').count()).toBe(3);
+    await expect.poll(() => page.getByRole('treeitem').count(), PATIENT).toBe(3);
   });
 
   it('shows a lock, with the keyboard alone', async () => {
@@ -112,7 +113,7 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     const detail = page.locator('#facts');
     await detail.getByRole('cell', { name: 'billing on' }).waitFor();
     expect(await detail.getByRole('row').count()).toBe(3);
-    await expect.poll(() => detail.locator('svg rect').count()).toBe(1);
+    await expect.poll(() => detail.locator('svg rect').count(), PATIENT).toBe(1);
     await picture('dashboard-light');
   });
 
@@ -146,7 +147,7 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     await picture('dashboard-dark');
     await go.click();
     await page.getByText('It is free.').waitFor();
-    await expect.poll(() => lease.signal.aborted).toBe(true);
+    await expect.poll(() => lease.signal.aborted, PATIENT).toBe(true);
     expect(String(lease.signal.reason)).toContain('stuck since 02:00');
   });
 

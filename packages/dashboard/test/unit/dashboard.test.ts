@@ -2,7 +2,7 @@
 import type { Holdfast } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dashboard, type DashboardOptions, serve } from '../../src/index.js';
-import { LOCAL, PAGE, tokenIn, Views } from '../views.js';
+import { LOCAL, PAGE, PATIENT, tokenIn, Views } from '../views.js';
 
 let views: Views;
 let holdfast: Holdfast;
@@ -177,7 +177,7 @@ describe('the events', () => {
       seen.push(found.length);
       return false;
     }).catch(() => undefined);
-    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(5));
+    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(5), PATIENT);
     expect(seen.at(-1)).toBe(1);
   });
 
@@ -186,7 +186,7 @@ describe('the events', () => {
     const list = vi.spyOn(holdfast, 'list');
     const pages = [1, 2, 3].map(() => new AbortController());
     await Promise.all(pages.map(({ signal }) => fetch(`${url}api/events`, { signal })));
-    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(2));
+    await vi.waitFor(() => expect(list.mock.calls.length).toBeGreaterThan(2), PATIENT);
     for (const page of pages) page.abort();
     let before = -1;
     await vi.waitFor(
@@ -196,7 +196,7 @@ describe('the events', () => {
         before = length;
         expect(same).toBe(true);
       },
-      { interval: 100 },
+      { ...PATIENT, interval: 100 },
     );
   });
 

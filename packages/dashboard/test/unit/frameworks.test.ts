@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dashboard, type DashboardOptions } from '../../src/index.js';
 import { FRAMEWORKS, PREFIX } from '../frameworks.js';
-import { tokenIn, Views } from '../views.js';
+import { PATIENT, tokenIn, Views } from '../views.js';
 
 let views: Views;
 
@@ -16,9 +16,6 @@ beforeEach(async () => {
 afterEach(() => views.stop());
 
 let sockets = 0;
-
-/** On a busy machine the tests that use servers come first. */
-const PATIENT = { timeout: 30_000, interval: 50 };
 
 describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
   async function start(options: DashboardOptions = {}): Promise<Server> {

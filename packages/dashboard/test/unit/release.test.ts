@@ -2,7 +2,7 @@
 import type { Holdfast } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dashboard } from '../../src/index.js';
-import { LOCAL, PAGE, tokenIn, Views } from '../views.js';
+import { LOCAL, PAGE, PATIENT, tokenIn, Views } from '../views.js';
 
 let views: Views;
 let holdfast: Holdfast;
@@ -32,7 +32,7 @@ describe('a forced release', () => {
     const body = { key: 'k', id: lease.id, reason: 'stuck since 02:00' };
     const response = await post(url, body, { 'x-holdfast-csrf': token });
     expect([response.status, await response.json()]).toEqual([200, { ended: 1 }]);
-    await vi.waitFor(() => expect(lease.signal.aborted).toBe(true));
+    await vi.waitFor(() => expect(lease.signal.aborted).toBe(true), PATIENT);
     expect(String(lease.signal.reason)).toContain('stuck since 02:00');
   });
 

@@ -14,6 +14,9 @@ import {
 } from '../recorded.js';
 import { everyMetric } from '../traffic.js';
 
+/** On a busy machine the tests that use servers come first. */
+const PATIENT = { timeout: 30_000 };
+
 let recording: Recording;
 let holdfast: Holdfast;
 let other: Holdfast;
@@ -49,7 +52,7 @@ async function afterWait(key: string): Promise<Lease> {
   const before = await other.mutex(key).acquire();
   const inspect = vi.spyOn(holdfast, 'inspect');
   const waiting = inRequest(recording.tracer, () => holdfast.mutex(key).acquire());
-  await vi.waitFor(() => expect(inspect).toHaveResolved());
+  await vi.waitFor(() => expect(inspect).toHaveResolved(), PATIENT);
   await before.release();
   return waiting;
 }
@@ -143,7 +146,7 @@ describe('the metrics', () => {
   it('have lost leases with a reason that names no process', async () => {
     const lease = await holdfast.mutex('k').acquire();
     await other.forceRelease('k', { reason: 'stuck' });
-    await vi.waitFor(() => expect(lease.state).toBe('lost'));
+    await vi.waitFor(() => expect(lease.state).toBe('lost'), PATIENT);
     const labels = { lock_name: 'k', holdfast_reason: 'forced' };
     const samples = await scraped();
     expect(valueOf(samples, 'holdfast_lost_total', labels)).toBe(1);
