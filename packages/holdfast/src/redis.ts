@@ -23,10 +23,13 @@ export function redisStore(client: unknown, option: string): Store {
   try {
     const { library, hasLine } = recognize(client);
     const load = async (prefix: string): Promise<Store> => {
-      const [{ portOf }, { RedisStore }] = await Promise.all([
+      const [{ portOf }, { RedisStore }, { TEXTS }] = await Promise.all([
         import('./clients/detect.js'),
         import('./store/redis/redis-store.js'),
+        import('./store/redis/script.js'),
       ]);
+      // after a fail-over a renewal needs the texts, and must not read a file then
+      await TEXTS.load();
       return new RedisStore(portOf(client as object), prefix);
     };
     return new LazyStore({ label: library, acknowledges: hasLine, load }, PREFIX);

@@ -124,10 +124,14 @@ export class Telemetry {
   warn<O extends Observation>(observation: O, ...about: About<O>): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
     const now = this.clock.now();
-    void import('./warnings.js').then(({ Warnings: Loaded }) => {
-      const warnings = (this.#warnings ??= new Loaded(this));
-      Reflect.apply(warnings[observation], warnings, [now, ...about]);
-    });
+    void import('./warnings.js').then(
+      ({ Warnings: Loaded }) => {
+        const warnings = (this.#warnings ??= new Loaded(this));
+        Reflect.apply(warnings[observation], warnings, [now, ...about]);
+      },
+      // a warning that cannot be loaded is not worth an unhandled rejection
+      () => undefined,
+    );
   }
 
   /** A lease was granted; `how` if the acquisition had to wait for it. */

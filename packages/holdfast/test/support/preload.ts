@@ -8,4 +8,5 @@ await Promise.all([
   preload(),
   import('../../src/clients/detect.js'),
   import('../../src/store/redis/redis-store.js'),
+  import('../../src/store/redis/script.js').then(({ TEXTS }) => TEXTS.load()),
 ]);

@@ -1,17 +1,20 @@
 /**
- * A Lua script. Calls name it by its hash, so its text is loaded only when a server does not know
- * the hash: a program whose servers know all scripts never reads the texts.
+ * A Lua script. Calls name it by its hash; its text is sent only when a server does not know the
+ * hash.
  */
-import type { parts } from './generated/script-texts.js';
+import { Later } from '../../later.js';
+import type * as Module from './generated/script-texts.js';
+
+/** The texts of all scripts. */
+export const TEXTS: Later<typeof Module> = new Later(() => import('./generated/script-texts.js'));
 
 export class Script {
-  readonly #name: keyof typeof parts;
+  readonly #name: keyof typeof Module.parts;
   #text: string | undefined;
-  #loading: Promise<string> | undefined;
   /** SHA-1 of the text: the server's name for the script. */
   readonly sha: string;
 
-  constructor(name: keyof typeof parts, sha: string) {
+  constructor(name: keyof typeof Module.parts, sha: string) {
     this.#name = name;
     this.sha = sha;
   }
@@ -21,14 +24,9 @@ export class Script {
     return this.#text;
   }
 
-  load(): Promise<string> {
-    this.#loading ??= this.#load();
-    return this.#loading;
-  }
-
-  async #load(): Promise<string> {
-    const { parts } = await import('./generated/script-texts.js');
-    this.#text = parts[this.#name].join('');
+  async load(): Promise<string> {
+    const { parts } = await TEXTS.get();
+    this.#text ??= parts[this.#name].join('');
     return this.#text;
   }
 }
