@@ -30,8 +30,8 @@ export const TOKEN_FAULTS: readonly Fault[] = [
   ]),
   fault('parking: the token and the text are swapped', [
     parking,
-    'e.token, e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack',
-    'e.meta, e.token, e.ahead, e.behind, e.older, e.newer = cmsgpack',
+    'e.token,\n        e.meta, e.ahead, e.behind, e.older, e.newer = cmsgpack',
+    'e.meta,\n        e.token, e.ahead, e.behind, e.older, e.newer = cmsgpack',
   ]),
   fault('serve: a grant is sent without its token', [serve, 'holds, w.token)', "holds, '')"]),
 ];
