@@ -111,6 +111,7 @@ export default defineConfig({
         test: {
           name: 'realtime',
           include: REAL_TIME,
+          testTimeout: 30_000,
           maxWorkers: 4,
           sequence: { groupOrder: 1 },
         },

@@ -156,10 +156,11 @@ export class Members {
     });
   }
 
-  /** Publishes a message at one server, which may be lost. */
-  tellOne(key: string, message: Message): void {
-    const [member] = this.#inOrder(key);
-    member?.acceptor.tell(message).catch(() => undefined);
+  /** Publishes a message at two servers, of which one may be about to fail. It may be lost. */
+  tellTwo(key: string, message: Message): void {
+    for (const { acceptor } of this.#inOrder(key).slice(0, 2)) {
+      acceptor.tell(message).catch(() => undefined);
+    }
   }
 
   /** Resolves when the servers have been checked. */

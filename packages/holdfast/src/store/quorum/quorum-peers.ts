@@ -13,7 +13,7 @@
  *
  * Commands that can wait go to the owner of the ballot, which applies them with its next change:
  *
- *     >number until ballot from key\ncommand     to the owner, by one server
+ *     >number until ballot from key\ncommand     to the owner, by two servers
  *     >number                                    from a process that does not own the ballot
  *     <number answer                             with the change
  *
@@ -64,6 +64,8 @@ export class QuorumPeers implements Peers {
   readonly #left = new Map<string, (answer: string | undefined) => void>();
   /** What was told about versions that this process does not have yet. */
   readonly #early: string[] = [];
+  /** The commands that came lately: each comes by two servers. */
+  readonly #told = new Set<string>();
   #count = 0;
 
   /** @param own the channel of this process, if it listens */
@@ -114,7 +116,7 @@ export class QuorumPeers implements Peers {
     const until = now + LEAVE;
     const text = `${TOLD}${number} ${until} ${next} ${from.length} ${from}${key}\n${command}`;
     const answer = new Promise<string | undefined>((resolve) => this.#left.set(number, resolve));
-    this.#members.tellOne(key, { channel: owner, text });
+    this.#members.tellTwo(key, { channel: owner, text });
     void this.#expire(number, owner, until);
     return answer;
   }
@@ -155,6 +157,9 @@ export class QuorumPeers implements Peers {
       if (this.#early.length < EARLY_MAX) this.#early.push(text);
       return;
     }
+    if (this.#told.has(from + number)) return;
+    if (this.#told.size > EARLY_MAX) this.#told.clear();
+    this.#told.add(from + number);
     const errand = { from, number: number as string, until: Number(until) };
     this.listener?.asked(key, rest.slice(end + 1), errand);
   }
@@ -173,7 +178,7 @@ export class QuorumPeers implements Peers {
   }
 
   decline({ from, number }: Errand): void {
-    this.#members.tellOne(from, { channel: from, text: `${TOLD}${number}` });
+    this.#members.tellTwo(from, { channel: from, text: `${TOLD}${number}` });
   }
 
   answerTo({ from, number }: Errand, reply: string): Message {
