@@ -103,6 +103,19 @@ export const QUORUM: readonly Mutant[] = [
     rare: true,
   },
   {
+    name: 'a push counts from its command',
+    mistake: 'a lease that is pushed starts at the time of its command, before its waiter asked',
+    edits: [
+      {
+        file: 'store/register/proposals.js',
+        find: 'shortened(push, late)',
+        replace: 'push',
+      },
+    ],
+    quorum: true,
+    rare: true,
+  },
+  {
     name: 'a ballot that was handed over is kept too',
     mistake: 'a process uses the next ballot after it gave it to the new holder',
     edits: [quorum('quorum-register', 'heir !== undefined || round.promised', 'round.promised')],

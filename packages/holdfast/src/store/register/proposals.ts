@@ -15,7 +15,7 @@
  * version is out of date, the register refuses the swap and the state is read again.
  */
 import type { Clock } from '../../clock.js';
-import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
+import type { KeyCommand, KeyReply } from '../../engine/commands.js';
 import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
 import type { Errand, Register, Versioned } from './register.js';
@@ -31,6 +31,7 @@ import {
   type Pending,
   UNAWAITED,
 } from './pending.js';
+import { type KnownTime, latestOf, shortened, timeOf } from './known-time.js';
 import { decode, encode, forgetAt, type Loaded } from './state-codec.js';
 
 /** The most commands of one proposal. */
@@ -41,8 +42,6 @@ const ATTEMPTS_MAX = 100;
 const PAUSE_MS = 2;
 /** The same for a proposal that lets other processes proceed. */
 const URGENT_PAUSE_MS = 0.5;
-/** The most by which the clock of this process may run faster than that of the register. */
-const DRIFT = 0.01;
 /** A kept state is read again after this time, because its time is only estimated. */
 const KEEP_MS = 5000;
 
@@ -56,15 +55,11 @@ export interface ProposalParts {
   readonly stateMax: number;
 }
 
-/** A state with its version, and the local time at which its time was known. */
-interface Current extends Loaded {
+/** A state with its version, and what is known of the clock of the register. */
+interface Current extends Loaded, KnownTime {
   readonly version: string;
-  readonly storeTime: Micros;
-  /** The upper bound of the time of the register. */
-  readonly latest: Micros;
   /** False if an answer needs a swap, see `Versioned.settled`. */
   readonly settled: boolean;
-  readonly knownAt: number;
 }
 
 export class Proposals {
@@ -119,7 +114,7 @@ export class Proposals {
   /** Another process handed its version over: the next swap needs no read. */
   handedOver(state: Versioned): void {
     try {
-      this.#current = this.#loaded(state);
+      this.#current = this.#loaded(state, this.#parts.clock.now());
       this.#hurry?.();
     } catch {
       // a state of another version of the library: the next read reports it
@@ -233,27 +228,20 @@ export class Proposals {
   }
 
   async #read(): Promise<Current> {
-    return this.#loaded(await this.#parts.register.read(this.#name));
+    const askedAt = this.#parts.clock.now();
+    return this.#loaded(await this.#parts.register.read(this.#name), askedAt);
   }
 
-  #loaded(read: Versioned): Current {
+  #loaded(read: Versioned, askedAt: number): Current {
     const { state, version, time: storeTime, latest = storeTime, settled = true } = read;
     const loaded = decode(this.#key, state);
     const knownAt = this.#parts.clock.now();
-    return { ...loaded, version, storeTime, latest, settled, knownAt };
-  }
-
-  /**
-   * The time for commands on a state: never before its last command, and never ahead of the clock
-   * of the register, so no lease ends early.
-   */
-  #time({ time, storeTime, knownAt }: Current): Micros {
-    const since = (this.#parts.clock.now() - knownAt) * (1 - DRIFT);
-    return Math.max(time, storeTime + Math.floor(since * 1000));
+    return { ...loaded, version, storeTime, latest, settled, knownAt, askedAt };
   }
 
   #apply(current: Current, batch: readonly Pending[]): Applied {
-    const terms = { key: this.#key, time: this.#time(current), stateMax: this.#parts.stateMax };
+    const { clock, stateMax } = this.#parts;
+    const terms = { key: this.#key, time: timeOf(current, clock.now()), stateMax };
     return applyAll(
       current,
       batch.map(({ command }) => command),
@@ -266,10 +254,14 @@ export class Proposals {
     const { register, clock } = this.#parts;
     const { engine } = current;
     const { body, time, pushes } = applied;
+    const askedAt = clock.now();
+    const late = latestOf(current, askedAt) - time;
     const swapping = register.swap(this.#name, current.version, {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
-      messages: pushes.map(({ channel, push }) => ({ channel, text: encodePush(push) })),
+      messages: pushes.map(({ channel, push }) => {
+        return { channel, text: encodePush(shortened(push, late)) };
+      }),
       answers: answersTo(batch, applied, register.peers),
       successor: successorOf(engine.resource(this.#key)),
     });
@@ -277,7 +269,7 @@ export class Proposals {
     const swapped = await swapping;
     if (swapped === false) return false;
     const { version, time: storeTime, latest = storeTime } = swapped;
-    const after = { engine, body, time, version, storeTime, latest, settled: true };
+    const after = { engine, body, time, version, storeTime, latest, settled: true, askedAt };
     if (version !== '') this.#current = { ...after, knownAt: clock.now() };
     answerAll(batch, applied, latest);
     return true;
