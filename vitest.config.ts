@@ -41,7 +41,7 @@ const LONG = [
   'packages/dashboard/test/browser/*.test.ts',
   'packages/cli/test/server/failover.test.ts',
   'packages/holdfast/test/server/{*.failover,demo,quorum.suites,torture,*.crash}.test.ts',
-  'packages/holdfast/test/server/trials.{leaks,many-holders,sharing}.test.ts',
+  'packages/holdfast/test/server/trials.{leaks,lost-servers,many-holders,sharing}.test.ts',
   'bench/test/*.test.ts',
 ];
 

@@ -135,7 +135,7 @@ function releasing(backend: Backend): void {
   it('after the lease expired returns "lost", and does not affect the next holder', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const key = freshKey();
-    const old = await one.mutex(key).acquire({ ttl: 60, renew: false });
+    const old = await one.mutex(key).acquire({ ttl: 200, renew: false });
     const next = await other.mutex(key).acquire({ wait: 30_000, ttl: 20_000 });
     expect(old.held).toBe(false);
     expect(await old.release()).toBe('lost');
