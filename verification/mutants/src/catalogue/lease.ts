@@ -36,10 +36,8 @@ export const LEASE: readonly Mutant[] = [
         'let sent = this.#suspend.moment();\n        const reply = await this.#sendMany',
       ),
       inquiries(
-        'this.#events.noticeSleep();\n        const sentAt = this.#suspend.toLocal(sent);\n' +
-          '        const suspended',
-        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent);\n' +
-          '        const suspended',
+        'const sentAt = this.#suspend.toLocal(sent, now);',
+        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent, now);',
       ),
       inquiries(
         "if (reply.status === 'absent' ||",

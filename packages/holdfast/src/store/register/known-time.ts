@@ -5,7 +5,7 @@
  */
 import type { Micros, Push } from '../../engine/commands.js';
 
-/** The most by which the clock of this process may run faster or slower than that of the register. */
+/** The most by which the clock of this process runs faster or slower than that of the register. */
 const DRIFT = 0.01;
 
 /** The bounds of the last call. */
