@@ -17,6 +17,9 @@ import { GLIDE, openGlideCluster } from '../support/glide.js';
 import { failure } from '../suites/helpers.js';
 import { closeAll, type Opened, USERS } from './clients.support.js';
 
+/** A fail-over of a cluster on a busy machine. */
+const LONG = { timeout: 120_000 };
+
 afterEach(closeAll);
 
 let server: Server;
@@ -195,10 +198,11 @@ describe('glide on a cluster', () => {
   });
 });
 
-it('glide on a cluster goes on with the replica of a frozen master', async () => {
+it('glide on a cluster goes on with the replica of a frozen master', LONG, async () => {
   await using cluster = await startCluster({ server: 'valkey', replicas: 1 });
   const one = await openGlideCluster(cluster.nodes, { requestTimeout: 500 });
-  const terms = { requestTimeout: 500, unreachableAfter: 20_000 };
+  // the nodes vote and the client looks for the new master, each after some seconds
+  const terms = { requestTimeout: 500, unreachableAfter: 80_000 };
   const holdfast = new Holdfast(one.client, terms);
   const [master] = cluster.masters as [Server];
   const address = `${master.host}:${master.port}`;
