@@ -29,7 +29,7 @@ import { escaped, quote } from './text.js';
  *   refuses commands for now (a replica, a fail-over); `cause`
  *   is the last failure. The caller holds nothing. If the store made a grant nevertheless, the
  *   grant is withdrawn as soon as the store answers again, and otherwise ends when its lease
- *   expires.
+ *   expires. Also if the code of a feature could not be loaded at its first use.
  * - `HOLDFAST_UNACKNOWLEDGED`: the store granted the lock, but fewer replicas than the option
  *   `replicas` confirmed it in time. The grant is released. The caller holds nothing.
  * - `HOLDFAST_UNCERTAIN`: a release, an extension or a forced release was sent and not answered, so

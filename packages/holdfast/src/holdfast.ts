@@ -1,9 +1,9 @@
 /** The `Holdfast` class: the entry point of the library. */
 import type { CallOptions } from './abort.js';
 import type { RedisClient } from './clients/detect.js';
-import type { DoctorReport } from './doctor.js';
+import type * as Doctor from './doctor.js';
 import { badOption } from './errors.js';
-import type { Health } from './health.js';
+import type * as HealthCheck from './health.js';
 import { HoldfastCore, isStore } from './holdfast-core.js';
 import * as inspection from './inspection.js';
 import type { ListOptions, LockInfo } from './inspection.js';
@@ -51,6 +51,8 @@ export interface ForceReleaseOptions {
 
 const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'reason']);
 
+const DOCTOR: Later<typeof Doctor> = new Later(() => import('./doctor.js'));
+const HEALTH: Later<typeof HealthCheck> = new Later(() => import('./health.js'));
 /** @internal */
 export const FORCE: Later<typeof Force> = new Later(() => import('./primitives/force-release.js'));
 
@@ -197,9 +199,13 @@ export class Holdfast extends HoldfastCore {
    * does not answer, renewals fail, or waiters have to poll. It takes no lock and opens no
    * connection. Never rejects. `ready` checks more: that the user of the server may take locks.
    */
-  async health(): Promise<Health> {
-    const { healthOf } = await import('./health.js');
-    return healthOf(this.core);
+  async health(): Promise<HealthCheck.Health> {
+    try {
+      const { healthOf } = await HEALTH.get();
+      return await healthOf(this.core);
+    } catch (error) {
+      return { status: 'down', problems: [(error as Error).message], roundTrip: undefined };
+    }
   }
 
   /**
@@ -209,8 +215,8 @@ export class Holdfast extends HoldfastCore {
    * 20,000 names of keys are scanned at each. Writes only keys of its own, and removes them in the
    * same step. A server that does not answer is a finding, so the call does not reject for that.
    */
-  async doctor(): Promise<DoctorReport> {
-    const { examine } = await import('./doctor.js');
+  async doctor(): Promise<Doctor.DoctorReport> {
+    const { examine } = await DOCTOR.get();
     return examine(this.core);
   }
 

@@ -9,6 +9,7 @@
  * so renewal, release and the report of a loss never load anything here.
  */
 import type { Command, Reply } from '../engine/commands.js';
+import { notLoaded } from '../later.js';
 import type { Examination, ExamineTerms } from './finding.js';
 import {
   type AcknowledgeTerms,
@@ -110,8 +111,7 @@ export class LazyStore implements Store {
     const loading = this.#parts.load(this.#prefix).catch((error: unknown) => {
       // the next command tries again
       this.#loading = undefined;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new StoreFailure(`the code of the store was not loaded: ${why}`, 'unanswered', error);
+      throw new StoreFailure(notLoaded('the store', error), 'unanswered', error);
     });
     this.#loading = loading;
     // the first to know: commands that wait for the code are executed before later ones

@@ -33,11 +33,27 @@ const lost = new Promise((resolve) => {
 });
 await client.flushall();
 const loss = await lost;
-// the control: the code of latches is gone
-const latch = await holdfast
-  .latch(key, { count: 1 })
-  .countDown()
-  .catch((error) => error.code);
-process.send?.({ type: 'done', released, loss, latch });
+// the control: the code of these calls is gone
+const calls = {
+  latch: () => holdfast.latch(key, { count: 1 }).countDown(),
+  allOf: () => holdfast.allOf([key, `${key}-other`]).acquire(),
+  schedule: () => holdfast.schedule(key, { atLeast: 0 }).runOnce(() => 1),
+  forceRelease: () => holdfast.forceRelease(key),
+  list: () => holdfast.list().next(),
+  doctor: () => holdfast.doctor(),
+};
+/** @type {Record<string, unknown>} */
+const gone = {};
+for (const [name, call] of Object.entries(calls)) {
+  /** @type {(error: import('../../dist/index.js').HoldfastError) => unknown} */
+  const caught = ({ code, message, cause }) => ({
+    code,
+    message,
+    cause: /** @type {{ code: string }} */ (cause)?.code,
+  });
+  gone[name] = await /** @type {Promise<unknown>} */ (call()).catch(caught);
+}
+const { status, problems } = await holdfast.health();
+process.send?.({ type: 'done', released, loss, gone, health: { status, problems } });
 await holdfast.close({ grace: 0 });
 client.disconnect();

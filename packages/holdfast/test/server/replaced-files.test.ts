@@ -10,7 +10,7 @@ import { expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 import { freshKey } from '../suites/helpers.js';
 
-it('a process renews, releases and reports a loss without its files', async () => {
+it('a process without its files keeps its leases, and names the code that it cannot load', async () => {
   await using server = await startServer({ server: 'redis' });
   // the server knows the script of an acquisition, so the process needs no text for its own
   const client = new Redis({ host: server.host, port: server.port });
@@ -29,10 +29,18 @@ it('a process renews, releases and reports a loss without its files', async () =
         JSON.stringify({ port: server.port, key: freshKey(), copy: pathToFileURL(copy).href }),
       ],
     });
-    expect(await worker.next('done', { within: 25_000 })).toMatchObject({
-      released: 'freed',
-      loss: 'HOLDFAST_LOST',
-      latch: 'ERR_MODULE_NOT_FOUND',
+    const done = await worker.next('done', { within: 25_000 });
+    expect(done).toMatchObject({ released: 'freed', loss: 'HOLDFAST_LOST' });
+    const calls = ['latch', 'allOf', 'schedule', 'forceRelease', 'list', 'doctor'];
+    const notLoaded = {
+      code: 'HOLDFAST_UNREACHABLE',
+      message: expect.stringMatching(/the code of this call was not loaded: .+, restart it$/s),
+      cause: 'ERR_MODULE_NOT_FOUND',
+    };
+    expect(done['gone']).toEqual(Object.fromEntries(calls.map((call) => [call, notLoaded])));
+    expect(done['health']).toEqual({
+      status: 'down',
+      problems: [expect.stringContaining('restart it')],
     });
     expect(await worker.exited).toEqual({ code: 0, signal: null });
   } finally {

@@ -1,6 +1,7 @@
 /** Modules that are loaded at their first use. */
 import { expect, it } from 'vitest';
 import { Later } from '../../src/later.js';
+import { failure } from '../suites/helpers.js';
 
 it('loads a module at its first use, and then has it at once', async () => {
   let loads = 0;
@@ -12,9 +13,15 @@ it('loads a module at its first use, and then has it at once', async () => {
   expect(later.get()).toBe(await first);
 });
 
-it('loads again after a failure', async () => {
-  const answers = [Promise.reject(new Error('no such file')), Promise.resolve('module')];
+it('reports a failure as a typed error, and loads again', async () => {
+  const cause = new Error('no such file');
+  const answers = [Promise.reject(cause), Promise.resolve('module')];
   const later = new Later(() => answers.shift() as Promise<string>);
-  await expect(later.get()).rejects.toThrow('no such file');
+  const error = await failure(later.load(), 'HOLDFAST_UNREACHABLE');
+  expect(error.message).toBe(
+    'Holdfast: the code of this call was not loaded: no such file. If the files of this program ' +
+      'were replaced while it runs, restart it',
+  );
+  expect(error.cause).toBe(cause);
   expect(await later.get()).toBe('module');
 });
