@@ -10,7 +10,7 @@ import { expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 import { freshKey } from '../suites/helpers.js';
 
-it('a process without its files keeps its leases, and names the code that it cannot load', async () => {
+it('without its files a process keeps its leases, and names what it cannot load', async () => {
   await using server = await startServer({ server: 'redis' });
   // the server knows the script of an acquisition, so the process needs no text for its own
   const client = new Redis({ host: server.host, port: server.port });
