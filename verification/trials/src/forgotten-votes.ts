@@ -4,7 +4,7 @@
  * must not get a second lease: the restarted one does not vote.
  */
 import { Holdfast, type Lease, quorum, type RedisClient } from 'holdfast';
-import { type Server, sleep, startServer } from 'holdfast-testkit';
+import { type Server, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { type Connected, connect } from './support/clients.js';
 import { Problems } from './support/problems.js';
@@ -17,8 +17,6 @@ const SILENT_MS = 100;
 const TTL = 20_000;
 const GUARD = 60_000;
 const SERVERS = 3;
-/** Longer than the time until all servers have the last value. */
-const HEALED_MS = 250;
 
 interface Scenario {
   readonly servers: readonly Server[];
@@ -97,8 +95,8 @@ async function once(scenario: Scenario, prefix: string): Promise<Outcome> {
   await trusting.mutex('first').run(() => undefined);
   await trusting.close();
   // it sends its last value to the third server some time later, and would trust that server again
-  // if the server restarts before
-  await sleep(HEALED_MS);
+  // if the server restarted before
+  await until(() => haveOneValue(servers, `${prefix}lock:first`), { within: 20_000 });
   const cut = unreachable();
   const holds = open(scenario.holder.with(away, cut), false);
   const asks = open(other, false);
@@ -116,6 +114,12 @@ async function once(scenario: Scenario, prefix: string): Promise<Outcome> {
     const closing = [holds, asks].map((one) => one.close({ grace: 0 }));
     scenario.closing.push(Promise.all(closing).then(() => cut.close()));
   }
+}
+
+/** True if all servers have accepted the same value of a key. */
+async function haveOneValue(servers: readonly Server[], key: string): Promise<boolean> {
+  const ballots = await Promise.all(servers.map((server) => server.command('HGET', key, 'b')));
+  return ballots[0] !== null && new Set(ballots).size === 1;
 }
 
 /** The places of the servers in a random order. */

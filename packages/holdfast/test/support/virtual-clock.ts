@@ -54,6 +54,15 @@ export class VirtualClock implements Clock {
     this.#now = Math.max(this.#now, until);
   }
 
+  /** Advances the time, 1 ms at a time, until a promise settles. */
+  async until<T>(promise: Promise<T>): Promise<T> {
+    let settled = false;
+    const end = (): void => void (settled = true);
+    promise.then(end, end);
+    while (!settled) await this.advance(1);
+    return promise;
+  }
+
   /** The event loop blocks: time advances, and no timer runs. */
   stall(ms: number): void {
     this.#now += ms;

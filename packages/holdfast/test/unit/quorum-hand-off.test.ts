@@ -129,8 +129,7 @@ async function contend({
     for (const link of links.slice(0, dead)) link.dead = true;
     for (const link of links) link.plain = plain;
     const parts = { timeout: 200, guard: 0, durable: true, clock, fraction: random };
-    const handsOver = true;
-    const store = new QuorumStore({ ...parts, handsOver, acceptors: () => links });
+    const store = new QuorumStore({ ...parts, acceptors: () => links });
     let draws = 0;
     const source = { id: () => `p${process}`, fraction: random, secret: () => `${(draws += 1)}` };
     return new Holdfast(store, { clock, randomSource: source });

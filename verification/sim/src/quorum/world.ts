@@ -110,8 +110,6 @@ export class QuorumWorld {
     const store = new this.#library.QuorumStore({
       ...{ acceptors: () => links, clock: process, fraction },
       ...{ timeout: 50, guard: 5000, durable: plan.durable },
-      // the default, and the hand-over of ballots
-      handsOver: plan.seed % 2 === 0,
     });
     const { ttl, claimWindow, localHandOffs } = plan;
     const holdfast = new this.#library.Holdfast(store, {

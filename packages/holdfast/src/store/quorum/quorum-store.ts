@@ -18,8 +18,6 @@ export interface QuorumParts {
   readonly durable: boolean;
   /** The least validity of a new lease, in ms. */
   readonly minValidity?: number | undefined;
-  /** True if processes hand ballots over to each other. False by default, see decision 13. */
-  readonly handsOver?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly fraction?: (() => number) | undefined;
 }
@@ -33,12 +31,11 @@ export class QuorumStore implements Store {
 
   constructor(parts: QuorumParts, prefix: string = PREFIX) {
     const { clock = systemClock, fraction = Math.random, timeout, guard, durable } = parts;
-    const { handsOver } = parts;
     this.#parts = parts;
     const acceptors = parts.acceptors(`${prefix}quorum`);
     const options = { clock, fraction, timeout, guard, durable };
     this.register = new QuorumRegister(acceptors, options);
-    this.#store = new RegisterStore(this.register, { prefix, clock, fraction, handsOver });
+    this.#store = new RegisterStore(this.register, { prefix, clock, fraction });
   }
 
   space(prefix: string): QuorumStore {

@@ -18,7 +18,7 @@ import type { Clock } from '../../clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';
 import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
-import type { Errand, Peers, Register, Versioned } from './register.js';
+import type { Errand, Register, Versioned } from './register.js';
 import { applyAll, type Applied } from './apply.js';
 import { isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
 import {
@@ -48,8 +48,6 @@ const KEEP_MS = 5000;
 /** The parts that all keys of a store share. */
 export interface ProposalParts {
   readonly register: Register;
-  /** Set if processes hand versions over to each other. */
-  readonly peers?: Peers | undefined;
   readonly clock: Clock;
   /** A number from 0 (inclusive) to 1 (exclusive). */
   readonly fraction: () => number;
@@ -153,8 +151,8 @@ export class Proposals {
 
   /** Waits for a command that cannot wait, if all that are pending can. See `patience.ts`. */
   #wait(): Promise<void> | undefined {
-    const { peers, clock } = this.#parts;
-    if (peers === undefined) return undefined;
+    const { register, clock } = this.#parts;
+    if (register.peers === undefined) return undefined;
     const current = this.#kept();
     if (current === undefined || !isTaken(current.engine.resource(this.#key))) return undefined;
     if (!this.#pending.every(({ command }) => this.#patience.mayWait(command))) return undefined;
@@ -174,7 +172,7 @@ export class Proposals {
 
   /** Leaves the commands to the process that owns the version, if they may wait. */
   #leave(): boolean {
-    const { peers } = this.#parts;
+    const { peers } = this.#parts.register;
     if (peers === undefined || this.#kept() !== undefined) return false;
     declineAll(this.#pending, peers);
     if (this.#pending.length === 0) return true;
@@ -205,7 +203,7 @@ export class Proposals {
       this.#current = undefined;
       // these came after the read began, so they take part in a swap only
       batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
-      asked -= dropLate(batch, asked, this.#parts.peers);
+      asked -= dropLate(batch, asked, this.#parts.register.peers);
       if (batch.length === 0) return void (this.#current = current);
       const applied = this.#apply(current, batch);
       const unchanged = applied.body === current.body && applied.pushes.length === 0;
@@ -253,7 +251,7 @@ export class Proposals {
 
   /** True if the state was swapped; then all commands are answered. */
   async #swap(batch: readonly Pending[], current: Current, applied: Applied): Promise<boolean> {
-    const { register, peers, clock } = this.#parts;
+    const { register, clock } = this.#parts;
     const { engine } = current;
     const { body, time, pushes } = applied;
     const askedAt = clock.now();
@@ -264,8 +262,8 @@ export class Proposals {
       messages: pushes.map(({ channel, push }) => {
         return { channel, text: encodePush(shortened(push, late)) };
       }),
-      answers: answersTo(batch, applied, peers),
-      successor: peers && successorOf(engine.resource(this.#key)),
+      answers: answersTo(batch, applied, register.peers),
+      successor: successorOf(engine.resource(this.#key)),
     });
     if (this.#pending.length === 0) this.#tellWriters();
     const swapped = await swapping;

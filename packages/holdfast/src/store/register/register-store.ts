@@ -28,8 +28,6 @@ export interface RegisterStoreOptions {
   readonly fraction?: (() => number) | undefined;
   /** The most characters of one state. A command that would make it longer is refused. */
   readonly stateMax?: number | undefined;
-  /** True if processes hand versions over to each other, where the register can. */
-  readonly handsOver?: boolean | undefined;
 }
 
 export class RegisterStore implements Store {
@@ -48,10 +46,9 @@ export class RegisterStore implements Store {
     this.#register = register;
     this.#prefix = prefix;
     this.#options = options;
-    const peers = options.handsOver === true ? register.peers : undefined;
-    this.#parts = { register, peers, clock, fraction, stateMax };
-    if (peers === undefined) return;
-    peers.listener = {
+    this.#parts = { register, clock, fraction, stateMax };
+    if (register.peers === undefined) return;
+    register.peers.listener = {
       handedOver: (name, state) => this.#proposals.get(name)?.handedOver(state),
       asked: (name, command, errand) => this.#asked(name, command, errand),
     };

@@ -19,19 +19,9 @@ function open(spares = true): void {
   register = new QuorumRegister(links, { clock, ...settings });
 }
 
-async function settled<T>(promise: Promise<T>): Promise<T> {
-  let done = false;
-  promise.then(
-    () => (done = true),
-    () => (done = true),
-  );
-  while (!done) await clock.advance(1);
-  return promise;
-}
-
 async function write(state: string, messages: Message[] = []): Promise<void> {
   const forgetAt = clock.wall() * 1000 + 60e6;
-  const swapped = await settled(register.swap('k', version, { state, forgetAt, messages }));
+  const swapped = await clock.until(register.swap('k', version, { state, forgetAt, messages }));
   if (swapped === false) throw new Error('another process was first');
   version = swapped.version;
 }
@@ -54,7 +44,7 @@ beforeEach(async () => {
     return new MemoryAcceptor(`s${at}`, clock, 3_600_000);
   });
   open();
-  version = (await settled(register.read('k'))).version;
+  version = (await clock.until(register.read('k'))).version;
   const before = accepts();
   await write('first');
   first = links.filter((_, at) => asked(before)[at] === 1);
@@ -71,7 +61,7 @@ describe('a swap without messages', () => {
 
   it('control: asks all servers if none may be spared', async () => {
     open(false);
-    version = (await settled(register.read('k'))).version;
+    version = (await clock.until(register.read('k'))).version;
     const before = accepts();
     await write('second');
     expect(asked(before)).toEqual([1, 1, 1, 1, 1]);
@@ -103,7 +93,7 @@ describe('a swap without messages', () => {
   it('is not lost if two of the servers that accepted it fail at once', async () => {
     await write('second');
     for (const link of first.slice(0, 2)) link.fate = () => 'lost';
-    expect((await settled(register.read('k'))).state).toBe('second');
+    expect((await clock.until(register.read('k'))).state).toBe('second');
   });
 
   it('reaches the others later, and many swaps cost them one request', async () => {

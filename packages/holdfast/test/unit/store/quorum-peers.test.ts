@@ -32,7 +32,7 @@ class Process {
 
   async listen(): Promise<this> {
     const nothing = (): void => undefined;
-    await settled(
+    await clock.until(
       this.register.listen(this.channel, { message: nothing, up: nothing, down: nothing }),
     );
     return this;
@@ -40,10 +40,10 @@ class Process {
 
   /** Reads, and swaps; the lock belongs to the process with the channel `successor` then. */
   async set(state: string, successor?: string, version?: string): Promise<string | false> {
-    const used = version ?? (await settled(this.register.read('k'))).version;
+    const used = version ?? (await clock.until(this.register.read('k'))).version;
     const forgetAt = clock.wall() * 1000 + 60e6;
     const change = { state, forgetAt, messages: [], successor };
-    const swapped = await settled(this.register.swap('k', used, change));
+    const swapped = await clock.until(this.register.swap('k', used, change));
     await clock.advance(1);
     return swapped === false ? false : swapped.version;
   }
@@ -51,14 +51,6 @@ class Process {
   get prepares(): number {
     return this.links.reduce((sum, { sent }) => sum + sent.prepare, 0);
   }
-}
-
-async function settled<T>(promise: Promise<T>): Promise<T> {
-  let done = false;
-  const end = (): void => void (done = true);
-  promise.then(end, end);
-  while (!done) await clock.advance(1);
-  return promise;
 }
 
 beforeEach(async () => {
@@ -82,7 +74,7 @@ describe('a ballot that is handed over', () => {
     const before = other.prepares;
     expect(await other.set('next', 'other', version)).not.toBe(false);
     expect(other.prepares).toBe(before);
-    expect((await settled(one.register.read('k'))).state).toBe('next');
+    expect((await clock.until(one.register.read('k'))).state).toBe('next');
   });
 
   it('is used once, and not by the process that gave it away', async () => {
@@ -90,7 +82,7 @@ describe('a ballot that is handed over', () => {
     expect(await one.set('again', 'one', version)).toBe(false);
     expect(await other.set('next', 'other', version)).not.toBe(false);
     expect(await other.set('twice', 'other', version)).toBe(false);
-    expect((await settled(one.register.read('k'))).state).toBe('next');
+    expect((await clock.until(one.register.read('k'))).state).toBe('next');
   });
 
   it('is not believed before a majority has published it', async () => {
@@ -103,7 +95,7 @@ describe('a ballot that is handed over', () => {
     await clock.advance(50);
     expect(other.handed).toHaveLength(before);
     for (const link of one.links) link.fate = () => 'arrives';
-    await settled(writing);
+    await clock.until(writing);
   });
 
   it('is not believed from a client that may only publish', async () => {
@@ -137,15 +129,15 @@ describe('a command', () => {
     const forgetAt = clock.wall() * 1000 + 60e6;
     const answers = [other.register.peers.answerTo(errand, 'done')];
     const change = { state: 'next', forgetAt, messages: [], answers };
-    await settled(other.register.swap('k', version, change));
-    expect(await settled(answer)).toBe('done');
+    await clock.until(other.register.swap('k', version, change));
+    expect(await clock.until(answer)).toBe('done');
   });
 
   it('that is declined is returned at once', async () => {
     const [answer, start] = [leave(), clock.now()];
     await clock.advance(1);
     other.register.peers.decline(other.asked[0] as Errand);
-    expect(await settled(answer)).toBeUndefined();
+    expect(await clock.until(answer)).toBeUndefined();
     expect(clock.now() - start).toBeLessThan(10);
   });
 
@@ -153,7 +145,7 @@ describe('a command', () => {
     const answer = leave();
     await clock.advance(1);
     const { until } = other.asked[0] as Errand;
-    expect(await settled(answer)).toBeUndefined();
+    expect(await clock.until(answer)).toBeUndefined();
     expect(other.register.peers.latest()).toBeGreaterThan(until);
     // for a moment, nothing more is left to it
     expect(one.register.peers.ownerOf('k')).toBeUndefined();

@@ -31,23 +31,13 @@ beforeEach(() => {
   servers = Array.from({ length: 5 }, (_, at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
 });
 
-async function settled<T>(promise: Promise<T>): Promise<T> {
-  let done = false;
-  promise.then(
-    () => (done = true),
-    () => (done = true),
-  );
-  while (!done) await clock.advance(1);
-  return promise;
-}
-
 async function write({ register }: Process, version: string, state: string): Promise<Swapped> {
   const forgetAt = clock.wall() * 1000 + 60e6;
-  return settled(register.swap('k', version, { state, forgetAt, messages: [] }));
+  return clock.until(register.swap('k', version, { state, forgetAt, messages: [] }));
 }
 
 async function read({ register }: Process): Promise<{ state: string; version: string }> {
-  return settled(register.read('k'));
+  return clock.until(register.read('k'));
 }
 
 /** Reads and swaps until the swap succeeds. */
@@ -95,7 +85,10 @@ describe('a swap', () => {
     await clock.advance(500);
     // the first server accepted it; a majority with this server completes it
     for (const link of other.links.slice(3)) link.fate = () => 'lost';
-    expect(await settled(other.register.read('k'))).toMatchObject({ state: 'a', settled: false });
+    expect(await clock.until(other.register.read('k'))).toMatchObject({
+      state: 'a',
+      settled: false,
+    });
     await set(other, 'b');
     for (const link of one.links) link.fate = () => 'arrives';
     await writing;
@@ -130,7 +123,7 @@ describe('a swap whose outcome is not clear', () => {
     await clock.advance(1);
     for (const state of later) await set(other, state);
     for (const go of held) go();
-    return [await settled(writing), other];
+    return [await clock.until(writing), other];
   }
 
   it('was made if another process built on it', async () => {
@@ -176,7 +169,7 @@ describe('a swap of a state that only a minority accepted', () => {
     await clock.advance(1);
     for (const link of one.links) link.fate = () => 'lost';
     for (const link of other.links.slice(3)) link.fate = () => 'lost';
-    const seen = await settled(other.register.read('k'));
+    const seen = await clock.until(other.register.read('k'));
     expect(seen).toMatchObject({ state: 'first', settled: false });
     for (const link of other.links.slice(1)) link.fate = () => 'lost';
     const writing = write(other, seen.version, 'mine');
@@ -184,7 +177,7 @@ describe('a swap of a state that only a minority accepted', () => {
     (third.links[0] as Link).fate = () => 'lost';
     for (let at = 0; at < later; at++) await set(third, `theirs ${at}`);
     for (const link of other.links) link.fate = () => 'arrives';
-    await settled(Promise.allSettled([writing, first]));
+    await clock.until(Promise.allSettled([writing, first]));
     return writing;
   }
 
@@ -254,7 +247,7 @@ describe('a message', () => {
       up: nothing,
       down: nothing,
     };
-    await settled(other.register.listen('c', listener));
+    await clock.until(other.register.listen('c', listener));
     const { version } = await read(one);
     for (const link of one.links.slice(2))
       link.fate = (request) => (request === 'accept' ? 'lost' : 'arrives');
@@ -270,6 +263,6 @@ describe('a message', () => {
     await clock.advance(1);
     expect(heard).toEqual(['granted']);
     for (const link of one.links) link.fate = () => 'arrives';
-    await settled(writing.catch(() => undefined));
+    await clock.until(writing.catch(() => undefined));
   });
 });

@@ -62,14 +62,7 @@ beforeEach(() => {
 
 /** Executes commands; time passes until all are answered. */
 async function answers(store: RegisterStore, ...commands: Command[]): Promise<Reply[]> {
-  const all = Promise.all(store.execute(commands));
-  let done = false;
-  void all.then(
-    () => (done = true),
-    () => (done = true),
-  );
-  while (!done) await clock.advance(1);
-  return all;
+  return clock.until(Promise.all(store.execute(commands)));
 }
 
 async function statuses(store: RegisterStore, ...commands: Command[]): Promise<string[]> {
