@@ -127,7 +127,9 @@ const READABLE = /\.(?:ts|mts|mjs|js|lua|md|c|pml)$/;
 
 /** The files that are counted. @param {readonly string[]} paths */
 export function readable(paths) {
-  return paths.filter((path) => READABLE.test(path) && !/\.api\.md$|\/generated\//.test(path));
+  return paths.filter(
+    (path) => READABLE.test(path) && !/\.api\.md$|\/(generated|support\/prisma)\//.test(path),
+  );
 }
 
 /**

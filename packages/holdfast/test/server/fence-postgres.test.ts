@@ -1,15 +1,15 @@
 /**
  * The statements of `holdfast/fence` through the clients of docs/fences.md: pg, Drizzle, Knex and
- * Prisma, over the wire. The server is PostgreSQL, compiled to WebAssembly: it has one session, so
- * the transactions of two clients run one after the other.
+ * Prisma, on a PostgreSQL server.
  */
-import { PGlite } from '@electric-sql/pglite';
-import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
+import { type Postgres, startPostgres } from 'holdfast-testkit';
 import knex, { type Knex } from 'knex';
-import { Pool } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Client, Pool } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { fragment, postgres } from '../../src/entries/fence.js';
 import { Prisma, prismaClient } from '../support/prisma.js';
 
@@ -17,28 +17,44 @@ import { Prisma, prismaClient } from '../support/prisma.js';
 const FENCE = 1_790_000_000_000_000;
 const NAME = 'invoice:42';
 
+const page = readFileSync(new URL('../../../../docs/fences.md', import.meta.url), 'utf8');
+const readme = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+const statements = [...page.matchAll(/```sql\n([^`]+)```/g)].map(([, text]) => text as string);
+
 /** Runs `advance` with each fence in a transaction of its own; the numbers of affected rows. */
 type Advance = (fences: readonly number[]) => Promise<unknown[]>;
 
-let db: PGlite;
-let server: PGLiteSocketServer;
-let connection: { host: string; port: number; user: string; password: string; database: string };
+let server: Postgres;
+let connection: Postgres['connection'];
+let first: Client;
+let second: Client;
+/** Never in a transaction. */
+let watcher: Client;
+const open = (): Client[] => [first, second, watcher];
 
 beforeAll(async () => {
-  db = await PGlite.create();
-  server = new PGLiteSocketServer({ db, host: '127.0.0.1', port: 0, maxConnections: 4 });
-  await server.start();
-  const [host = '', port] = server.getServerConn().split(':');
-  const database = 'postgres';
-  connection = { host, port: Number(port), user: 'postgres', password: 'unused', database };
+  server = await startPostgres();
+  connection = server.connection;
+  first = new Client(connection);
+  second = new Client(connection);
+  watcher = new Client(connection);
+  await Promise.all(open().map((client) => client.connect()));
+  await first.query(
+    'CREATE TABLE invoices (id int PRIMARY KEY, paid boolean, fence BIGINT NOT NULL DEFAULT 0)',
+  );
+  await first.query(postgres.createTable);
+  await first.query(postgres.createTable);
 }, 120_000);
 afterAll(async () => {
-  await server.stop();
-  await db.close();
+  await Promise.all(open().map((client) => client?.end()));
+  await server?.[Symbol.asyncDispose]();
 });
 beforeEach(async () => {
-  await db.exec(`DROP TABLE IF EXISTS holdfast_fences; ${postgres.createTable}`);
+  await first.query('DELETE FROM invoices; INSERT INTO invoices (id, paid) VALUES (42, false)');
+  await first.query('DELETE FROM holdfast_fences');
 });
+// a failed test leaves its transactions
+afterEach(() => Promise.all([first.query('ROLLBACK'), second.query('ROLLBACK')]));
 
 async function inTurn(
   fences: readonly number[],
@@ -120,25 +136,107 @@ describe.each([
   it('accepts the first, an equal and a greater fence, and refuses a smaller one', async () => {
     const results = await advance([FENCE, FENCE, FENCE + 1, FENCE, FENCE + 1]);
     expect(results).toEqual([1, 1, 1, 0, 1]);
-    const { rows } = await db.query('SELECT name, fence::text AS fence FROM holdfast_fences');
+    const { rows } = await first.query('SELECT name, fence::text AS fence FROM holdfast_fences');
     expect(rows).toEqual([{ name: NAME, fence: `${FENCE + 1}` }]);
   });
 });
 
+it('the generated client is of the version of Prisma that is installed', () => {
+  const { version } = createRequire(import.meta.url)('@prisma/client/package.json');
+  expect(Prisma.prismaVersion.client).toBe(version);
+});
+
+const affected = async (on: Client, text: string, values: unknown[]): Promise<number | null> =>
+  (await on.query(text, values)).rowCount;
+
+it('the README has the statement of the page', () => {
+  expect(statements).toHaveLength(2);
+  expect(readme).toContain(statements[0]);
+});
+
+describe.each(statements.map((text) => [text.split(' ', 1)[0], text] as const))('%s', (_, text) => {
+  it('accepts an equal and a greater fence for one row, and refuses a smaller one', async () => {
+    const results = await inTurn([FENCE, FENCE, FENCE + 1, FENCE], (fence) =>
+      affected(first, text, [fence]),
+    );
+    expect(results).toEqual([1, 1, 1, 0]);
+    const { rows } = await first.query('SELECT fence FROM invoices');
+    expect(rows).toEqual([{ fence: `${FENCE + 1}` }]);
+  });
+
+  // the statement that the README had once
+  it('would refuse the second write of a lease with "<" instead of "<="', async () => {
+    const wrong = text.replace('<=', '<');
+    expect(await affected(first, wrong, [FENCE])).toBe(1);
+    expect(await affected(first, wrong, [FENCE])).toBe(0);
+  });
+});
+
+it('has a fence for each name', async () => {
+  expect(await affected(first, postgres.advance, ['a', FENCE + 1])).toBe(1);
+  expect(await affected(first, postgres.advance, ['b', FENCE])).toBe(1);
+});
+
 it('pg returns a fence as a string', async () => {
   await pg([FENCE]);
-  const pool = new Pool({ ...connection, max: 1 });
-  const { rows } = await pool.query('SELECT fence FROM holdfast_fences');
+  const { rows } = await first.query('SELECT fence FROM holdfast_fences');
   expect(rows).toEqual([{ fence: `${FENCE}` }]);
-  await pool.end();
 });
 
 it('negative control: with "<" the second write of a lease is refused', async () => {
   const wrong = postgres.advance.replace('<=', '<');
-  const pool = new Pool({ ...connection, max: 1 });
   const rows = await inTurn([FENCE, FENCE], async (fence) => {
-    return (await pool.query(wrong, [NAME, fence])).rowCount;
+    return (await first.query(wrong, [NAME, fence])).rowCount;
   });
-  await pool.end();
   expect(rows).toEqual([1, 0]);
+});
+
+describe('an earlier holder that comes during a transaction', () => {
+  const advance = (client: Client, fence: number): Promise<number | null> =>
+    affected(client, postgres.advance, [NAME, fence]);
+
+  /** Begins the write of an earlier holder, and returns when it waits for the row. */
+  async function late(fence: number): Promise<Promise<number | null>[]> {
+    await second.query('BEGIN');
+    const write = advance(second, fence);
+    const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted';
+    const rows = (): Promise<unknown> => watcher.query(waiting).then((found) => found.rows);
+    await expect.poll(rows, { timeout: 20_000 }).toHaveLength(1);
+    return [write];
+  }
+
+  it('waits, and is refused', async () => {
+    await advance(first, FENCE);
+    await first.query('BEGIN');
+    expect(await advance(first, FENCE + 5)).toBe(1);
+    const [write] = await late(FENCE + 1);
+    await first.query('COMMIT');
+    expect(await write).toBe(0);
+  });
+
+  it('waits, and is refused, also if the row is new', async () => {
+    await first.query('BEGIN');
+    expect(await advance(first, FENCE + 5)).toBe(1);
+    const [write] = await late(FENCE + 1);
+    await first.query('COMMIT');
+    expect(await write).toBe(0);
+  });
+
+  it('waits, and is accepted after a rollback', async () => {
+    await advance(first, FENCE);
+    await first.query('BEGIN');
+    expect(await advance(first, FENCE + 5)).toBe(1);
+    const [write] = await late(FENCE + 1);
+    await first.query('ROLLBACK');
+    expect(await write).toBe(1);
+  });
+
+  it('negative control: a check without a lock on the row accepts it', async () => {
+    await advance(first, FENCE);
+    await first.query('BEGIN');
+    await advance(first, FENCE + 5);
+    const check = 'SELECT 1 FROM holdfast_fences WHERE name = $1 AND fence <= $2';
+    expect((await second.query(check, [NAME, FENCE + 1])).rowCount).toBe(1);
+    await first.query('COMMIT');
+  });
 });

