@@ -2,6 +2,7 @@
  * The private test kit of Holdfast: real servers, a proxy that injects faults, child processes,
  * waiting for a state.
  */
+export { type Azurite, startAzurite } from './azurite.js';
 export { type Binary, find, prepare, type ProgramName, type ServerName } from './binaries.js';
 export {
   BUNDLES,

@@ -1,10 +1,15 @@
 /**
- * `fencedPut` over HTTP, with a small store that has conditional writes as RFC 9110 describes them.
- * No S3-compatible server with conditional writes can be installed here.
+ * `fencedPut` over HTTP, with a small store that has the answers of S3, and conflicts on request.
+ * `fence-azure.test.ts` has a store that is a product.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type FencedObject, fencedPut } from '../../src/entries/fence.js';
-import { objectAt, type ObjectStore, startObjectStore } from '../support/object-store.js';
+import { fencedPut } from '../../src/entries/fence.js';
+import {
+  interrupted,
+  objectAt,
+  type ObjectStore,
+  startObjectStore,
+} from '../support/object-store.js';
 
 let store: ObjectStore;
 beforeAll(async () => {
@@ -18,21 +23,6 @@ beforeEach(() => {
 
 const write = (body: string, fence: number): Promise<boolean> =>
   fencedPut(objectAt(store.url('a'), body), fence);
-
-/** Runs `meanwhile` once, between the reading of the metadata and the write. */
-function interrupted(object: FencedObject, meanwhile: () => Promise<unknown>): FencedObject {
-  let first = true;
-  return {
-    head: object.head,
-    async put(condition, fence) {
-      if (first) {
-        first = false;
-        await meanwhile();
-      }
-      return object.put(condition, fence);
-    },
-  };
-}
 
 it('accepts the first, an equal and a greater fence, and refuses a smaller one', async () => {
   expect(await write('a', 2 ** 52)).toBe(true);

@@ -102,3 +102,18 @@ export function objectAt(url: string, body: string): FencedObject {
     },
   };
 }
+
+/** Runs `meanwhile` once, between the reading of the metadata and the write. */
+export function interrupted(object: FencedObject, meanwhile: () => Promise<unknown>): FencedObject {
+  let first = true;
+  return {
+    head: object.head,
+    async put(condition, fence) {
+      if (first) {
+        first = false;
+        await meanwhile();
+      }
+      return object.put(condition, fence);
+    },
+  };
+}
