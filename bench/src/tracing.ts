@@ -1,16 +1,17 @@
 /**
  * What tracing costs an uncontended acquisition: the processor time of this process for an
  * acquisition with its release, without subscribers, with subscribers on all channels, and the
- * price of the checks alone, and of the messages alone. The rounds of the two take turns, and each
- * round has a ratio of its own. A round begins with calls that are not counted: with the first
- * subscriber Node gives a channel another prototype, so the code that uses it is compiled again. A
- * program pays this once.
+ * price of the checks alone, of the messages alone, and of `holdfast-otel`. The rounds of the two
+ * take turns, and each round has a ratio of its own. A round begins with calls that are not
+ * counted: with the first subscriber Node gives a channel another prototype, so the code that uses
+ * it is compiled again. A program pays this once.
  */
 import { subscribe, tracingChannel, unsubscribe } from 'node:diagnostics_channel';
 import { Holdfast } from 'holdfast';
 import { startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import type { Settings } from './settings.js';
+import { otelCosts } from './tracing-otel.js';
 
 const STEPS = ['start', 'end', 'asyncStart', 'asyncEnd', 'error'];
 const OPERATIONS = ['acquire', 'run', 'renew', 'release', 'forced'];
@@ -53,13 +54,19 @@ export async function printTracing({ server, rounds, quick }: Settings): Promise
   }
   const alone = median(off);
   const checks = (CHECKS * nsOfCheck()) / 1000;
-  const published = await publishing(holdfast, quick ? ROUND.full : PUBLISHED);
+  const times = quick ? ROUND.full : PUBLISHED;
+  for (const name of CHANNELS) subscribe(name, listen);
+  const published = await publishing(holdfast, times);
+  for (const name of CHANNELS) unsubscribe(name, listen);
+  const costs = await otelCosts(holdfast, () => publishing(holdfast, times));
   const more = on.map((one, index) => one / (off[index] as number) - 1);
   const [low, middle, high] = [0.25, 0.5, 0.75].map((part) => percent(quantile(more, part)));
   console.log('processor time of an uncontended acquire and release');
   console.log(`  no subscriber     ${alone.toFixed(1)} µs, the checks ${percent(checks / alone)}`);
   console.log(`  all channels      ${middle} more (quartiles ${low} and ${high})`);
-  console.log(`  the messages only ${published.toFixed(2)} µs, ${percent(published / alone)}`);
+  for (const [name, cost] of [['the messages only', published] as const, ...costs]) {
+    console.log(`  ${name.padEnd(17)} ${cost.toFixed(2)} µs, ${percent(cost / alone)}`);
+  }
   await holdfast.close();
   client.disconnect();
 }
@@ -75,7 +82,7 @@ interface Publishes {
 }
 
 /**
- * The µs for the messages of an acquisition and its release, with subscribers on all channels and
+ * The µs for the messages of an acquisition and its release, for the present subscribers and
  * without the work between them. No command is sent, so other programs change the result little.
  */
 async function publishing(holdfast: Holdfast, times: number): Promise<number> {
@@ -99,12 +106,10 @@ async function publishing(holdfast: Holdfast, times: number): Promise<number> {
     }
   };
   const differences: number[] = [];
-  for (const name of CHANNELS) subscribe(name, listen);
   for (let count = 0; count < REPEATED; count++) {
     const without = await microseconds(times, bare);
     differences.push((await microseconds(times, published)) - without);
   }
-  for (const name of CHANNELS) unsubscribe(name, listen);
   return median(differences);
 }
 

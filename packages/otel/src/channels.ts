@@ -22,3 +22,19 @@ export function listen(id: string, listeners: Listeners): () => void {
     for (const stop of stops) stop();
   };
 }
+
+/**
+ * What a listener keeps with a message until the end of the operation. It is a property of the
+ * message: a `WeakMap` costs several times as much, most of it in the garbage collector.
+ */
+export class Kept<T> {
+  readonly #name = Symbol('holdfast-otel');
+
+  set(message: object, value: T): void {
+    (message as Record<symbol, T>)[this.#name] = value;
+  }
+
+  get(message: object): T | undefined {
+    return (message as Record<symbol, T>)[this.#name];
+  }
+}

@@ -9,7 +9,7 @@ import type {
   RenewMessage,
   WarningMessage,
 } from 'holdfast';
-import { listen } from './channels.js';
+import { Kept, listen } from './channels.js';
 import type { Instrumented } from './instrument.js';
 import type { LockName } from './lock-name.js';
 import { outcomeOf } from './outcome.js';
@@ -45,7 +45,7 @@ function acquisitions(meter: Meter, nameOf: LockName): Instruments {
     ...SECONDS,
     description: 'From the call that asks for a lock until it has the lock, or not',
   });
-  const started = new WeakMap<object, number>();
+  const started = new Kept<number>();
   return {
     'tracing:holdfast:acquire:start': (message: AcquireMessage) => {
       started.set(message, performance.now());

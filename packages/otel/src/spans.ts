@@ -3,16 +3,18 @@
  * how long, and for which holder. A release adds a span over the time for which the lock was held.
  */
 import {
+  type Attributes,
   context,
   type Context,
   type Span,
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Tracer,
 } from '@opentelemetry/api';
 import type { AcquireMessage, ForcedMessage, HolderInfo, LockInfo, ReleaseMessage } from 'holdfast';
-import { listen } from './channels.js';
+import { Kept, listen } from './channels.js';
 import type { Instrumented } from './instrument.js';
 import type { LockName } from './lock-name.js';
 import { codeOf, outcomeOf } from './outcome.js';
@@ -35,13 +37,15 @@ interface Waiting {
 
 /** Subscribes. Returns a function that ends the subscriptions. */
 export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () => void {
-  const acquiring = new WeakMap<object, Waiting>();
-  const forcing = new WeakMap<object, Span>();
+  const acquiring = new Kept<Waiting>();
+  const forcing = new Kept<Span>();
   return listen(holdfast.id, {
     'tracing:holdfast:acquire:start': (message: AcquireMessage) => {
-      const span = start(settings, 'acquire', message);
+      const span = start(settings, 'acquire', message, {
+        'holdfast.permits': message.permits,
+        'holdfast.label': message.label,
+      });
       if (span === undefined) return;
-      span.setAttributes({ 'holdfast.permits': message.permits, 'holdfast.label': message.label });
       acquiring.set(message, { span, since: 0, timer: undefined, holder: '' });
     },
     'holdfast:wait': (message: AcquireMessage) => {
@@ -55,13 +59,11 @@ export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () =
     'tracing:holdfast:release:start': (message: ReleaseMessage) => {
       const { held } = message;
       if (held === undefined) return;
-      const span = start(settings, 'hold', message, Date.now() - held);
-      span?.setAttribute('holdfast.fence', message.fence ?? 0);
-      span?.end();
+      const attributes = { 'holdfast.fence': message.fence ?? 0 };
+      start(settings, 'hold', message, attributes, Date.now() - held)?.end();
     },
     'tracing:holdfast:forced:start': (message: ForcedMessage) => {
-      const span = start(settings, 'force release', message);
-      span?.setAttribute('holdfast.reason', message.reason);
+      const span = start(settings, 'force release', message, { 'holdfast.reason': message.reason });
       if (span !== undefined) forcing.set(message, span);
     },
     'tracing:holdfast:forced:asyncEnd': (message: ForcedMessage) => {
@@ -73,22 +75,33 @@ export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () =
   });
 }
 
+/**
+ * Starts a span, if it may be recorded. In a trace that is not sampled it creates none: the span
+ * would not be sampled either, and creating it costs more than half of recording it.
+ */
 function start(
   { tracer, nameOf, requireParentSpan }: SpanSettings,
   what: string,
   { key }: { readonly key: string },
+  about: Attributes,
   startTime?: number,
 ): Span | undefined {
   const parent: Context = context.active();
-  if (requireParentSpan && trace.getSpan(parent) === undefined) return undefined;
+  const above = trace.getSpan(parent);
+  if (above === undefined ? requireParentSpan : !sampled(above)) return undefined;
   const name = nameOf(key);
-  const attributes = { 'lock.name': name, 'holdfast.key': key };
+  const attributes = { 'lock.name': name, 'holdfast.key': key, ...about };
   const options = {
     kind: SpanKind.CLIENT,
     attributes,
     ...(startTime !== undefined && { startTime }),
   };
   return tracer.startSpan(`${what} ${name}`, options, parent);
+}
+
+/** False if neither this process nor the one that sent the request records the trace. */
+function sampled(span: Span): boolean {
+  return span.isRecording() || (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
 /** Asks for the holder after some time, if it still waits then. */

@@ -1,5 +1,6 @@
 /** Spans and metrics, in memory; and the dashboard against a page that was scraped over HTTP. */
 import { hostname } from 'node:os';
+import { context, trace } from '@opentelemetry/api';
 import { Holdfast, type Lease, memory } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { instrument, type InstrumentOptions, lockName } from '../../src/index.js';
@@ -109,6 +110,17 @@ describe('the span of an acquisition', () => {
     expect(recording.spans()).toEqual([]);
     await inRequest(recording.tracer, run);
     expect(recording.spans().map(({ name }) => name)).toEqual(['acquire k', 'hold k', 'request']);
+  });
+
+  it.each([
+    ['is not created in a trace that is not sampled', 0, []],
+    ['is created in a sampled trace of another process', 1, ['acquire k', 'hold k']],
+  ])('%s', async (_, traceFlags, names) => {
+    const started = vi.spyOn(recording.tracer, 'startSpan');
+    const ids = { traceId: '1'.repeat(32), spanId: '1'.repeat(16), traceFlags };
+    const inside = trace.setSpanContext(context.active(), ids);
+    await context.with(inside, () => holdfast.mutex('k').run(() => undefined));
+    expect(started.mock.calls.map(([name]) => name)).toEqual(names);
   });
 });
 
