@@ -20,9 +20,19 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'holder ~= id and expires > now',
     'expires > now',
   ]),
+  fault('short acquire: the weight and the capacity are ignored', [
+    acquire,
+    'is_sole == 49 and',
+    'true and',
+  ]),
+  fault('short acquire: the other waiters of its process are forgotten', [
+    acquire,
+    'seen, stored, count = unpack(',
+    'seen, stored = unpack(',
+  ]),
   fault('short acquire: a newcomer passes the limit of the queue', [
     acquire,
-    'queued < tonumber(max_queue) or',
+    'queued < max_queue or',
     'true or',
   ]),
   fault('short acquire: a returning waiter loses its place', [
@@ -32,8 +42,8 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short acquire: a waiter keeps its old channel and token', [
     acquire,
-    'place, terms[8], terms[9], terms[10] = terms[1], channel, token, tasks',
-    'place, terms[10] = terms[1], tasks',
+    'place, asked[8], asked[9], asked[10] = asked[1], channel, token, tasks',
+    'place, asked[10] = asked[1], tasks',
   ]),
   fault('short acquire: the queue has no expiry', [
     acquire,
@@ -42,7 +52,7 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short acquire: fair waiters are not counted', [
     acquire,
-    'fair_before + terms[6]',
+    'fair_before + fair',
     'fair_before',
   ]),
   fault('short acquire: the last ticket goes back', [
@@ -126,8 +136,8 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short grant: a process keeps the number of its waiters', [
     plain,
-    'counted(count, -1, 0)',
-    'counted(count, 0, 0)',
+    'cmsgpack.pack(waiters - 1, heard, till)',
+    'count',
   ]),
   fault('plain: a queue with a heavy waiter, an owner or a signal counts as plain', [
     serve,

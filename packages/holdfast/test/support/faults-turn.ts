@@ -5,7 +5,7 @@ const acquire = 'acquire.lua';
 const turn = 'turn.lua';
 const inspect = 'inspect.lua';
 const holders = 'lib/holders.lua';
-const peek = 'lib/peek.lua';
+const save = 'lib/save.lua';
 const serve = 'lib/serve.lua';
 
 export const TURN_FAULTS: readonly Fault[] = [
@@ -69,23 +69,19 @@ export const TURN_FAULTS: readonly Fault[] = [
     'waited_ms == 0 or last_ticket > now',
     'waited_ms == 0',
   ]),
-  fault('queue: the wait of a new root has no effect', [
-    acquire,
-    'waited = tonumber(waited)',
-    'waited = 0',
-  ]),
+  fault('queue: the wait of a new root has no effect', [acquire, 'waited = waited', 'waited = 0']),
   fault('acquire: a repeat does not report the tasks', [
     acquire,
     'waiter.channel, waiter.token, waiter.tasks = channel, token, tasks',
     'waiter.channel, waiter.token = channel, token',
   ]),
   fault('holders: a root that is alone has any number of hand-offs', [
-    peek,
+    save,
     'math.min(128, 8 * hand_offs)',
     '8 * hand_offs',
   ]),
   fault('holders: a root that is alone has fewer hand-offs than it asked for', [
-    peek,
+    save,
     'math.max(hand_offs, math.min(128, 8 * hand_offs))',
     'math.min(16, 8 * hand_offs)',
   ]),

@@ -32,6 +32,9 @@ const turn = (id: string, again: string): Step =>
     7,
   );
 
+/** With an open channel, a fair acquisition reads the fields of its process and its own at once. */
+const pushed = { fair: true, channel: 'live-1', token: 't1' } as const;
+
 export const rarePlain: readonly (readonly [name: string, steps: readonly Step[]])[] = [
   [
     'a turn behind a waiter of the same process',
@@ -58,6 +61,16 @@ export const rarePlain: readonly (readonly [name: string, steps: readonly Step[]
   [
     'a grant to a process without a deadline',
     [ask('p0.a'), ask('p1.b', { patience: 0 }), release('p0.a'), poll('p1.b', 0)],
+  ],
+  [
+    'fair waiters of a process with a channel, and a repeat',
+    [
+      ask('p0.a'),
+      ask('p1.b', pushed),
+      ask('p1.c', pushed),
+      ask('p1.b', { ...pushed, token: 't2' }),
+      release('p0.a'),
+    ],
   ],
   [
     'a turn that names a parked acquisition',

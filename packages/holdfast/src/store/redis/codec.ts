@@ -43,7 +43,7 @@ export function encode(command: T.KeyCommand): string[] {
 }
 
 function encodeRelease({ id, unpassed = false, retention }: T.Release): string[] {
-  return [id, unpassed ? '1' : '0', `${retention}`];
+  return [id, `${unpassed ? 1 : 0} ${retention}`];
 }
 
 function encodePark(command: T.Park): string[] {
@@ -84,27 +84,21 @@ function encodeTurn(command: T.Turn): string[] {
   ];
 }
 
+/**
+ * Most arguments are in one word, and the last ones are left out while they are empty: for the
+ * client and the server, the number of words matters more than their length.
+ */
 function encodeAcquire(command: T.Acquire): string[] {
-  return [
-    command.id,
-    command.owner,
-    `${command.weight}`,
-    `${command.capacity}`,
-    `${command.ttl}`,
-    `${command.claim}`,
-    command.fair ? '1' : '0',
-    `${command.handOffs}`,
-    command.channel,
-    command.queue ? '1' : '0',
-    `${command.ticket}`,
-    `${command.maxQueue}`,
-    `${command.patience}`,
-    `${command.retention}`,
-    command.meta,
-    command.token,
-    `${command.waited ?? 0}`,
-    `${command.tasks ?? 0}`,
-  ];
+  const { id, owner, weight, capacity, ttl, claim, fair, handOffs, channel, queue } = command;
+  const { ticket, maxQueue, patience, retention, meta, token, waited = 0, tasks = 0 } = command;
+  const sole = weight === 1 && capacity === 1;
+  const flags = `${sole ? 1 : 0}${fair ? 1 : 0}${queue ? 1 : 0}`;
+  const usual = `${flags} ${ttl} ${retention} ${handOffs} ${tasks}`;
+  const terms = `${usual} ${claim} ${maxQueue} ${patience} ${weight} ${capacity}`;
+  if (owner !== '') return [id, terms, meta, channel, token, `${ticket}`, `${waited}`, owner];
+  if (waited !== 0) return [id, terms, meta, channel, token, `${ticket}`, `${waited}`];
+  if (ticket !== 0) return [id, terms, meta, channel, token, `${ticket}`];
+  return channel === '' && token === '' ? [id, terms, meta] : [id, terms, meta, channel, token];
 }
 
 /** Decodes the result of a script. Throws if it is not a reply to the command. */

@@ -56,8 +56,18 @@ describe('a command becomes arguments', () => {
   it("acquire: each at its script's index", () => {
     const words = encode(asking('a', { owner: 'o', fair: true, queue: false, ticket: 1.8e15 }));
     const byName = Object.fromEntries(argsOf('acquire').map((name, at) => [name, words[at]]));
-    expect(byName).toMatchObject({ id: 'a', owner: 'o', fair: '1', wait: '0', weight: '1' });
-    expect(byName).toMatchObject({ ticket: '1800000000000000', wanted_capacity: '2000' });
+    expect(byName).toMatchObject({ id: 'a', owner: 'o', ticket: '1800000000000000', waited: '0' });
+    expect(byName['terms']).toMatch(/^010 \d+ \d+ \d+ 0 \d+ \d+ \d+ 1 2000$/);
+  });
+
+  it.each([
+    [{}, 3],
+    [{ channel: 'c', token: 't' }, 5],
+    [{ ticket: 7 }, 6],
+    [{ waited: 7 }, 7],
+    [{ owner: 'o' }, 8],
+  ])('acquire without the empty words at its end: %j', (more, count) => {
+    expect(encode(asking('a', { ...more }))).toHaveLength(count);
   });
 });
 

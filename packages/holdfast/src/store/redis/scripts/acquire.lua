@@ -5,23 +5,28 @@
     expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition
-    owner      string  the owner for re-entry, or ''
-    weight     int     permits requested
-    wanted_capacity int the capacity as the caller knows it
-    ttl        ms      length of the lease
-    claim      ms      claim window: length of a pushed lease, if shorter than ttl
-    fair       flag    1: no grant allows hand-offs while this acquisition waits
-    hand_offs  int     hand-offs allowed in the process
-    channel    string  the channel for the push of the grant, or ''
-    wait       flag    1: join the queue if the permits are not free
-    ticket     us      the place in the queue to get back, or 0
-    max_queue  int     longest queue that a newcomer joins
-    patience   ms      silence after which this process counts as dead
-    retention  ms      how long the resource is kept after its last use
+    terms      string  `FLAGS ttl retention hand_offs tasks claim max_queue patience weight
+                       wanted_capacity`: one word, which the client writes and the server reads
+                       faster than ten. FLAGS are three digits, 0 or 1: `sole` `fair` `wait`
+      sole             1: the weight and the capacity are 1
+      fair             1: no grant allows hand-offs while this acquisition waits
+      wait             1: join the queue if the permits are not free
+      ttl              length of the lease, in ms
+      retention        how long the resource is kept after its last use, in ms
+      hand_offs        hand-offs allowed in the process
+      tasks            how many tasks wait for this root; 0 for an acquisition that is no root
+      claim            claim window: length of a pushed lease, if shorter than ttl, in ms
+      max_queue        longest queue that a newcomer joins
+      patience         silence after which this process counts as dead, in ms
+      weight           permits requested
+      wanted_capacity  the capacity as the caller knows it
     meta       string  free text
+      The last words may be left out while they are '' or 0.
+    channel    string  the channel for the push of the grant, or ''
     token      string  a secret that the push of the grant repeats, or ''
+    ticket     us      the place in the queue to get back, or 0
     waited     ms      how long the oldest task of a root has waited in its process, or 0
-    tasks      int     how many tasks wait for this root; 0 for an acquisition that is no root
+    owner      string  the owner for re-entry, or ''
   REPLY
     now (a number instead of a list: granted in the common case, with now as fence, for ttl)
     | granted now fence left hand_offs holds | queued now ticket next | refused now next
@@ -29,39 +34,46 @@
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
-local owner = ARGV[2]
-local weight = ARGV[3]
-local wanted_capacity = ARGV[4]
-local ttl = tonumber(ARGV[5])
-local claim = ARGV[6]
-local fair = ARGV[7]
-local hand_offs = tonumber(ARGV[8])
-local channel = ARGV[9]
-local wait = ARGV[10] == '1'
-local ticket = ARGV[11]
-local max_queue = ARGV[12]
-local patience = ARGV[13]
-local retention = tonumber(ARGV[14])
-local meta = ARGV[15]
-local token = ARGV[16]
-local waited = ARGV[17]
-local tasks = tonumber(ARGV[18])
---- @include "lib/peek.lua"
+local terms = ARGV[2]
+local meta = ARGV[3]
+local channel = ARGV[4] or ''
+local token = ARGV[5] or ''
+local ticket = tonumber(ARGV[6] or 0)
+local waited = tonumber(ARGV[7] or 0)
+local owner = ARGV[8] or ''
+local is_sole, fair, wait = string.byte(terms, 1, 3)
+fair, wait = fair - 48, wait == 49
+local ttl, retention, hand_offs, tasks, rest = string.match(terms, '(%S+) (%S+) (%S+) (%S+)()', 5)
+ttl, retention, hand_offs, tasks =
+  tonumber(ttl), tonumber(retention), tonumber(hand_offs), tonumber(tasks)
+--- @include "lib/clock.lua"
+--- @include "lib/waiters.lua"
+-- If the lock is probably held, the field of the waiter is read at once. Where it is free, that
+-- would cost more than it saves.
+local seen, stored, process, count
+if channel == '' or fair == 0 then
+  seen = redis.call('HGET', resource, 's')
+else
+  process = 'n:' .. process_of(id)
+  seen, stored, count = unpack(redis.call('HMGET', resource, 's', 'w:' .. id, process))
+end
+--- @include "lib/save.lua"
 
 -- The short path for a mutex; see engine/engine.ts. A number is cheaper for the client to parse
 -- than a list.
-local is_short =
-  wanted_capacity == '1' and weight == '1' and owner == '' and (is_plain or not seen)
-local expires, forget, queued, holder, last, ticket_before, fair_before = 0, nil, 0, '', 0, 0, 0
+local is_short = is_sole == 49 and owner == '' and (is_plain or not seen)
+local _, expires, forget, queued, holder, last, ticket_before, fair_before =
+  nil, 0, nil, 0, '', 0, 0, 0
+local h_hand_offs, h_ttl, since
 if is_short then
-  local _
   if seen then
-    _, expires, forget, queued, holder, last, ticket_before, fair_before = cmsgpack.unpack(seen)
+    _, expires, forget, queued, holder, last, ticket_before, fair_before, h_hand_offs, h_ttl,
+      since = cmsgpack.unpack(seen)
   end
   if holder == '' and queued == 0 then
     local own = math.max(last + 1, now)
     expires = now + ttl * 1000
-    if fair == '1' then hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end
+    if fair == 1 then hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end
     local kept = kept_until(forget, expires)
     save(forget, kept, false, cmsgpack.pack(
       true, expires, kept, 0, id, own + hand_offs, ticket_before, 0, hand_offs, ttl,
@@ -72,6 +84,9 @@ if is_short then
 end
 
 -- The lock is held, and the acquisition joins the queue or is in it already.
+local claim, max_queue, patience, weight, wanted_capacity =
+  string.match(terms, '(%S+) (%S+) (%S+) (%S+) (%S+)', rest)
+claim, max_queue, patience = tonumber(claim), tonumber(max_queue), tonumber(patience)
 --- @include "lib/plain.lua"
 if is_short then
   local held = holder ~= id and expires > now
@@ -79,47 +94,45 @@ if is_short then
     return { 'refused', now, expires - now }
   end
   if held and wait then
-    local process, kept = 'n:' .. process_of(id), kept_until(forget, expires)
-    local known, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
-    local place, terms, patient = tonumber(ticket), nil, tonumber(patience)
-    if known then
-      terms = { cmsgpack.unpack(known) }
-      place, terms[8], terms[9], terms[10] = terms[1], channel, token, tasks
-    else
-      if place == 0 then place = ticket_after(ticket_before, tonumber(waited)) end
-      terms = {
-        place, 1, ttl, tonumber(claim), hand_offs, tonumber(fair), '', channel, token, tasks, meta,
-      }
+    if not process then
+      process = 'n:' .. process_of(id)
+      stored, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
     end
-    local joins = not known and (queued < tonumber(max_queue) or ticket ~= '0')
+    local kept, place = kept_until(forget, expires), ticket
+    local joins = not stored and (queued < max_queue or ticket ~= 0)
       and (queued == 0 or redis.call('ZCARD', queue) == queued)
-      and redis.pcall('ZADD', queue, 'NX', string.format('%.0f', place), id) == 1
-    if known or joins then
-      if joins then
-        queued, fair_before = queued + 1, fair_before + terms[6]
-        ticket_before = math.max(ticket_before, place)
-        if queued == 1 then redis.call('PEXPIREAT', queue, kept) end
-      end
+    if stored then
+      local asked = { cmsgpack.unpack(stored) }
+      place, asked[8], asked[9], asked[10] = asked[1], channel, token, tasks
+      stored = cmsgpack.pack(unpack(asked))
+    elseif joins then
+      if place == 0 then place = ticket_after(ticket_before, waited) end
+      joins = redis.pcall('ZADD', queue, 'NX', string.format('%.0f', place), id) == 1
+    end
+    if joins then
+      stored = cmsgpack.pack(
+        place, 1, ttl, claim, hand_offs, fair, '', channel, token, tasks, meta)
+      queued, fair_before = queued + 1, fair_before + fair
+      ticket_before = math.max(ticket_before, place)
+      if queued == 1 then redis.call('PEXPIREAT', queue, kept) end
+    end
+    if stored then
       save(forget, kept, true, cmsgpack.pack(
-        true, expires, kept, queued, holder, last, ticket_before, fair_before,
-        select(9, cmsgpack.unpack(seen))),
-        'w:' .. id, cmsgpack.pack(unpack(terms)),
-        process, counted(count, joins and 1 or 0, patient))
+        true, expires, kept, queued, holder, last, ticket_before, fair_before, h_hand_offs, h_ttl,
+        since), 'w:' .. id, stored, process, counted(count, joins and 1 or 0, patience))
       return { 'queued', now, place, expires - now }
     end
   end
 end
 
-weight, wanted_capacity, claim = tonumber(weight), tonumber(wanted_capacity), tonumber(claim)
-fair, ticket, max_queue = tonumber(fair), tonumber(ticket), tonumber(max_queue)
-patience = tonumber(patience)
+weight, wanted_capacity = tonumber(weight), tonumber(wanted_capacity)
 --- @include "lib/serve.lua"
 
 local function newcomer()
   return {
     id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair,
     hand_offs = hand_offs,
-    channel = channel, token = token, ticket = ticket, waited = tonumber(waited), tasks = tasks,
+    channel = channel, token = token, ticket = ticket, waited = waited, tasks = tasks,
     meta = meta,
   }
 end

@@ -15,6 +15,7 @@ local from = tonumber(ARGV[1])
 local wanted = tonumber(ARGV[2])
 local retention = tonumber(ARGV[3])
 local id = ''
+--- @include "lib/peek.lua"
 --- @include "lib/serve.lua"
 
 if not known then return { 'absent', now, 0 } end

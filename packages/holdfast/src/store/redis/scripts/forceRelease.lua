@@ -12,6 +12,7 @@
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 local retention = tonumber(ARGV[2])
+--- @include "lib/peek.lua"
 --- @include "lib/serve.lua"
 local FORCE_LIMIT = 1000
 

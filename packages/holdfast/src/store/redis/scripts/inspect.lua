@@ -16,6 +16,7 @@ local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local limit = tonumber(ARGV[1])
 local retention = 0
 local id = ''
+--- @include "lib/peek.lua"
 --- @include "lib/serve.lua"
 
 -- The first holds of a lease.

@@ -37,6 +37,7 @@ local retention = tonumber(ARGV[11])
 local meta = ARGV[12]
 local token = ARGV[13]
 local last_used = tonumber(ARGV[14])
+--- @include "lib/peek.lua"
 --- @include "lib/serve.lua"
 
 local function park_instead_of(h)

@@ -16,6 +16,7 @@ local patience = tonumber(ARGV[1])
 local retention = tonumber(ARGV[2])
 local ids = { unpack(ARGV, 3) }
 local id = ''
+--- @include "lib/peek.lua"
 --- @include "lib/serve.lua"
 
 local function standing(id)

@@ -5,16 +5,18 @@
     expiries   zset    leases by expiry, where there may be many
   ARGV
     id         string  the acquisition
-    unpassed   flag    1: the lease is never handed off: its reserved fences become free
-    retention  ms      how long the resource is kept after its last use
+    terms      string  `unpassed retention`: a digit and a number
+      unpassed         1: the lease is never handed off: its reserved fences become free
+      retention        how long the resource is kept after its last use, in ms
   REPLY
     now (a number instead of a list: freed in the common case)
     | freed now 0 | kept now holds | dequeued now 0 | absent now 0
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
-local unpassed = ARGV[2] == '1'
-local retention = tonumber(ARGV[3])
+local terms = ARGV[2]
+local unpassed = string.byte(terms) == 49
+local retention = tonumber(string.sub(terms, 3))
 --- @include "lib/peek.lua"
 
 -- The short path: the only holder releases, and at most the first waiter is granted.

@@ -48,6 +48,7 @@ end
 
 -- Any other case. Each call has its own copy of the shared functions and of their state.
 local function renew(resource, queue, expiries, id)
+  --- @include "lib/peek.lua"
   --- @include "lib/serve.lua"
   if not known then return ABSENT end
   drop_expired()

@@ -16,6 +16,7 @@ local id = ARGV[1]
 local weight = tonumber(ARGV[2])
 local seq = tonumber(ARGV[3])
 local retention = tonumber(ARGV[4])
+--- @include "lib/peek.lua"
 --- @include "lib/serve.lua"
 
 local function weigh(h)

@@ -18,6 +18,7 @@ local condition = ARGV[2]
 local count = tonumber(ARGV[3])
 local seq = tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
+--- @include "lib/peek.lua"
 --- @include "lib/serve.lua"
 
 if not known then return { 'absent', now, 0, 0 } end

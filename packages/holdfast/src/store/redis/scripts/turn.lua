@@ -37,6 +37,7 @@ local patience = tonumber(ARGV[11])
 local retention = tonumber(ARGV[12])
 local meta = ARGV[13]
 local token = ARGV[14]
+--- @include "lib/peek.lua"
 --- @include "lib/plain.lua"
 
 -- Queues the next root behind others, and grants the lock to the first waiter.

@@ -1,23 +1,4 @@
 --- @include "lib/clock.lua"
---- @include "lib/kept.lua"
--- Reads the summary of the record. If the record is plain (see lib/record.lua), that is enough for
--- the short paths.
+-- Reads the summary of the record.
 local seen = redis.call('HGET', resource, 's')
-local is_plain = seen and string.byte(seen) == 195
-
--- The hand-offs of a root that is granted while no other acquisition waits.
-local function hand_offs_alone(hand_offs)
-  return math.max(hand_offs, math.min(128, 8 * hand_offs))
-end
-
--- Writes the summary and further fields. A server that is out of memory refuses HSET, but allows
--- PEXPIREAT, and lets a script finish that has written.
-local function save(forget, kept, queued, ...)
-  local done = redis.pcall('HSET', resource, 's', ...)
-  if type(done) == 'table' then
-    if seen then redis.call('PEXPIREAT', resource, kept) end
-    redis.call('HSET', resource, 's', ...)
-  end
-  if kept ~= forget then redis.call('PEXPIREAT', resource, kept) end
-  if queued and kept ~= forget then redis.call('PEXPIREAT', queue, kept) end
-end
+--- @include "lib/save.lua"

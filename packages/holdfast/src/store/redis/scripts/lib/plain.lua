@@ -1,4 +1,4 @@
---- @include "lib/peek.lua"
+--- @include "lib/save.lua"
 --- @include "lib/waiters.lua"
 --- @include "lib/push.lua"
 -- Short paths for a plain record. They have the results of the general functions, and call the
@@ -27,7 +27,7 @@ local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget,
   local packed, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
   if not packed or not count then return false end
   local _, _, ttl, claim, hand_offs, fair, _, channel, token, tasks, meta = cmsgpack.unpack(packed)
-  local waiters, _, till = cmsgpack.unpack(count)
+  local waiters, heard, till = cmsgpack.unpack(count)
   if till ~= 0 and till <= now then return false end
   waiting, fair_waiting = waiting - 1, fair_waiting - fair
   if fair_waiting > 0 or fair == 1 then
@@ -47,7 +47,7 @@ local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget,
   if waiters > 1 then
     redis.call('HDEL', resource, 'w:' .. id)
     save(forget, kept, waiting > 0, summary, 'm', about, process,
-      counted(count, -1, 0), ...)
+      cmsgpack.pack(waiters - 1, heard, till), ...)
   else
     redis.call('HDEL', resource, 'w:' .. id, process)
     save(forget, kept, waiting > 0, summary, 'm', about, ...)

@@ -1,4 +1,4 @@
---- @include "lib/peek.lua"
+--- @include "lib/save.lua"
 -- The main record of a resource: a hash.
 --
 --   s           the summary, in one of two forms:
