@@ -16,6 +16,8 @@ const USAGE = `npm run torture -- [options]
   --processes N          client processes, default 6
   --tasks N              tasks in each process, default 4
   --fault NAME           plant a fault that the run must find: ${PLANTED.join(', ')}
+  --quorum N             an odd number of independent servers instead of one with a standby
+  --forget               with --quorum: servers lose their memory now and then
   --proxies              make partitions with proxies, not with network namespaces
   --read FOLDER          check the histories of an earlier run instead of running
   --keep                 keep the histories even if there is no violation
@@ -38,6 +40,8 @@ function parse(words: string[]): Invocation {
       processes: { type: 'string', default: '6' },
       tasks: { type: 'string', default: '4' },
       fault: { type: 'string' },
+      quorum: { type: 'string', default: '1' },
+      forget: { type: 'boolean', default: false },
       proxies: { type: 'boolean', default: false },
       read: { type: 'string' },
       keep: { type: 'boolean', default: false },
@@ -47,21 +51,25 @@ function parse(words: string[]): Invocation {
   if (server !== 'redis' && server !== 'valkey') throw new Error(USAGE);
   const fault = PLANTED.find((name) => name === values.fault);
   if (fault !== values.fault) throw new Error(USAGE);
-  const numbers = [values.seconds, values.seed, values.processes, values.tasks].map(Number);
+  const { seconds: time, seed: from, processes: many, tasks: each, quorum: servers } = values;
+  const numbers = [time, from, many, each, servers].map(Number);
   if (!numbers.every((number) => number >= 1)) throw new Error(USAGE);
-  const [seconds = 0, seed = 0, processes = 0, tasks = 0] = numbers;
+  const [seconds = 0, seed = 0, processes = 0, tasks = 0, quorum = 1] = numbers;
+  if (quorum % 2 === 0) throw new Error(USAGE);
   const folder = values.read ?? mkdtempSync(join(tmpdir(), 'holdfast-torture-'));
   const hosts = !values.proxies;
-  const parameters = { server, seconds, seed, processes, tasks, folder, fault, hosts } as const;
+  const sizes = { seconds, processes, tasks, quorum, forgets: values.forget };
+  const parameters = { ...sizes, server, seed, folder, fault, hosts } as const;
   return { parameters, keep: values.keep, histories: values.read };
 }
 
 async function main(): Promise<void> {
   const { parameters, keep, histories } = parse(argv.slice(2));
-  const { server, seconds, seed, folder } = parameters;
+  const { server, seconds, seed, folder, quorum = 1 } = parameters;
   let outcome: Reported;
   if (histories === undefined) {
-    console.log(`torture of ${server}, ${seconds} s, seed ${seed}`);
+    const of = quorum > 1 ? `${quorum} x ${server}` : server;
+    console.log(`torture of ${of}, ${seconds} s, seed ${seed}`);
     const run = await torture(parameters);
     console.log(run.version);
     outcome = run;

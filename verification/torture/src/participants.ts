@@ -25,11 +25,11 @@ export class Participant {
     this.name = `p${this.index}${this.#generation === 0 ? '' : `.${this.#generation}`}`;
     this.#generation += 1;
     const { seed, tasks, fault, scenario } = participants;
-    const { url, resourceUrl, prefix } = this.route;
+    const { urls, resourceUrl, prefix } = this.route;
     const given: WorkerSettings = {
-      ...{ name: this.name, url, resourceUrl, client: this.client },
+      ...{ name: this.name, urls, resourceUrl, client: this.client },
       ...{ seed: seed * 100_000 + this.index * 1000 + this.#generation, tasks },
-      ...{ folder: scenario.folder, fault },
+      ...{ folder: scenario.folder, fault, forgets: scenario.forgets },
     };
     const file = new URL('../dist/worker/main.js', import.meta.url);
     this.worker = spawnWorker(file, { args: [JSON.stringify(given)], prefix });

@@ -25,17 +25,24 @@ import { historyOf } from './settings.js';
 
 /** The network path of one process to the lock server. */
 export interface Route {
-  readonly url: string;
+  /** Of the lock server, or of the servers of the quorum. */
+  readonly urls: readonly string[];
   readonly resourceUrl: string;
   /** Words before the command of the process, which start it in its namespace. */
   readonly prefix: readonly string[];
   readonly wire: Wire | undefined;
-  readonly proxy: Proxy | undefined;
+  /** One for each URL, or none. */
+  readonly proxies: readonly Proxy[];
 }
 
 export interface Scenario {
   readonly main: Server;
-  readonly standby: Server;
+  /** Undefined with a quorum. */
+  readonly standby: Server | undefined;
+  /** The servers of the quorum, or the main server alone. */
+  readonly members: readonly Server[];
+  /** True if a server of the quorum may lose its memory. */
+  readonly forgets: boolean;
   readonly resource: Server;
   /** Undefined without a C compiler. */
   readonly clock: ClockShim | undefined;
@@ -47,14 +54,14 @@ export interface Scenario {
 }
 
 /** The name of the runner in the history. */
-const RUNNER = 'runner';
+export const RUNNER = 'runner';
 
 /** Extra keys, which make loading slower. */
 const FILLERS = 4000;
 
 /** Main and standby replicate without delay, so that a fail-over in order loses no write. */
 const COMMON = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1'];
-const SAVED = ['--appendonly', 'yes', '--appendfsync', 'always'];
+export const SAVED: readonly string[] = ['--appendonly', 'yes', '--appendfsync', 'always'];
 /** The log is rewritten when it is small, so that a restart reads little. */
 const REWRITE = ['--auto-aof-rewrite-min-size', '4mb'];
 
@@ -91,20 +98,19 @@ export async function startScenario(
     open.push(resource);
     await fill(main);
     const routes: Route[] = hosts.map((host) => ({
-      url: `redis://${address(host, 0)}:${main.port}`,
+      urls: [`redis://${address(host, 0)}:${main.port}`],
       resourceUrl: `redis://${address(host, 1)}:${resource.port}`,
       prefix: host.prefix,
       wire: host.wires[0],
-      proxy: undefined,
+      proxies: [],
     }));
     while (routes.length < processes) {
-      const proxy = await startProxy(main);
-      open.push(proxy);
-      const { url } = proxy;
-      routes.push({ url, resourceUrl: resource.url, prefix: [], wire: undefined, proxy });
+      routes.push(await proxyRoute([main], resource, open));
     }
     const history = historyOf(folder, RUNNER);
-    return { main, standby, resource, clock, routes, folder, history, close: () => closeAll(open) };
+    const close = (): Promise<void> => closeAll(open);
+    const more = { members: [main], forgets: false, resource, clock, routes, history };
+    return { main, standby, ...more, folder, close };
   } catch (error) {
     await closeAll(open);
     throw error;
@@ -126,7 +132,19 @@ export function note(
   history.add(p, happening, t);
 }
 
-async function closeAll(open: readonly AsyncDisposable[]): Promise<void> {
+/** A route to several servers through a proxy for each. */
+export async function proxyRoute(
+  servers: readonly Server[],
+  resource: Server,
+  open: AsyncDisposable[],
+): Promise<Route> {
+  const proxies = await Promise.all(servers.map((server) => startProxy(server)));
+  open.push(...proxies);
+  const urls = proxies.map(({ url }) => url);
+  return { urls, resourceUrl: resource.url, prefix: [], wire: undefined, proxies };
+}
+
+export async function closeAll(open: readonly AsyncDisposable[]): Promise<void> {
   await Promise.all(open.map((one) => one[Symbol.asyncDispose]()));
 }
 

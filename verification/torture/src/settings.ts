@@ -1,14 +1,16 @@
 /** Settings shared by the runner and the processes. */
 import { join } from 'node:path';
-import type { HoldfastOptions } from 'holdfast';
+import type { HoldfastOptions, QuorumOptions } from 'holdfast';
 import { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 
-/** Timeouts and windows are short, so that a fault of one second is longer than they are. */
-export const OPTIONS: Record<
+export type Terms = Record<
   'ttl' | 'claimWindow' | 'requestTimeout' | 'unreachableAfter' | 'retention' | 'linger',
   number
-> = {
+>;
+
+/** Timeouts and windows are short, so that a fault of one second is longer than they are. */
+export const OPTIONS: Terms = {
   ttl: 1000,
   claimWindow: 200,
   requestTimeout: 400,
@@ -17,11 +19,39 @@ export const OPTIONS: Record<
   linger: 500,
 };
 
+/**
+ * The same on a quorum. A request takes several rounds, each as long as its slowest server may be
+ * silent. A server without its memory does not vote until the retention is over.
+ */
+export const QUORUM_OPTIONS: Terms = {
+  ttl: 2000,
+  claimWindow: 400,
+  requestTimeout: 1500,
+  unreachableAfter: 5000,
+  retention: 3000,
+  linger: 500,
+};
+
+/** The options of a quorum, in ms. Its servers save every command, or `forget` what they had. */
+export function quorumOptions(forget: boolean): QuorumOptions {
+  return { serverTimeout: 150, restartGuard: 4000, durable: !forget };
+}
+
+/** The options of the instances on so many servers. */
+export function termsOf(servers: number): Terms {
+  return servers > 1 ? QUORUM_OPTIONS : OPTIONS;
+}
+
 /** Options of the instances that inspect locks. They wait longer: the machine may be busy. */
 export const OBSERVER: HoldfastOptions = { ...OPTIONS, requestTimeout: 20_000 };
 
 /** Each call draws one of these. The bounds of the checker use the longest. */
 export const TTLS: readonly number[] = [500, 1000, 1000, 2000];
+export const QUORUM_TTLS: readonly number[] = [1500, 2000, 3000];
+
+export function ttlsOf(servers: number): readonly number[] {
+  return servers > 1 ? QUORUM_TTLS : TTLS;
+}
 
 /** Each instance draws one of these as its `localHandOffs`. */
 export const LOCAL_HAND_OFFS: readonly number[] = [0, 8, 8, 100];
@@ -76,8 +106,11 @@ export type ClientName = (typeof CLIENTS)[number];
 export interface WorkerSettings {
   /** Unique in the run: a process that replaces a killed one has another name. */
   readonly name: string;
-  /** Of the lock server and of the server of the protected resource. */
-  readonly url: string;
+  /** Of the lock server, or of the servers of the quorum. */
+  readonly urls: readonly string[];
+  /** True if a server of the quorum may lose its memory. */
+  readonly forgets: boolean;
+  /** Of the server of the protected resource. */
   readonly resourceUrl: string;
   readonly client: ClientName;
   readonly seed: number;

@@ -15,20 +15,30 @@ import {
   violations,
   violationsSoFar,
 } from 'holdfast-checker';
-import { Holdfast } from 'holdfast';
+import { Holdfast, quorum } from 'holdfast';
 import { type ServerName, until } from 'holdfast-testkit';
-import { connect } from 'holdfast-trials/support/clients';
+import { type Connected, connect } from 'holdfast-trials/support/clients';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { Problems } from 'holdfast-trials/support/problems';
 import { Participants } from './participants.js';
 import { failovers } from './faults/failover.js';
-import { FaultContext } from './faults/fault.js';
+import { type Fault, FaultContext } from './faults/fault.js';
 import { memoryLossFaults } from './faults/memory-loss.js';
 import { processFaults } from './faults/processes.js';
+import { quorumFaults } from './faults/quorum.js';
 import { serverFaults } from './faults/server.js';
 import { sequence } from './schedule.js';
-import { LOCAL_HAND_OFFS, LOCKS, OBSERVER, OPTIONS, type PLANTED, TTLS } from './settings.js';
+import {
+  LOCAL_HAND_OFFS,
+  LOCKS,
+  OBSERVER,
+  type PLANTED,
+  quorumOptions,
+  termsOf,
+  ttlsOf,
+} from './settings.js';
 import { recordQueues } from './queues.js';
+import { startQuorumScenario } from './quorum-scenario.js';
 import { startScenario, note, type Scenario } from './scenario.js';
 
 export interface Parameters {
@@ -41,6 +51,10 @@ export interface Parameters {
   readonly tasks: number;
   /** The folder for the histories. */
   readonly folder: string;
+  /** The number of servers of a quorum; 1: one server with a standby. */
+  readonly quorum?: number | undefined;
+  /** True if the servers of the quorum lose their memory now and then. */
+  readonly forgets?: boolean | undefined;
   /** False: no network namespaces; proxies make all faults of the network. */
   readonly hosts?: boolean;
   /** A fault to plant in the processes; the run must find it. */
@@ -77,7 +91,11 @@ const PATIENCE_MS = { run: 60_000, hunt: 20_000 } as const;
 
 export async function torture(parameters: Parameters): Promise<Outcome> {
   const { server, seconds, seed, processes, tasks, folder, fault, hunt = false } = parameters;
-  const scenario = await startScenario(server, processes, folder, parameters.hosts ?? true);
+  const { quorum: size = 1, forgets = false, hosts = true } = parameters;
+  const scenario =
+    size > 1
+      ? await startQuorumScenario(server, { size, processes, forgets }, folder)
+      : await startScenario(server, processes, folder, hosts);
   const participants = new Participants(scenario, {
     seed,
     tasks,
@@ -86,13 +104,14 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
   });
   try {
     const localHandOffs = Math.max(...LOCAL_HAND_OFFS);
-    const ttl = Math.max(...TTLS);
+    const ttl = Math.max(...ttlsOf(size));
     const bounds = { slack: SLACK_MS, felt: FELT_MS };
-    note(scenario, { e: 'begin', ...OPTIONS, ttl, localHandOffs, seed, ...bounds });
+    note(scenario, { e: 'begin', ...termsOf(size), ttl, localHandOffs, seed, ...bounds });
     await participants.start();
     const context = new FaultContext(scenario, participants, seconds * 1000);
     const faults = processFaults(scenario.routes.some(({ wire }) => wire !== undefined));
-    const onServer = [...serverFaults(context), ...memoryLossFaults, ...failovers];
+    const onOne = (): Fault[] => [...serverFaults(context), ...memoryLossFaults, ...failovers];
+    const onServer = size > 1 ? quorumFaults(forgets) : onOne();
     const sequences = [sequence(context, onServer, seed)];
     for (let index = 1; index <= SEQUENCES_OF_PROCESSES; index++) {
       sequences.push(sequence(context, faults, seed + index * 7919));
@@ -102,7 +121,7 @@ export async function torture(parameters: Parameters): Promise<Outcome> {
     const foundAfter = await found;
     await participants.recover();
     note(scenario, { e: 'calm' });
-    if (!hunt && seconds >= QUIET_FROM_S) await recordQueues(scenario, QUIET_MS);
+    if (!hunt && size === 1 && seconds >= QUIET_FROM_S) await recordQueues(scenario, QUIET_MS);
     await participants.finish();
     await recordFinalState(scenario);
     note(scenario, { e: 'end' });
@@ -136,7 +155,15 @@ async function watchForViolations(
 
 /** Records the final state of the store. A killed process may hold a lease for one ttl. */
 async function recordFinalState(scenario: Scenario): Promise<void> {
-  const { client, close } = await connect('ioredis-6', scenario.main.url);
+  const opened = await Promise.all(scenario.members.map(({ url }) => connect('ioredis-6', url)));
+  const [one] = opened as [Connected];
+  const client =
+    opened.length > 1
+      ? quorum(
+          opened.map((each) => each.client),
+          quorumOptions(scenario.forgets),
+        )
+      : one.client;
   const holdfast = new Holdfast(client, OBSERVER);
   const record = async (k: string): Promise<void> => {
     const free = async (): Promise<boolean> => (await holdfast.inspect(k)) === null;
@@ -149,7 +176,7 @@ async function recordFinalState(scenario: Scenario): Promise<void> {
   };
   await Promise.all(LOCKS.map(record));
   await holdfast.close();
-  close();
+  for (const { close } of opened) close();
 }
 
 function eventsIn(folder: string): HistoryEvent[] {

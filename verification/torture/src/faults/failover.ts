@@ -6,7 +6,7 @@
 import { type Server, until } from 'holdfast-testkit';
 import { between, type Random } from 'holdfast-trials/support/random';
 import { monotonic } from 'holdfast-trials/support/overlaps';
-import { serverMicros } from '../scenario.js';
+import { type Scenario, serverMicros } from '../scenario.js';
 import type { Fault, FaultContext } from './fault.js';
 
 const PATIENCE = { within: 30_000, every: 10 };
@@ -45,15 +45,21 @@ async function handOver(from: Server, to: Server): Promise<void> {
 /** Connects the proxies to `server`. Old connections stay open for up to 500 ms: READONLY. */
 async function routeTo(context: FaultContext, server: Server, random: Random): Promise<void> {
   const { routes } = context.scenario;
-  for (const { proxy } of routes) proxy?.redirect(server);
+  const proxies = routes.flatMap((route) => route.proxies);
+  for (const proxy of proxies) proxy.redirect(server);
   await context.sleep(between(random, 0, 500));
-  for (const { proxy } of routes) proxy?.cut();
+  for (const proxy of proxies) proxy.cut();
+}
+
+function standbyOf({ standby }: Scenario): Server {
+  if (standby === undefined) throw new Error('a quorum has no standby');
+  return standby;
 }
 
 async function failBack(context: FaultContext, random: Random): Promise<void> {
   const { scenario } = context;
   await context.sleep(between(random, 100, 1500));
-  await handOver(scenario.standby, scenario.main);
+  await handOver(standbyOf(scenario), scenario.main);
   await routeTo(context, scenario.main, random);
 }
 
@@ -63,8 +69,8 @@ const orderly: Fault = {
     const { scenario } = context;
     await followed(scenario.main);
     context.begin(this.kind);
-    await handOver(scenario.main, scenario.standby);
-    await routeTo(context, scenario.standby, random);
+    await handOver(scenario.main, standbyOf(scenario));
+    await routeTo(context, standbyOf(scenario), random);
     await failBack(context, random);
     context.end(this.kind);
     return true;
@@ -75,7 +81,8 @@ const lossy: Fault = {
   kind: 'fail-over that lost writes',
   async run(context, random) {
     const { scenario } = context;
-    const { main, standby } = scenario;
+    const { main } = scenario;
+    const standby = standbyOf(scenario);
     await followed(main);
     if (context.clockIsBehind) return false;
     context.begin(this.kind);

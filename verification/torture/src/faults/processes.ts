@@ -1,12 +1,12 @@
 /** Faults of client processes, and of the network between them and the server. */
-import type { Direction, Match } from 'holdfast-testkit';
-import { between, type Random } from 'holdfast-trials/support/random';
+import type { Direction, Match, Proxy } from 'holdfast-testkit';
+import { between, pick, type Random } from 'holdfast-trials/support/random';
 import { OPTIONS } from '../settings.js';
 import type { Route } from '../scenario.js';
 import { participantFault, type Fault } from './fault.js';
 
 const any = (): boolean => true;
-const proxied = ({ proxy }: Route): boolean => proxy !== undefined;
+const proxied = ({ proxies }: Route): boolean => proxies.length > 0;
 const wired = ({ wire }: Route): boolean => wire !== undefined;
 const script: Match = ([name = '']) => /^eval(sha)?$/i.test(name);
 
@@ -37,20 +37,17 @@ const wallClock = participantFault(
 function partition(kind: string, direction: Direction, hosts: boolean): Fault {
   return participantFault(kind, hosts ? wired : proxied, async (context, { route }, random) => {
     await route.wire?.cut(direction);
-    route.proxy?.blackhole(direction);
+    for (const proxy of route.proxies) proxy.blackhole(direction);
     await context.sleep(between(random, 100, 2.5 * OPTIONS.ttl));
     await route.wire?.heal();
-    route.proxy?.heal();
+    for (const proxy of route.proxies) proxy.heal();
   });
 }
 
-/** A fault that a proxy makes in the traffic of one process. */
-function proxyFault(
-  kind: string,
-  start: (proxy: NonNullable<Route['proxy']>, random: Random) => void,
-): Fault {
+/** A fault that a proxy makes in the traffic of one process, in a quorum that of one server. */
+function proxyFault(kind: string, start: (proxy: Proxy, random: Random) => void): Fault {
   return participantFault(kind, proxied, async (context, { route }, random) => {
-    const proxy = route.proxy as NonNullable<Route['proxy']>;
+    const proxy = pick(random, route.proxies);
     start(proxy, random);
     await context.sleep(between(random, 100, 1500));
     proxy.heal();

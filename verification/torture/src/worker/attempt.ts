@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stall } from 'holdfast-testkit';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, type Random } from 'holdfast-trials/support/random';
-import { OPTIONS } from '../settings.js';
 import { codeOf, type Workload } from './workload.js';
 
 /** The view of a lease that all kinds of leases have in common. */
@@ -31,7 +30,6 @@ export interface AttemptOptions {
   readonly back?: boolean;
 }
 
-const { ttl, claimWindow } = OPTIONS;
 const SLICE_MS = 5;
 /** Shortest and longest stall, in ttls. */
 const STALL = [0.2, 1.5] as const;
@@ -114,6 +112,7 @@ export class Attempt {
 
   /** Writes to the resource for `ms`; returns false when the lease is over. */
   async section(random: Random, ms: number = this.#holdTime(random)): Promise<boolean> {
+    const { ttl } = this.#workload.terms;
     const end = monotonic() + ms;
     while (this.isHeld()) {
       await this.use();
@@ -173,6 +172,7 @@ export class Attempt {
 
   /** Mostly short, sometimes longer than the claim window, rarely longer than the ttl. */
   #holdTime(random: Random): number {
+    const { ttl, claimWindow } = this.#workload.terms;
     // with a planted fault long holds are frequent, so that a short test finds it
     const kind = random() / (this.#workload.given.fault === undefined ? 1 : 20);
     if (kind < 0.005) return between(random, ttl, 2 * ttl);

@@ -5,7 +5,7 @@
 import { pathToFileURL } from 'node:url';
 import type * as holdfast from 'holdfast';
 
-export type Library = Pick<typeof holdfast, 'Holdfast'>;
+export type Library = Pick<typeof holdfast, 'Holdfast' | 'quorum'>;
 
 export async function loadLibrary(): Promise<Library> {
   const folder = process.env['HOLDFAST_DIST'];

@@ -1,11 +1,12 @@
 /** A client process: locks until the runner tells it to finish, or kills it. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HoldfastOptions, RedisClient } from 'holdfast';
 import type { History } from 'holdfast-checker';
 import { monotonic } from 'holdfast-trials/support/overlaps';
 import { between, randomFrom } from 'holdfast-trials/support/random';
 import { Resource } from 'holdfast-trials/support/resource';
 import { given, received, send } from 'holdfast-trials/support/workers';
-import { type WorkerSettings, historyOf } from '../settings.js';
+import { quorumOptions, type WorkerSettings, historyOf } from '../settings.js';
 import { drawStep } from './steps/all.js';
 import { connect } from './connect.js';
 import { loadLibrary } from './library.js';
@@ -18,7 +19,7 @@ const LOOK_EVERY_MS = 10;
 const STALL_MS = 15;
 
 const all = given<WorkerSettings>();
-const { Holdfast } = await loadLibrary();
+const { Holdfast, quorum } = await loadLibrary();
 
 /** One task: repeats random steps until the run is over. */
 async function task(workload: Workload, index: number): Promise<void> {
@@ -42,11 +43,18 @@ function watchStalls(history: History): void {
 }
 
 await send('ready');
-const client = await connect(all.client, all.url);
+const clients = await Promise.all(all.urls.map((url) => connect(all.client, url)));
 const resource = new Resource(all.resourceUrl);
 const history = historyOf(all.folder, all.name);
 watchStalls(history);
-const workload = new Workload(all, (options) => new Holdfast(client, options), history, resource);
+const make = (options: HoldfastOptions): InstanceType<typeof Holdfast> => {
+  const [first] = clients as [RedisClient];
+  return new Holdfast(
+    clients.length > 1 ? quorum(clients, quorumOptions(all.forgets)) : first,
+    options,
+  );
+};
+const workload = new Workload(all, make, history, resource);
 void received('finish').then(() => {
   workload.over = true;
   workload.finish.abort();

@@ -11,9 +11,10 @@ import {
   FORCED,
   type WorkerSettings,
   LOCAL_HAND_OFFS,
-  OPTIONS,
   PERMITS,
-  TTLS,
+  type Terms,
+  termsOf,
+  ttlsOf,
 } from '../settings.js';
 
 /** The lock options of one call. */
@@ -43,6 +44,8 @@ export class Workload {
   permits: number = PERMITS[0];
   /** Offset of the wall clock of this process, in ms. */
   wallOffset = 0;
+  /** The options of each instance. */
+  readonly terms: Terms;
   holdfast: Holdfast;
   readonly #history: History;
   readonly #make: (options: HoldfastOptions) => Holdfast;
@@ -56,6 +59,7 @@ export class Workload {
     resource: Resource,
   ) {
     this.given = given;
+    this.terms = termsOf(given.urls.length);
     this.resource = resource;
     this.#history = history;
     this.#make = make;
@@ -83,8 +87,11 @@ export class Workload {
 
   /** Draws lock options. They differ from call to call, also on one key. */
   drawLockOptions(random: Random, fair: boolean = random() < 0.5): LockOptions {
-    const renew = this.given.fault !== 'no-renewal' && random() > 0.1;
-    const ttl = pick(random, TTLS);
+    const isRenewing = this.given.fault !== 'no-renewal';
+    const renew = isRenewing && random() > 0.1;
+    const ttls = ttlsOf(this.given.urls.length);
+    // with the planted fault, more leases end while they are held
+    const ttl = isRenewing ? pick(random, ttls) : Math.min(...ttls);
     if (!renew || random() > 0.05) return { ttl, renew, fair };
     return { ttl, renew, fair, maxHold: between(random, ttl, 2 * ttl) };
   }
@@ -104,7 +111,7 @@ export class Workload {
       await sleep(between(random, 2000, 8000));
       const before = this.holdfast;
       this.holdfast = this.#newInstance(random);
-      await before.close({ grace: between(random, 0, OPTIONS.ttl) });
+      await before.close({ grace: between(random, 0, this.terms.ttl) });
     }
   }
 
@@ -125,7 +132,7 @@ export class Workload {
 
   #newInstance(random: Random): Holdfast {
     return this.#make({
-      ...OPTIONS,
+      ...this.terms,
       localHandOffs: pick(random, LOCAL_HAND_OFFS),
       clock: this.#clock(),
     });

@@ -24,11 +24,15 @@ export async function mutex(workload: Workload, random: Random): Promise<void> {
   const outcome = await attempt.release();
   if (outcome !== 'lost' || workload.given.fault !== 'release-without-compare') return;
   // the planted fault: a release that does not compare the id
-  const { url } = workload.given;
+  await Promise.all(workload.given.urls.map((url) => remove(url, k)));
+}
+
+/** Deletes a lock on one server: its record, and that of a quorum. */
+async function remove(url: string, k: string): Promise<void> {
   const client = bare.get(url) ?? new Redis(url);
   client.on('error', () => undefined);
   bare.set(url, client);
-  await client.del(`holdfast:{${k}}`).catch(() => undefined);
+  await client.del(`holdfast:{${k}}`, `holdfast:lock:${k}`).catch(() => undefined);
 }
 
 /** Several holds of one owner's lease, here and in other processes, released in any order. */

@@ -30,12 +30,12 @@ export async function election(workload: Workload, random: Random): Promise<void
 
 /** All processes compute the same slot names; most calls use the slot of the current time. */
 const TICK_MS = 700;
-const RETENTION_MS = 60_000;
 
 export async function schedule(workload: Workload, random: Random): Promise<void> {
   const { ttl } = workload.drawLockOptions(random);
   const atLeast = between(random, 0, 300);
-  const more = { atLeast, atMost: 5000, retention: RETENTION_MS, ttl };
+  const { retention } = workload.terms;
+  const more = { atLeast, atMost: 5000, retention, ttl };
   const one = workload.holdfast.schedule(SCHEDULE, more);
   const slot = random() < 0.7 ? `${Math.floor(monotonic() / TICK_MS)}` : undefined;
   const wait = random() < 0.5 ? 0 : between(random, 1, 300);
@@ -51,7 +51,7 @@ export async function schedule(workload: Workload, random: Random): Promise<void
     };
     const isHeld = attempt.noteGrant(lease);
     if (slot !== undefined) {
-      workload.note({ e: 'run', k: SCHEDULE, a: attempt.a, slot, retention: RETENTION_MS });
+      workload.note({ e: 'run', k: SCHEDULE, a: attempt.a, slot, retention });
     }
     if (isHeld) await attempt.section(random);
     attempt.noteRelease();
