@@ -13,16 +13,7 @@ import { percentile, type Server, sleep, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { Holdfast, quorum } from 'holdfast';
 import { type Costs, measure, Rounds } from './quorum-costs.js';
-
-const TASKS = 10;
-const WORK_MS = 1;
-
-interface HandOff {
-  readonly rate: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly gap: number;
-}
+import { type HandOff, handOffs, POLITE } from './quorum-hand-offs.js';
 
 const clients: Redis[] = [];
 const rounds = new Rounds();
@@ -71,32 +62,6 @@ async function comparePairs(
   }
 }
 
-/** Tasks that hand one fair lock over, and work for a moment under it. */
-async function handOffs(instances: readonly Holdfast[], ms: number): Promise<HandOff> {
-  const key = `hand-off ${performance.now()}`;
-  const [start, took, gaps] = [performance.now(), [] as number[], [] as number[]];
-  let [released, granted] = [0, start];
-  const task = async (_: unknown, at: number): Promise<void> => {
-    const mutex = (instances[at % instances.length] as Holdfast).mutex(key, { fair: true });
-    while (performance.now() < start + ms) {
-      const lease = await mutex.acquire();
-      const now = performance.now();
-      if (released > 0) took.push(now - released);
-      gaps.push(now - granted);
-      granted = now;
-      await sleep(WORK_MS);
-      released = performance.now();
-      await lease.release();
-    }
-  };
-  await Promise.all(Array.from({ length: TASKS }, task));
-  const gap = Math.max(...gaps);
-  return {
-    ...{ rate: (took.length / ms) * 1000, gap },
-    ...{ p50: percentile(took, 50), p99: percentile(took, 99) },
-  };
-}
-
 const median = (values: number[]): number => percentile(values, 50);
 
 /** Prints the medians of several rounds, each with both contenders in turn. */
@@ -112,9 +77,14 @@ async function compare(
     const [ours, theirs] = [1, 0].map((at) => median(found.map((pair) => pair[at as 0][field])));
     return `${field} ${(ours as number).toFixed(2)} (${(theirs as number).toFixed(2)})`;
   };
+  const each = median(found.map(([, b]) => b.rounds)).toFixed(2);
   const ratio = median(found.map(([a, b]) => b.rate / a.rate));
   const rest = (['p50', 'p99', 'gap'] as const).map(of).join(', ');
-  console.log(`${name}: ${ratio.toFixed(2)} of one server; ms: ${rest}`);
+  const fewest = median(found.map(([, b]) => b.fewest)).toFixed(2);
+  console.log(
+    `${name}: ${ratio.toFixed(2)} of one server; ms: ${rest}; ${each} rounds an acquisition; ` +
+      `fewest to most by task ${fewest}`,
+  );
 }
 
 async function main(): Promise<void> {
@@ -129,8 +99,10 @@ async function main(): Promise<void> {
     Array.from({ length: 5 }, () => startServer({ server: 'redis' })),
   );
   const alone = await startServer({ server: 'redis' });
-  const one = [0, 1].map(() => new Holdfast(connect(alone)));
-  const several = [0, 1].map(() => new Holdfast(quorum(servers.map(connect), { durable: true })));
+  const one = [0, 1, 2, 3].map(() => new Holdfast(connect(alone)));
+  const several = [0, 1, 2, 3].map(
+    () => new Holdfast(quorum(servers.map(connect), { durable: true })),
+  );
   for (const holdfast of [...one, ...several]) await holdfast.warmUp();
   await comparePairs(
     turns,
@@ -139,18 +111,23 @@ async function main(): Promise<void> {
   );
   const both = async (name: string): Promise<void> => {
     for (const count of [1, 2]) {
-      const run = (all: Holdfast[]) => (): Promise<HandOff> => handOffs(all.slice(0, count), ms);
+      const run = (all: Holdfast[]) => (): Promise<HandOff> =>
+        handOffs(all.slice(0, count), { ...POLITE, ms, rounds });
       await compare(`${name}, ${count} instances`, turns, run(one), run(several));
     }
   };
   await both('5 of 5');
-  const running = handOffs(several, ms);
+  const busy = (all: Holdfast[]) => (): Promise<HandOff> =>
+    handOffs(all, { tasks: 16, work: 0, ms, rounds });
+  await compare('4 x 4 without work', turns, busy(one), busy(several));
+  const two = several.slice(0, 2);
+  const running = handOffs(two, { ...POLITE, ms, rounds });
   await sleep(ms / 2);
   for (const server of servers.slice(0, 2)) server.pause();
   console.log(`two frozen in mid-run: the longest gap is ${(await running).gap.toFixed(0)} ms`);
   for (const server of servers.slice(0, 2)) server.resume();
   await Promise.all(servers.slice(3).map((server) => server.kill()));
-  await handOffs(several, 500);
+  await handOffs(two, { ...POLITE, ms: 500, rounds });
   await both('2 dead');
   await Promise.all([...one, ...several].map((holdfast) => holdfast.close({ grace: 0 })));
   for (const client of clients) client.disconnect();
