@@ -11,10 +11,11 @@
  *   node tools/pack.mjs --release [--repository URL]
  *                                  a tarball that may be published: with the public address of the
  *                                  project, see address.mjs. All others are private.
+ *   … --out FOLDER                 another folder, with the tarball beside it
  */
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
@@ -24,7 +25,15 @@ import { addressOf, withAddress } from './address.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const source = join(root, 'packages/holdfast');
-const out = join(source, 'publish');
+const { values: given } = parseArgs({
+  options: {
+    out: { type: 'string' },
+    pack: { type: 'boolean' },
+    release: { type: 'boolean' },
+    repository: { type: 'string' },
+  },
+});
+const out = resolve(given.out ?? join(source, 'publish'));
 const dist = join(source, 'dist');
 
 /** The name of each entry and its module, below `dist`. */
@@ -191,13 +200,6 @@ function origin() {
 
 /** @type {import('./address.mjs').Address | undefined} */
 let address;
-const { values: given } = parseArgs({
-  options: {
-    pack: { type: 'boolean' },
-    release: { type: 'boolean' },
-    repository: { type: 'string' },
-  },
-});
 try {
   if (given.release === true) address = addressOf(given.repository, origin());
 } catch (error) {
@@ -216,7 +218,7 @@ const PAGES = ['docs/errors.md', 'docs/operations.md', 'SECURITY.md'];
 for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', ...PAGES])
   cpSync(join(root, file), join(out, file));
 if (given.pack === true || given.release === true) {
-  const cache = join(root, '.cache');
+  const cache = given.out === undefined ? join(root, '.cache') : dirname(out);
   mkdirSync(cache, { recursive: true });
   const args = ['pack', '--json', '--pack-destination', cache];
   const [{ filename }] = JSON.parse(execFileSync('npm', args, { cwd: out, encoding: 'utf8' }));

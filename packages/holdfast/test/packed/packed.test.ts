@@ -1,9 +1,13 @@
 /** The package as it is published: it loads in each module system, runtime and tool. */
 import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { command, installed, installProject, tool, write } from './project.js';
 
 const LIMIT = { timeout: 120_000 };
+/** Four packages are packed. */
+const PATIENT = { timeout: 400_000 };
 const GOOD = {
   ...{ fence: true, own: true, across: true, doctor: true },
   ...{ redis: 'function', fencedSet: 'function' },
@@ -44,6 +48,8 @@ it('has what users need, and nothing else', () => {
 it('has the page that an error names', async () => {
   const program = `import { Holdfast, memory } from 'holdfast';
     import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
     try { new Holdfast(memory(), { wrong: 1 }) } catch ({ code, page }) {
       console.log(readFileSync(page.split('#')[0], 'utf8').includes('## ' + code));
     }`;
@@ -126,4 +132,35 @@ describe('a bundle', () => {
     const output = await command(process.execPath, ['vite/esm.mjs', '--alone']);
     expect(JSON.parse(output)).toEqual(GOOD);
   });
+});
+
+describe('a release', () => {
+  const repository = fileURLToPath(new URL('../../../..', import.meta.url));
+  const release = join(repository, 'tools/release.mjs');
+  const address = 'https://git.example.org/locks/holdfast';
+
+  it('packs all packages in the order of their needs, with their address', PATIENT, async () => {
+    const args = [release, '--repository', address];
+    const tarballs = (await command(process.execPath, args)).trim().split('\n');
+    const manifests = await Promise.all(tarballs.map((path) => packed(path, 'package.json')));
+    const names = ['holdfast', 'holdfast-dashboard', 'holdfast-otel', 'holdfast-cli'];
+    const folders = [undefined, ...['dashboard', 'otel', 'cli'].map((name) => `packages/${name}`)];
+    for (const [at, text] of manifests.entries()) {
+      const manifest = JSON.parse(text);
+      expect(manifest).toMatchObject({
+        name: names[at],
+        version: '0.1.0',
+        repository: { type: 'git', url: `git+${address}.git` },
+        bugs: { url: `${address}/issues` },
+      });
+      expect(manifest.repository.directory).toBe(folders[at]);
+      expect(manifest).not.toHaveProperty('private');
+      expect(manifest).not.toHaveProperty('devDependencies');
+      expect(await packed(tarballs[at] as string, 'README.md')).toContain('# ');
+    }
+  });
+
+  async function packed(tarball: string, file: string): Promise<string> {
+    return command('tar', ['-xzOf', tarball, `package/${file}`]);
+  }
 });

@@ -70,7 +70,9 @@ export function installed(): Map<string, string> {
 /** Packs the package, installs it with the tools and runtimes, and copies the programs. */
 export async function installProject(): Promise<void> {
   mkdirSync(root, { recursive: true });
-  const pack = [`${repository}/tools/pack.mjs`, '--pack'];
+  // other checks read the folder that the tool makes without `--out`
+  const out = `${repository}/.cache/packed-tarball/holdfast`;
+  const pack = [`${repository}/tools/pack.mjs`, '--pack', '--out', out];
   const tarball = (await command(process.execPath, pack)).trim();
   const dependencies = { holdfast: `file:${tarball}`, ...RUNTIMES, ...TOOLS };
   write('package.json', JSON.stringify({ private: true, dependencies }));
