@@ -1,6 +1,7 @@
 /**
- * A part of the catalogue: the simulator finds every mistake that is not rare, and the unchanged
- * library passes the same seeds. It runs the compiled code; `npm run mutants` runs all mutants.
+ * A part of the catalogue: the simulator finds every mistake that is not rare. It runs the compiled
+ * code; `npm run mutants` runs all mutants. The unchanged library passes the same seeds in
+ * `sim.test.ts`; here it runs a few, so that the search itself is known to end without a finding.
  */
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from '../src/catalogue/all.js';
@@ -22,9 +23,10 @@ describe('the simulator finds', () => {
   );
 
   it('nothing in the unchanged library', async () => {
-    const { by, text, seeds } = await hunt(undefined, SEEDS);
+    const few = { ...SEEDS, seeds: 10 };
+    const { by, text, seeds } = await hunt(undefined, few);
     expect(by, text).toBeUndefined();
-    expect(seeds).toBe(SEEDS.seeds);
+    expect(seeds).toBe(few.seeds);
   });
 });
 
