@@ -134,6 +134,30 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     expect((await find()).join()).toContain('button-name');
   });
 
+  it('has names and roles in the accessibility tree of Chromium', async () => {
+    await someLocks();
+    await open('#invoice%3A42', false, true);
+    await page.getByRole('heading', { name: 'invoice:42' }).waitFor();
+    await page.getByRole('treeitem').nth(1).waitFor();
+    const session = await page.context().newCDPSession(page);
+    const read = async (): Promise<string[]> => {
+      const { nodes } = await session.send('Accessibility.getFullAXTree');
+      const seen = nodes.filter(({ ignored }) => !ignored);
+      return seen.map(({ role, name }) => `${role?.value} ${name?.value}`.trim());
+    };
+    const told = await read();
+    expect(told).toContain('heading invoice:42');
+    expect(told.filter((one) => one.startsWith('treeitem ')).length).toBeGreaterThan(1);
+    expect(told.some((one) => one.startsWith('tree '))).toBe(true);
+    const nameless = /^(button|textbox|searchbox|combobox|link|tree|treeitem|table|heading)$/;
+    expect(told.filter((one) => nameless.test(one))).toEqual([]);
+    // the control
+    await page.evaluate('document.querySelector("main").append(document.createElement("button"))');
+    await expect
+      .poll(async () => (await read()).filter((one) => nameless.test(one)), PATIENT)
+      .toEqual(['button']);
+  });
+
   it('ends a lease after a reason and a confirmation', async () => {
     await someLocks();
     const lease = await billing.mutex('stuck').acquire();
