@@ -5,16 +5,20 @@
  *
  * A pair is one acquisition of a free lock and its release. The ratios are medians of those of the
  * rounds: the time of all scripts on the servers, and the CPU time of the client's process. `bare`
- * is a pair of SET and DEL of the same client: what the cluster client itself costs.
+ * is a pair of SET and DEL of the same client: what the cluster client itself costs. `apart` is the
+ * same locks on three servers that are no cluster, with a client for each: what three servers cost.
+ *
+ * At the end, the commands that renew 5,000 leases on the cluster.
  */
 import { parseArgs } from 'node:util';
-import { Holdfast, type RedisClient } from 'holdfast';
+import { Holdfast, type Lease, type RedisClient } from 'holdfast';
 import {
   percentile,
   type Server,
   type ServerName,
   startCluster,
   startServer,
+  until,
 } from 'holdfast-testkit';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
@@ -80,28 +84,89 @@ function contenders([servers, client]: Opened): [Contender, Contender] {
 
 const median = (values: number[]): number => percentile(values, 50);
 
-async function compare(name: string, rounds: number, one: Opened, three: Opened): Promise<void> {
+/** The same locks on servers that are no cluster, each with a client of its own. */
+function apart(all: readonly Opened[]): Contender {
+  const holdfasts = all.map(([, client]) => new Holdfast(client as RedisClient));
+  let next = 0;
+  return {
+    servers: all.flatMap(([servers]) => servers),
+    pair: (key) => {
+      next = (next + 1) % holdfasts.length;
+      return (holdfasts[next] as Holdfast).mutex(key).run(async () => undefined);
+    },
+    close: () => Promise.all(holdfasts.map((one) => one.close())),
+  };
+}
+
+interface Compared {
+  readonly rounds: number;
+  readonly one: Opened;
+  readonly three: Opened;
+  readonly singles: readonly Opened[];
+}
+
+async function compare(name: string, { rounds, one, three, singles }: Compared): Promise<void> {
   const [single, bare] = contenders(one);
   const [cluster, bareCluster] = contenders(three);
+  const several = apart(singles);
   for (const atOnce of [1, 50]) {
-    const found: [Reading, Reading, Reading, Reading][] = [];
+    const found: Reading[][] = [];
     for (let round = 0; round < rounds; round++) {
-      const first = await read(single, atOnce);
-      const second = await read(cluster, atOnce);
-      found.push([first, second, await read(bare, atOnce), await read(bareCluster, atOnce)]);
+      const readings: Reading[] = [];
+      for (const each of [single, cluster, several, bare, bareCluster]) {
+        readings.push(await read(each, atOnce));
+      }
+      found.push(readings);
     }
-    const ratio = (field: keyof Reading, [a, b]: readonly [0 | 2, 1 | 3]): string =>
-      median(found.map((all) => all[b][field] / all[a][field])).toFixed(2);
-    const locks = `script time × ${ratio('script', [0, 1])}, CPU × ${ratio('cpu', [0, 1])}`;
-    const plain = `script time × ${ratio('script', [2, 3])}, CPU × ${ratio('cpu', [2, 3])}`;
+    const ratio = (field: keyof Reading, a: number, b: number): string =>
+      median(found.map((all) => (all[b] as Reading)[field] / (all[a] as Reading)[field])).toFixed(
+        2,
+      );
+    const both = (a: number, b: number): string =>
+      `script time × ${ratio('script', a, b)}, CPU × ${ratio('cpu', a, b)}`;
     const micros = (field: keyof Reading): string =>
-      median(found.map(([a]) => a[field])).toFixed(1);
-    const base = `one server: ${micros('script')} and ${micros('cpu')} µs a pair`;
-    console.log(`${name}, ${atOnce} at once: ${locks} (bare: ${plain}); ${base}`);
+      median(found.map(([a]) => (a as Reading)[field])).toFixed(1);
+    console.log(`${name}, ${atOnce} at once: cluster ${both(0, 1)}; apart ${both(0, 2)}`);
+    console.log(`  bare cluster ${both(3, 4)}; cluster beside apart ${both(2, 1)}`);
+    console.log(`  one server: ${micros('script')} and ${micros('cpu')} µs a pair`);
   }
   await cluster.close();
+  await several.close();
   await single.close();
 }
+
+const LEASES = 5000;
+const TTL = 20_000;
+
+/** The commands for one renewal of all leases. */
+async function renewals(name: string, [servers, client]: Opened): Promise<void> {
+  const holdfast = new Holdfast(client as RedisClient, { ttl: TTL });
+  const keys = Array.from({ length: LEASES }, (_, at) => `renewed ${at}`);
+  const leases: Lease[] = [];
+  for (let from = 0; from < LEASES; from += 100) {
+    const part = keys.slice(from, from + 100).map((key) => holdfast.mutex(key).acquire());
+    leases.push(...(await Promise.all(part)));
+  }
+  for (const server of servers) await server.command('CONFIG', 'RESETSTAT');
+  const patience = { within: 2 * TTL, every: 50 };
+  await until(() => leases.every(({ remaining }) => remaining < 0.7 * TTL), patience);
+  await until(() => leases.every(({ remaining }) => remaining > 0.7 * TTL), patience);
+  const counts = await Promise.all(
+    servers.map(async (server) => {
+      const stats = await server.commandstats();
+      const calls = ['evalsha', 'eval'].map((one) => stats.get(one)?.calls ?? 0);
+      const held = Number(await server.command('DBSIZE'));
+      return { calls: calls.reduce((sum, each) => sum + each, 0), held };
+    }),
+  );
+  const each = counts.map(({ calls, held }) => `${calls} for ${held} (${per100(calls, held)})`);
+  const lost = leases.filter(({ held }) => !held).length;
+  console.log(`${name}, renewals of ${LEASES} leases, commands at each node: ${each.join(', ')}`);
+  console.log(`  lost: ${lost}; the number in brackets is for 100 leases`);
+  await holdfast.close();
+}
+
+const per100 = (calls: number, held: number): string => ((100 * calls) / held).toFixed(2);
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -111,20 +176,35 @@ async function main(): Promise<void> {
     },
   });
   const server = values.server as ServerName;
+  const rounds = Number(values.rounds);
   await using one = await startServer({ server });
+  await using second = await startServer({ server });
+  await using third = await startServer({ server });
   await using three = await startCluster({ server });
   const nodes = three.nodes.map(({ host, port }) => ({ host, port }));
-  const single = new Redis(one.url);
-  await compare(
-    'ioredis',
-    Number(values.rounds),
-    [[one], single],
-    [three.nodes, new Cluster(nodes)],
-  );
+  const all = [one, second, third];
+  const ioredis = all.map((each): Opened => [[each], new Redis(each.url)]);
+  const cluster: Opened = [three.nodes, new Cluster(nodes)];
+  await renewals('ioredis', [three.nodes, new Cluster(nodes)]);
+  await compare('ioredis', { rounds, one: ioredis[0] as Opened, three: cluster, singles: ioredis });
+  const plain: Opened[] = [];
+  // the servers stop before this process ends
+  const ignore = (): void => undefined;
+  for (const each of all) {
+    const client = createClient({ url: each.url }).on('error', ignore);
+    plain.push([[each], await client.connect()]);
+  }
   const rootNodes = nodes.map((socket) => ({ socket }));
-  const plain = await createClient({ url: one.url }).connect();
-  const cluster = await createCluster({ rootNodes }).connect();
-  await compare('node-redis', Number(values.rounds), [[one], plain], [three.nodes, cluster]);
+  const open = (): Promise<unknown> => createCluster({ rootNodes }).on('error', ignore).connect();
+  await renewals('node-redis', [three.nodes, await open()]);
+  const nodeRedis: Opened = [three.nodes, await open()];
+  await compare('node-redis', {
+    rounds,
+    one: plain[0] as Opened,
+    three: nodeRedis,
+    singles: plain,
+  });
 }
 
 await main();
+process.exit();

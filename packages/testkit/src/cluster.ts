@@ -12,6 +12,8 @@ export interface ClusterOptions {
   readonly replicas?: number;
   /** Ms without an answer after which a node counts as failed. Default 1000. */
   readonly nodeTimeout?: number;
+  /** Further arguments of the servers. */
+  readonly args?: readonly string[];
 }
 
 /** A running cluster. `await using` stops it. */
@@ -35,7 +37,7 @@ export const SLOTS = 16_384;
 
 /** Starts a cluster, and resolves when every node sees it complete. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  const { server, masters: count = 3, replicas: each = 0, nodeTimeout = 1000 } = options;
+  const { server, masters: count = 3, replicas: each = 0, nodeTimeout = 1000, args = [] } = options;
   const total = count * (1 + each);
   const buses = await freePorts(total);
   const nodes = await Promise.all(
@@ -46,7 +48,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
           ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
           ...['--cluster-port', `${bus}`, '--cluster-node-timeout', `${nodeTimeout}`],
           ...['--cluster-require-full-coverage', 'no', '--cluster-announce-ip', '127.0.0.1'],
-          ...['--cluster-replica-validity-factor', '0'],
+          ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
+          ...args,
         ],
       }),
     ),

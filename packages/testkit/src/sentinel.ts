@@ -14,6 +14,8 @@ export interface ReplicatedOptions {
   readonly downAfter?: number;
   /** Further arguments of the servers, not of the sentinels. */
   readonly args?: readonly string[];
+  /** Users of the servers, as in `ServerOptions`. */
+  readonly users?: readonly string[];
 }
 
 /** A running master with its replicas. `await using` stops it. */
@@ -37,11 +39,14 @@ const NAME = 'main';
 /** Starts the servers, and resolves when the replicas are connected and the sentinels agree. */
 export async function startReplicated(options: ReplicatedOptions): Promise<Replicated> {
   const { server, replicas = 2, sentinels: watchers = 3, downAfter = 500, args = [] } = options;
-  const start = (count: number, more: readonly string[]): Promise<Server[]> =>
-    Promise.all(Array.from({ length: count }, () => startServer({ server, args: [...more] })));
+  const login = options.users === undefined ? {} : { users: [...options.users] };
+  const start = (count: number, more: readonly string[], users = {}): Promise<Server[]> =>
+    Promise.all(
+      Array.from({ length: count }, () => startServer({ server, args: [...more], ...users })),
+    );
   const own = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1', ...args];
   const [nodes, sentinels] = await Promise.all([
-    start(1 + replicas, own),
+    start(1 + replicas, own, login),
     start(watchers, ['--sentinel']),
   ]);
   const all = [...nodes, ...sentinels];

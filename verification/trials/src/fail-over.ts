@@ -1,53 +1,88 @@
 /**
- * A master is lost and a replica takes its place, while locks are granted, held and waited for.
- * Half of the locks count only when all replicas have them (the option `replicas`).
+ * A master is lost and a replica takes its place, while locks are granted, held, renewed and waited
+ * for. Half of the locks count only when all replicas have them (the option `replicas`).
  *
  * After each fail-over another process tries every lock. If it gets one that its holder still
  * believes in, the lock was lost. Without acknowledgement that is a figure, with it a problem.
+ *
+ * `trials` is the number of fail-overs of each kind, `others` the number of kinds, `tasks` the
+ * number of deployments at the same time.
  */
 import { Holdfast, type Lease } from 'holdfast';
-import { type Server, sleep, until } from 'holdfast-testkit';
+import { sleep, until } from 'holdfast-testkit';
 import { cluster, type Deployment, sentinels } from './fail-over/deployments.js';
+import { type Fault, FAULTS, strike } from './fail-over/faults.js';
+import {
+  add,
+  detailsOf,
+  type Mode,
+  MODES,
+  type Output,
+  type Party,
+  type Scenario,
+  sorted,
+} from './fail-over/scenario.js';
 import type { Connected } from './support/clients.js';
 import { Problems } from './support/problems.js';
-import { between, type Random, randomFrom } from './support/random.js';
+import { randomFrom } from './support/random.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 
 /** Longer than a fail-over and its checks, so a holder has no reason to lose its lease. */
 const TTL = 120_000;
 const OPTIONS = { ttl: TTL, claimWindow: 500, requestTimeout: 500, unreachableAfter: 60_000 };
-/** For how long locks are granted before the master is lost, in ms. */
-const GRANTING = { from: 20, to: 120 };
+/** A lease of this length is renewed several times between one fail-over and the next. */
+const RENEWED_TTL = 6000;
 const SERVED_MS = 20_000;
-
-/** How the master is lost. `cut` means that its replicas are cut off from it some time before. */
-const FAULTS = ['cut, killed', 'killed', 'frozen', 'cut, frozen', 'replaced'] as const;
-type Fault = (typeof FAULTS)[number];
-const MODES = ['with', 'without'] as const;
-type Mode = (typeof MODES)[number];
-
-/** The processes of one mode. */
-interface Party {
-  readonly mode: Mode;
-  readonly holder: Holdfast;
-  readonly waiter: Holdfast;
-}
-
-interface Scenario {
-  readonly deployment: Deployment;
-  readonly parties: readonly Party[];
-  readonly challenger: Holdfast;
-  readonly random: Random;
-  readonly problems: Problems;
-  readonly figures: Record<string, number>;
-}
+/** A process has fewer connections to one server, unless it leaves some behind. */
+const CONNECTIONS_MAX = 4;
+/** Locks that are tried at the same time. */
+const AT_ONCE = 25;
 
 type Start = (server: Parameters['server']) => Promise<Deployment>;
 
-async function run(
+async function run(start: Start, parameters: Parameters): Promise<Verdict> {
+  const { tasks, trials, seed } = parameters;
+  const output: Output = { problems: new Problems(), figures: {} };
+  const lanes = Array.from({ length: Math.min(tasks, trials) }, (_, at) => ({
+    ...parameters,
+    seed: seed * 1000 + at,
+    trials: Math.floor((trials + at) / Math.min(tasks, trials)),
+  }));
+  const ends = await Promise.allSettled(lanes.map((lane) => runLane(start, lane, output)));
+  // the other deployments go on
+  for (const end of ends) {
+    if (end.status === 'rejected') output.problems.add('deployment', detailsOf(end.reason));
+  }
+  return verdict(sorted(output.figures), output.problems.list());
+}
+
+/** The fail-overs of one deployment at a time. */
+async function runLane(start: Start, parameters: Parameters, output: Output): Promise<void> {
+  const rounds = Array.from({ length: parameters.trials }, () =>
+    FAULTS.slice(0, parameters.others),
+  ).flat();
+  const random = randomFrom(parameters.seed);
+  while (rounds.length > 0) {
+    try {
+      await onDeployment(start, parameters, { ...output, random, rounds });
+    } catch (error) {
+      if (!(error instanceof ServerTrouble)) throw error;
+      add(output, 'deployments started again: the servers elected no master');
+    }
+  }
+}
+
+/** The servers did not do what a fail-over needs; the locks have no part in it. */
+class ServerTrouble extends Error {}
+
+type Rounds = Output & Pick<Scenario, 'random'> & { readonly rounds: Fault[] };
+
+/** One deployment with its processes, until its rounds are over or its servers fail. */
+async function onDeployment(
   start: Start,
-  { server, client, seed, fault, trials, others }: Parameters,
-): Promise<Verdict> {
+  { server, client, fault }: Parameters,
+  { rounds, ...rest }: Rounds,
+): Promise<void> {
   const deployment = await start(server);
   const open: Connected[] = [];
   const instances: Holdfast[] = [];
@@ -58,22 +93,20 @@ async function run(
     instances.push(one);
     return one;
   };
-  const problems = new Problems();
-  const figures: Record<string, number> = {};
   try {
     const acknowledged = fault === 'no-acknowledgement' ? 0 : deployment.replicas;
     const parties: Party[] = [];
     for (const mode of MODES) {
       const replicas = mode === 'with' ? acknowledged : 0;
-      parties.push({ mode, holder: await instance(replicas), waiter: await instance(replicas) });
+      const [holder, waiter] = [await instance(replicas), await instance(replicas)];
+      parties.push({ mode, holder, waiter, renewed: undefined });
     }
-    const challenger = await instance(0);
-    const random = randomFrom(seed);
-    const scenario = { deployment, parties, challenger, random, problems, figures };
-    for (let at = 0; at < trials; at++) {
-      for (const how of FAULTS.slice(0, others)) await once(scenario, how);
+    const scenario = { ...rest, deployment, parties, challenger: await instance(0) };
+    for (let how = rounds.shift(); how !== undefined; how = rounds.shift()) {
+      if (how.end === 'isolated' && !deployment.isolates) continue;
+      await once(scenario, how);
+      checkConnections(scenario, instances.length);
     }
-    return verdict(figures, problems.list());
   } finally {
     await Promise.all(instances.map((one) => one.close({ grace: 0 })));
     for (const one of open) one.close();
@@ -89,36 +122,40 @@ interface Held {
 }
 
 async function once(scenario: Scenario, how: Fault): Promise<void> {
-  const { deployment, parties, problems } = scenario;
+  const { deployment, parties } = scenario;
   const master = await deployment.master();
-  const replicas = await deployment.replicasOf(master);
   const begun = await Promise.all(parties.map((party) => begin(scenario, party)));
   const stop = new AbortController();
-  const granting = begun.map((held, at) => grant(scenario, parties[at] as Party, held, stop));
-  if (how.startsWith('cut')) {
-    await sleep(between(scenario.random, GRANTING.from, GRANTING.to));
-    await Promise.all(replicas.map((replica) => cut(replica, master)));
-  }
-  await sleep(between(scenario.random, GRANTING.from, GRANTING.to));
-  if (how === 'replaced') await deployment.replace(master);
-  else if (how.endsWith('killed')) await master.kill();
-  else master.pause();
+  // an isolated master grants for seconds
+  const every = how.end === 'isolated' ? 10 : 1;
+  const granting = begun.map((held, at) =>
+    grant(scenario, parties[at] as Party, held, { stop, every }),
+  );
+  const repair = await strike(deployment, how, master, scenario.random);
+  // an isolated master goes on until its clients leave it
+  if (how.end !== 'isolated') stop.abort();
+  const next = await deployment.successor(master).catch((cause: unknown) => cause);
   stop.abort();
-  await deployment.successor(master);
   await Promise.all(granting);
-  add(scenario, `fail-overs, ${how}`);
-  for (const held of begun) await judge(scenario, how, held);
-  await Promise.all(replicas.map(heal));
-  if (how.endsWith('killed')) await master.restart();
-  else if (how.endsWith('frozen')) master.resume();
-  await deployment.settled().catch((error: unknown) => problems.add('deployment', String(error)));
+  if (next instanceof Error) throw new ServerTrouble(next.message, { cause: next });
+  add(scenario, `${how.name}: fail-overs`);
+  const told = await Promise.all(begun.map((held) => judge(scenario, how, held)));
+  await repair();
+  await deployment.settled().catch((cause: unknown) => {
+    throw new ServerTrouble(String(cause), { cause });
+  });
+  await Promise.all(told.map((key, at) => servedLater(scenario, parties[at] as Party, key)));
+  for (const party of parties) await checkRenewed(scenario, party);
 }
 
 /** One lock for which another process waits. */
-async function begin({ deployment }: Scenario, { mode, holder, waiter }: Party): Promise<Held> {
+async function begin({ deployment }: Scenario, party: Party): Promise<Held> {
+  const { mode, holder, waiter } = party;
   const key = deployment.key();
   // the replicas may not be ready yet
-  const awaited = await until(() => holder.mutex(key).acquire(), { within: 30_000, every: 50 });
+  const patience = { within: 30_000, every: 50, what: 'a lock is granted' };
+  const awaited = await until(() => holder.mutex(key).acquire(), patience);
+  party.renewed ??= await holder.mutex(deployment.key(), { ttl: RENEWED_TTL }).acquire();
   const waits = waiter.mutex(key).acquire();
   waits.catch(() => undefined);
   const queued = async (): Promise<boolean> => (await holder.inspect(key))?.waiterCount === 1;
@@ -131,9 +168,10 @@ async function grant(
   scenario: Scenario,
   { mode, holder }: Party,
   { leases }: Held,
-  stop: AbortController,
+  { stop, every }: { stop: AbortController; every: number },
 ): Promise<void> {
   while (!stop.signal.aborted) {
+    await sleep(every);
     try {
       leases.push(await holder.mutex(scenario.deployment.key()).acquire({ signal: stop.signal }));
     } catch (error) {
@@ -143,37 +181,12 @@ async function grant(
   }
 }
 
-/** The replica loses its connection to the master, and does not get another one. */
-async function cut(replica: Server, master: Server): Promise<void> {
-  await replica.command('CONFIG', 'SET', 'masteruser', 'unknown');
-  await replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
-  await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
-}
-
-async function heal(replica: Server): Promise<void> {
-  await replica.command('CONFIG', 'SET', 'masteruser', '');
-  await replica.command('CONFIG', 'SET', 'masterauth', '');
-}
-
-async function judge(scenario: Scenario, how: Fault, held: Held): Promise<void> {
-  const { challenger, problems } = scenario;
+/** Returns the key of a lock whose waiter was told that too few replicas have its grant. */
+async function judge(scenario: Scenario, how: Fault, held: Held): Promise<string | undefined> {
   const { mode, leases, awaited, waits } = held;
-  for (const lease of leases) {
-    if (!lease.held) continue;
-    add(scenario, `held over a fail-over, ${how}, ${mode} acknowledgement`);
-    const { other } = await until(
-      async () => ({ other: await challenger.mutex(lease.key).tryAcquire() }),
-      { within: 30_000, every: 20, what: 'the store answers' },
-    );
-    if (other !== null && lease.held) {
-      add(scenario, `lost, ${how}, ${mode} acknowledgement`);
-      if (mode === 'with') problems.add('lost', `${lease.key}, ${how}: two holders`);
-      if (other.fence <= lease.fence) {
-        problems.add('fence', `${lease.key}, ${how}: ${other.fence} after ${lease.fence}`);
-      }
-    }
-    await other?.release();
-    await lease.release().catch(() => undefined);
+  for (let from = 0; from < leases.length; from += AT_ONCE) {
+    const part = leases.slice(from, from + AT_ONCE);
+    await Promise.all(part.map((lease) => challenge(scenario, how, mode, lease)));
   }
   await awaited.release().catch(() => undefined);
   const served = await Promise.race([
@@ -183,25 +196,86 @@ async function judge(scenario: Scenario, how: Fault, held: Held): Promise<void> 
   // right after a fail-over, the new master may have too few replicas for a grant
   if (served !== undefined && 'code' in served && served.code === 'HOLDFAST_UNACKNOWLEDGED') {
     add(scenario, 'waiters told that too few replicas have the grant');
-  } else if (served === undefined || !('fence' in served)) {
+    return awaited.key;
+  }
+  const { problems } = scenario;
+  if (served === undefined || !('fence' in served)) {
     const why = served === undefined ? 'no answer' : served.code;
-    problems.add('unserved', `${awaited.key}, ${how}, ${mode}: ${why}`);
-  } else {
-    add(scenario, 'waiters served');
-    if (served.fence <= awaited.fence) problems.add('fence', `${awaited.key}, ${how}`);
-    await served.release().catch(() => undefined);
+    problems.add('unserved', `${awaited.key}, ${how.name}, ${mode}: ${why}`);
+    return undefined;
+  }
+  add(scenario, 'waiters served');
+  if (served.fence <= awaited.fence) problems.add('fence', `${awaited.key}, ${how.name}`);
+  await served.release().catch(() => undefined);
+  return undefined;
+}
+
+/** Another process tries a lock. */
+async function challenge(scenario: Scenario, how: Fault, mode: Mode, lease: Lease): Promise<void> {
+  if (!lease.held) return;
+  const { challenger, problems } = scenario;
+  add(scenario, `${how.name}: held, ${mode} acknowledgement`);
+  const { other } = await until(
+    async () => ({ other: await challenger.mutex(lease.key).tryAcquire() }),
+    { within: 30_000, every: 20, what: 'the store answers' },
+  );
+  if (other !== null && lease.held) {
+    add(scenario, `${how.name}: lost, ${mode} acknowledgement`);
+    if (mode === 'with') problems.add('lost', `${lease.key}, ${how.name}: two holders`);
+    if (other.fence <= lease.fence) {
+      problems.add('fence', `${lease.key}, ${how.name}: ${other.fence} after ${lease.fence}`);
+    }
+  }
+  await other?.release().catch(() => undefined);
+  await lease.release().catch(() => undefined);
+}
+
+/** A waiter that was told so repeats its call when the replicas are back. */
+async function servedLater(scenario: Scenario, party: Party, key?: string): Promise<void> {
+  if (key === undefined) return;
+  const { problems } = scenario;
+  const again = async (): Promise<Lease> => party.waiter.mutex(key).acquire({ wait: SERVED_MS });
+  try {
+    await (await until(again, { within: SERVED_MS, every: 50 })).release().catch(() => undefined);
+    add(scenario, 'waiters served when the replicas are back');
+  } catch (error) {
+    problems.add('unserved', `${key}, ${party.mode}, with all replicas: ${String(error)}`);
   }
 }
 
-function add({ figures }: Scenario, name: string): void {
-  figures[name] = (figures[name] ?? 0) + 1;
+/** A lease from before the last fail-over: renewed at its new master, or its holder was told. */
+async function checkRenewed(scenario: Scenario, party: Party): Promise<void> {
+  const { renewed, mode } = party;
+  if (renewed === undefined) return;
+  const other = await scenario.challenger
+    .mutex(renewed.key)
+    .tryAcquire()
+    .catch(() => null);
+  if (other !== null && renewed.held) {
+    add(scenario, `renewed leases: lost, ${mode} acknowledgement`);
+    if (mode === 'with') scenario.problems.add('lost', `${renewed.key}, a renewed lease`);
+  } else {
+    const end = renewed.held ? 'held on' : 'ended, its holder was told';
+    add(scenario, `renewed leases: ${end}, ${mode} acknowledgement`);
+  }
+  await other?.release().catch(() => undefined);
+  if (!renewed.held || other !== null) party.renewed = undefined;
+}
+
+/** No process keeps connections to masters that were replaced. */
+function checkConnections({ deployment, problems, figures }: Scenario, processes: number): void {
+  const { connections } = deployment.doors;
+  const name = 'most connections of a process';
+  figures[name] = Math.max(figures[name] ?? 0, Math.ceil(connections / processes));
+  const most = CONNECTIONS_MAX * deployment.doors.count * processes;
+  if (connections > most) problems.add('connections', `${connections} of ${processes} processes`);
 }
 
 function trialOn(name: string, start: Start): Trial {
   return {
     name,
     claim: 'no lock that all replicas have acknowledged has two holders after a fail-over',
-    full: { trials: 100, others: FAULTS.length },
+    full: { trials: 100, others: FAULTS.length, tasks: 4 },
     share: { trials: 1, others: 1 },
     faults: ['no-acknowledgement'],
     run: (parameters) => run(start, parameters),

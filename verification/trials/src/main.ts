@@ -89,7 +89,9 @@ async function run(trial: Trial, given: Parameters): Promise<boolean> {
   const planted = fault === undefined ? '' : `, planted fault ${fault}`;
   console.log(`${trial.name}: ${primitive}, ${server}, ${client}, seed ${seed}${planted}`);
   const started = performance.now();
-  const verdict = await trial.run(given);
+  // without a handle that keeps the process alive, Node would end it without a word
+  const alive = setInterval(() => undefined, 60_000);
+  const verdict = await trial.run(given).finally(() => clearInterval(alive));
   const duration = `${((performance.now() - started) / 1000).toFixed(1)} s`;
   console.log(table({ ...verdict.figures, duration }));
   for (const problem of verdict.problems) console.log(`  ! ${problem}`);

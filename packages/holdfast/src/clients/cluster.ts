@@ -19,6 +19,14 @@ export async function scanMasters(
   return { ...page, cursor: next === undefined ? '0' : `${next} 0` };
 }
 
+/** Replies of a node that has not executed the command; the client finds the right node. */
+const ELSEWHERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
+
+/** Whether an error is the reply of a node that has not executed the command. */
+export function isRedirection(error: unknown): boolean {
+  return error instanceof Error && ELSEWHERE.test(error.message);
+}
+
 /** A master of which the client has no connection any more. */
 export function unknownNode(address: string): Error {
   return new Error(`the client has no connection to ${address}`);

@@ -1,15 +1,18 @@
 /** The port for a cluster client of node-redis 5 and 6. */
-import { scanMasters, unknownNode } from './cluster.js';
+import { isRedirection, scanMasters, unknownNode } from './cluster.js';
 import { attempt, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 import { subscribeShard } from './node-redis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import { slotOf } from './slots.js';
 import { notReady } from './state.js';
 
 /** A node of a cluster, as node-redis describes it. */
 interface NodeLike {
   readonly address: string;
+  /** Its client, after the first use of the node. */
+  readonly client?: NodeRedisLike & { readonly isReady?: boolean };
 }
 
 /** A cluster client of node-redis 5 or 6: `createCluster({ rootNodes: […] })`. */
@@ -58,9 +61,8 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     keyPrefix,
     writesLater: true,
 
-    evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
-      return calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args));
-    },
+    evalsha: (calls: readonly ScriptCall[]) =>
+      calls.map((call) => sendDirect(client, keyPrefix, call, send)),
 
     eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
       return send(['EVAL', source], keys, args);
@@ -101,6 +103,29 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
         subscribeShard(await nodeAt(address), channel, listener),
     },
   };
+}
+
+/**
+ * Sends a call with the client of its node: the search for the node costs about as much as the
+ * command.
+ * @param send sends it with the client of the cluster
+ */
+function sendDirect(
+  client: NodeRedisClusterLike,
+  keyPrefix: string,
+  { sha, keys, args }: ScriptCall,
+  send: (words: string[], keys: readonly string[], args: readonly string[]) => Promise<unknown>,
+): Promise<unknown> {
+  const routed = (): Promise<unknown> => send(['EVALSHA', sha], keys, args);
+  const slotNumber = slotOf(keyPrefix + keys[0]);
+  const node = client.slots[slotNumber]?.master.client;
+  if (node?.isReady !== true) return routed();
+  const words = scriptWords(['EVALSHA', sha], keyPrefix, keys, args);
+  const sent = attempt(() => node.sendCommand(words, { ...COMMAND_OPTIONS, slotNumber }));
+  return sent.catch((error: unknown) => {
+    if (isRedirection(error)) return routed();
+    throw error;
+  });
 }
 
 async function rediscover(client: object, other: Promise<object>): Promise<void> {

@@ -5,10 +5,13 @@
  */
 import type { Clock, Timer } from '../clock.js';
 import type { Micros } from '../engine/commands.js';
+import { growing } from '../retry.js';
 import type { GateWaiter } from './gate-waiter.js';
 
 /** How long after an expected end to poll: the store must have passed it by then. */
 const PAST_END_MS = 1;
+/** The pauses after polls without an answer, in ms: the push may be lost too. */
+const AGAIN = growing(100, 5000);
 
 export class GateQueue {
   readonly waiters: Set<GateWaiter> = new Set();
@@ -18,6 +21,8 @@ export class GateQueue {
   readonly #poll: (line: GateQueue) => void;
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
+  /** The polls in a row without an answer. */
+  #failures = 0;
 
   constructor(clock: Clock, poll: (line: GateQueue) => void) {
     this.#clock = clock;
@@ -40,6 +45,13 @@ export class GateQueue {
     this.disarm();
     this.#pollAt = at;
     this.#timer = this.#clock.after(due, () => this.look());
+  }
+
+  /** Told whether a poll was answered, which it returns. If not, the next one follows soon. */
+  answered(answered: boolean, period: number): boolean {
+    this.#failures = answered ? 0 : this.#failures + 1;
+    if (!answered) this.plan(0, Math.min(AGAIN(this.#failures), period));
+    return answered;
   }
 
   /** Polls now. */

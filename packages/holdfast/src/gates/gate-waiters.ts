@@ -217,9 +217,10 @@ export class GateWaiters {
     }
     const answered = (await Promise.all(polls)).every(Boolean);
     line.polling = false;
-    // the channel opened or closed while this poll was under way
+    if (!line.answered(answered, this.#period(line))) return;
+    // the channel opened or closed, or a waiter joined, while this poll was under way
     const { channel } = this.#parts.wake;
-    if (answered && waiters.some((one) => !one.settled && one.channel !== channel)) line.look();
+    if ([...line.waiters].some((one) => one.channel !== channel)) line.look();
   }
 
   /** Polls for a part of a queue; resolves to false if there was no answer. */

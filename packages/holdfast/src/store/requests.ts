@@ -187,7 +187,12 @@ export class Requests {
           this.#deadlines.tidy();
         },
         (error: unknown) => {
-          request.fail(failureOf(error));
+          const failure = failureOf(error);
+          // a node of a cluster that is cut off says so, and a closed connection rejects at once
+          if (/^(?:transient|unanswered)$/.test(failure.kind)) {
+            this.#store.unanswered?.(request.command);
+          }
+          request.fail(failure);
           this.#deadlines.tidy();
         },
       );

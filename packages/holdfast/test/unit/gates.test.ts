@@ -118,6 +118,45 @@ describe('a lost reply', () => {
   });
 });
 
+describe('a poll without an answer', () => {
+  const quiet = { claimWindow: 20_000, retention: 600_000, unreachableAfter: 300_000 };
+  // a call on a new latch first asks for the present generation
+  const failPolls = (): void => {
+    store.fate = (one) => (one.op === 'watch' && one.generation !== 0 ? 'failed' : 'answered');
+  };
+
+  it('is repeated soon: the push may be lost too', async () => {
+    const latch = open(quiet).latch('k', { count: 1 });
+    const waits = latch.await();
+    await clock.advance(100);
+    store.deaf = true;
+    failPolls();
+    await open().latch('k', { count: 1 }).countDown();
+    // the next poll comes after the claim window, and fails
+    await clock.advance(21_000);
+    store.heal();
+    let passed = false;
+    void waits.then(() => {
+      passed = true;
+    });
+    await clock.advance(5000);
+    expect(passed).toBe(true);
+    await waits;
+  });
+
+  it('is repeated at growing intervals', async () => {
+    void later(open(quiet).latch('k', { count: 1 }).await());
+    await clock.advance(100);
+    failPolls();
+    await clock.advance(20_000);
+    const before = store.seen('watch').length;
+    await clock.advance(20_000);
+    const polls = store.seen('watch').length - before;
+    expect(polls).toBeGreaterThan(3);
+    expect(polls).toBeLessThan(15);
+  });
+});
+
 it('a gate without pushes opens within a quarter of the claim window', async () => {
   store.pushes = false;
   const latch = open().latch('k', { count: 1 });

@@ -1,12 +1,17 @@
-/** The deployments whose master is replaced: a master under Sentinel, and a cluster. */
+/**
+ * The deployments whose master is replaced: a master under Sentinel, and a cluster. The clients of
+ * a trial reach each server through a proxy, so that they can be cut off from it.
+ */
 import type { RedisClient } from 'holdfast';
 import {
   type Cluster as Nodes,
+  type Proxy,
   type Replicated,
   type Server,
   type ServerName,
   SLOTS,
   startCluster,
+  startProxy,
   startReplicated,
   until,
 } from 'holdfast-testkit';
@@ -14,9 +19,18 @@ import { Cluster, Redis } from 'ioredis';
 import { createCluster, createSentinel } from 'redis';
 import type { ClientName, Connected } from '../support/clients.js';
 
+interface Address {
+  host: string;
+  port: number;
+}
+
 export interface Deployment {
   /** The replicas of the master. */
   readonly replicas: number;
+  /** Whether `isolate` works here. */
+  readonly isolates: boolean;
+  /** The proxies between the clients and the servers. */
+  readonly doors: Doors;
   /** A new key of the master that is replaced. */
   key(): string;
   connect(client: ClientName): Promise<Connected>;
@@ -26,57 +40,118 @@ export interface Deployment {
   successor(before: Server): Promise<Server>;
   /** Replaces the master in an orderly way. */
   replace(master: Server): Promise<unknown>;
+  /** Cuts the master off from all servers; its clients reach it. */
+  isolate(master: Server): Promise<void>;
+  rejoin(master: Server): Promise<void>;
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
 
+/** A proxy before each server. */
+export class Doors {
+  readonly #proxies = new Map<string, Proxy>();
+
+  static async before(servers: readonly Server[]): Promise<Doors> {
+    const doors = new Doors();
+    for (const server of servers) doors.#proxies.set(addressOf(server), await startProxy(server));
+    return doors;
+  }
+
+  /** The addresses of the proxies. */
+  get addresses(): Address[] {
+    return [...this.#proxies.values()].map(({ host, port }) => ({ host, port }));
+  }
+
+  /**
+   * The address of the proxy before a server, for the clients. A new object for each call:
+   * node-redis changes it, so that connections with the same object never reconnect.
+   */
+  readonly map = (server: string): Address | undefined => {
+    const proxy = this.#proxies.get(server);
+    return proxy && { host: proxy.host, port: proxy.port };
+  };
+
+  /** Cuts a server off from its clients: without a word, or with connections that end. */
+  shut(server: Server, silently: boolean): void {
+    const proxy = this.#at(server);
+    if (silently) return proxy.blackhole();
+    proxy.refuse();
+    proxy.cut();
+  }
+
+  open(server: Server): void {
+    this.#at(server).heal();
+  }
+
+  get count(): number {
+    return this.#proxies.size;
+  }
+
+  /** The connections of clients to all servers. */
+  get connections(): number {
+    return [...this.#proxies.values()].reduce((sum, { connections }) => sum + connections, 0);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#proxies.values()].map((proxy) => proxy.close()));
+  }
+
+  #at(server: Server): Proxy {
+    return this.#proxies.get(addressOf(server)) as Proxy;
+  }
+}
+
+const addressOf = ({ host, port }: Server): string => `${host}:${port}`;
+
 let keys = 0;
 
+/** The clients of a trial; the default user is for servers and sentinels. */
+const LOGIN = { username: 'locks', password: 'locks' } as const;
+
 export async function sentinels(server: ServerName): Promise<Deployment> {
-  const all: Replicated = await startReplicated({ server });
+  const all: Replicated = await startReplicated({ server, users: ['locks on >locks ~* &* +@all'] });
   const start = all.sentinels.map(({ host, port }) => ({ host, port }));
+  const doors = await Doors.before(all.nodes);
+  const { map } = doors;
   return {
-    replicas: 2,
+    ...{ replicas: 2, isolates: true, doors },
     key: () => `key ${(keys += 1)}`,
     connect(client) {
       if (client.startsWith('ioredis')) {
-        const options = { sentinels: start, name: all.name, failoverDetector: true };
-        return ioredis(new Redis({ ...options, lazyConnect: true }));
+        const natMap = (address: string): Address | null => map(address) ?? null;
+        const options = { sentinels: start, name: all.name, failoverDetector: true, natMap };
+        return ioredis(new Redis({ ...options, ...LOGIN, lazyConnect: true }));
       }
-      return nodeRedis(createSentinel({ name: all.name, sentinelRootNodes: start }));
+      const options = { name: all.name, sentinelRootNodes: start, nodeAddressMap: map };
+      return nodeRedis(createSentinel({ ...options, nodeClientOptions: LOGIN }));
     },
     master: () => all.master(),
     replicasOf: async (master) => all.nodes.filter((node) => node !== master),
     successor: (before) => all.successor(before),
     replace: async () => all.sentinels[0]?.command('SENTINEL', 'FAILOVER', all.name),
+    isolate: async (master) => {
+      await master.command('ACL', 'SETUSER', 'default', 'off');
+      await master.command('CLIENT', 'KILL', 'USER', 'default');
+    },
+    rejoin: async (master) => void (await master.command('ACL', 'SETUSER', 'default', 'on')),
     settled: () => all.settled(),
-    stop: () => all.stop(),
+    stop: async () => void (await Promise.all([doors.close(), all.stop()])),
   };
 }
 
 export async function cluster(server: ServerName): Promise<Deployment> {
-  const all: Nodes = await startCluster({ server, replicas: 1 });
-  const start = all.nodes.map(({ host, port }) => ({ host, port }));
-  const owner = async (except?: Server): Promise<Server | undefined> => {
-    for (const node of all.nodes) {
-      if (node === except) continue;
-      const role = String(await node.command('ROLE').catch(() => ''));
-      if (!role.startsWith('master')) continue;
-      const id = String(await node.command('CLUSTER', 'MYID'));
-      const lines = String(await node.command('CLUSTER', 'NODES')).split('\n');
-      const own = lines.find((line) => line.startsWith(id)) ?? '';
-      if (own.split(' ').some((range) => range.startsWith('0-'))) return node;
-    }
-    return undefined;
-  };
+  const args = ['--enable-debug-command', 'yes'];
+  const all: Nodes = await startCluster({ server, replicas: 1, args });
+  const doors = await Doors.before(all.nodes);
+  const { map, addresses: start } = doors;
   const found = (except?: Server): Promise<Server> =>
-    until(() => owner(except), { within: 60_000, every: 20, what: 'a server owns slot 0' });
+    until(() => owner(all, except), { within: 60_000, every: 20, what: 'a server owns slot 0' });
   const replicasOf = async (master: Server): Promise<Server[]> => {
     const infos = await Promise.all(all.nodes.map((node) => node.command('INFO', 'replication')));
     return all.nodes.filter((_, at) => String(infos[at]).includes(`master_port:${master.port}\r`));
   };
   return {
-    replicas: 1,
+    ...{ replicas: 1, isolates: server === 'valkey', doors },
     key: () => {
       for (;;) {
         const key = `key ${(keys += 1)}`;
@@ -85,17 +160,49 @@ export async function cluster(server: ServerName): Promise<Deployment> {
     },
     connect(client) {
       if (client.startsWith('ioredis')) {
-        return ioredis(new Cluster(start, { lazyConnect: true, clusterRetryStrategy: () => 50 }));
+        const natMap = (address: string): Address | null => map(address) ?? null;
+        const options = { lazyConnect: true, clusterRetryStrategy: () => 50, natMap };
+        return ioredis(new Cluster(start, options));
       }
-      return nodeRedis(createCluster({ rootNodes: start.map((socket) => ({ socket })) }));
+      const rootNodes = start.map((socket) => ({ socket }));
+      return nodeRedis(createCluster({ rootNodes, nodeAddressMap: map }));
     },
     master: () => found(),
     replicasOf,
     successor: (before) => found(before),
     replace: async (master) => (await replicasOf(master))[0]?.command('CLUSTER', 'FAILOVER'),
+    isolate: async (master) => {
+      await filter(master, { drop: -2, close: 1, stay: 1 });
+      await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
+    },
+    rejoin: (master) => filter(master, { drop: -1, close: 0, stay: 0 }),
     settled: () => all.settled(),
-    stop: () => all.stop(),
+    stop: async () => void (await Promise.all([doors.close(), all.stop()])),
   };
+}
+
+/** The messages between the nodes that one of them drops: none (-1), all (-2). */
+async function filter(
+  node: Server,
+  { drop, close, stay }: { drop: number; close: number; stay: number },
+): Promise<void> {
+  await node.command('DEBUG', 'DISABLE-CLUSTER-RECONNECTION', stay);
+  await node.command('DEBUG', 'CLOSE-CLUSTER-LINK-ON-PACKET-DROP', close);
+  await node.command('DEBUG', 'DROP-CLUSTER-PACKET-FILTER', drop);
+}
+
+/** The master of the first slot, as its own view says. */
+async function owner({ nodes }: Nodes, except?: Server): Promise<Server | undefined> {
+  for (const node of nodes) {
+    if (node === except) continue;
+    const role = String(await node.command('ROLE').catch(() => ''));
+    if (!role.startsWith('master')) continue;
+    const id = String(await node.command('CLUSTER', 'MYID'));
+    const lines = String(await node.command('CLUSTER', 'NODES')).split('\n');
+    const own = lines.find((line) => line.startsWith(id)) ?? '';
+    if (own.split(' ').some((range) => range.startsWith('0-'))) return node;
+  }
+  return undefined;
 }
 
 async function ioredis(client: Redis | Cluster): Promise<Connected> {

@@ -21,7 +21,7 @@ import {
 } from '../port.js';
 import type { Examination, ExamineTerms } from '../finding.js';
 import { decodePush } from '../push-text.js';
-import { afterTurn } from '../../clock.js';
+import { afterTurn, systemClock } from '../../clock.js';
 import type * as Advice from './advice.js';
 import type { ClusterChannels } from './cluster-channels.js';
 import { answerTo, encode } from './codec.js';
@@ -44,6 +44,8 @@ async function loadAdvice(): Promise<void> {
 }
 
 const SCAN_COUNT = 500;
+/** The shortest pause between two searches for the masters. */
+const REFRESH_MS = 200;
 /** The most resources whose names are cached. */
 const NAMES_MAX = 1000;
 
@@ -238,8 +240,9 @@ export class RedisStore implements Store {
     const key = several(command) ? (command.keys[0] as string) : command.key;
     const silent = cluster.masterOf(this.#slotOf(key)) ?? '';
     this.#refreshing = true;
+    // it costs a connection, and many commands may fail at the same time
     const refreshed = (): void => {
-      this.#refreshing = false;
+      systemClock.after(REFRESH_MS, () => (this.#refreshing = false), true);
     };
     cluster.refresh(silent).then(refreshed, refreshed);
   }

@@ -41,6 +41,20 @@ describe('the requests of one turn', () => {
   });
 });
 
+it('tells the store of failures that another node may end', async () => {
+  const told = vi.fn();
+  const failing = new Requests(Object.assign(store, { unanswered: told }), clock, 2000);
+  await failing.send(renew('k'));
+  expect(told).not.toHaveBeenCalled();
+  store.fate = () => 'refused';
+  await expect(failing.send(renew('k'))).rejects.toThrow();
+  expect(told).not.toHaveBeenCalled();
+  // a node of a cluster that is cut off: it replies CLUSTERDOWN, or its connection is closed
+  store.fate = () => 'failed';
+  await expect(failing.send(renew('k'))).rejects.toThrow();
+  expect(told).toHaveBeenCalledTimes(1);
+});
+
 describe('`written`', () => {
   const writing = vi.fn(() => Promise.resolve());
   const slow = (): Requests => {

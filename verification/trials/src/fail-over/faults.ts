@@ -1,0 +1,85 @@
+/** The ways to lose a master: what cuts it off before, and what ends it. */
+import { type Server, sleep } from 'holdfast-testkit';
+import { between, type Random } from '../support/random.js';
+import type { Deployment } from './deployments.js';
+
+export interface Fault {
+  readonly name: string;
+  /** The replicas lose the master some time before its end. */
+  readonly fromReplicas: boolean;
+  /** The clients lose the master some time before its end, silently or with an error. */
+  readonly fromClients: boolean;
+  readonly end: 'killed' | 'frozen' | 'replaced' | 'isolated';
+}
+
+const named = (end: Fault['end'], cut: '' | 'replicas' | 'clients' | 'both' = ''): Fault => ({
+  name: cut === '' ? end : `cut off from ${cut}, ${end}`,
+  fromReplicas: cut === 'replicas' || cut === 'both' || end === 'isolated',
+  fromClients: cut === 'clients' || cut === 'both',
+  end,
+});
+
+/** The first one is part of the test suite. */
+export const FAULTS: readonly Fault[] = [
+  named('killed', 'replicas'),
+  named('killed'),
+  named('frozen'),
+  named('frozen', 'replicas'),
+  named('replaced'),
+  named('killed', 'clients'),
+  named('frozen', 'clients'),
+  named('killed', 'both'),
+  named('frozen', 'both'),
+  // no server reaches it any more, and its clients still do
+  named('isolated'),
+];
+
+/** For how long locks are granted before each step, in ms. */
+const GRANTING = { from: 20, to: 120 };
+
+/** Cuts the master off and ends it. Resolves to the function that repairs everything. */
+export async function strike(
+  deployment: Deployment,
+  fault: Fault,
+  master: Server,
+  random: Random,
+): Promise<() => Promise<void>> {
+  const replicas = await deployment.replicasOf(master);
+  const pause = (): Promise<void> => sleep(between(random, GRANTING.from, GRANTING.to));
+  const cuts = {
+    replicas: async () => {
+      await pause();
+      await Promise.all(replicas.map((replica) => cut(replica, master)));
+    },
+    clients: async () => {
+      await pause();
+      deployment.doors.shut(master, random() < 0.5);
+    },
+  };
+  if (fault.fromReplicas) await cuts.replicas();
+  if (fault.fromClients) await cuts.clients();
+  await pause();
+  if (fault.end === 'killed') await master.kill();
+  else if (fault.end === 'frozen') master.pause();
+  else if (fault.end === 'isolated') await deployment.isolate(master);
+  else await deployment.replace(master);
+  return async () => {
+    await Promise.all(replicas.map(heal));
+    if (fault.end === 'killed') await master.restart();
+    else if (fault.end === 'frozen') master.resume();
+    else if (fault.end === 'isolated') await deployment.rejoin(master);
+    deployment.doors.open(master);
+  };
+}
+
+/** The replica loses its connection to the master, and does not get another one. */
+async function cut(replica: Server, master: Server): Promise<void> {
+  await replica.command('CONFIG', 'SET', 'masteruser', 'unknown');
+  await replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
+  await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
+}
+
+async function heal(replica: Server): Promise<void> {
+  await replica.command('CONFIG', 'SET', 'masteruser', '');
+  await replica.command('CONFIG', 'SET', 'masterauth', '');
+}
