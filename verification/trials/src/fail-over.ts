@@ -144,7 +144,9 @@ async function once(scenario: Scenario, how: Fault): Promise<void> {
   await deployment.settled().catch((cause: unknown) => {
     throw new ServerTrouble(String(cause), { cause });
   });
-  await Promise.all(told.map((key, at) => servedLater(scenario, parties[at] as Party, key)));
+  await Promise.all(
+    told.map((key, at) => servedLater(scenario, parties[at] as Party, { how, key })),
+  );
   for (const party of parties) await checkRenewed(scenario, party);
 }
 
@@ -231,7 +233,11 @@ async function challenge(scenario: Scenario, how: Fault, mode: Mode, lease: Leas
 }
 
 /** A waiter that was told so repeats its call when the replicas are back. */
-async function servedLater(scenario: Scenario, party: Party, key?: string): Promise<void> {
+async function servedLater(
+  scenario: Scenario,
+  party: Party,
+  { how, key }: { readonly how: Fault; readonly key: string | undefined },
+): Promise<void> {
   if (key === undefined) return;
   const { problems } = scenario;
   const again = async (): Promise<Lease> => party.waiter.mutex(key).acquire({ wait: SERVED_MS });
@@ -239,7 +245,7 @@ async function servedLater(scenario: Scenario, party: Party, key?: string): Prom
     await (await until(again, { within: SERVED_MS, every: 50 })).release().catch(() => undefined);
     add(scenario, 'waiters served when the replicas are back');
   } catch (error) {
-    problems.add('unserved', `${key}, ${party.mode}, with all replicas: ${String(error)}`);
+    problems.add('unserved', `${key}, ${how.name}, with all replicas: ${String(error)}`);
   }
 }
 
