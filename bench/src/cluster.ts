@@ -148,9 +148,11 @@ async function renewals(name: string, [servers, client]: Opened): Promise<void> 
     leases.push(...(await Promise.all(part)));
   }
   for (const server of servers) await server.command('CONFIG', 'RESETSTAT');
-  const patience = { within: 2 * TTL, every: 50 };
-  await until(() => leases.every(({ remaining }) => remaining < 0.7 * TTL), patience);
-  await until(() => leases.every(({ remaining }) => remaining > 0.7 * TTL), patience);
+  const endOf = ({ remaining }: Lease): number => performance.now() + remaining;
+  const ends = leases.map(endOf);
+  const renewed = (): boolean =>
+    leases.every((lease, at) => !lease.held || endOf(lease) > (ends[at] as number) + TTL / 10);
+  await until(renewed, { within: 3 * TTL, every: 50, what: 'each lease was renewed' });
   const counts = await Promise.all(
     servers.map(async (server) => {
       const stats = await server.commandstats();
