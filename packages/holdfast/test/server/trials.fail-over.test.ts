@@ -10,8 +10,10 @@ describe.concurrent(`trial ${trial.name}`, () => {
   it('holds with a master that is cut off from its replicas, then killed', async () => {
     const { problems, figures } = await trial.run(parameters(trial.share, GIVEN));
     expect(problems).toEqual([]);
-    expect(figures['held over a fail-over, cut, killed, with acknowledgement']).toBeGreaterThan(0);
-    expect(figures['lost, cut, killed, without acknowledgement']).toBeGreaterThan(0);
+    expect(figures['cut off from replicas, killed: held, with acknowledgement']).toBeGreaterThan(0);
+    expect(figures['cut off from replicas, killed: lost, without acknowledgement']).toBeGreaterThan(
+      0,
+    );
   }, 120_000);
 
   it('finds the fault no-acknowledgement', async () => {
