@@ -28,9 +28,7 @@ const first = spawnSync(process.execPath, args, {
   stdio: ['ignore', 'pipe', 'inherit'],
 });
 if (first.status !== 0) process.exit(first.status ?? 1);
-const { version, repository, homepage, bugs } = read(
-  join(packages, 'holdfast/publish/package.json'),
-);
+const { version, repository, homepage, bugs } = read(join(own, 'package.json'));
 
 // the command line needs the dashboard
 for (const name of ['dashboard', 'otel', 'cli']) {
