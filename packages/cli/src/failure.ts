@@ -63,7 +63,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 function ofHoldfast(error: HoldfastError): Failure {
-  const message = error.message.replace(/^Holdfast: /, '');
+  const message = error.message.replace(/^Holdfast: /, '').replace(` (see ${error.page})`, '');
   switch (error.code) {
     case 'HOLDFAST_BAD_OPTION':
       return usage(message);

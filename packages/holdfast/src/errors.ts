@@ -54,6 +54,9 @@ export type HoldfastErrorCode =
   | 'HOLDFAST_CLOSED';
 
 const BRAND = Symbol.for('holdfast.error');
+const PAGE = 'node_modules/holdfast/docs/errors.md';
+/** The end of a message. The message of another error may be a part of a new one. */
+const SEE = new RegExp(` \\(see ${PAGE}#\\w+\\)`, 'g');
 
 /** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
@@ -66,7 +69,10 @@ export class HoldfastError extends Error {
    * (`HOLDFAST_MISMATCH`).
    */
   readonly option: string | undefined;
-  /** What to do: the section about the code, in a page of the installed package. */
+  /**
+   * What to do: the section about the code, in a page of the installed package. The message ends
+   * with it.
+   */
   readonly page: string;
 
   constructor(
@@ -74,12 +80,14 @@ export class HoldfastError extends Error {
     message: string,
     about: { key?: string; option?: string; cause?: unknown } = {},
   ) {
-    super(escaped(message), about.cause === undefined ? undefined : { cause: about.cause });
+    const page = `${PAGE}#${code.toLowerCase()}`;
+    const text = `${escaped(message).replace(SEE, '')} (see ${page})`;
+    super(text, about.cause === undefined ? undefined : { cause: about.cause });
     this.name = 'HoldfastError';
     this.code = code;
     this.key = about.key;
     this.option = about.option;
-    this.page = `node_modules/holdfast/docs/errors.md#${code.toLowerCase()}`;
+    this.page = page;
     Object.defineProperty(this, BRAND, { value: true });
   }
 

@@ -34,7 +34,9 @@ it('without its files a process keeps its leases, and names what it cannot load'
     const calls = ['latch', 'allOf', 'schedule', 'forceRelease', 'list', 'doctor'];
     const notLoaded = {
       code: 'HOLDFAST_UNREACHABLE',
-      message: expect.stringMatching(/the code of this call was not loaded: .+, restart it$/s),
+      message: expect.stringMatching(
+        /the code of this call was not loaded: .+, restart it \(see /s,
+      ),
       cause: 'ERR_MODULE_NOT_FOUND',
     };
     expect(done['gone']).toEqual(Object.fromEntries(calls.map((call) => [call, notLoaded])));

@@ -24,3 +24,10 @@ it('an error names its section, also when it is printed', () => {
   expect(page).toMatch(new RegExp(`^## ${anchor}$`, 'im'));
   expect(inspect(error)).toContain(error.page);
 });
+
+it('a message ends with its section, also if it contains that of another error', () => {
+  const inner = new HoldfastError('HOLDFAST_LOST', 'gone');
+  expect(inner.message).toBe(`gone (see ${inner.page})`);
+  const outer = new HoldfastError('HOLDFAST_CLOSED', `closed: ${inner.message}; again`);
+  expect(outer.message).toBe(`closed: gone; again (see ${outer.page})`);
+});

@@ -55,7 +55,7 @@ it.each([
 ])('a bad option is shown briefly: %o', (value, shown) => {
   const error = badOption('ttl', 'a number', value);
   expect(error).toMatchObject({ code: 'HOLDFAST_BAD_OPTION', option: 'ttl' });
-  expect(error.message).toBe(`Holdfast: option "ttl" must be a number, not ${shown}`);
+  expect(error.message).toContain(`Holdfast: option "ttl" must be a number, not ${shown} (see`);
 });
 
 describe('an unknown option', () => {
@@ -73,6 +73,7 @@ describe('an unknown option', () => {
   ])('%s is reported with the nearest ones', (option, hint) => {
     const all = `(the options are ${names.join(', ')})`;
     const message = `Holdfast: unknown option "${option}"${hint} ${all}`;
-    expect(unknownOption(option, names)).toMatchObject({ message, option });
+    const error = unknownOption(option, names);
+    expect([error.message, error.option]).toEqual([`${message} (see ${error.page})`, option]);
   });
 });

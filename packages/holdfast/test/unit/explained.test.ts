@@ -69,17 +69,18 @@ describe('a lost lease', () => {
   it('says nothing of renewal if it was not to be renewed', async () => {
     const lease = await soon(one.mutex('k').acquire({ renew: false }));
     const { cause, message } = await lost(lease);
-    expect([cause, message]).toEqual([
-      undefined,
-      'Holdfast: the lease of "k" was lost: its ttl of 10000 ms has passed, and renew is false',
-    ]);
+    expect(cause).toBe(undefined);
+    expect(message).toContain(
+      'Holdfast: the lease of "k" was lost: its ttl of 10000 ms has passed, and renew is false (',
+    );
   });
 });
 
 describe('a wait that runs out', () => {
   async function timeout(waiting: Promise<unknown>, ms = 200): Promise<string> {
     const { message } = await failure(soon(waiting, ms), 'HOLDFAST_TIMEOUT');
-    return message.replace(/process \d+ on ".*?"/u, 'process 7 on "host"');
+    const text = message.replace(/ \(see [^)]*\)$/u, '');
+    return text.replace(/process \d+ on ".*?"/u, 'process 7 on "host"');
   }
 
   it('names the holder, its age and the place in the queue', async () => {
