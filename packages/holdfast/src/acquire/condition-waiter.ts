@@ -105,6 +105,8 @@ export class ConditionWaiter extends Acquisition {
   /** Handles every reply to its requests, also late ones. */
   onReply(reply: ParkReply | AcquireReply): void {
     if ('signalled' in reply) this.#tell(reply.signalled);
+    // granted before the reply to its first request came: only a signal can have moved it
+    else if (this.settled) this.#tell(true);
     if (reply.status === 'queued') this.#queued = true;
     if (reply.status === 'absent' && this.#parked) this.forgotten();
     if (reply.status === 'parked' || reply.status === 'queued') this.leave();

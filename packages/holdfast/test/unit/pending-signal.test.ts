@@ -1,4 +1,4 @@
-/** A lease that waits at a condition, or is released, while a signal has no answer. */
+/** Leases that wait at a condition, or are released, while a signal or a wait has no answer. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Mutex } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
@@ -71,4 +71,29 @@ describe('while a signal is unanswered', () => {
     await failure(waiting, 'HOLDFAST_CLOSED');
     await expect(signalling).rejects.toMatchObject({ name: 'HoldfastError' });
   });
+});
+
+it('a waiter that is woken and aborts before its first request is answered was woken', async () => {
+  const other = new Holdfast(new WatchedStore(clock, store.inner), { ...OPTIONS, clock });
+  // contention opens the wake channel
+  const held = await other.mutex('k').acquire();
+  const asking = mutex.acquire();
+  await clock.advance(10);
+  await held.release();
+  await clock.advance(10);
+  const lease = await asking;
+  store.ail('park', 100);
+  const controller = new AbortController();
+  const waiting = later(mutex.condition('c').await(lease, { signal: controller.signal }));
+  await clock.advance(10);
+  const signaller = await other.mutex('k').acquire();
+  expect(await other.mutex('k').condition('c').signal(signaller)).toBe(1);
+  controller.abort();
+  await signaller.release();
+  // the grant is pushed before the answer
+  await clock.advance(10);
+  expect((await holdfast.inspect('k'))?.holders[0]?.id).not.toBe(signaller.id);
+  await clock.advance(200);
+  expect(await waiting).toBe(true);
+  expect(lease.held).toBe(true);
 });
