@@ -2,7 +2,7 @@
  * Checks the models of `formal/` exhaustively with SPIN. The models of the actual protocol must
  * have no errors; the models with planted mistakes must have errors.
  *
- *   npm run model             the runs of the test suite: a minute
+ *   npm run model             the runs of the test suite: 1 to 2 minutes
  *   npm run model -- --only roots   one model
  *   npm run model -- --full   also more faults: minutes, and about 6 GB of memory
  *

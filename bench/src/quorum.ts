@@ -87,6 +87,31 @@ async function compare(
   );
 }
 
+/** Freezes two servers in mid-run, each pair of them once, and prints the longest gaps. */
+async function freezes(
+  two: readonly Holdfast[],
+  servers: readonly Server[],
+  ms: number,
+): Promise<void> {
+  const gaps: number[] = [];
+  for (const [at, first] of servers.entries()) {
+    for (const second of servers.slice(at + 1)) {
+      const running = handOffs(two, { ...POLITE, ms, rounds });
+      await sleep(ms / 2);
+      for (const server of [first, second]) server.pause();
+      gaps.push((await running).gap);
+      for (const server of [first, second]) server.resume();
+      // servers that were silent are asked again
+      await handOffs(two, { ...POLITE, ms, rounds });
+    }
+  }
+  const [least, middle, most] = [0, 50, 100].map((part) => percentile(gaps, part).toFixed(0));
+  console.log(
+    `two frozen in mid-run, ${gaps.length} times: the longest gap is ${middle} ms ` +
+      `(${least} to ${most})`,
+  );
+}
+
 async function main(): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -121,11 +146,7 @@ async function main(): Promise<void> {
     handOffs(all, { tasks: 16, work: 0, ms, rounds });
   await compare('4 x 4 without work', turns, busy(one), busy(several));
   const two = several.slice(0, 2);
-  const running = handOffs(two, { ...POLITE, ms, rounds });
-  await sleep(ms / 2);
-  for (const server of servers.slice(0, 2)) server.pause();
-  console.log(`two frozen in mid-run: the longest gap is ${(await running).gap.toFixed(0)} ms`);
-  for (const server of servers.slice(0, 2)) server.resume();
+  await freezes(two, servers, ms);
   await Promise.all(servers.slice(3).map((server) => server.kill()));
   await handOffs(two, { ...POLITE, ms: 500, rounds });
   await both('2 dead');

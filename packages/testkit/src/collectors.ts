@@ -2,13 +2,10 @@
  * Real collectors of metrics for tests: Prometheus scrapes pages, and VictoriaMetrics receives
  * OTLP. (Debian builds Prometheus without its receiver of OTLP.) Both answer PromQL.
  */
-import { spawn } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepare, type ProgramName } from './binaries.js';
-import { guard, guardFolder, removeFolder } from './guardian.js';
-import { until } from './wait.js';
+import { programFolder, startProgram } from './program.js';
 
 /** One series of the answer to a query. */
 export interface Series {
@@ -23,7 +20,6 @@ export interface Collector extends AsyncDisposable {
   query(expression: string): Promise<Series[]>;
 }
 
-const START_MS = 60_000;
 const SCRAPE = '500ms';
 
 /**
@@ -71,44 +67,17 @@ async function start(
   argsOf: (folder: string) => readonly string[],
 ): Promise<Collector> {
   const { command } = await prepare(name);
-  const folder = mkdtempSync(join(tmpdir(), `holdfast-${name}-`));
-  guardFolder(folder);
-  const path = join(folder, 'log');
-  const log = openSync(path, 'w');
-  const [file = '', ...words] = command;
-  const args = [...words, ...argsOf(folder)];
-  const child = spawn(file, args, { cwd: folder, stdio: ['ignore', log, log] });
-  closeSync(log);
-  guard(child);
-  let gone = false;
-  const exited = new Promise<void>((resolve) => {
-    child.once('error', () => resolve());
-    child.once('exit', () => resolve());
-  }).then(() => {
-    gone = true;
+  const folder = programFolder(name);
+  const { found: url, stop } = await startProgram({
+    ...{ name, folder, command: [...command, ...argsOf(folder)] },
+    ready: async (log) => {
+      const [, port] = listening.exec(log) ?? [];
+      if (port === undefined) return undefined;
+      await query(`http://127.0.0.1:${port}`, 'vector(1)');
+      return `http://127.0.0.1:${port}`;
+    },
   });
-  const stop = async (): Promise<void> => {
-    // its data is not needed again
-    child.kill('SIGKILL');
-    await exited;
-    removeFolder(folder);
-  };
-  const ready = async (): Promise<string | undefined> => {
-    if (gone) return 'gone';
-    const [, port] = listening.exec(readFileSync(path, 'utf8')) ?? [];
-    if (port === undefined) return undefined;
-    const url = `http://127.0.0.1:${port}`;
-    await query(url, 'vector(1)');
-    return url;
-  };
-  try {
-    const url = await until(ready, { within: START_MS, every: 50, what: `${name} answers` });
-    if (gone) throw new Error(`${name} has ended:\n${readFileSync(path, 'utf8')}`);
-    return { url, query: (expression) => query(url, expression), [Symbol.asyncDispose]: stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
+  return { url, query: (expression) => query(url, expression), [Symbol.asyncDispose]: stop };
 }
 
 interface Answer {

@@ -4,26 +4,21 @@
  *
  * The programs come from a package of npm, or from the folder that `HOLDFAST_POSTGRES_BIN` names.
  */
-import { execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
-  closeSync,
   cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
-  openSync,
   readFileSync,
-  realpathSync,
   symlinkSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { guard, guardFolder, removeFolder } from './guardian.js';
-import { until } from './wait.js';
+import { removeFolder } from './guardian.js';
+import { programFolder, startProgram } from './program.js';
 
 const run = promisify(execFile);
 
@@ -35,13 +30,12 @@ export interface Postgres extends AsyncDisposable {
 }
 
 /** PostgreSQL refuses to run as root. This user exists on all systems that have packages of it. */
-const NOBODY = 65_534;
+const UNPRIVILEGED = 65_534;
 const USER = 'postgres';
 
 /** Starts PostgreSQL with an empty database, and resolves when it accepts connections. */
 export async function startPostgres(): Promise<Postgres> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'holdfast-postgres-')));
-  guardFolder(folder);
+  const folder = programFolder('postgres');
   try {
     return await startIn(folder);
   } catch (error) {
@@ -52,48 +46,25 @@ export async function startPostgres(): Promise<Postgres> {
 
 async function startIn(folder: string): Promise<Postgres> {
   const root = process.getuid?.() === 0;
-  const as = root ? { uid: NOBODY, gid: NOBODY } : {};
+  const user = root ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : undefined;
   const named = process.env['HOLDFAST_POSTGRES_BIN'];
   const bin = named ?? copyPrograms(folder);
-  const [data, path] = [join(folder, 'data'), join(folder, 'server.log')];
+  const data = join(folder, 'data');
   mkdirSync(data, { mode: 0o700 });
   chmodSync(folder, 0o755);
-  if (root) for (const owned of [folder, data]) chownSync(owned, NOBODY, NOBODY);
-  const { stdout } = await run(join(bin, 'postgres'), ['--version'], { cwd: folder, ...as });
+  if (root) for (const owned of [folder, data]) chownSync(owned, UNPRIVILEGED, UNPRIVILEGED);
+  const { stdout } = await run(join(bin, 'postgres'), ['--version'], { cwd: folder, ...user });
   const create = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-  await run(join(bin, 'initdb'), create, { cwd: folder, ...as });
+  await run(join(bin, 'initdb'), create, { cwd: folder, ...user });
 
-  const log = openSync(path, 'w');
   const settings = { listen_addresses: '', unix_socket_directories: folder, fsync: 'off' };
   Object.assign(settings, { dynamic_shared_memory_type: 'mmap', max_connections: '20' });
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(join(bin, 'postgres'), ['-D', data, ...options], {
-    cwd: folder,
-    stdio: ['ignore', log, log],
-    ...as,
+  const { stop } = await startProgram({
+    ...{ name: 'postgres', folder, user, signal: 'SIGQUIT' },
+    command: [join(bin, 'postgres'), '-D', data, ...options],
+    ready: (log) => log.includes('ready to accept connections') || undefined,
   });
-  closeSync(log);
-  guard(child);
-  const exit = new Promise<void>((resolve) => {
-    child.once('exit', () => resolve());
-    child.once('error', () => resolve());
-  });
-  const stop = async (): Promise<void> => {
-    // an immediate shutdown: the data is not needed again
-    child.kill('SIGQUIT');
-    await exit;
-    removeFolder(folder);
-  };
-  const ended = exit.then(() => {
-    throw new Error(`PostgreSQL ended at start:\n${readFileSync(path, 'utf8')}`);
-  });
-  const ready = (): boolean => readFileSync(path, 'utf8').includes('ready to accept connections');
-  try {
-    await Promise.race([ended, until(ready, { within: 50_000, every: 20 })]);
-  } catch (error) {
-    await stop();
-    throw error;
-  }
   const version = /\d[\d.]*/.exec(stdout)?.[0] ?? '';
   const connection = { host: folder, user: USER, database: 'postgres' };
   return { version, connection, [Symbol.asyncDispose]: stop };

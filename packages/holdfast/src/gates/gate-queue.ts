@@ -47,11 +47,15 @@ export class GateQueue {
     this.#timer = this.#clock.after(due, () => this.look());
   }
 
-  /** Told whether a poll was answered, which it returns. If not, the next one follows soon. */
-  answered(answered: boolean, period: number): boolean {
-    this.#failures = answered ? 0 : this.#failures + 1;
-    if (!answered) this.plan(0, Math.min(AGAIN(this.#failures), period));
-    return answered;
+  /** A poll was answered. */
+  heard(): void {
+    this.#failures = 0;
+  }
+
+  /** A poll had no answer: the next one follows soon, and not later than after the period. */
+  pollAgain(period: number): void {
+    this.#failures += 1;
+    this.plan(0, Math.min(AGAIN(this.#failures), period));
   }
 
   /** Polls now. */

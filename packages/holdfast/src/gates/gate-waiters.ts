@@ -217,10 +217,10 @@ export class GateWaiters {
     }
     const answered = (await Promise.all(polls)).every(Boolean);
     line.polling = false;
-    if (!line.answered(answered, this.#period(line))) return;
+    if (!answered) return line.pollAgain(this.#period(line));
+    line.heard();
     // the channel opened or closed, or a waiter joined, while this poll was under way
-    const { channel } = this.#parts.wake;
-    if ([...line.waiters].some((one) => one.channel !== channel)) line.look();
+    if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
   }
 
   /** Polls for a part of a queue; resolves to false if there was no answer. */

@@ -189,7 +189,7 @@ export class Requests {
         (error: unknown) => {
           const failure = failureOf(error);
           // a node of a cluster that is cut off says so, and a closed connection rejects at once
-          if (/^(?:transient|unanswered)$/.test(failure.kind)) {
+          if (failure.kind === 'transient' || failure.kind === 'unanswered') {
             this.#store.unanswered?.(request.command);
           }
           request.fail(failure);

@@ -35,8 +35,9 @@ function run(about: About): Promise<Outcome> {
   return torture({ ...about, seed, tasks: 4, folder });
 }
 
-/** The damages for which a run of some seconds has an occasion, also on a busy machine. */
-const OCCASIONS = 1;
+/** The damages for which the runs of some seconds together have an occasion. */
+const OCCASIONS = 3;
+const made = new Set<string>();
 
 /** Each damaged copy of the history has a violation that the history has not, excused or not. */
 function expectDamageFound(events: readonly HistoryEvent[]): void {
@@ -44,16 +45,14 @@ function expectDamageFound(events: readonly HistoryEvent[]): void {
     violations(history, ALL)
       .filter(({ check }) => check === name)
       .map((violation) => JSON.stringify(violation));
-  let occasions = 0;
   for (const { name, check, make } of DAMAGES) {
     const copy = make(events);
     if (copy === undefined) continue;
-    occasions += 1;
+    made.add(name);
     const known = new Set(found(events, check));
     const added = found(copy, check).filter((violation) => !known.has(violation));
     expect(added.length, name).toBeGreaterThan(0);
   }
-  expect(occasions).toBeGreaterThanOrEqual(OCCASIONS);
 }
 
 it.each([
@@ -73,6 +72,10 @@ it.each([
   },
   300_000,
 );
+
+it('the histories of these runs gave chances to damage them', () => {
+  expect(made.size).toBeGreaterThanOrEqual(OCCASIONS);
+});
 
 it.each([1, 3])(
   'detects two holders of one lock (servers: %i)',

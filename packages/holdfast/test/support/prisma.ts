@@ -1,6 +1,7 @@
 /**
  * A Prisma client for SQL. `prisma/client` is what `npx prisma@7.10.0 generate` writes for
- * `prisma/schema.prisma`. It is in git, because the generator has 230 MB.
+ * `prisma/schema.prisma`, without the two files for browsers. It is in git, because the generator
+ * has 230 MB.
  */
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Sql, sqltag } from '@prisma/client/runtime/client';
