@@ -14,6 +14,13 @@ const alias = {
   holdfast: here('packages/holdfast/src/index.ts'),
 };
 
+/**
+ * Files at a time of the tests that start servers. They mostly wait, so more files than cores. The
+ * tests that need the machine for themselves run before them, while the computing tests, which have
+ * the lowest priority, use the rest of the processor.
+ */
+const WORKERS = 5;
+
 const globalSetup = here('packages/testkit/src/vitest-global.ts');
 
 /**
@@ -35,7 +42,7 @@ const ALONE = [
   'packages/holdfast/test/server/{trials.takeover,quorum.faults}.test.ts',
   'packages/cli/test/server/deadlines.test.ts',
 ];
-/** Tests of programs that run for a minute, and do not measure the times of others. */
+/** Tests that run for long, or start many programs. They do not measure the times of others. */
 const LONG = [
   'packages/{holdfast,cli}/test/packed/*.test.ts',
   'packages/dashboard/test/browser/*.test.ts',
@@ -112,8 +119,8 @@ export default defineConfig({
           name: 'realtime',
           include: REAL_TIME,
           testTimeout: 30_000,
-          maxWorkers: 4,
-          sequence: { groupOrder: 1 },
+          maxWorkers: WORKERS,
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -130,8 +137,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'server',
-          // These start real servers, and mostly wait for their states: more files at a time than
-          // there are cores.
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
             'packages/{cli,otel}/test/server/**/*.test.ts',
@@ -139,8 +144,8 @@ export default defineConfig({
           ],
           exclude: [...ALONE, ...LONG],
           ...servers,
-          maxWorkers: 4,
-          sequence: { groupOrder: 1 },
+          maxWorkers: WORKERS,
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -149,7 +154,7 @@ export default defineConfig({
           name: 'long',
           include: LONG,
           ...servers,
-          maxWorkers: 2,
+          maxWorkers: WORKERS,
           maxConcurrency: 3,
           sequence: { groupOrder: 2 },
         },
@@ -162,7 +167,7 @@ export default defineConfig({
           ...servers,
           maxWorkers: 1,
           maxConcurrency: 3,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -135,7 +135,28 @@ interface NodeRedis extends NodeRedisLike {
   destroy(): void;
 }
 
-function nodeRedisOptions(where: Where): object {
+/**
+ * Creates clients of few classes. `createClient` defines a class with a method for each command
+ * whenever its options differ from the last ones, and that takes longer than most tests. A
+ * duplicate of a client has the client's class; its options are added to those of the client. As
+ * from `createClient`, the result is an object that inherits from an instance.
+ */
+function duplicates(create: (options: object) => unknown): (options: NodeRedisGiven) => NodeRedis {
+  const first = new Map<Protocol, { duplicate(options: object): object }>();
+  return (options) => {
+    const { RESP } = options;
+    const one = first.get(RESP) ?? (create({ RESP }) as { duplicate(options: object): object });
+    first.set(RESP, one);
+    return Object.create(one.duplicate(options)) as NodeRedis;
+  };
+}
+
+interface NodeRedisGiven {
+  readonly RESP: Protocol;
+  readonly [option: string]: unknown;
+}
+
+function nodeRedisOptions(where: Where): NodeRedisGiven {
   const { host, port, ca, username, password, db, keyPrefix, name, protocol } = where;
   return {
     socket: {
@@ -157,7 +178,7 @@ function nodeRedisOptions(where: Where): object {
 function nodeRedis(
   name: string,
   keyPrefix: boolean,
-  create: (options: object) => NodeRedis,
+  create: (options: NodeRedisGiven) => NodeRedis,
 ): Adapter {
   // changes the types of RESP numbers (`:` is 58) and RESP strings (`$` is 36)
   const typeMapping = { 58: String, 36: Buffer, 43: Buffer };
@@ -197,8 +218,8 @@ function nodeRedis(
 export const ADAPTERS: readonly Adapter[] = [
   ioredis('ioredis 5', [2], (options) => new Redis5(options)),
   ioredis('ioredis 6', [2, 3], (options) => new Redis6(options)),
-  nodeRedis('redis 5', false, (options) => createClient5(options)),
-  nodeRedis('redis 6', true, (options) => createClient6(options)),
+  nodeRedis('redis 5', false, duplicates(createClient5)),
+  nodeRedis('redis 6', true, duplicates(createClient6)),
 ];
 
 type Suite = (adapter: Adapter, protocol: Protocol, server: () => Server) => void;

@@ -163,6 +163,6 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     const [commands, renewals] = (await calls('evalsha', 'hset')) as [number, number];
     expect(commands).toBeLessThanOrEqual(renewals / 100);
     expect(leases.every(({ held }) => held)).toBe(true);
-    await holdfast.close();
+    await holdfast.close({ grace: 0 });
   });
 });
