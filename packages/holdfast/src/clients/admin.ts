@@ -34,6 +34,15 @@ interface Caller {
   _execute?(isReadonly: boolean, use: (master: object) => Promise<unknown>): Promise<unknown>;
 }
 
+/**
+ * An option of ioredis, for the doctor. The message of a sentinel ends the connection of the
+ * client, and the client for good if it looks for the master at that moment.
+ */
+export function mayEnd({ client }: ClientPort): boolean {
+  const { options } = client as { options?: { sentinels?: unknown; failoverDetector?: unknown } };
+  return Boolean(options?.sentinels) && options?.failoverDetector === true;
+}
+
 /** The server of a client, or the masters of a cluster. */
 export async function linksOf(port: ClientPort): Promise<ServerLink[]> {
   const { client, cluster } = port;

@@ -11,7 +11,11 @@ export interface IoredisSettings {
   readonly sentinelRetryStrategy?: unknown;
   readonly sentinels?: unknown;
   readonly enableReadyCheck?: unknown;
+  readonly socketTimeout?: unknown;
 }
+
+/** Ms in which a master must reply to the handshake of a wake connection. */
+const REPLY_MS = 5000;
 
 interface Origin {
   readonly options: IoredisSettings;
@@ -36,11 +40,13 @@ type Delay = (attempt: number) => number | null;
 /**
  * Opens the connection and subscribes. Rejects with the first failure and then leaves no
  * connection.
+ * @param open has the connection until it is closed
  */
 export async function subscribe(
   client: Origin,
   channel: string,
   listener: SubscriptionListener,
+  open: Set<object>,
 ): Promise<Subscription> {
   let state: 'opening' | 'live' | 'lost' | 'closed' = 'opening';
   let refusals = 0;
@@ -49,7 +55,7 @@ export async function subscribe(
     return (attempt) =>
       state === 'opening' || state === 'closed' ? null : delay(strategy, attempt + refusals);
   };
-  const connection = client.duplicate(overrides(client.options, persistent)) as Connection;
+  const connection = duplicate(client, persistent, open);
   let failure: unknown;
   connection.on('error', (error) => {
     failure = error;
@@ -105,6 +111,22 @@ export async function subscribe(
       return close(connection);
     },
   };
+}
+
+function duplicate(
+  client: Origin,
+  persistent: (strategy: unknown) => Delay,
+  open: Set<object>,
+): Connection {
+  const { sentinels, socketTimeout = REPLY_MS } = client.options;
+  const connection = client.duplicate({
+    ...overrides(client.options, persistent),
+    // it counts while a reply is due: the handshake with a frozen former master must end
+    ...(sentinels ? { socketTimeout } : {}),
+  }) as Connection;
+  open.add(connection);
+  connection.once('end', () => open.delete(connection));
+  return connection;
 }
 
 /**
@@ -173,6 +195,8 @@ export function overrides(
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
     commandTimeout: undefined,
+    // with it, a client may end for good; see `ioredis-sentinel.ts`
+    failoverDetector: false,
     reconnectOnError: null,
     himportFieldsets: undefined,
     // no data remains to be written at disconnect

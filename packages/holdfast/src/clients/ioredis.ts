@@ -3,6 +3,7 @@ import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { notReady } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
+import type { Leaver } from './ioredis-sentinel.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
 /**
@@ -40,6 +41,8 @@ interface Corkable {
  * (ioredis 5.0 and iovalkey know the keys of `evalsha`, but not those of `EVALSHA`).
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
+  const subscribed = new Set<object>();
+  const { sentinels } = client.options;
   return {
     name: 'ioredis',
     client,
@@ -61,7 +64,8 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       return page.then(([next, keys]) => ({ cursor: next, keys }));
     },
 
-    subscribe: (channel, listener) => subscribe(client, channel, listener),
+    subscribe: (channel, listener) => subscribe(client, channel, listener, subscribed),
+    ...(sentinels ? { leaveFormerMaster: () => leave(client, subscribed) } : {}),
 
     // commands without a reply when a connection ends are sent again over the next one
     connection: () => (client as { stream?: unknown }).stream,
@@ -86,6 +90,16 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       return { closed, text: notReady(client, state, client.options) };
     },
   };
+}
+
+/** Loaded at its first use: most programs have no sentinels. */
+async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise<void> {
+  try {
+    const { leaveFormerMaster } = await import('./ioredis-sentinel.js');
+    await leaveFormerMaster(client as unknown as Leaver, subscribed as Iterable<Leaver>);
+  } catch {
+    // the next command without an answer tries again
+  }
 }
 
 /** A command that waits in the server, for messages; only some of these do so with BLOCK. */

@@ -69,6 +69,12 @@ export interface ClientPort {
   /** The nodes, if the client is connected to a cluster. It then has no use for `subscribe`. */
   readonly cluster?: ClusterView;
 
+  /**
+   * Asks the sentinels for the master, and makes the connections of the client leave a server that
+   * is not the master any more. Set if the client does not do this by itself. Never rejects.
+   */
+  leaveFormerMaster?(): Promise<void>;
+
   /** The present master, if the client does not keep a subscription to it by itself. */
   readonly sentinel?: MasterView;
 }

@@ -112,5 +112,7 @@ it('the master under Sentinel is examined', async () => {
     const all = new Set(findings.map(({ code }) => code));
     expect(all).toEqual(new Set(['no-persistence', 'unacknowledged-replicas']));
   }
+  const detecting = await made.on(openSentinel('ioredis-6', group, true), TERMS);
+  expect(codes(await detecting.doctor())).toContain('client-may-end');
   await made.close();
 });

@@ -30,8 +30,8 @@ interface Pair {
 }
 
 /** Two locks that one process holds; another one waits for the first of them. */
-async function pair(all: Replicated, client: ClientName, detect: boolean): Promise<Pair> {
-  const instance = (): Promise<Holdfast> => made.on(openSentinel(client, all, detect), TERMS);
+async function pair(all: Replicated, client: ClientName): Promise<Pair> {
+  const instance = (): Promise<Holdfast> => made.on(openSentinel(client, all), TERMS);
   const [holder, waiter] = [await instance(), await instance()];
   const key = freshKey();
   const lease = await holder.mutex(key).acquire();
@@ -93,8 +93,7 @@ describe.each<ServerName>(['redis', 'valkey'])('a master of %s', (name) => {
   const title = 'that is %s: waiters are served, leases extended, fences grow';
   it.each(faults)(title, { timeout: 120_000 }, async (fault) => {
     const before = await deployment.master();
-    const detect = fault === 'frozen';
-    const pairs = await Promise.all(CLIENTS.map((client) => pair(deployment, client, detect)));
+    const pairs = await Promise.all(CLIENTS.map((client) => pair(deployment, client)));
     await replicated(deployment);
     await FAULTS[fault]?.(before, deployment);
     // a test that fails must not leave them unobserved

@@ -17,8 +17,7 @@ function opened(client: RedisClient, close: () => unknown): Opened {
 
 /**
  * Opens a client of one kind that follows the master.
- * @param failoverDetector the setting of ioredis. With it the client leaves a frozen master. But it
- *   ends for good if the news of a fail-over comes while it connects.
+ * @param failoverDetector the setting of ioredis
  */
 export async function openSentinel(
   kind: ClientName,

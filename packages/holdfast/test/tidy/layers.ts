@@ -15,7 +15,7 @@ interface Layer {
 
 const LAYERS: readonly Layer[] = [
   { files: /^engine\//, only: /^engine\// },
-  { files: /^clients\//, only: /^clients\/|^node:events$/ },
+  { files: /^clients\//, only: /^clients\/|^node:(events|dns\/promises)$/ },
   {
     files: /^store\/port\.ts$/,
     only: /^(engine\/|(text|clean-cause|store\/(finding|server-info))\.ts$)/,

@@ -119,7 +119,7 @@ export async function sentinels(server: ServerName): Promise<Deployment> {
     connect(client) {
       if (client.startsWith('ioredis')) {
         const natMap = (address: string): Address | null => map(address) ?? null;
-        const options = { sentinels: start, name: all.name, failoverDetector: true, natMap };
+        const options = { sentinels: start, name: all.name, natMap };
         return ioredis(new Redis({ ...options, ...LOGIN, lazyConnect: true }));
       }
       const options = { name: all.name, sentinelRootNodes: start, nodeAddressMap: map };

@@ -20,6 +20,8 @@ export interface Scenario {
   readonly deployment: Deployment;
   readonly parties: readonly Party[];
   readonly challenger: Holdfast;
+  /** A planted fault: holders do not release the locks that are waited for. */
+  readonly keepsLocks: boolean;
   readonly random: Random;
   readonly problems: Problems;
   readonly figures: Record<string, number>;

@@ -233,18 +233,21 @@ export class RedisStore implements Store {
     }
   }
 
-  /** On a cluster, a replica may have replaced the master. */
+  /** On a cluster and under Sentinel, a replica may have replaced the master. */
   unanswered(command: Command): void {
-    const { cluster } = this.#client;
-    if (cluster === undefined || this.#refreshing) return;
-    const key = several(command) ? (command.keys[0] as string) : command.key;
-    const silent = cluster.masterOf(this.#slotOf(key)) ?? '';
+    const refresh = this.#refreshing ? undefined : this.#refresh(command);
+    if (refresh === undefined) return;
     this.#refreshing = true;
     // it costs a connection, and many commands may fail at the same time
-    const refreshed = (): void => {
-      systemClock.after(REFRESH_MS, () => (this.#refreshing = false), true);
-    };
-    cluster.refresh(silent).then(refreshed, refreshed);
+    const again = (): void => void (this.#refreshing = false);
+    void refresh.finally(() => systemClock.after(REFRESH_MS, again, true));
+  }
+
+  #refresh(command: Command): Promise<void> | undefined {
+    const { cluster } = this.#client;
+    if (cluster === undefined) return this.#client.leaveFormerMaster?.();
+    const key = several(command) ? (command.keys[0] ?? '') : command.key;
+    return cluster.refresh(cluster.masterOf(this.#slotOf(key)) ?? '');
   }
 
   trouble(): string | undefined {

@@ -5,7 +5,7 @@
  * Each look may fail by itself: a right that is missing for it is a finding. A server that does not
  * answer is a finding too, and the others are examined.
  */
-import { linksOf, type ServerLink } from '../../../clients/admin.js';
+import { linksOf, mayEnd, type ServerLink } from '../../../clients/admin.js';
 import type { ClientPort } from '../../../clients/port.js';
 import type { Examination, ExaminedServer, ExamineTerms, Finding } from '../../finding.js';
 import { judgeRoundTrip, judgeSlowness, measure } from './delays.js';
@@ -60,6 +60,15 @@ async function examineServer(
   const probe = new Probe(deployment, port, link, terms);
   const { address, host } = link;
   const seen = { address, host, info: undefined, measured: undefined } as Changing;
+  if (mayEnd(port)) {
+    probe.add({
+      code: 'client-may-end',
+      severity: 'warning',
+      message: 'after a fail-over the client may be closed for good, and locks stop',
+      evidence: 'failoverDetector: true',
+      advice: 'leave the option out: Holdfast makes the client leave a former master',
+    });
+  }
   try {
     await look(probe, seen);
   } catch (error) {

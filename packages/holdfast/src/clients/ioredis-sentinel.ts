@@ -1,0 +1,129 @@
+/**
+ * Makes the connections of an ioredis client leave a server that is not the master any more. Loaded
+ * when a command of a client with sentinels has no answer.
+ *
+ * ioredis asks the sentinels when it connects, and not again while the connection is open. So a
+ * client stays with a frozen master, and with one that is cut off from the sentinels. Its option
+ * `failoverDetector` is no remedy: if the message of a sentinel comes while the client looks for
+ * the master, the client ends for good.
+ */
+import { lookup } from 'node:dns/promises';
+import type { IoredisSettings } from './ioredis-subscription.js';
+
+/** The time in which a sentinel must answer, in ms. */
+const SENTINEL_MS = 1000;
+
+interface Address {
+  readonly host?: string | undefined;
+  readonly port?: number | string | undefined;
+}
+
+type NatMap = ((address: string) => Address | null) | Readonly<Record<string, Address>>;
+
+/** The options of ioredis that concern the sentinels. */
+interface SentinelSettings extends IoredisSettings {
+  readonly sentinels?: readonly Address[] | null;
+  readonly name?: string;
+  readonly natMap?: NatMap | undefined;
+  readonly sentinelUsername?: string | null;
+  readonly sentinelPassword?: string | null;
+  readonly sentinelTLS?: object;
+  readonly tls?: object;
+}
+
+/** A connection of ioredis. */
+export interface Leaver {
+  readonly options: SentinelSettings;
+  readonly stream?: Partial<Stream> | undefined;
+  disconnect(reconnect: boolean): void;
+  duplicate(override: object): unknown;
+}
+
+interface Stream {
+  readonly destroyed: boolean;
+  readonly remoteAddress: string | undefined;
+  readonly remotePort: number | undefined;
+}
+
+interface Sentinel {
+  connect(): Promise<void>;
+  disconnect(): void;
+  call(...words: string[]): Promise<unknown>;
+  on(event: 'error', listener: () => void): unknown;
+}
+
+/** Connections that were told to end; their ends may take a moment. */
+const left = new WeakSet<object>();
+
+/**
+ * Asks the sentinels for the master, and makes those connections connect again that lead to another
+ * server. Most sentinels that answer must agree. Never rejects.
+ */
+export async function leaveFormerMaster(
+  client: Leaver,
+  connections: Iterable<Leaver>,
+): Promise<void> {
+  const { sentinels = [] } = client.options;
+  const views = await Promise.all((sentinels ?? []).map((one) => masterOf(client, one)));
+  const known = views.filter((view) => view !== undefined);
+  for (const connection of [client, ...connections]) {
+    const { stream } = connection;
+    // without a remote address the client still connects, and asks the sentinels by itself; a
+    // client that is told to end at that moment ends for good
+    if (stream === undefined || stream.destroyed !== false || left.has(stream)) continue;
+    if (stream.remoteAddress === undefined) continue;
+    const others = known.filter((view) => !leadsTo(stream, view)).length;
+    if (others * 2 <= known.length) continue;
+    left.add(stream);
+    connection.disconnect(true);
+  }
+}
+
+/** An address of the master, with the addresses of its host. */
+interface Master {
+  readonly port: number;
+  readonly hosts: readonly string[];
+}
+
+function leadsTo({ remoteAddress = '', remotePort }: Partial<Stream>, master: Master): boolean {
+  return remotePort === master.port && master.hosts.includes(plain(remoteAddress));
+}
+
+/** An IPv4 address may have the form of IPv6. */
+const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+
+/** The master in the view of one sentinel; `undefined` if it does not tell. */
+async function masterOf(client: Leaver, sentinel: Address): Promise<Master | undefined> {
+  const { name = '', sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
+  const connection = client.duplicate({
+    ...{ sentinels: undefined, host: sentinel.host, port: sentinel.port, path: undefined },
+    ...{ username: sentinelUsername ?? undefined, password: sentinelPassword ?? undefined },
+    ...{ tls: sentinelTLS, db: 0, keyPrefix: '', lazyConnect: true, enableReadyCheck: false },
+    ...{ retryStrategy: null, reconnectOnError: null, disableClientInfo: true },
+    ...{ connectTimeout: SENTINEL_MS, commandTimeout: SENTINEL_MS, connectionName: undefined },
+  }) as Sentinel;
+  connection.on('error', () => undefined);
+  try {
+    await connection.connect();
+    const answer = await connection.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name);
+    if (!Array.isArray(answer)) return undefined;
+    const { host, port } = mapped(client.options.natMap, String(answer[0]), Number(answer[1]));
+    const found = await lookup(host, { all: true });
+    return { port, hosts: [host, ...found.map(({ address }) => address)].map(plain) };
+  } catch {
+    return undefined;
+  } finally {
+    connection.disconnect();
+  }
+}
+
+/** The address at which the client reaches a server, as ioredis computes it. */
+function mapped(
+  map: NatMap | undefined,
+  host: string,
+  port: number,
+): { readonly host: string; readonly port: number } {
+  const address = `${host}:${port}`;
+  const found = typeof map === 'function' ? map(address) : map?.[address];
+  return { host: found?.host ?? host, port: Number(found?.port ?? port) };
+}
