@@ -1,4 +1,9 @@
 /** A trial tests one claim of the README at full size. */
+// Trials run beside each other, and each loads its client: the load of one would stop the others.
+import 'ioredis';
+import 'ioredis-5';
+import 'redis';
+import 'redis-5';
 import type { ServerName } from 'holdfast-testkit';
 import type { ClientName } from './support/clients.js';
 import type { Primitive } from './support/locks.js';

@@ -1,12 +1,10 @@
 /**
  * The clients of the processes: ioredis 6 and node-redis 6 with default options, except that they
  * reconnect sooner. By default the pauses between two attempts grow to 5 s in ioredis and to 2 s in
- * node-redis, which is longer than most faults.
+ * node-redis, which is longer than most faults. Only the chosen client is loaded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient } from 'holdfast';
-import { Redis } from 'ioredis';
-import { createClient } from 'redis';
 import type { ClientName } from '../settings.js';
 
 const RETRY_MS_MAX = 500;
@@ -15,11 +13,13 @@ const RETRY_MS_MAX = 500;
 export async function connect(name: ClientName, url: string): Promise<RedisClient> {
   const pause = (retries: number): number => Math.min(50 * retries, RETRY_MS_MAX);
   if (name === 'ioredis') {
+    const { Redis } = await import('ioredis');
     const client = new Redis(url, { retryStrategy: pause });
     client.on('error', () => undefined);
     while (client.status !== 'ready') await sleep(20);
     return client;
   }
+  const { createClient } = await import('redis');
   const client = createClient({ url, socket: { reconnectStrategy: pause } });
   client.on('error', () => undefined);
   await client.connect();

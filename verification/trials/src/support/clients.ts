@@ -1,9 +1,10 @@
-/** The clients of the trials, each with its default options. */
+/**
+ * The clients of the trials, each with its default options. Only the chosen one is loaded: the
+ * packages of all of them take longer to load than the rest of a worker.
+ */
 import type { NodeRedisLike, RedisClient } from 'holdfast';
-import { Redis as Redis6 } from 'ioredis';
-import { Redis as Redis5 } from 'ioredis-5';
-import { createClient as createClient6 } from 'redis';
-import { createClient as createClient5 } from 'redis-5';
+import type { Redis as Redis6 } from 'ioredis';
+import type { Redis as Redis5 } from 'ioredis-5';
 
 export const CLIENTS = ['ioredis-6', 'node-redis-6', 'ioredis-5', 'node-redis-5'] as const;
 export type ClientName = (typeof CLIENTS)[number];
@@ -16,15 +17,16 @@ export interface Connected {
 
 /** Connects a client to a server or a proxy by its URL. */
 export async function connect(name: ClientName, url: string): Promise<Connected> {
+  const lazyConnect = true;
   switch (name) {
     case 'ioredis-6':
-      return ioredis(new Redis6(url, { lazyConnect: true }));
+      return ioredis(new (await import('ioredis')).Redis(url, { lazyConnect }));
     case 'ioredis-5':
-      return ioredis(new Redis5(url, { lazyConnect: true }));
+      return ioredis(new (await import('ioredis-5')).Redis(url, { lazyConnect }));
     case 'node-redis-6':
-      return nodeRedis(createClient6({ url }) as NodeRedis);
+      return nodeRedis((await import('redis')).createClient({ url }) as NodeRedis);
     case 'node-redis-5':
-      return nodeRedis(createClient5({ url }) as NodeRedis);
+      return nodeRedis((await import('redis-5')).createClient({ url }) as NodeRedis);
   }
 }
 
