@@ -37,7 +37,8 @@ async function nextHolder(key: string): Promise<number> {
   return Number(next.stdout);
 }
 
-describe('the command is gone before the next holder starts', () => {
+// each case has its own key, and waits for the end of a lease
+describe.concurrent('the command is gone before the next holder starts', () => {
   it('if the server is cut off', async () => {
     await using proxy = await startProxy(all.server);
     const { last, text } = beating('cut');
@@ -86,7 +87,7 @@ describe('the command is gone before the next holder starts', () => {
 });
 
 // The control of the tests above: the times in the file do tell when the command outlives the lock.
-it('a process in a session of its own overlaps with the next holder', async () => {
+it.concurrent('a process in a session of its own overlaps with the next holder', async () => {
   const { last, text } = beating('escapes');
   await using program = all.run('escapes', [], `setsid sh -c '${text}'; true`);
   const pid = await pidOf(program);
@@ -97,7 +98,7 @@ it('a process in a session of its own overlaps with the next holder', async () =
   process.kill(-pid, 'SIGKILL');
 });
 
-it('a command that runs for longer than the ttl is not disturbed', async () => {
+it.concurrent('a command that runs for longer than the ttl is not disturbed', async () => {
   const text = 'trap "echo disturbed" TERM; sleep 5 & wait; echo done';
   await using program = all.run('renewed', SHORT, text);
   expect(await program.exited).toEqual({ code: 0, signal: null });

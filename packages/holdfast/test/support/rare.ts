@@ -4,6 +4,7 @@
  */
 import type { Acquire, KeyCommand, Park } from '../../src/engine/commands.js';
 import { asking } from './crowds.js';
+import { rareHandOffs } from './rare-hand-offs.js';
 import { rarePlain } from './rare-plain.js';
 import { rareRenewals } from './rare-renewals.js';
 import { literally, type Step } from './traffic.js';
@@ -214,6 +215,7 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
     'a signalled waiter that has its lease and asks again',
     [...signalled, release('h', 'k1'), literally(parking('', 'first')), inspect('k1')],
   ],
+  ...rareHandOffs,
   ...rareRenewals,
   ...rarePlain,
 ];
