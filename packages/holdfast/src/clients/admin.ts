@@ -14,6 +14,8 @@ export interface ServerLink {
   /** Host and port, or the path of a socket. */
   readonly address: string;
   readonly host: string;
+  /** True for a Sentinel client that waits without a limit for a server that is frozen. */
+  readonly mayHang?: boolean;
   /** Sends one command without keys: a client would add its prefix to some of them. */
   command(words: readonly string[]): Promise<unknown>;
 }
@@ -67,10 +69,17 @@ interface SentinelClient {
 }
 
 async function masterLink(client: SentinelClient): Promise<ServerLink> {
-  const { address, host } = await client._execute(false, async (master) => placeOf(master));
+  const { address, host, mayHang } = await client._execute(false, async (master) => ({
+    ...placeOf(master),
+    mayHang: !(master as { options?: Timeouts }).options?.socket?.socketTimeout,
+  }));
   const command = (words: readonly string[]): Promise<unknown> =>
     client._execute(false, (master) => send(master, words));
-  return { address, host, command };
+  return { address, host, mayHang, command };
+}
+
+interface Timeouts {
+  readonly socket?: { readonly socketTimeout?: number };
 }
 
 function glideLinks(client: GlideLike, { cluster }: ClientPort): ServerLink[] {

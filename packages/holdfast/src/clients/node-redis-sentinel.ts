@@ -12,6 +12,14 @@ export interface NodeRedisSentinelLike extends MasterFinder {
   off(event: 'topology-change', listener: (change: { type: string }) => void): unknown;
 }
 
+/**
+ * The client waits for the handshake of a server that it takes for the master. Without a time limit
+ * it waits for as long as that server is frozen, and does not hear the sentinels.
+ */
+const LOOKING =
+  'looking for the master; a frozen server would be one reason that it waits: set ' +
+  'nodeClientOptions: { socket: { socketTimeout: 5000 }, pingInterval: 1000 }';
+
 /** The port for one Sentinel client. The client belongs to the caller. */
 export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort {
   const keyPrefix = prefixOf((client as { _keyPrefix?: unknown })._keyPrefix);
@@ -51,9 +59,7 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
     state() {
       const { isOpen, isReady } = client as { isOpen?: boolean; isReady?: boolean };
       if (isOpen === undefined || isReady === true) return undefined;
-      const state = isOpen
-        ? 'looking for the master'
-        : 'not connected: call "await client.connect()" first';
+      const state = isOpen ? LOOKING : 'not connected: call "await client.connect()" first';
       return { closed: !isOpen, text: notReady(client, state, { path: 'sentinel' }) };
     },
 

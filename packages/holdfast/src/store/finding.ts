@@ -13,6 +13,7 @@ export type FindingSeverity = 'danger' | 'warning' | 'notice';
 /** The kind of a finding. The names do not change; new ones may be added. */
 export type FindingCode =
   | 'client-may-end'
+  | 'client-may-hang'
   | 'clock-differs-from-machine'
   | 'clocks-differ'
   | 'cluster-node'

@@ -1,15 +1,17 @@
 /** A master under Sentinel that is replaced while locks are held and waited for. */
 import {
+  type Proxy,
   type Replicated,
   type Server,
   type ServerName,
+  startProxy,
   startReplicated,
   until,
 } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
 import { CLIENTS, type ClientName, Made } from '../support/backends.js';
-import { openSentinel } from '../support/sentinels.js';
+import { openSentinel, type SentinelLogin } from '../support/sentinels.js';
 import { freshKey, queued } from '../suites/helpers.js';
 import type { Opened } from './clients.support.js';
 
@@ -145,6 +147,47 @@ async function outcomes(holdfast: Holdfast, stop: AbortSignal): Promise<Set<stri
   }
   return seen;
 }
+
+it('a client of node-redis with a time limit leaves a silent master', async () => {
+  await using deployment = await startReplicated({ server: 'valkey' });
+  const { nodes, sentinels } = deployment;
+  const before = await deployment.master();
+  const proxies = await Promise.all(nodes.map((node) => startProxy(node)));
+  onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
+  const proxyOf = (address: string): Proxy | undefined =>
+    proxies[nodes.findIndex(({ host, port }) => `${host}:${port}` === address)];
+  const map = (address: string): { host: string; port: number } | undefined => {
+    const proxy = proxyOf(address);
+    return proxy && { host: proxy.host, port: proxy.port };
+  };
+  const open = (login: SentinelLogin): Promise<Opened> =>
+    openSentinel('node-redis-6', deployment, { map, ...login });
+  const limited = await made.on(open({ socketTimeout: 2000 }), TERMS);
+  const hanging = await open({});
+  const unlimited = await made.on(Promise.resolve(hanging), { ...TERMS, unreachableAfter: 2000 });
+  const key = freshKey();
+  for (const one of [limited, unlimited]) await one.mutex(key).run(async () => undefined);
+  const silent = proxyOf(`${before.host}:${before.port}`) as Proxy;
+  silent.blackhole();
+  silent.cut();
+  // a client whose sentinel is lost looks for the master, which no sentinel takes for down yet
+  for (const one of sentinels) await one.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  await until(() => !(hanging.client as unknown as { isReady: boolean }).isReady);
+  before.pause();
+  await deployment.successor(before);
+  await limited.mutex(key).run(async () => undefined);
+  const refused = await unlimited
+    .mutex(key)
+    .acquire()
+    .catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: 'HOLDFAST_UNREACHABLE' });
+  expect(String(refused)).toContain('socketTimeout: 5000');
+  before.resume();
+  silent.heal();
+  const again = (): Promise<boolean> => unlimited.mutex(key).run(async () => true);
+  await until(again, { within: 20_000 });
+  await made.close();
+}, 60_000);
 
 it('leaves no listener at the client', async () => {
   await using deployment = await startReplicated({ server: 'valkey', downAfter: 60_000 });

@@ -15,14 +15,21 @@ function opened(client: RedisClient, close: () => unknown): Opened {
   return { client, port: portFor(client), close: () => ended().catch(() => undefined) };
 }
 
-/**
- * Opens a client of one kind that follows the master.
- * @param failoverDetector the setting of ioredis
- */
+/** Settings of a client. */
+export interface SentinelLogin {
+  /** Of ioredis. */
+  readonly failoverDetector?: boolean;
+  /** Ms after which node-redis closes a connection that is silent. */
+  readonly socketTimeout?: number;
+  /** Of node-redis: where it reaches a server. */
+  readonly map?: (address: string) => { host: string; port: number } | undefined;
+}
+
+/** Opens a client of one kind that follows the master. */
 export async function openSentinel(
   kind: ClientName,
   { sentinels, name }: Pick<Replicated, 'sentinels' | 'name'>,
-  failoverDetector = false,
+  { failoverDetector = false, socketTimeout, map }: SentinelLogin = {},
 ): Promise<Opened> {
   const start = sentinels.map(({ host, port }) => ({ host, port }));
   if (kind.startsWith('ioredis')) {
@@ -37,7 +44,11 @@ export async function openSentinel(
   }
   const options = {
     ...{ name, sentinelRootNodes: start },
-    nodeClientOptions: { socket: { reconnectStrategy: 20 } },
+    nodeClientOptions: {
+      socket: { reconnectStrategy: 20, ...(socketTimeout !== undefined && { socketTimeout }) },
+      ...(socketTimeout !== undefined && { pingInterval: socketTimeout / 4 }),
+    },
+    ...(map !== undefined && { nodeAddressMap: map }),
   };
   const client = kind === 'node-redis-5' ? createSentinel5(options) : createSentinel6(options);
   client.on('error', () => undefined);

@@ -123,7 +123,10 @@ export async function sentinels(server: ServerName): Promise<Deployment> {
         return ioredis(new Redis({ ...options, ...LOGIN, lazyConnect: true }));
       }
       const options = { name: all.name, sentinelRootNodes: start, nodeAddressMap: map };
-      return nodeRedis(createSentinel({ ...options, nodeClientOptions: LOGIN }));
+      // without a limit, the client may wait for a frozen master
+      const limits = { socket: { socketTimeout: 5000 }, pingInterval: 1000 };
+      const nodeClientOptions = { ...LOGIN, ...limits };
+      return nodeRedis(createSentinel({ ...options, nodeClientOptions }));
     },
     master: () => all.master(),
     replicasOf: async (master) => all.nodes.filter((node) => node !== master),

@@ -13,7 +13,7 @@ import { configOf, type Info, infoOf, versionOf } from './facts.js';
 import { judgeGroup, type Seen, surely } from './group.js';
 import { namesOf } from './names.js';
 import { judgePrefixes } from './prefixes.js';
-import { type Deployment, limited, Probe, Unusable } from './probe.js';
+import { type Deployment, type Found, limited, Probe, Unusable } from './probe.js';
 import { judgePushes } from './pushes.js';
 import { judgeRights } from './rights.js';
 import { judgeSettings } from './settings.js';
@@ -46,6 +46,22 @@ async function linksTo(port: ClientPort, terms: ExamineTerms): Promise<ServerLin
   return [{ address: '', host: '', command }];
 }
 
+const MAY_END: Found = {
+  code: 'client-may-end',
+  severity: 'warning',
+  message: 'after a fail-over the client may be closed for good, and locks stop',
+  evidence: 'failoverDetector: true',
+  advice: 'leave the option out: Holdfast makes the client leave a former master',
+};
+
+const MAY_HANG: Found = {
+  code: 'client-may-hang',
+  severity: 'warning',
+  message: 'after a fail-over the client may wait for the former master, and locks stop',
+  evidence: 'nodeClientOptions have no socket.socketTimeout',
+  advice: 'set nodeClientOptions: { socket: { socketTimeout: 5000 }, pingInterval: 1000 }',
+};
+
 interface ServerResult {
   readonly seen: Seen;
   readonly findings: readonly Finding[];
@@ -60,15 +76,8 @@ async function examineServer(
   const probe = new Probe(deployment, port, link, terms);
   const { address, host } = link;
   const seen = { address, host, info: undefined, measured: undefined } as Changing;
-  if (mayEnd(port)) {
-    probe.add({
-      code: 'client-may-end',
-      severity: 'warning',
-      message: 'after a fail-over the client may be closed for good, and locks stop',
-      evidence: 'failoverDetector: true',
-      advice: 'leave the option out: Holdfast makes the client leave a former master',
-    });
-  }
+  if (mayEnd(port)) probe.add(MAY_END);
+  if (link.mayHang === true) probe.add(MAY_HANG);
   try {
     await look(probe, seen);
   } catch (error) {
