@@ -166,7 +166,7 @@ export class Core implements Grantor, PartHost {
 
   /** Sends the request of a condition waiter. */
   ask(conditionWaiter: ConditionWaiter): void {
-    void this.#acquisitions.sender.ask(conditionWaiter);
+    this.#acquisitions.sender.ask(conditionWaiter);
   }
 
   /** See `Acquisitions.isOpen`. */

@@ -12,6 +12,7 @@ import type {
   AcquireReply,
   Again,
   Micros,
+  Park,
   ParkReply,
   Standing,
   Turn,
@@ -20,7 +21,7 @@ import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../options.js';
 import { spread } from '../retry.js';
-import type { Requests } from '../store/requests.js';
+import type { Receiver, Requests } from '../store/requests.js';
 import type { Telemetry } from '../telemetry.js';
 import type { LateDuplicates } from '../cleanup/late-duplicates.js';
 import type { LocalQueue } from './local-queue.js';
@@ -70,6 +71,39 @@ export interface AcquireSenderParts {
   readonly meta: (label: string) => string;
 }
 
+/** A request that is under way. */
+class Asked implements Receiver<Answer> {
+  readonly acquisition: Acquisition;
+  readonly command: Acquire | Park;
+  /** The moment before it was sent. */
+  readonly sent: Moment;
+  readonly #sender: AcquireSender;
+
+  constructor(
+    sender: AcquireSender,
+    acquisition: Acquisition,
+    command: Acquire | Park,
+    sent: Moment,
+  ) {
+    this.#sender = sender;
+    this.acquisition = acquisition;
+    this.command = command;
+    this.sent = sent;
+  }
+
+  answered(reply: Answer): void {
+    this.#sender.answered(this, reply);
+  }
+
+  failed(error: unknown): void {
+    this.#sender.failed(this, error);
+  }
+
+  late(reply: Answer): void {
+    this.#sender.late(this, reply);
+  }
+}
+
 export class AcquireSender {
   readonly #parts: AcquireSenderParts;
   readonly #clock: Clock;
@@ -89,24 +123,15 @@ export class AcquireSender {
    * Sends the request of an acquisition, unless one is under way.
    * @param sent the current moment
    */
-  async ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): Promise<void> {
+  ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): void {
     if (acquisition.settled || acquisition.asking || !acquisition.ready) return;
     const command = acquisition.command(this.#command(acquisition));
     this.#begins(acquisition, command);
-    const late = (reply: Answer): void => {
-      if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
-      this.#handler.onLateReply(acquisition, reply.status);
-    };
-    let reply: Answer;
-    try {
-      reply = await this.#parts.requests.send(command, late);
-    } catch (error) {
-      this.#ends(acquisition, command);
-      acquisition.mayBeDuplicated = true;
-      if (acquisition.settled) acquisition.unanswered();
-      else this.#handler.onFailure(acquisition, error);
-      return;
-    }
+    this.#parts.requests.post(command, new Asked(this, acquisition, command, sent));
+  }
+
+  /** The reply to a request arrived in time. */
+  answered({ acquisition, command, sent }: Asked, reply: Answer): void {
     this.#ends(acquisition, command);
     acquisition.tokens.answered(command.token);
     const now = this.#clock.now();
@@ -114,6 +139,20 @@ export class AcquireSender {
     if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
     else this.#handler.onReply(acquisition, reply, sent, now);
+  }
+
+  /** A request failed, or had no answer in time. */
+  failed({ acquisition, command }: Asked, error: unknown): void {
+    this.#ends(acquisition, command);
+    acquisition.mayBeDuplicated = true;
+    if (acquisition.settled) acquisition.unanswered();
+    else this.#handler.onFailure(acquisition, error);
+  }
+
+  /** The reply to a request arrived after its deadline. */
+  late({ acquisition }: Asked, reply: Answer): void {
+    if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
+    this.#handler.onLateReply(acquisition, reply.status);
   }
 
   /**
@@ -143,7 +182,7 @@ export class AcquireSender {
     const status = reply?.status ?? 'queued';
     if (root.settled) this.#handler.onLateReply(root, status);
     else if (reply === undefined || reply.status === 'absent' || this.#mustAsk(reply))
-      void this.ask(root);
+      this.ask(root);
     else this.#handler.onReply(root, reply, sent, this.#clock.now());
   }
 
@@ -154,7 +193,7 @@ export class AcquireSender {
 
   /** Sends the request of an acquisition again after a pause. */
   askLater(acquisition: Acquisition): void {
-    acquisition.pause(this.#clock.after(this.#delay(), () => void this.ask(acquisition)));
+    acquisition.pause(this.#clock.after(this.#delay(), () => this.ask(acquisition)));
   }
 
   /**
@@ -165,7 +204,7 @@ export class AcquireSender {
     line.plan(Number.POSITIVE_INFINITY, this.period(line.acquisitions()));
     const polled: Acquisition[] = [];
     for (const acquisition of line.acquisitions()) {
-      if (acquisition.channel !== this.#wake.channel) void this.ask(acquisition);
+      if (acquisition.channel !== this.#wake.channel) this.ask(acquisition);
       else polled.push(acquisition);
     }
     for (let from = 0; from < polled.length; from += POLL_MAX) {

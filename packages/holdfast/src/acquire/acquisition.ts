@@ -17,6 +17,8 @@ import { type PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from '../cleanup/withdrawal.js';
 import { type AcquireRequest, Call } from './call.js';
 
+/** The limits before the first request. */
+const NOTHING: PushLimits = { owner: '', claim: 0, handOffs: 0 };
 /** The most consecutive grants whose leases were over when the reply arrived. */
 const LATE_MAX = 3;
 
@@ -31,7 +33,7 @@ export class Acquisition extends Call {
   /**
    * The limits of a pushed grant. The store may already know a request whose reply has not arrived.
    */
-  bounds: PushLimits = { owner: '', claim: 0, handOffs: 0 };
+  bounds: PushLimits = NOTHING;
   /**
    * The local time before a request was sent, and the time of the store when it answered. They
    * convert the time of a grant to the local clock.

@@ -77,7 +77,7 @@ export class Acquisitions implements ReplyHandler {
     const acquisition = new Acquisition(this.#ids.next(moment.sleeps), request, moment);
     this.#acquisitions.set(acquisition.id, acquisition);
     limitWait(acquisition, this.#clock, (late, error) => this.giveUp(late, error));
-    void this.sender.ask(acquisition, moment);
+    this.sender.ask(acquisition, moment);
     return acquisition.promise;
   }
 
@@ -125,7 +125,7 @@ export class Acquisitions implements ReplyHandler {
       case 'parked':
         this.#queues.join(acquisition, Number.POSITIVE_INFINITY);
         // the waiter decided to come back after its first request was sent
-        if ((acquisition as ConditionWaiter).wantsBack) void this.sender.ask(acquisition);
+        if ((acquisition as ConditionWaiter).wantsBack) this.sender.ask(acquisition);
         break;
       case 'absent':
       case 'shared':
@@ -163,7 +163,7 @@ export class Acquisitions implements ReplyHandler {
     const counts = status === 'granted' && this.#settings.replicas === 0;
     if (counts) this.#granted(acquisition, standing, sent, local);
     else if (status === 'queued') this.#moved(acquisition);
-    else if (status !== 'parked') void this.sender.ask(acquisition);
+    else if (status !== 'parked') this.sender.ask(acquisition);
   }
 
   onFailure(acquisition: Acquisition, error: unknown): void {
@@ -227,7 +227,7 @@ export class Acquisitions implements ReplyHandler {
     if (reply.status === 'shared') {
       this.#refused(conditionWaiter, failures.shared(from.key, reply.holds));
     } else if (conditionWaiter.parked) {
-      void this.sender.ask(conditionWaiter);
+      this.sender.ask(conditionWaiter);
     } else {
       from.foundLost('gone');
       this.giveUp(conditionWaiter, from.lossError());
@@ -247,13 +247,13 @@ export class Acquisitions implements ReplyHandler {
     if (!acquisition.tokens.include(push.token)) return;
     const { claimWindow, replicas } = this.#settings;
     const grant = believed(push, acquisition, this.#suspend, this.#clock.now(), claimWindow);
-    if (grant === undefined || replicas > 0) void this.sender.ask(acquisition);
+    if (grant === undefined || replicas > 0) this.sender.ask(acquisition);
     else this.#deliver(acquisition, grant, 'push');
   }
 
   /** Sends all requests again: pushes may be lost, and the store must learn the channel. */
   #askAll(): void {
-    for (const acquisition of this.#acquisitions.values()) void this.sender.ask(acquisition);
+    for (const acquisition of this.#acquisitions.values()) this.sender.ask(acquisition);
   }
 
   #granted(acquisition: Acquisition, reply: Granted, sent: Moment, since: number): void {
@@ -266,7 +266,7 @@ export class Acquisitions implements ReplyHandler {
       this.#deliver(acquisition, grant, acquisition.ticket === 0 ? undefined : 'poll');
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine was suspended since: only the store knows how much time remains
-      void this.sender.ask(acquisition);
+      this.sender.ask(acquisition);
     } else if (acquisition.tooLate(reply.left)) {
       const { key, terms } = acquisition.request;
       this.giveUp(acquisition, failures.tooSlow(key, terms.ttl));

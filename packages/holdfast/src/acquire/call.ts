@@ -26,22 +26,27 @@ export interface AcquireRequest {
 
 export class Call {
   readonly request: AcquireRequest;
-  readonly promise: Promise<LeaseRecord | null>;
   settled = false;
   /** The granted lease. */
   record: LeaseRecord | null = null;
   /** Set when the wait limit passed before the first answer: that answer decides. */
   overdue = false;
-  #resolve: (record: LeaseRecord | null | Promise<LeaseRecord | null>) => void = () => undefined;
-  #reject: (error: Error) => void = () => undefined;
+  #promise: Promise<LeaseRecord | null> | undefined;
+  #resolve: ((record: LeaseRecord | null | Promise<LeaseRecord | null>) => void) | undefined;
+  #reject: ((error: Error) => void) | undefined;
   #cleanups: (() => void)[] | undefined;
 
   constructor(request: AcquireRequest) {
     this.request = request;
-    this.promise = new Promise((resolve, reject) => {
+  }
+
+  /** The result. Made when it is first needed: a root has calls of its own, and needs none. */
+  get promise(): Promise<LeaseRecord | null> {
+    this.#promise ??= new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    return this.#promise;
   }
 
   /** Registers a callback for when it settles. */
@@ -54,11 +59,16 @@ export class Call {
   grant(record: LeaseRecord | null, first?: Promise<void>): void {
     if (!this.settle()) return;
     this.record = record;
-    this.#resolve(first === undefined ? record : first.then(() => record));
+    // there may be none yet
+    void this.promise;
+    this.#resolve?.(first === undefined ? record : first.then(() => record));
   }
 
   fail(error: Error): void {
-    if (this.settle()) this.#reject(error);
+    if (!this.settle()) return;
+    // there may be none yet
+    void this.promise;
+    this.#reject?.(error);
   }
 
   /** Ends the call; false if it has ended before. */

@@ -35,7 +35,7 @@ export class LocalQueues {
     }
     if (line.add(acquisition)) this.#wake.enter();
     // the wake channel opened while its request was under way
-    if (acquisition.channel !== this.#wake.channel) void this.#sender.ask(acquisition);
+    if (acquisition.channel !== this.#wake.channel) this.#sender.ask(acquisition);
     line.plan(next, this.#sender.period([acquisition]));
   }
 

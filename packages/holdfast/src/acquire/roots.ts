@@ -182,7 +182,7 @@ export class Roots {
 
   #ask(queue: RootQueue): void {
     const moment = this.#parts.suspend.moment();
-    void this.#parts.sender.ask(this.#next(queue, moment), moment);
+    this.#parts.sender.ask(this.#next(queue, moment), moment);
   }
 
   #next(queue: RootQueue, moment: Moment): RootAcquisition {

@@ -112,14 +112,20 @@ export class ReleaseRetrier {
   #start(what: ReleaseTask, call: Call): void {
     const tries: Tries = { until: what.until, again: false, pause: undefined, calls: [call] };
     this.#running.set(what.id, tries);
-    const first = this.#send(what);
-    const goOn = async (): Promise<void> => {
-      this.#end(what.id, tries, await this.#tryUntil(what, tries, first));
-    };
-    first.then((reply) => {
-      if (missed(reply) && tries.again) void goOn();
-      else this.#end(what.id, tries, resultOf(reply, false));
-    }, goOn);
+    what.attempts?.();
+    this.#requests.post(what.command, {
+      answered: (reply: Reply) => {
+        if (missed(reply) && tries.again) void this.#goOn(what, tries, Promise.resolve(reply));
+        else this.#end(what.id, tries, resultOf(reply, false));
+      },
+      failed: (error) => void this.#goOn(what, tries, Promise.reject(error)),
+      late: () => undefined,
+    });
+  }
+
+  /** @param first the first attempt, which was made before */
+  async #goOn(what: ReleaseTask, tries: Tries, first: Promise<Reply>): Promise<void> {
+    this.#end(what.id, tries, await this.#tryUntil(what, tries, first));
   }
 
   #send(what: ReleaseTask): Promise<Reply> {
@@ -140,7 +146,6 @@ export class ReleaseRetrier {
 
   /**
    * Resolves to the answer of the store, or to `undefined` if attempts end before.
-   * @param first the first attempt, which was made before
    */
   #tryUntil(
     what: ReleaseTask,

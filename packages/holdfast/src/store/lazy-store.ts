@@ -59,6 +59,10 @@ export class LazyStore implements Store {
     return this.#store === undefined || this.#store.writesLater === true;
   }
 
+  get joins(): boolean {
+    return this.#store?.joins === true;
+  }
+
   async written(): Promise<void> {
     await (await this.#loaded()).written?.();
   }

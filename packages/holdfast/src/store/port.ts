@@ -35,6 +35,12 @@ export interface Store {
   readonly writesLater?: boolean;
 
   /**
+   * True if commands that are executed together cost less. Where many requests are open, those of
+   * one turn of the event loop are then sent at its end.
+   */
+  readonly joins?: boolean;
+
+  /**
    * Resolves when the commands given so far are on their way, so that they take effect even if the
    * process blocks. Only for stores whose commands take several round trips.
    */

@@ -1,5 +1,9 @@
 /**
- * Requests to a store: collected for one turn of the event loop, each with a deadline of its own.
+ * Requests to a store, each with a deadline of its own.
+ *
+ * Requests of one step of the program are sent together: those that it makes before its promise
+ * jobs have ended. In a crowd, which is when many requests are open, they wait for the end of the
+ * turn of the event loop: there are more of them then, and their answers come behind others anyway.
  *
  * The deadlines of clients are not enough: with one client a request may never settle, with another
  * the deadline does not cover requests that are already written. After its deadline a request may
@@ -10,8 +14,40 @@ import type { Command, Reply, ReplyTo } from '../engine/commands.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { type Store, StoreFailure } from './port.js';
 
+/** The number of open requests from which on a request waits for the end of the turn. */
+const CROWD = 16;
 /** The maximum number of commands in one batch. */
 const BATCH_MAX = 500;
+
+/** Receives what becomes of a request: exactly one of the first two, and a late reply after it. */
+export interface Receiver<R> {
+  answered(reply: R): void;
+  /** The store failed, or the deadline has passed. */
+  failed(failure: StoreFailure): void;
+  /** The reply came after the deadline. */
+  late(reply: R): void;
+}
+
+/** A receiver that settles a promise. */
+class Settling<R> implements Receiver<R> {
+  readonly answered: (reply: R) => void;
+  readonly failed: (failure: StoreFailure) => void;
+  readonly #late: ((reply: R) => void) | undefined;
+
+  constructor(
+    resolve: (reply: R) => void,
+    reject: (failure: StoreFailure) => void,
+    late: ((reply: R) => void) | undefined,
+  ) {
+    this.answered = resolve;
+    this.failed = reject;
+    this.#late = late;
+  }
+
+  late(reply: R): void {
+    this.#late?.(reply);
+  }
+}
 
 /** A command without a reply so far. */
 class Request implements Timed {
@@ -23,37 +59,35 @@ class Request implements Timed {
   /** Set if the request has its own time limit. */
   timer: Timer | undefined;
   readonly #requests: Requests;
-  readonly #resolve: (reply: Reply) => void;
-  readonly #reject: (failure: StoreFailure) => void;
-  readonly #late: ((reply: Reply) => void) | undefined;
+  readonly #receiver: Receiver<Reply>;
 
   constructor(
     requests: Requests,
     command: Command,
     limit: number,
     deadline: number,
-    resolve: (reply: Reply) => void,
-    reject: (failure: StoreFailure) => void,
-    late: ((reply: Reply) => void) | undefined,
+    receiver: Receiver<Reply>,
   ) {
     this.#requests = requests;
     this.command = command;
     this.limit = limit;
     this.deadline = deadline;
-    this.#resolve = resolve;
-    this.#reject = reject;
-    this.#late = late;
+    this.#receiver = receiver;
   }
 
   answer(reply: Reply): void {
-    if (this.over) this.#late?.(reply);
-    else this.#resolve(reply);
-    this.#end();
+    if (this.over) {
+      this.#receiver.late(reply);
+    } else {
+      this.#end();
+      this.#receiver.answered(reply);
+    }
   }
 
   fail(failure: StoreFailure): void {
-    this.#reject(failure);
+    if (this.over) return;
     this.#end();
+    this.#receiver.failed(failure);
   }
 
   expire(): void {
@@ -61,6 +95,7 @@ class Request implements Timed {
   }
 
   #end(): void {
+    this.#requests.open -= 1;
     this.over = true;
     this.timer?.cancel();
   }
@@ -77,6 +112,8 @@ export class Requests {
   #writing: Promise<void> | undefined;
   /** Called when a request has no reply in time. */
   expired: () => void = () => undefined;
+  /** The number of requests without an answer, whose deadlines have not passed. */
+  open = 0;
   /** The number of commands given to the store, for statistics. */
   sent = 0;
 
@@ -98,22 +135,26 @@ export class Requests {
     timeout?: number,
   ): Promise<ReplyTo<C>> {
     return new Promise((resolve, reject) => {
-      const limit = Math.min(timeout ?? this.timeout, this.timeout);
-      const deadline = this.#clock.now() + limit;
-      const answered = resolve as (reply: Reply) => void;
-      const tooLate = late as ((reply: Reply) => void) | undefined;
-      const request = new Request(this, command, limit, deadline, answered, reject, tooLate);
-      if (timeout === undefined) this.#deadlines.add(request);
-      else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
-      if (this.#collected !== undefined) {
-        this.#collected.push(request);
-        return;
-      }
-      this.#collected = [request];
-      this.#writing = undefined;
-      // a promise job is a microtask too, and is cheaper than queueMicrotask
-      void Promise.resolve().then(this.#flush);
+      this.post(command, new Settling(resolve, reject, late), timeout);
     });
+  }
+
+  /** As `send`, for a receiver. */
+  post<C extends Command>(command: C, receiver: Receiver<ReplyTo<C>>, timeout?: number): void {
+    const limit = Math.min(timeout ?? this.timeout, this.timeout);
+    const deadline = this.#clock.now() + limit;
+    const request = new Request(this, command, limit, deadline, receiver);
+    this.open += 1;
+    if (timeout === undefined) this.#deadlines.add(request);
+    else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
+    if (this.#collected !== undefined) {
+      this.#collected.push(request);
+      return;
+    }
+    this.#collected = [request];
+    this.#writing = undefined;
+    if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
+    else this.#flushSoon();
   }
 
   /** The answer to a request that is not a command. Rejects if it takes longer than `timeout`. */
@@ -131,6 +172,7 @@ export class Requests {
    */
   written(): Promise<void> | undefined {
     const store = this.#store;
+    if (this.open > CROWD) this.#flushSoon();
     if (store.writesLater !== true) return undefined;
     // after the job that gives them to the store
     this.#writing ??= Promise.resolve()
@@ -164,6 +206,11 @@ export class Requests {
     afterIo(this.#clock, () => {
       if (!request.over) request.expire();
     });
+  }
+
+  #flushSoon(): void {
+    // a promise job is a microtask too, and is cheaper than queueMicrotask
+    void Promise.resolve().then(this.#flush);
   }
 
   readonly #flush = (): void => {

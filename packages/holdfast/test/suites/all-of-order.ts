@@ -50,10 +50,10 @@ export function allOfOrder(backend: Backend): void {
     );
     let going = true;
     const circles: string[][] = [];
-    // a register and a cluster carry out the commands on different keys in any order, so a lock may
-    // be awaited for a moment before a later one is released
-    const several = { register: 20, quorum: 1000, cluster: 20 };
-    const looks = { memory: 1, redis: 1, sentinel: 1, ...several }[backend.store];
+    // the commands of one turn on different keys are executed in any order, so a lock may be
+    // awaited for a moment before a later one is released
+    const remote = { redis: 20, sentinel: 20, cluster: 20 };
+    const looks = { memory: 1, register: 20, quorum: 1000, ...remote }[backend.store];
     const watching = (async () => {
       for (let seen = 0; going && 'localHandOffs' in options; ) {
         const found = await circle(instances[0] as Holdfast, keys);

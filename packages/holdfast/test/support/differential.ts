@@ -16,17 +16,21 @@ import { decodePush } from '../../src/store/push-text.js';
 import { answerTo, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
 import { argsOf, renewalsOf } from '../../src/store/redis/renewals.js';
+import { isShort, type Short } from '../../src/store/redis/several.js';
 import { DUMP, type Dump, dumpOf } from './dump.js';
 import { type Loss, type LossyStep, PARTS } from './loss.js';
+import { type Call, callOfTwo, replyOfTwo } from './calls-of-several.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, renewalOfAll } from './traffic.js';
 
 export const FOLDER: string = fileURLToPath(
   new URL('../../src/store/redis/scripts/', import.meta.url),
 );
 const VIRTUAL_CLOCK = 'local now = tonumber(table.remove(KEYS))\n';
-const OPS: readonly Op[] = [
+const SCRIPTS: readonly (Op | 'acquireMany' | 'releaseMany')[] = [
   'acquire',
+  'acquireMany',
   'release',
+  'releaseMany',
   'turn',
   'renew',
   'renewMany',
@@ -54,7 +58,7 @@ export async function loadScripts(
   replace: Record<string, string> = {},
 ): Promise<Scripts> {
   const scripts: Record<string, { sha: string; source: string }> = {};
-  for (const op of OPS) {
+  for (const op of SCRIPTS) {
     const script = scriptOf(op);
     const files = new Set(pieces(`${FOLDER}${script}`).map(({ file }) => file));
     const own = Object.fromEntries(Object.entries(replace).filter(([file]) => files.has(file)));
@@ -111,14 +115,19 @@ export class Differential {
     this.#heard.length = 0;
     const pipeline = this.#redis.pipeline();
     const places: number[] = [];
-    for (const { command, now, lost } of expected.sent) {
+    const send = (script: string, { keys, args }: Call, now: number): void => {
+      const { sha } = this.#scripts[script] as { sha: string };
+      pipeline.evalsha(sha, keys.length + 1, ...keys, `${now}`, ...args);
+    };
+    for (const [index, { command, now, lost }] of expected.sent.entries()) {
       for (const { key, part } of lost) {
         pipeline.del(keysOf(prefix, key)[PARTS.indexOf(part)] as string);
       }
+      if (isOfSeveral(command, index)) {
+        send(`${command.op}Many`, callOfTwo(prefix, command, index), now);
+      }
       places.push(pipeline.length);
-      const { sha } = this.#scripts[command.op] as { sha: string };
-      const { keys, args } = callOf(prefix, command);
-      pipeline.evalsha(sha, keys.length + 1, ...keys, `${now}`, ...args);
+      send(command.op, callOf(prefix, command), now);
     }
     for (const key of KEYS) pipeline.eval(DUMP, 3, ...keysOf(prefix, key));
     pipeline.publish(SYNC, prefix);
@@ -129,7 +138,11 @@ export class Differential {
       const [error, raw] = answers[places[index] as number] as [Error | null, unknown];
       const what = `reply to step ${index} ${JSON.stringify(command)}`;
       if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
-      same(what, replyOf(command, raw), reply);
+      const [, first] = answers[(places[index] as number) - 1] ?? [];
+      const several = isOfSeveral(command, index);
+      const done = several ? replyOfTwo(command, first) : undefined;
+      if (several) this.#count(`${command.op} with another: ${done ? 'done' : 'not done'}`);
+      same(what, done ?? replyOf(command, raw), reply);
     }
     same('pushes', this.#heard, expected.pushes);
     for (const [index, key] of KEYS.entries()) {
@@ -252,8 +265,13 @@ export class Differential {
   }
 }
 
+/** Every second acquisition and release is first sent with a call for several mutexes. */
+function isOfSeveral(command: Command, index: number): command is Short {
+  return index % 2 === 1 && command.op !== 'renewMany' && isShort(command);
+}
+
 /** The keys and arguments of a command's script. */
-function callOf(prefix: string, command: Command): { keys: string[]; args: string[] } {
+function callOf(prefix: string, command: Command): Call {
   if (command.op !== 'renewMany') {
     return { keys: keysOf(prefix, command.key), args: encode(command) };
   }

@@ -2,18 +2,19 @@
 import { type Fault, fault } from './faults.js';
 
 const release = 'release.lua';
+const free = 'lib/free.lua';
 const park = 'park.lua';
 const holders = 'lib/holders.lua';
 const holds = 'lib/holds.lua';
 
 export const HAND_OFF_FAULTS: readonly Fault[] = [
   fault('release: reserved fences stay reserved in the ordinary case', [
-    release,
+    free,
     'if is_own and unpassed then last = last - hand_offs end',
     '',
   ]),
   fault('release: reserved fences are freed without a request in the ordinary case', [
-    release,
+    free,
     'if is_own and unpassed then',
     'if is_own then',
   ]),

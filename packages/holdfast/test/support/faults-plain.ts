@@ -2,7 +2,10 @@
 import { type Fault, fault } from './faults.js';
 
 const acquire = 'acquire.lua';
-const release = 'release.lua';
+const takeMany = 'acquireMany.lua';
+const freeMany = 'releaseMany.lua';
+const take = 'lib/take.lua';
+const free = 'lib/free.lua';
 const renew = 'renew.lua';
 const turn = 'turn.lua';
 const plain = 'lib/plain.lua';
@@ -21,7 +24,7 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'expires > now',
   ]),
   fault('short acquire: the weight and the capacity are ignored', [
-    acquire,
+    take,
     'is_sole == 49 and',
     'true and',
   ]),
@@ -62,20 +65,38 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short acquire: the process is counted twice', [acquire, 'joins and 1 or 0', '1']),
   fault('short release: the id is not compared', [
-    release,
+    free,
     'holder == id and expires > now',
     'expires > now',
   ]),
   fault('short release: an expired lease is released', [
-    release,
+    free,
     'holder == id and expires > now',
     'holder == id',
   ]),
   fault('short release: the queue is not served', [
-    release,
+    free,
     'if is_own and queued == 0 then',
     'if is_own then',
   ]),
+  fault('acquireMany: a mutex that is not free counts as taken', [
+    takeMany,
+    'if taken ~= now then',
+    'if taken and taken ~= now then',
+  ]),
+  fault('acquireMany: a later fence is forgotten', [takeMany, 'taken[3] or 0', 'now or 0']),
+  fault('acquireMany: the hand-offs grow with each mutex', [
+    takeMany,
+    'resource, id, hand_offs)',
+    'resource, id)',
+  ]),
+  fault('acquireMany: another place', [takeMany, '1] = place', '1] = 3 - place']),
+  fault('releaseMany: a mutex with a waiter counts as released', [
+    freeMany,
+    'if freed ~= now then',
+    'if false then',
+  ]),
+  fault('releaseMany: another place', [freeMany, '1] = place', '1] = 3 - place']),
   fault('short renewal: an expired lease is restored', [
     renew,
     'holder == id and expires > now',

@@ -91,7 +91,7 @@ export const TURN_FAULTS: readonly Fault[] = [
     'elseif false then',
   ]),
   fault('acquire: a root has the same hand-offs if it is alone', [
-    acquire,
+    'lib/take.lua',
     'hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end',
     'hand_offs = 0 end',
   ]),

@@ -27,3 +27,12 @@ export function belonging(op: LockCommand['op'], reply: Reply): Reply {
   const message = `the reply "${reply.status}" does not belong to ${op}`;
   throw new StoreFailure(message, 'unanswered', undefined);
 }
+
+/** The result of a script. Inside a transaction of the user, the server replies only at its end. */
+export function notQueued(raw: unknown): unknown {
+  if (raw !== 'QUEUED') return raw;
+  const message =
+    'the client is inside MULTI, so the command waits for its EXEC; ' +
+    'give Holdfast a client that nothing else uses for transactions or blocking commands';
+  throw new StoreFailure(message, 'refused', undefined);
+}

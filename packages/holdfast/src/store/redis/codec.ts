@@ -7,6 +7,7 @@
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
 import { handOffsAlone } from '../../engine/limits.js';
+import { UnreadableRecord } from '../port.js';
 import { belonging } from './answers.js';
 import { encodeGate, gateReply } from './gate-codec.js';
 import { inspected, listOf, textOf } from './view-codec.js';
@@ -101,6 +102,20 @@ function encodeAcquire(command: T.Acquire): string[] {
   return channel === '' && token === '' ? [id, terms, meta] : [id, terms, meta, channel, token];
 }
 
+/**
+ * What a script answered. An inspection shows values of the record, so a record that another
+ * program wrote makes any answer possible. Any other answer that is no reply proves nothing: the
+ * command may have been carried out.
+ */
+export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
+  try {
+    return answerTo(command, raw);
+  } catch (error) {
+    if (!Array.isArray(raw) || String(raw[0]) !== 'inspected') throw error;
+    throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
 /** Decodes the result of a script. Throws if it is not a reply to the command. */
 export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
   if (isGateCommand(command)) return gateReply(raw);
@@ -113,14 +128,16 @@ export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
  * Decodes the number that a script returns in the common case: the time, which is also the fence.
  */
 function usual(command: T.LockCommand, now: number): T.Reply {
-  if (now > 0) {
-    if (command.op === 'release') return { status: 'freed', now, holds: 0 };
-    if (command.op === 'acquire') {
-      const handOffs = command.fair ? 0 : handOffsAlone(command.handOffs);
-      return { status: 'granted', now, fence: now, left: command.ttl * 1000, handOffs, holds: 1 };
-    }
-  }
-  throw new TypeError(`Holdfast: the script ${command.op} did not return a list`);
+  const { op } = command;
+  if (now > 0 && (op === 'acquire' || op === 'release')) return shortReply(command, now, now);
+  throw new TypeError(`Holdfast: the script ${op} did not return a list`);
+}
+
+/** The reply if a free mutex was taken, or the only lease was released. */
+export function shortReply(command: T.Acquire | T.Release, now: number, fence: number): T.Reply {
+  if (command.op === 'release') return { status: 'freed', now, holds: 0 };
+  const handOffs = command.fair ? 0 : handOffsAlone(command.handOffs);
+  return { status: 'granted', now, fence, left: command.ttl * 1000, handOffs, holds: 1 };
 }
 
 /** Replies to `park` also say whether a signal moved the waiter. */

@@ -1,10 +1,11 @@
 /**
  * The store on one Redis or Valkey deployment: a server, or a cluster.
  *
- * Each command is one EVALSHA; a batch is sent together. `renewals.ts` renews several leases with
- * one call. A call of a script that the server does not know is sent again, once with the text, see
- * `script-loader.ts`. That is safe because every command is idempotent by id. Pushes use one
- * channel on a connection of its own, which opens with the first waiter.
+ * A batch of commands is sent together. `several.ts` and `renewals.ts` put several commands into
+ * one call; each other command is one EVALSHA. A call of a script that the server does not know is
+ * sent again, once with the text, see `script-loader.ts`. That is safe because every command is
+ * idempotent by id. Pushes use one channel on a connection of its own, which opens with the first
+ * waiter.
  */
 import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
@@ -15,7 +16,6 @@ import {
   type Store,
   StoreFailure,
   type TimeLimit,
-  UnreadableRecord,
   type WakeChannel,
   type WakeListener,
 } from '../port.js';
@@ -24,12 +24,14 @@ import { decodePush } from '../push-text.js';
 import { afterTurn, systemClock } from '../../clock.js';
 import type * as Advice from './advice.js';
 import type { ClusterChannels } from './cluster-channels.js';
-import { answerTo, encode } from './codec.js';
+import { notQueued } from './answers.js';
+import { encode, readable } from './codec.js';
 import { failureOf, isNoScript } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
 import { Renewals } from './renewals.js';
 import { ScriptLoader } from './script-loader.js';
+import { Several } from './several.js';
 import { slotOf } from './slots.js';
 
 /** Loaded with the first error reply. */
@@ -52,12 +54,14 @@ const NAMES_MAX = 1000;
 export class RedisStore implements Store {
   readonly label: string;
   readonly writesLater: boolean;
+  readonly joins = true;
   readonly #client: ClientPort;
   readonly #prefix: string;
   /** The names of the keys of each resource. */
   readonly #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: Renewals;
+  readonly #several: Several;
   /** On a cluster: the wake channels of this process, from the first `listen` on. */
   #channels: ClusterChannels | undefined;
   #refreshing = false;
@@ -79,10 +83,17 @@ export class RedisStore implements Store {
     if (client.writesLater && (cluster ?? client.sentinel) !== undefined) {
       this.written = () => new Promise(afterTurn);
     }
+    const loader = this.#loader;
     this.#renewals = new Renewals({
-      ...{ client, prefix, loader: this.#loader },
-      renew: (command) => this.#execute([command])[0] as Promise<RenewReply>,
+      ...{ client, prefix, loader },
+      renew: (command) => this.#alone([command])[0] as Promise<RenewReply>,
       failure: (error) => this.#failure(error, 'renewMany'),
+    });
+    this.#several = new Several({
+      ...{ client, loader },
+      mainKeyOf: (command) => this.#keysOf(command)[0] as string,
+      alone: (commands, first) => this.#alone(commands, first),
+      failure: (error, { op }) => this.#failure(error, op),
     });
   }
 
@@ -100,18 +111,22 @@ export class RedisStore implements Store {
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
-    if (!batch.some(several)) return this.#execute(batch as readonly KeyCommand[]);
+    if (!batch.some(isRenewMany)) return this.#several.execute(batch as readonly KeyCommand[]);
     return batch.flatMap((command) =>
-      several(command) ? [this.#renewals.renew(command)] : this.#execute([command]),
+      isRenewMany(command) ? [this.#renewals.renew(command)] : this.#alone([command]),
     );
   }
 
-  #execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
+  /**
+   * Sends each command with a call of its own.
+   * @param first the connection of an earlier call with these commands
+   */
+  #alone(batch: readonly KeyCommand[], first?: unknown): Promise<Reply>[] {
     const calls = batch.map((command): ScriptCall => {
       const keys = this.#keysOf(command);
       return { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
     });
-    const connection = this.#client.connection();
+    const connection = first ?? this.#client.connection();
     return this.#client.evalsha(calls).map((answer, index) => {
       const command = batch[index] as KeyCommand;
       return answer.then(
@@ -146,13 +161,9 @@ export class RedisStore implements Store {
     return slotOf(this.#client.keyPrefix + mainKeyOf(this.#prefix, key));
   }
 
-  /** Decodes the result. Inside a transaction of the user, the server replies only at its end. */
   #read(command: KeyCommand, raw: unknown): Reply {
-    if (raw !== 'QUEUED') return readable(command, raw);
-    const message =
-      'the client is inside MULTI, so the command waits for its EXEC; ' +
-      'give Holdfast a client that nothing else uses for transactions or blocking commands';
-    throw new StoreFailure(message, 'refused', undefined);
+    if (command.op === 'acquire' && !Array.isArray(raw)) this.#several.foundFree(command.key);
+    return readable(command, notQueued(raw));
   }
 
   /**
@@ -246,7 +257,7 @@ export class RedisStore implements Store {
   #refresh(command: Command): Promise<void> | undefined {
     const { cluster } = this.#client;
     if (cluster === undefined) return this.#client.leaveFormerMaster?.();
-    const key = several(command) ? (command.keys[0] ?? '') : command.key;
+    const key = isRenewMany(command) ? (command.keys[0] ?? '') : command.key;
     return cluster.refresh(cluster.masterOf(this.#slotOf(key)) ?? '');
   }
 
@@ -280,20 +291,6 @@ export class RedisStore implements Store {
   }
 }
 
-function several(command: Command): command is RenewMany {
+function isRenewMany(command: Command): command is RenewMany {
   return command.op === 'renewMany';
-}
-
-/**
- * What a script answered. An inspection shows values of the record, so a record that another
- * program wrote makes any answer possible. Any other answer that is no reply proves nothing: the
- * command may have been carried out.
- */
-function readable(command: KeyCommand, raw: unknown): Reply {
-  try {
-    return answerTo(command, raw);
-  } catch (error) {
-    if (!Array.isArray(raw) || String(raw[0]) !== 'inspected') throw error;
-    throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
-  }
 }

@@ -41,6 +41,52 @@ describe('the requests of one turn', () => {
   });
 });
 
+describe('in a crowd of open requests', () => {
+  const CROWD = 17;
+  const some = async (requests: Requests): Promise<number> => {
+    for (let n = 0; n < CROWD; n++) void requests.send(renew(`open ${n}`)).catch(() => undefined);
+    await settle();
+    const before = store.batches.length;
+    for (const key of ['a', 'b', 'c']) {
+      void requests.send(renew(key)).catch(() => undefined);
+      // later promise jobs of the same turn of the event loop
+      await Promise.resolve();
+      await Promise.resolve();
+    }
+    return before;
+  };
+
+  beforeEach(() => store.ail('renew', 'lost'));
+
+  it('those of one turn of the event loop are sent together, if the store joins them', async () => {
+    const joined = new Requests(Object.assign(store, { joins: true }), clock, 2000);
+    const before = await some(joined);
+    expect(store.batches).toHaveLength(before);
+    await settle();
+    expect(store.batches.slice(before).map(({ length }) => length)).toEqual([3]);
+  });
+
+  it('they do not wait for the end of the turn before code that may block', async () => {
+    const joined = new Requests(Object.assign(store, { joins: true }), clock, 2000);
+    const before = await some(joined);
+    expect(joined.written()).toBeUndefined();
+    await Promise.resolve();
+    expect(store.batches.slice(before).map(({ length }) => length)).toEqual([3]);
+  });
+
+  it('those of other stores are sent at once', async () => {
+    const before = await some(requests);
+    expect(store.batches.slice(before).map(({ length }) => length)).toEqual([1, 1, 1]);
+  });
+
+  it('requests whose deadlines have passed are not open', async () => {
+    const joined = new Requests(Object.assign(store, { joins: true }), clock, 2000);
+    await some(joined);
+    await clock.advance(2000);
+    expect(joined.open).toBe(0);
+  });
+});
+
 it('tells the store of failures that another node may end', async () => {
   const told = vi.fn();
   const failing = new Requests(Object.assign(store, { unanswered: told }), clock, 2000);

@@ -41,11 +41,7 @@ local token = ARGV[5] or ''
 local ticket = tonumber(ARGV[6] or 0)
 local waited = tonumber(ARGV[7] or 0)
 local owner = ARGV[8] or ''
-local is_sole, fair, wait = string.byte(terms, 1, 3)
-fair, wait = fair - 48, wait == 49
-local ttl, retention, hand_offs, tasks, rest = string.match(terms, '(%S+) (%S+) (%S+) (%S+)()', 5)
-ttl, retention, hand_offs, tasks =
-  tonumber(ttl), tonumber(retention), tonumber(hand_offs), tonumber(tasks)
+--- @include "lib/terms.lua"
 --- @include "lib/clock.lua"
 --- @include "lib/waiters.lua"
 -- If the lock is probably held, the field of the waiter is read at once. Where it is free, that
@@ -59,29 +55,7 @@ else
 end
 --- @include "lib/save.lua"
 
--- The short path for a mutex; see engine/engine.ts. A number is cheaper for the client to parse
--- than a list.
-local is_short = is_sole == 49 and owner == '' and (is_plain or not seen)
-local _, expires, forget, queued, holder, last, ticket_before, fair_before =
-  nil, 0, nil, 0, '', 0, 0, 0
-local h_hand_offs, h_ttl, since
-if is_short then
-  if seen then
-    _, expires, forget, queued, holder, last, ticket_before, fair_before, h_hand_offs, h_ttl,
-      since = cmsgpack.unpack(seen)
-  end
-  if holder == '' and queued == 0 then
-    local own = math.max(last + 1, now)
-    expires = now + ttl * 1000
-    if fair == 1 then hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end
-    local kept = kept_until(forget, expires)
-    save(forget, kept, false, cmsgpack.pack(
-      true, expires, kept, 0, id, own + hand_offs, ticket_before, 0, hand_offs, ttl,
-      own == now and 0 or now), 'm', cmsgpack.pack(channel, tasks, meta))
-    if own == now then return now end
-    return { 'granted', now, own, ttl * 1000, hand_offs, 1 }
-  end
-end
+--- @include "lib/take.lua"
 
 -- The lock is held, and the acquisition joins the queue or is in it already.
 local claim, max_queue, patience, weight, wanted_capacity =

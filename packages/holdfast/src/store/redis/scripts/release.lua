@@ -15,26 +15,11 @@
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 local terms = ARGV[2]
-local unpassed = string.byte(terms) == 49
-local retention = tonumber(string.sub(terms, 3))
+--- @include "lib/release-terms.lua"
 --- @include "lib/peek.lua"
-
--- The short path: the only holder releases, and at most the first waiter is granted.
-local is_own = false
-local expires, forget, queued, holder, last, ticket_before, fair_before, hand_offs
-if is_plain then
-  local _
-  _, expires, forget, queued, holder, last, ticket_before, fair_before, hand_offs =
-    cmsgpack.unpack(seen)
-  is_own = holder == id and expires > now
-  if is_own and unpassed then last = last - hand_offs end
-  if is_own and queued == 0 then
-    local kept = kept_until(forget, now)
-    save(forget, kept, false, cmsgpack.pack(true, 0, kept, 0, '', last, ticket_before, 0))
-    return now
-  end
-end
+--- @include "lib/free.lua"
 --- @include "lib/plain.lua"
+-- At most the first waiter is granted.
 if is_own then
   local first, ticket = first_waiter()
   if first then

@@ -1,0 +1,230 @@
+/**
+ * Acquisitions and releases of several mutexes with one script call.
+ *
+ *     command of one turn --few, or other--> a call of its own
+ *             \--several of the same terms--> acquireMany | releaseMany --done--> its reply
+ *                                                    \--not done--> a call of its own
+ *
+ * These scripts have the short paths only: they take free mutexes, and release mutexes without
+ * waiters. They do not change any other record; its command then gets a call of its own, and so do
+ * the next ones of that mutex, until an acquisition finds it free.
+ *
+ * Invariants: commands of a key arrive in their order, because those of a key that occurs twice in
+ * a turn have calls of their own. Each command is executed by one call at most, unless the client
+ * repeats a call: then a release that finds nothing counts as unanswered, as for single calls.
+ */
+import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { Acquire, KeyCommand, Release, Reply } from '../../engine/commands.js';
+import { StoreFailure } from '../port.js';
+import { notQueued } from './answers.js';
+import { encode, shortReply } from './codec.js';
+import { isNoScript } from './error-replies.js';
+import { scripts } from './generated/scripts.js';
+import type { Script } from './script.js';
+import type { ScriptLoader } from './script-loader.js';
+
+/** With fewer commands, calls of their own cost less. */
+const LEAST = 2;
+/** The maximum number of commands of one call: about half a millisecond of the server. */
+const MOST = 128;
+/** The maximum number of calls in one turn. The commands beyond have calls of their own. */
+const GROUPS_MAX = 16;
+/** The maximum number of mutexes that are remembered as busy. */
+const BUSY_MAX = 1000;
+
+/** A command that the short paths may suffice for. */
+export type Short = Acquire | Release;
+
+/** Commands of the same terms, for one call. */
+interface Group {
+  readonly commands: Short[];
+  /** Their places in the turn. */
+  readonly places: number[];
+}
+
+/** The parts of the store that these calls use. */
+export interface SeveralStore {
+  readonly client: ClientPort;
+  /** The name of the main record of a command's resource. */
+  readonly mainKeyOf: (command: KeyCommand) => string;
+  readonly loader: ScriptLoader;
+  /**
+   * Sends each command with a call of its own.
+   * @param first the connection of an earlier call with these commands
+   */
+  readonly alone: (batch: readonly KeyCommand[], first?: unknown) => Promise<Reply>[];
+  /** The failure for an error of the client. */
+  readonly failure: (error: unknown, command: Short) => Promise<StoreFailure>;
+}
+
+export class Several {
+  readonly #store: SeveralStore;
+  /** The mutexes that were not free. */
+  readonly #busy = new Set<string>();
+  /** True if the server refuses calls with keys of several resources, or with some keys. */
+  #apart: boolean;
+
+  constructor(store: SeveralStore) {
+    this.#store = store;
+    this.#apart = store.client.cluster !== undefined;
+  }
+
+  execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
+    const groups = this.#apart || batch.length < LEAST ? [] : this.#groupsOf(batch);
+    if (groups.length === 0) return this.#store.alone(batch);
+    const { client } = this.#store;
+    const connection = client.connection();
+    const replies: Promise<Reply>[] = [];
+    const calls = groups.map((group) => this.#callOf(group.commands));
+    const answers = client.evalsha(calls);
+    let sent = 0;
+    for (let index = 0; index < groups.length; index++) {
+      const { commands, places } = groups[index] as Group;
+      const [answer, call] = [answers[index] as Promise<unknown>, calls[index] as ScriptCall];
+      const all = this.#repliesOf(commands, answer, call, connection);
+      for (let at = 0; at < places.length; at++) {
+        replies[places[at] as number] = all.then((list) => list[at] as Reply);
+      }
+      sent += places.length;
+    }
+    if (sent === batch.length) return replies;
+    const others = this.#store.alone(batch.filter((_, place) => !(place in replies))).values();
+    return batch.map((_, place) => replies[place] ?? (others.next().value as Promise<Reply>));
+  }
+
+  /** An acquisition with a call of its own has found the mutex free. */
+  foundFree(key: string): void {
+    if (this.#busy.size > 0) this.#busy.delete(key);
+  }
+
+  #groupsOf(batch: readonly KeyCommand[]): Group[] {
+    const twice = keysInTwo(batch);
+    const groups: Group[] = [];
+    for (let place = 0; place < batch.length; place++) {
+      const command = batch[place] as KeyCommand;
+      const { key } = command;
+      if (!isShort(command) || this.#busy.has(key) || twice?.has(key) === true) continue;
+      let group = groups.findLast(({ commands }) => haveSameTerms(commands[0] as Short, command));
+      if (group === undefined || group.places.length === MOST) {
+        if (groups.length === GROUPS_MAX) continue;
+        group = { commands: [], places: [] };
+        groups.push(group);
+      }
+      group.commands.push(command);
+      group.places.push(place);
+    }
+    return groups.filter(({ places }) => places.length >= LEAST);
+  }
+
+  #callOf(commands: readonly Short[]): ScriptCall {
+    const { sha } = scriptOf(commands);
+    return { sha, keys: commands.map(this.#store.mainKeyOf), args: argsOfMany(commands) };
+  }
+
+  async #repliesOf(
+    commands: readonly Short[],
+    answer: Promise<unknown>,
+    call: ScriptCall,
+    connection: unknown,
+  ): Promise<(Reply | Promise<Reply>)[]> {
+    const { loader, failure, alone } = this.#store;
+    let raw: unknown;
+    try {
+      raw = await answer.catch((error: unknown) => {
+        if (!isNoScript(error)) throw error;
+        return loader.repeat(call, scriptOf(commands));
+      });
+    } catch (error) {
+      if (!isApart(error)) throw await failure(error, commands[0] as Short);
+      this.#apart = true;
+      return alone(commands);
+    }
+    const replies = repliesTo(commands, raw);
+    const rest = commands.filter((_, at) => replies[at] === undefined);
+    if (rest.length === 0) return replies as Reply[];
+    for (const { key } of rest) this.#found(key);
+    const others = alone(rest, connection).values();
+    return replies.map((reply) => reply ?? (others.next().value as Promise<Reply>));
+  }
+
+  #found(key: string): void {
+    if (this.#busy.size === BUSY_MAX) this.#busy.clear();
+    this.#busy.add(key);
+  }
+}
+
+/** The keys that occur more than once; `undefined`: none. */
+function keysInTwo(batch: readonly KeyCommand[]): Set<string> | undefined {
+  const all = new Set<string>();
+  let twice: Set<string> | undefined;
+  for (const { key } of batch) {
+    if (all.has(key)) (twice ??= new Set()).add(key);
+    else all.add(key);
+  }
+  return twice;
+}
+
+function scriptOf([first]: readonly Short[]): Script {
+  return first?.op === 'release' ? scripts.releaseMany : scripts.acquireMany;
+}
+
+/** The arguments of a call for commands of the same terms. */
+export function argsOfMany(commands: readonly Short[]): string[] {
+  const ids = commands.map(({ id }) => id);
+  const first = commands[0] as Short;
+  const [, terms = '', meta = '', channel = ''] = encode(first);
+  return first.op === 'release' ? [terms, ...ids] : [terms, meta, channel, ...ids];
+}
+
+/** True if the short paths may suffice. */
+export function isShort(command: KeyCommand): command is Short {
+  if (command.op === 'release') return true;
+  if (command.op !== 'acquire') return false;
+  const { weight, capacity, owner, ticket } = command;
+  return weight === 1 && capacity === 1 && owner === '' && ticket === 0;
+}
+
+/** True if `shared` arguments of the call are the same for both. */
+function haveSameTerms(a: Short, b: Short): boolean {
+  if (a.op === 'release') {
+    const same = b.op === 'release' && a.retention === b.retention;
+    return same && (a.unpassed ?? false) === (b.unpassed ?? false);
+  }
+  if (b.op === 'release' || a.retention !== b.retention) return false;
+  const { ttl, fair, handOffs, tasks = 0, meta, channel } = a;
+  return (
+    ttl === b.ttl &&
+    fair === b.fair &&
+    handOffs === b.handOffs &&
+    tasks === (b.tasks ?? 0) &&
+    meta === b.meta &&
+    channel === b.channel
+  );
+}
+
+/** The user may not use all of the keys, or the server is a node of a cluster. */
+function isApart(error: unknown): boolean {
+  return error instanceof Error && /^(?:CROSSSLOT|NOPERM)\b/.test(error.message);
+}
+
+/** Decodes the result of a call: no reply for a command that was not executed. */
+export function repliesTo(commands: readonly Short[], raw: unknown): (Reply | undefined)[] {
+  const [now = Number.NaN, ...exceptions] = listOf(notQueued(raw));
+  if (!Number.isSafeInteger(now)) throw malformed(raw);
+  const replies: (Reply | undefined)[] = commands.map((command) => shortReply(command, now, now));
+  const isAcquire = commands[0]?.op === 'acquire';
+  for (let at = 0; at < exceptions.length; at += isAcquire ? 2 : 1) {
+    const place = (exceptions[at] as number) - 1;
+    const fence = isAcquire ? (exceptions[at + 1] ?? Number.NaN) : 0;
+    if (!(place in replies) || !Number.isSafeInteger(fence)) throw malformed(raw);
+    replies[place] = fence > 0 ? shortReply(commands[place] as Short, now, fence) : undefined;
+  }
+  return replies;
+}
+
+const listOf = (raw: unknown): number[] => (Array.isArray(raw) ? raw.map(Number) : []);
+
+function malformed(raw: unknown): StoreFailure {
+  const message = `not a reply to several commands: ${String(JSON.stringify(raw)).slice(0, 200)}`;
+  return new StoreFailure(message, 'unanswered', undefined);
+}

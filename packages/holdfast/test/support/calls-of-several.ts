@@ -1,0 +1,30 @@
+/**
+ * A command of the differential test in a call for two mutexes: first one that no other command
+ * uses, then its own. The command follows with a call of its own, as the store sends it if the
+ * first call did not execute it. If that was executed, the second one changes nothing: commands are
+ * idempotent.
+ */
+import type { Reply } from '../../src/engine/commands.js';
+import { mainKeyOf } from '../../src/store/redis/keys.js';
+import { argsOfMany, repliesTo, type Short } from '../../src/store/redis/several.js';
+
+/** The keys and arguments of a script. */
+export interface Call {
+  readonly keys: string[];
+  readonly args: string[];
+}
+
+/** @param index of the command in its sequence */
+export function callOfTwo(prefix: string, command: Short, index: number): Call {
+  const keys = [`other ${index}`, command.key].map((key) => mainKeyOf(prefix, key));
+  return { keys, args: argsOfMany([command, command]) };
+}
+
+/** The reply to the command; `undefined` if the call did not execute it. */
+export function replyOfTwo(command: Short, raw: unknown): Reply | undefined {
+  const [other, own] = repliesTo([command, command], raw);
+  const wanted = command.op === 'acquire' ? 'granted' : undefined;
+  if (other?.status !== wanted)
+    throw new Error(`the other mutex: ${other?.status}, not TypeScript`);
+  return own;
+}
