@@ -47,6 +47,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   const settings = client.options as { keyPrefix?: unknown; enableAutoPipelining?: unknown };
   // the clients of the nodes do not add the prefix, and do not collect the commands of a turn
   const direct = !settings.keyPrefix && settings.enableAutoPipelining !== true;
+  const readyNode = readyNodes(client);
   return {
     name: 'ioredis',
     client,
@@ -54,7 +55,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     writesLater: client.options.enableAutoPipelining === true,
 
     evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
-      return direct ? sendDirect(client, calls, routed) : calls.map(routed);
+      return direct ? sendDirect(readyNode, calls, routed) : calls.map(routed);
     },
 
     eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
@@ -98,19 +99,32 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
 }
 
 /**
+ * Finds the client of the master of a slot, if it is connected. The clients by address are kept: a
+ * new list for each call costs more than the slot. A node that left the cluster is not connected.
+ */
+function readyNodes(client: IoredisClusterLike): (slot: number) => Node | undefined {
+  let known = new Map<string, Node>();
+  return (slot) => {
+    const address = client.slots[slot]?.[0] ?? '';
+    const node = known.get(address);
+    if (node?.status === 'ready') return node;
+    const nodes = client.nodes() as readonly Node[];
+    known = new Map(nodes.map((one) => [`${one.options.host}:${one.options.port}`, one]));
+    const found = known.get(address);
+    return found?.status === 'ready' ? found : undefined;
+  };
+}
+
+/**
  * Sends each call with the client of its node, and the calls of each node in one write. That saves
  * the routing of the client, which costs about as much as the command. A call that the node does
  * not execute, or whose connection ends, is sent by the client, which would send it again too.
  */
 function sendDirect(
-  client: IoredisClusterLike,
+  readyNode: (slot: number) => Node | undefined,
   calls: readonly ScriptCall[],
   routed: (call: ScriptCall) => Promise<unknown>,
 ): Promise<unknown>[] {
-  const nodes = new Map<string, Node>();
-  for (const node of client.nodes() as readonly Node[]) {
-    if (node.status === 'ready') nodes.set(`${node.options.host}:${node.options.port}`, node);
-  }
   const corked = new Set<NonNullable<Node['stream']>>();
   const again = (call: ScriptCall) => (error: unknown) => {
     if (!isErrorReply(error) || isRedirection(error)) return routed(call);
@@ -118,7 +132,7 @@ function sendDirect(
   };
   try {
     return calls.map((call) => {
-      const node = nodes.get(client.slots[slotOf(call.keys[0] as string)]?.[0] ?? '');
+      const node = readyNode(slotOf(call.keys[0] as string));
       if (node === undefined) return routed(call);
       const { stream } = node;
       if (calls.length > 1 && stream?.cork !== undefined && !corked.has(stream)) {

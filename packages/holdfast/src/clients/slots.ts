@@ -9,18 +9,30 @@ const TABLE: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The slot of a key. Only the hash tag counts, if there is one. */
+/**
+ * The slot of a key. Only the text between the first opening brace and the next closing one counts,
+ * unless it is empty.
+ */
 export function slotOf(name: string): number {
+  const start = name.indexOf('{') + 1;
+  const end = name.indexOf('}', start);
+  const tagged = start > 0 && end > start;
+  return slotOfPart(name, tagged ? start : 0, tagged ? end : name.length);
+}
+
+function slotOfPart(name: string, from: number, to: number): number {
   let crc = 0;
-  for (const byte of Buffer.from(tagOf(name))) {
-    crc = ((crc << 8) & 0xffff) ^ (TABLE[(crc >> 8) ^ byte] as number);
+  for (let at = from; at < to; at++) {
+    const code = name.charCodeAt(at);
+    // only ASCII characters are one byte each
+    if (code > 127) return slotOfBytes(Buffer.from(name.slice(from, to)));
+    crc = ((crc << 8) & 0xffff) ^ (TABLE[(crc >> 8) ^ code] as number);
   }
   return crc % SLOTS;
 }
 
-/** The text between the first opening brace and the next closing one, unless it is empty. */
-function tagOf(name: string): string {
-  const start = name.indexOf('{') + 1;
-  const end = name.indexOf('}', start);
-  return start > 0 && end > start ? name.slice(start, end) : name;
+function slotOfBytes(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) crc = ((crc << 8) & 0xffff) ^ (TABLE[(crc >> 8) ^ byte] as number);
+  return crc % SLOTS;
 }
