@@ -235,8 +235,9 @@ export class Requests {
         },
         (error: unknown) => {
           const failure = failureOf(error);
-          // a node of a cluster that is cut off says so, and a closed connection rejects at once
-          if (failure.kind === 'transient' || failure.kind === 'unanswered') {
+          // a node of a cluster that is cut off says so, a closed connection rejects at once, and a
+          // former master has too few replicas
+          if (failure.kind !== 'refused' && failure.kind !== 'closed') {
             this.#store.unanswered?.(request.command);
           }
           request.fail(failure);

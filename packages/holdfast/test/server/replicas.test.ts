@@ -91,6 +91,22 @@ describe('a master of valkey with two replicas', () => {
     await lease.release();
   });
 
+  it.each(['ioredis-6', 'node-redis-6'] as const)(
+    '%s: leaves the server whose replicas are too few: it may be a former master',
+    async (client) => {
+      const three = await open(client, { replicas: 3 });
+      const master = deployment.nodes[0] as Server;
+      const accepted = async (): Promise<number> => {
+        const info = String(await master.command('INFO', 'stats'));
+        return Number(/total_connections_received:(\d+)/.exec(info)?.[1]);
+      };
+      await failure(three.mutex(freshKey()).acquire(), 'HOLDFAST_UNACKNOWLEDGED');
+      const before = await accepted();
+      await failure(three.mutex(freshKey()).acquire(), 'HOLDFAST_UNACKNOWLEDGED');
+      expect(await accepted()).toBeGreaterThan(before);
+    },
+  );
+
   it('does not hold up other requests while a replica is frozen', async () => {
     const strict = await open('ioredis-6', { replicas: 2 });
     const lease = await strict.mutex(freshKey()).acquire();

@@ -138,6 +138,8 @@ class Rounds {
         if (/^(READONLY|MOVED|ASK) /.test(String((error as Error).message))) void this.#drop();
       });
     }
+    // a former master may be cut off; the next connection leads to the present one
+    if (Number(count) < this.#replicas) void this.#drop();
   }
 
   async #open(limit: number): Promise<Line> {
