@@ -9,8 +9,6 @@
 import type { Clock, Timer } from '../clock.js';
 import type { Acquisition } from './acquisition.js';
 
-/** How long after an expected expiry to poll: the store must have passed it by then. */
-const PAST_EXPIRY_MS = 1;
 /**
  * The pause before the next poll if the lock is free and nothing was granted: the store has more
  * waiters to serve than one command does.
@@ -67,7 +65,7 @@ export class LocalQueue {
    */
   plan(next: number, period: number): void {
     if (this.#acquisitions.size === 0) return;
-    const due = next === 0 ? SERVED_IN_PART_MS : next / 1000 + PAST_EXPIRY_MS;
+    const due = next === 0 ? SERVED_IN_PART_MS : next / 1000;
     const at = this.#clock.now() + Math.min(due, period);
     if (at >= this.#pollAt) return;
     this.#disarm();
