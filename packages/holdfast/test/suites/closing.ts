@@ -1,10 +1,9 @@
 /** Closing an instance, on any backend. */
 import { getEventListeners } from 'node:events';
-import { until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Backend } from '../support/backends.js';
 import { closingChildren } from './closing-children.js';
-import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
+import { aborted, failure, freshKey, later, queued, renewedUntil, unused } from './helpers.js';
 
 export function closeSuite(backend: Backend): void {
   describe('close', () => closing(backend));
@@ -34,7 +33,7 @@ function closing(backend: Backend): void {
   });
 
   it('waits for its holders, and renews their leases until then', async () => {
-    const [one, other] = [await backend.make({ ttl: 600 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: 2400 }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     let closed = false;
@@ -43,7 +42,7 @@ function closing(backend: Backend): void {
     });
     const next = later(other.mutex(key).acquire());
     await queued(other, key, 1);
-    await until(async () => ((await other.inspect(key))?.holders[0]?.heldFor ?? 0) > 1000);
+    await renewedUntil(other, key, 3000);
     expect(lease.held).toBe(true);
     expect(closed).toBe(false);
     expect(await lease.release()).toBe('freed');

@@ -56,6 +56,19 @@ export async function unused(holdfast: Holdfast, key: string): Promise<void> {
   await until(async () => (await holdfast.inspect(key)) === null, { what: 'it is not in use' });
 }
 
+/**
+ * Waits until renewals have moved the end of a key's first lease to this many ms after its start. A
+ * third of a ttl passes before a renewal, so a test can have a long ttl and need not wait for it.
+ */
+export async function renewedUntil(holdfast: Holdfast, key: string, ms: number): Promise<void> {
+  const look = async (): Promise<boolean> => {
+    const holder = (await holdfast.inspect(key))?.holders[0];
+    if (holder === undefined) throw new Error('it is not held');
+    return holder.heldFor + holder.remaining > ms;
+  };
+  await until(look, { within: 15_000, what: 'its lease is renewed' });
+}
+
 /** Resolves when a signal aborts, to its reason. */
 export function aborted(signal: AbortSignal): Promise<HoldfastError> {
   return new Promise((resolve) => {

@@ -1,9 +1,8 @@
 /** Reentrancy: by owner, and by asynchronous context. On any backend. */
-import { until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
-import { failure, freshKey, later, queued, turn } from './helpers.js';
+import { failure, freshKey, later, queued, renewedUntil, turn } from './helpers.js';
 
 export function ownerSuite(backend: Backend): void {
   describe('an owner', () => owners(backend));
@@ -93,13 +92,13 @@ function ownersAmongOthers(backend: Backend): void {
   });
 
   it('keeps its lock as long as any remaining hold is renewed', async () => {
-    const holdfast = await backend.make({ ttl: 600 });
+    const holdfast = await backend.make({ ttl: 2400 });
     const key = freshKey();
     const owner = 'long';
     const first = await holdfast.mutex(key, { sharedBy: owner }).acquire();
     const second = await holdfast.mutex(key, { sharedBy: owner }).acquire();
     await first.release();
-    await until(async () => ((await holdfast.inspect(key))?.holders[0]?.heldFor ?? 0) > 1000);
+    await renewedUntil(holdfast, key, 3000);
     expect(second.held).toBe(true);
     expect((await holdfast.inspect(key))?.holders[0]?.holds).toBe(1);
     expect(await second.release()).toBe('freed');

@@ -153,10 +153,10 @@ function failing(backend: Backend): void {
   });
 
   it('that reaches its maximum time loses its lock', async () => {
-    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: 2000 }), await backend.make()];
     const key = freshKey();
     const hangs = later(
-      one.schedule(key, { atLeast: 0, atMost: 100 }).runOnce(({ signal }) => aborted(signal)),
+      one.schedule(key, { atLeast: 0, atMost: 500 }).runOnce(({ signal }) => aborted(signal)),
     );
     expect((await failure(hangs, 'HOLDFAST_LOST')).message).toContain('maxHold');
     const options = { atLeast: 0 };
