@@ -11,17 +11,12 @@
  * Tests on real servers mostly wait. The tests that compute, the model, and the checks of the
  * sources run in the background at the lowest priority and use the processor in the meantime.
  */
-import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { constants } from 'node:os';
+import { dirname, join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-
-const root = fileURLToPath(new URL('..', import.meta.url));
-/** Longer than any check takes; a hung check is ended after this time. */
-const LIMIT_MS = 40 * 60_000;
+import { root, run } from './run.mjs';
 
 /**
  * @typedef {object} Check
@@ -64,49 +59,7 @@ const MODEL = { name: 'model', command: 'node tools/model.mjs' };
 const COMPUTING = ['unit', 'instruments'];
 const WAITING = ['server', 'long', 'alone', 'realtime'];
 
-/**
- * @typedef {object} Run
- * @property {boolean} ok
- * @property {string} output
- */
-
-/**
- * @typedef {object} How
- * @property {boolean} [show] Shows the output immediately instead of collecting it.
- * @property {boolean} [background] Runs at the lowest priority.
- */
-
-/**
- * Runs a command.
- * @param {string} command
- * @param {string[]} args
- * @param {How} how
- * @returns {Promise<Run>}
- */
-function run(command, args, { show = false, background = false }) {
-  const path = `${join(root, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
-  const child = spawn(command, args, {
-    cwd: root,
-    env: { ...process.env, PATH: path },
-    stdio: ['ignore', show ? 'inherit' : 'pipe', show ? 'inherit' : 'pipe'],
-    timeout: LIMIT_MS,
-  });
-  if (background && child.pid !== undefined)
-    setPriority(child.pid, constants.priority.PRIORITY_LOW);
-  let output = '';
-  const keep = (/** @type {Buffer} */ chunk) => {
-    output += chunk.toString();
-  };
-  child.stdout?.on('data', keep);
-  child.stderr?.on('data', keep);
-  return new Promise((resolve) => {
-    child.on('error', (error) => resolve({ ok: false, output: String(error) }));
-    child.on('close', (code, signal) => {
-      const ending = signal === null ? '' : `ended by ${signal}\n`;
-      resolve({ ok: code === 0, output: output + ending });
-    });
-  });
-}
+/** @typedef {import('./run.mjs').How} How */
 
 /**
  * @param {Check} check
@@ -208,7 +161,7 @@ async function main() {
     else failed.push(one.name);
   };
   for (const one of FIRST) await check(one);
-  const background = { background: true };
+  const background = { priority: constants.priority.PRIORITY_LOW };
   const checks = async () => {
     for (const one of CHECKS) await check(one, background);
   };
