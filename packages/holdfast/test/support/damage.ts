@@ -53,7 +53,7 @@ export const DAMAGES: readonly Damage[] = [
       const other = find(
         events,
         'passed',
-        (each) => each.generation === generation && each !== one,
+        (each) => each.k === one?.k && each.generation === generation && each !== one,
       );
       return changed(events, other, { index: 0 });
     },
@@ -62,9 +62,16 @@ export const DAMAGES: readonly Damage[] = [
     name: 'a slot that runs twice',
     check: 'slot',
     make: (events) => {
-      const one = find(events, 'run');
-      const other = find(events, 'run', ({ slot }) => slot !== one?.slot);
-      return one === undefined ? undefined : changed(events, other, { slot: one.slot });
+      const runs = events.filter((event) => event.e === 'run');
+      for (const [at, { k, slot, t }] of runs.entries()) {
+        // a slot is remembered for the retention
+        const within = (run: EventOf<'run'>): boolean => run.t < t + run.retention;
+        const other = runs
+          .slice(at + 1)
+          .find((run) => run.k === k && run.slot !== slot && within(run));
+        if (other !== undefined) return changed(events, other, { slot });
+      }
+      return undefined;
     },
   },
   {
