@@ -13,6 +13,7 @@ import {
   sleep,
   startProxy,
   startServer,
+  until,
 } from 'holdfast-testkit';
 import { type Connected, connect } from './support/clients.js';
 import { Problems } from './support/problems.js';
@@ -27,6 +28,10 @@ const SLOW_MS = 400;
 /** How long servers are away after the free locks were taken, and how long all are there, in ms. */
 const AWAY_MS = 30;
 const REST_MS = 60;
+/** How long the clients may need to connect to servers that return, in ms. */
+const RETURN_MS = 20_000;
+/** The lock that shows it. */
+const REST_KEY = 'all servers';
 /** Free locks that are taken in each state of the servers. */
 const FREE = 5;
 const KINDS = ['killed', 'frozen', 'cut off', 'slow'] as const;
@@ -131,8 +136,17 @@ async function disturb(
     await sleep(AWAY_MS);
     await Promise.all(ends.map((end) => end()));
     await sleep(REST_MS);
+    await until(() => allAnswer(scenario.holdfasts), { within: RETURN_MS });
   }
   return times;
+}
+
+/** True if all servers answer the process that takes free locks: its clients have connected. */
+async function allAnswer([, , holdfast]: readonly Holdfast[]): Promise<boolean> {
+  const lease = await holdfast?.mutex(REST_KEY).acquire();
+  const { servers = [] } = (await holdfast?.inspect(REST_KEY)) ?? {};
+  await lease?.release();
+  return servers.length === SERVERS && servers.every(({ status }) => status === 'agreed');
 }
 
 async function contend(holdfast: Holdfast, grants: Grants, isOver: () => boolean): Promise<void> {

@@ -286,8 +286,11 @@ export class Acquisitions implements ReplyHandler {
     record.observer = acquisition.observer;
     this.#leave(acquisition);
     record.detached = acquisition.request.stays === true;
-    if (record.detached) acquisition.grant(record);
-    else acquisition.grant(record, this.#watchdog.add(record));
+    const claimed = record.detached ? undefined : this.#watchdog.add(record);
+    acquisition.grant(
+      record,
+      claimed?.then(() => this.abandoned.refuseEnded(record)),
+    );
   }
 
   #leave(acquisition: Acquisition): void {

@@ -2,7 +2,10 @@
  * Abandoned acquisitions: they are withdrawn from the store, and remembered for a while, because a
  * grant may still arrive for them (I6).
  */
+import { HoldfastError } from '../errors.js';
+import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Settings } from '../options.js';
+import { quote } from '../text.js';
 import type { LateDuplicates } from './late-duplicates.js';
 import type { GrantPush } from '../acquire/pushes.js';
 import type { ReleaseRetrier } from './release-retrier.js';
@@ -51,6 +54,18 @@ export class AbandonedAcquisitions {
   /** Withdraws a waiter: its place in the queue lasts as long as the record of the lock may. */
   leaveQueue(what: Abandoned, ttl: number, mayBeDuplicated: boolean): void {
     this.withdraw(what, Math.max(ttl, this.#settings.retention), mayBeDuplicated);
+  }
+
+  /**
+   * Called before a lease is given to its call. Throws if the lease ended while its claim was on
+   * its way, and withdraws it: that claim may still arrive.
+   */
+  refuseEnded(record: LeaseRecord): void {
+    if (record.reason !== 'expired') return;
+    const { key, id, unpassed, terms, mayBeDuplicated } = record;
+    this.withdraw({ key, id, unpassed }, terms.ttl, mayBeDuplicated);
+    const message = `Holdfast: the lease of ${quote(key)} ended before the call had it`;
+    throw new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause: record.lossError() });
   }
 
   #remember(what: Abandoned): void {
