@@ -33,9 +33,7 @@ export function linkTo(url: string): Link {
   if (url.startsWith(SENTINEL)) {
     const settings = sentinelOf(url);
     const name = `the master ${settings.name} of Sentinel`;
-    // without it, the client stays with a frozen master
-    const options = { ...base, ...settings, failoverDetector: true };
-    return { client: new Redis(options), name };
+    return { client: new Redis({ ...base, ...settings }), name };
   }
   if (CLUSTER.test(url)) {
     const { nodes, ...login } = clusterOf(url);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { budgetFor, MARGIN_MS } from '../../src/budget.js';
 import { split } from '../../src/program.js';
-import { clusterOf, sentinelOf } from '../../src/urls.js';
+import { clusterOf, linkTo, sentinelOf } from '../../src/urls.js';
 import { address, count, duration, exitCode, permits } from '../../src/values.js';
 import { inWords, printable } from '../../src/view/words.js';
 
@@ -67,6 +67,12 @@ describe('other values', () => {
 });
 
 describe('the URL of Sentinel', () => {
+  it('leaves out the option with which a client of Sentinel may end for good', () => {
+    const { client } = linkTo('redis+sentinel://a/main');
+    // see the finding `client-may-end` of the doctor
+    expect(client.options).toMatchObject({ name: 'main', failoverDetector: false });
+  });
+
   it('has hosts, a master, and may have a user and a database', () => {
     expect(sentinelOf('redis+sentinel://a:1,b/main')).toEqual({
       sentinels: [

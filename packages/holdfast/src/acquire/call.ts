@@ -33,7 +33,6 @@ export class Call {
   overdue = false;
   #promise: Promise<LeaseRecord | null> | undefined;
   #resolve: ((record: LeaseRecord | null | Promise<LeaseRecord | null>) => void) | undefined;
-  #reject: ((error: Error) => void) | undefined;
   #cleanups: (() => void)[] | undefined;
 
   constructor(request: AcquireRequest) {
@@ -42,11 +41,16 @@ export class Call {
 
   /** The result. Made when it is first needed: a root has calls of its own, and needs none. */
   get promise(): Promise<LeaseRecord | null> {
-    this.#promise ??= new Promise((resolve, reject) => {
+    this.#promise ??= new Promise((resolve) => {
       this.#resolve = resolve;
-      this.#reject = reject;
     });
     return this.#promise;
+  }
+
+  /** Settles the result: before it is first read, or after. */
+  #give(result: LeaseRecord | null | Promise<LeaseRecord | null>): void {
+    if (this.#resolve === undefined) this.#promise = Promise.resolve(result);
+    else this.#resolve(result);
   }
 
   /** Registers a callback for when it settles. */
@@ -59,16 +63,11 @@ export class Call {
   grant(record: LeaseRecord | null, first?: Promise<void>): void {
     if (!this.settle()) return;
     this.record = record;
-    // there may be none yet
-    void this.promise;
-    this.#resolve?.(first === undefined ? record : first.then(() => record));
+    this.#give(first === undefined ? record : first.then(() => record));
   }
 
   fail(error: Error): void {
-    if (!this.settle()) return;
-    // there may be none yet
-    void this.promise;
-    this.#reject?.(error);
+    if (this.settle()) this.#give(Promise.reject(error));
   }
 
   /** Ends the call; false if it has ended before. */

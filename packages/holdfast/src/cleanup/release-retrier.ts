@@ -144,9 +144,7 @@ export class ReleaseRetrier {
     }
   }
 
-  /**
-   * Resolves to the answer of the store, or to `undefined` if attempts end before.
-   */
+  /** Resolves to the answer of the store, or to `undefined` if attempts end before. */
   #tryUntil(
     what: ReleaseTask,
     tries: Tries,

@@ -25,14 +25,11 @@ function slotOfPart(name: string, from: number, to: number): number {
   for (let at = from; at < to; at++) {
     const code = name.charCodeAt(at);
     // only ASCII characters are one byte each
-    if (code > 127) return slotOfBytes(Buffer.from(name.slice(from, to)));
-    crc = ((crc << 8) & 0xffff) ^ (TABLE[(crc >> 8) ^ code] as number);
+    if (code > 127) return Buffer.from(name.slice(from, to)).reduce(next, 0) % SLOTS;
+    crc = next(crc, code);
   }
   return crc % SLOTS;
 }
 
-function slotOfBytes(bytes: Uint8Array): number {
-  let crc = 0;
-  for (const byte of bytes) crc = ((crc << 8) & 0xffff) ^ (TABLE[(crc >> 8) ^ byte] as number);
-  return crc % SLOTS;
-}
+const next = (crc: number, byte: number): number =>
+  ((crc << 8) & 0xffff) ^ (TABLE[(crc >> 8) ^ byte] as number);

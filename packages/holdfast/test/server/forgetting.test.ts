@@ -2,13 +2,11 @@
  * What the Redis store leaves behind: every key has an expiry at all times, and no key remains
  * two retentions after its last use (I9). In real time, on real servers.
  */
-import { type Server, type ServerName, startServer, until } from 'holdfast-testkit';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { type ServerName, until } from 'holdfast-testkit';
+import { describe, expect, it } from 'vitest';
 import type { Command } from '../../src/engine/commands.js';
-import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
+import { StoreOnServer } from '../support/store-on-server.js';
 
 const retention = 300;
 const ttl = 200;
@@ -44,46 +42,36 @@ const steps: readonly Command[] = [
 ];
 
 describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
-  let server: Server;
-  let redis: Redis;
-  let store: RedisStore;
-
-  beforeAll(async () => {
-    server = await startServer({ server: name });
-    redis = new Redis(server.port, server.host);
-    store = new RedisStore(portFor(redis), 'f:');
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const at = new StoreOnServer(name, 'f:');
 
   /** Remaining time to live of every key; -1 for a key without an expiry. */
   async function lives(): Promise<[string, number][]> {
-    const keys = await redis.keys('*');
-    return Promise.all(keys.map(async (key) => [key, await redis.pttl(key)] as [string, number]));
+    const keys = await at.redis.keys('*');
+    return Promise.all(
+      keys.map(async (key) => [key, await at.redis.pttl(key)] as [string, number]),
+    );
   }
 
   it('every key always has an expiry, and expires', async () => {
     for (const step of steps) {
-      await Promise.all(store.execute([step]));
+      await Promise.all(at.store.execute([step]));
       const endless = (await lives()).filter(([, life]) => life === -1);
       expect(endless, JSON.stringify(step)).toEqual([]);
       const long = (await lives()).filter(([, life]) => life > 2 * retention + ttl);
       expect(long, JSON.stringify(step)).toEqual([]);
     }
     expect((await lives()).map(([key]) => key).sort()).toContain('f:{several}');
-    await until(async () => (await redis.dbsize()) === 0, { within: 10_000 });
+    await until(async () => (await at.redis.dbsize()) === 0, { within: 10_000 });
   });
 
   it('the record of a held lease outlives the lease by its retention', async () => {
-    await Promise.all(store.execute([asking('a', { ...mutex, ttl: 5000 })]));
+    await Promise.all(at.store.execute([asking('a', { ...mutex, ttl: 5000 })]));
     const [[, life]] = (await lives()) as [[string, number]];
     expect(life).toBeGreaterThan(5000);
-    await Promise.all(store.execute([{ op: 'release', key: 'mutex', id: 'a', retention }]));
+    await Promise.all(at.store.execute([{ op: 'release', key: 'mutex', id: 'a', retention }]));
     const [[, rest]] = (await lives()) as [[string, number]];
     expect(rest).toBeGreaterThan(retention / 2);
     expect(rest).toBeLessThanOrEqual(2 * retention);
-    await until(async () => (await redis.dbsize()) === 0, { within: 10_000 });
+    await until(async () => (await at.redis.dbsize()) === 0, { within: 10_000 });
   });
 });

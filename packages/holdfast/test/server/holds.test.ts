@@ -2,45 +2,32 @@
  * A call costs the server the same for an owner with ten holds and for an owner with nearly the
  * maximum. Counted in inner calls and bytes, which do not depend on the load of the machine.
  */
-import { type Server, type ServerName, startServer } from 'holdfast-testkit';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { type ServerName } from 'holdfast-testkit';
+import { describe, expect, it } from 'vitest';
 import { HOLD_LIMIT } from '../../src/engine/limits.js';
 import type { KeyCommand, Reply } from '../../src/engine/commands.js';
-import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
+import { StoreOnServer } from '../support/store-on-server.js';
 
 const retention = 60_000;
 const ttl = 60_000;
 const SIZES = [10, 100, HOLD_LIMIT - 1];
 
 describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
-  let server: Server;
-  let redis: Redis;
-  let store: RedisStore;
+  const at = new StoreOnServer(name, 'h:');
 
-  beforeAll(async () => {
-    server = await startServer({ server: name });
-    redis = new Redis(server.port, server.host);
-    store = new RedisStore(portFor(redis), 'h:');
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
-
-  const run = (...commands: KeyCommand[]): Promise<Reply[]> => Promise.all(store.execute(commands));
+  const run = (...commands: KeyCommand[]): Promise<Reply[]> =>
+    Promise.all(at.store.execute(commands));
 
   /** The number of calls of each command, by clients and by scripts. */
   async function calls(): Promise<Record<string, number>> {
-    const found = (await redis.info('commandstats')).matchAll(/cmdstat_(\S+?):calls=(\d+)/g);
+    const found = (await at.redis.info('commandstats')).matchAll(/cmdstat_(\S+?):calls=(\d+)/g);
     return Object.fromEntries([...found].map(([, command, count]) => [command, Number(count)]));
   }
 
   /** Inner calls of one command, without the calls that the client made. */
   async function price(command: KeyCommand): Promise<string> {
-    await redis.config('RESETSTAT');
+    await at.redis.config('RESETSTAT');
     await run(command);
     const all = Object.entries(await calls());
     return all
@@ -79,12 +66,12 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
         inspects: await price({ op: 'inspect', key, limit: 5 }),
         refuses: await price(asking('other', { key, capacity, weight: capacity, queue: false })),
       });
-      const values = await redis.hvals(`h:{${key}}`);
+      const values = await at.redis.hvals(`h:{${key}}`);
       const largest = Math.max(...values.map((value) => value.length));
       expect(largest, 'bytes of the largest field').toBeLessThan(200);
       const [ended] = await run({ op: 'forceRelease', key, id: '', retention });
       expect(ended).toMatchObject({ ended: 1 });
-      expect(await redis.hlen(`h:{${key}}`), 'fields that are left').toBe(1);
+      expect(await at.redis.hlen(`h:{${key}}`), 'fields that are left').toBe(1);
     }
     expect(prices[1]).toEqual(prices[0]);
     expect(prices[2]).toEqual(prices[0]);

@@ -1,13 +1,12 @@
 /** Renewals of several leases with one command, on real servers: results, counts, full servers. */
-import { type Server, type ServerName, startServer, until } from 'holdfast-testkit';
+import { type ServerName, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { Acquire, RenewMany } from '../../src/engine/commands.js';
 import { Holdfast } from '../../src/index.js';
 import { FAILED } from '../../src/store/port.js';
-import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
+import { StoreOnServer } from '../support/store-on-server.js';
 
 const retention = 60_000;
 const ttl = 10_000;
@@ -15,40 +14,23 @@ const mutex: Partial<Acquire> = { capacity: 1, ttl, retention };
 const names = (count: number): string[] => Array.from({ length: count }, (_, at) => `k${at}`);
 
 describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
-  let server: Server;
-  let redis: Redis;
-  let store: RedisStore;
-
-  beforeAll(async () => {
-    server = await startServer({ server: name });
-    redis = new Redis(server.port, server.host);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const at = new StoreOnServer(name, 'r:');
   beforeEach(async () => {
-    await redis.flushall();
-    store = new RedisStore(portFor(redis), 'r:');
+    await at.redis.flushall();
+    at.renew();
   });
 
   async function grant(...requests: Acquire[]): Promise<void> {
-    for (const reply of await Promise.all(store.execute(requests))) {
+    for (const reply of await Promise.all(at.store.execute(requests))) {
       expect(['granted', 'queued']).toContain(reply.status);
     }
   }
 
   async function renew(keys: string[], ids: string[], more: Partial<RenewMany> = {}) {
     const command: RenewMany = { op: 'renewMany', keys, ids, ttl, retention, ...more };
-    const [reply] = await Promise.all(store.execute([command]));
+    const [reply] = await Promise.all(at.store.execute([command]));
     if (reply?.status !== 'renewals') throw new Error('not a reply to renewMany');
     return reply.left;
-  }
-
-  /** The number of calls of some commands since the statistics were reset. */
-  async function calls(...commands: string[]): Promise<number[]> {
-    const stats = await server.commandstats();
-    return commands.map((command) => stats.get(command)?.calls ?? 0);
   }
 
   it('500 mutexes cost one command, and two inner calls for each', async () => {
@@ -57,10 +39,10 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await grant(...keys.map((key, at) => asking(ids[at] as string, { ...mutex, key })));
     // moves the expiries of the keys
     await renew(keys, ids);
-    await redis.config('RESETSTAT');
+    await at.redis.config('RESETSTAT');
     const left = await renew(keys, ids);
     expect(new Set(left)).toEqual(new Set([ttl * 1000]));
-    const inner = await calls('evalsha', 'time', 'hget', 'hset', 'pexpireat');
+    const inner = await at.calls('evalsha', 'time', 'hget', 'hset', 'pexpireat');
     expect(inner).toEqual([1, 1, 500, 500, 0]);
   });
 
@@ -68,13 +50,13 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     const keys = names(100);
     await grant(...keys.map((key) => asking('a', { ...mutex, capacity: 3, key })));
     await renew(['k0'], ['a']);
-    await redis.config('RESETSTAT');
+    await at.redis.config('RESETSTAT');
     const left = await renew(
       keys,
       keys.map(() => 'a'),
     );
     expect(new Set(left)).toEqual(new Set([ttl * 1000]));
-    expect(await calls('evalsha')).toEqual([2]);
+    expect(await at.calls('evalsha')).toEqual([2]);
   });
 
   it('each lease has its own answer, and an error affects only its key', async () => {
@@ -87,8 +69,8 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
       asking('a', { ...mutex, key: 'several', capacity: 3 }),
       asking('b', { ...mutex, key: 'other' }),
     );
-    await redis.set('r:{text}', 'not a record');
-    await redis.rpush('r:{damaged}', 'not a record');
+    await at.redis.set('r:{text}', 'not a record');
+    await at.redis.rpush('r:{damaged}', 'not a record');
     const keys = ['mutex', 'text', 'waited for', 'owned', 'damaged', 'long', 'several'];
     const left = await renew(
       [...keys, 'other', 'none'],
@@ -104,11 +86,11 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   it('the expiry of a key moves when less than the retention would be left', async () => {
     await grant(asking('a', { ...mutex, key: 'k' }));
     await renew(['k'], ['a'], { retention: 1.001 * retention });
-    const before = await redis.pexpiretime('r:{k}');
+    const before = await at.redis.pexpiretime('r:{k}');
     await renew(['k', 'k'], ['a', 'a'], { retention: 1.4 * retention });
-    expect(await redis.pexpiretime('r:{k}')).toBe(before);
+    expect(await at.redis.pexpiretime('r:{k}')).toBe(before);
     await renew(['k', 'k'], ['a', 'a'], { retention: 2.5 * retention });
-    expect(await redis.pexpiretime('r:{k}')).toBeGreaterThan(before + retention);
+    expect(await at.redis.pexpiretime('r:{k}')).toBeGreaterThan(before + retention);
   });
 
   it('a server without memory renews all kinds of leases', async () => {
@@ -117,20 +99,20 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     );
     await grant(...kinds);
     await renew(names(4), ['a', 'a', 'a', 'a']);
-    await redis.config('SET', 'maxmemory', '1');
+    await at.redis.config('SET', 'maxmemory', '1');
     try {
-      const refused = Promise.all(store.execute([asking('a', { ...mutex, key: 'new' })]));
+      const refused = Promise.all(at.store.execute([asking('a', { ...mutex, key: 'new' })]));
       await expect(refused).rejects.toThrow(/^OOM/);
       const left = await renew(names(4), ['a', 'a', 'a', 'a'], { ttl: 2 * ttl });
       expect(left).toEqual(names(4).map(() => 2 * ttl * 1000));
     } finally {
-      await redis.config('SET', 'maxmemory', '0');
+      await at.redis.config('SET', 'maxmemory', '0');
     }
   });
 
   it('a server that forgot its scripts gets their text', async () => {
     await grant(asking('a', { ...mutex, key: 'k0' }), asking('a', { ...mutex, key: 'k1' }));
-    await redis.script('FLUSH');
+    await at.redis.script('FLUSH');
     expect(await renew(names(2), ['a', 'a'])).toEqual([ttl * 1000, ttl * 1000]);
   });
 
@@ -139,7 +121,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await cluster.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
     await until(async () => String(await cluster.command('CLUSTER', 'INFO')).includes('state:ok'));
     const client = new Redis(cluster.port, cluster.host);
-    store = new RedisStore(portFor(client), 'r:');
+    at.renew(client);
     await grant(...names(10).map((key) => asking('a', { ...mutex, key })));
     for (let round = 0; round < 2; round++) {
       const left = await renew(
@@ -154,13 +136,13 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   it('a process with a thousand leases sends at most one command for a hundred renewals', {
     timeout: 60_000,
   }, async () => {
-    const holdfast = new Holdfast(redis, { ttl: 6000 });
+    const holdfast = new Holdfast(at.redis, { ttl: 6000 });
     // the first use of a script sends its text
     await (await holdfast.mutex('first').acquire()).release();
     const leases = await Promise.all(names(1000).map((key) => holdfast.mutex(key).acquire()));
-    await redis.config('RESETSTAT');
-    await until(async () => ((await calls('hset'))[0] as number) >= 2000, { within: 30_000 });
-    const [commands, renewals] = (await calls('evalsha', 'hset')) as [number, number];
+    await at.redis.config('RESETSTAT');
+    await until(async () => ((await at.calls('hset'))[0] as number) >= 2000, { within: 30_000 });
+    const [commands, renewals] = (await at.calls('evalsha', 'hset')) as [number, number];
     expect(commands).toBeLessThanOrEqual(renewals / 100);
     expect(leases.every(({ held }) => held)).toBe(true);
     await holdfast.close({ grace: 0 });

@@ -1,12 +1,13 @@
 /** Acquisitions and releases of several mutexes with one call, on real servers. */
-import { type Server, type ServerName, startServer, until } from 'holdfast-testkit';
+import { type ServerName, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/clients/detect.js';
 import type { ClientPort } from '../../src/clients/port.js';
 import type { Acquire, Command, Release, Reply } from '../../src/engine/commands.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
+import { StoreOnServer } from '../support/store-on-server.js';
 
 const retention = 60_000;
 const names = (count: number): string[] => Array.from({ length: count }, (_, at) => `k${at}`);
@@ -15,55 +16,38 @@ const take = (key: string, id = 'a', more: Partial<Acquire> = {}): Acquire =>
 const free = (key: string, id = 'a'): Release => ({ op: 'release', key, id, retention });
 
 describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
-  let server: Server;
-  let redis: Redis;
-  let store: RedisStore;
-
-  beforeAll(async () => {
-    server = await startServer({ server: name });
-    redis = new Redis(server.port, server.host);
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
+  const at = new StoreOnServer(name, 's:');
   beforeEach(async () => {
-    await redis.flushall();
-    store = new RedisStore(portFor(redis), 's:');
+    await at.redis.flushall();
+    at.renew();
     // the first use of a script sends its text
     await send(...['x', 'y'].map((key) => take(key)), take('z', 'a', { owner: 'o' }));
     await send(...['x', 'y'].map((key) => free(key)), free('z'));
-    await redis.config('RESETSTAT');
+    await at.redis.config('RESETSTAT');
   });
 
   /** Sends commands in one turn. Resolves to the status of each reply. */
   async function send(...commands: Command[]): Promise<Reply['status'][]> {
-    return (await Promise.all(store.execute(commands))).map(({ status }) => status);
-  }
-
-  /** The number of calls of some commands since the statistics were reset. */
-  async function calls(...commands: string[]): Promise<number[]> {
-    const stats = await server.commandstats();
-    return commands.map((command) => stats.get(command)?.calls ?? 0);
+    return (await Promise.all(at.store.execute(commands))).map(({ status }) => status);
   }
 
   it('300 free mutexes are taken with three calls, and released with three', async () => {
-    const granted = await Promise.all(store.execute(names(300).map((key) => take(key))));
+    const granted = await Promise.all(at.store.execute(names(300).map((key) => take(key))));
     for (const reply of granted) {
       expect(reply).toMatchObject({ status: 'granted', left: 10_000_000, holds: 1 });
     }
-    expect(await calls('evalsha', 'time', 'hget', 'hset', 'pexpireat')).toEqual([
+    expect(await at.calls('evalsha', 'time', 'hget', 'hset', 'pexpireat')).toEqual([
       ...[3, 3, 300, 300, 300],
     ]);
     expect(new Set(await send(...names(300).map((key) => free(key))))).toEqual(new Set(['freed']));
-    expect(await calls('evalsha', 'time', 'hget', 'hset')).toEqual([6, 6, 600, 600]);
+    expect(await at.calls('evalsha', 'time', 'hget', 'hset')).toEqual([6, 6, 600, 600]);
   });
 
   it('each mutex has its next fence, also if that is in the future', async () => {
     const root = { handOffs: 10_000_000 };
     const fences = async (id: string): Promise<number[]> => {
       const taken = await Promise.all(
-        store.execute([take('k0', id, root), take('k1', id), take('k2', id, root)]),
+        at.store.execute([take('k0', id, root), take('k1', id), take('k2', id, root)]),
       );
       await send(...names(3).map((key) => free(key, id)));
       return taken.map((reply) => (reply.status === 'granted' ? reply.fence : 0));
@@ -73,25 +57,25 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     expect([after[0], after[2]]).toEqual([before[0] + 10_000_001, before[2] + 10_000_001]);
     expect(after[1]).toBeGreaterThan(before[1]);
     expect(after[1]).toBeLessThan(before[1] + 10_000_000);
-    expect(await calls('evalsha')).toEqual([2 * 3]);
+    expect(await at.calls('evalsha')).toEqual([2 * 3]);
   });
 
   it('a mutex that is held gets a call of its own, at once until it is found free', async () => {
     await send(take('held'));
-    await redis.config('RESETSTAT');
+    await at.redis.config('RESETSTAT');
     const three = (id: string): Command[] => [take('k0', id), take('held', id), take('k1', id)];
     expect(await send(...three('b'))).toEqual(['granted', 'queued', 'granted']);
     // one for all, and one for the held mutex
-    expect(await calls('evalsha')).toEqual([2]);
+    expect(await at.calls('evalsha')).toEqual([2]);
     expect(await send(free('k0', 'b'), free('held', 'b'), free('k1', 'b'))).toEqual([
       ...(['freed', 'dequeued', 'freed'] as const),
     ]);
-    expect(await calls('evalsha')).toEqual([4]);
+    expect(await at.calls('evalsha')).toEqual([4]);
     await send(free('held'));
     expect(await send(...three('c'))).toEqual(['granted', 'granted', 'granted']);
-    expect(await calls('evalsha')).toEqual([7]);
+    expect(await at.calls('evalsha')).toEqual([7]);
     await send(free('k0', 'c'), free('held', 'c'), free('k1', 'c'));
-    expect(await calls('evalsha')).toEqual([8]);
+    expect(await at.calls('evalsha')).toEqual([8]);
   });
 
   it('a release with a waiter serves the queue', async () => {
@@ -114,11 +98,11 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
       take('k2', 'a', { capacity: 3 }),
       take('k3', 'a', { capacity: 3, weight: 2 }),
     ];
-    const granted = await Promise.all(store.execute([take('k0'), ...others, take('k4')]));
+    const granted = await Promise.all(at.store.execute([take('k0'), ...others, take('k4')]));
     expect(granted.map(({ status }) => status)).toEqual(Array(5).fill('granted'));
-    expect(await calls('evalsha')).toEqual([4]);
+    expect(await at.calls('evalsha')).toEqual([4]);
     const inspect = await Promise.all(
-      store.execute(names(5).map((key) => ({ op: 'inspect', key, limit: 10 }) as const)),
+      at.store.execute(names(5).map((key) => ({ op: 'inspect', key, limit: 10 }) as const)),
     );
     const held = inspect.map((one) => (one.status === 'inspected' ? one.used : undefined));
     expect(held).toEqual([1, 1, 1, 2, 1]);
@@ -130,16 +114,16 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
       take(`k${ttl}`, 'a', { ttl }),
       take(`l${ttl}`, 'a', { ttl }),
     ]);
-    const replies = await Promise.all(store.execute(commands));
+    const replies = await Promise.all(at.store.execute(commands));
     expect(replies.map((reply) => (reply.status === 'granted' ? reply.left : 0))).toEqual([
       ...[5e6, 5e6, 10e6, 10e6],
     ]);
-    expect(await calls('evalsha')).toEqual([2]);
+    expect(await at.calls('evalsha')).toEqual([2]);
   });
 
   it('an error affects only its key', async () => {
-    await redis.set('s:{text}', 'not a record');
-    const answers = store.execute([take('k0'), take('text'), take('k1')]);
+    await at.redis.set('s:{text}', 'not a record');
+    const answers = at.store.execute([take('k0'), take('text'), take('k1')]);
     await expect(answers[1]).rejects.toThrow(/WRONGTYPE/);
     expect(await Promise.all([answers[0], answers[2]])).toMatchObject([
       ...[{ status: 'granted' }, { status: 'granted' }],
@@ -148,34 +132,34 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
 
   it('a server without memory refuses acquisitions, and executes releases', async () => {
     await send(take('k0'), take('k1'));
-    await redis.config('SET', 'maxmemory', '1');
+    await at.redis.config('SET', 'maxmemory', '1');
     try {
-      for (const refused of store.execute([take('k2'), take('k3')])) {
+      for (const refused of at.store.execute([take('k2'), take('k3')])) {
         await expect(refused).rejects.toThrow(/^OOM/);
       }
       expect(await send(free('k0'), free('k1'))).toEqual(['freed', 'freed']);
     } finally {
-      await redis.config('SET', 'maxmemory', '0');
+      await at.redis.config('SET', 'maxmemory', '0');
     }
   });
 
   it('a server that forgot its scripts gets their text', async () => {
-    await redis.script('FLUSH');
+    await at.redis.script('FLUSH');
     expect(await send(take('k0'), take('k1'))).toEqual(['granted', 'granted']);
     expect(await send(free('k0'), free('k1'))).toEqual(['freed', 'freed']);
   });
 
   it('a client inside MULTI gets an error that names it', async () => {
-    await redis.multi({ pipeline: false });
-    for (const refused of store.execute([take('k0'), take('k1')])) {
+    await at.redis.multi({ pipeline: false });
+    for (const refused of at.store.execute([take('k0'), take('k1')])) {
       await expect(refused).rejects.toThrow(/inside MULTI/);
     }
-    await redis.discard();
+    await at.redis.discard();
   });
 
   it('a user without rights on one of the keys gets an error for that one only', async () => {
-    await redis.acl('SETUSER', 'some', 'on', '>pw', '~s:{k*', '&*', '+@all');
-    const client = new Redis(server.port, server.host, { username: 'some', password: 'pw' });
+    await at.redis.acl('SETUSER', 'some', 'on', '>pw', '~s:{k*', '&*', '+@all');
+    const client = new Redis(at.server.port, at.server.host, { username: 'some', password: 'pw' });
     const other = new RedisStore(portFor(client), 's:');
     for (let round = 0; round < 2; round++) {
       const id = `a${round}`;
@@ -191,7 +175,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     await cluster.command('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
     await until(async () => String(await cluster.command('CLUSTER', 'INFO')).includes('state:ok'));
     const client = new Redis(cluster.port, cluster.host);
-    store = new RedisStore(portFor(client), 's:');
+    at.renew(client);
     for (const id of ['a', 'b']) {
       expect(new Set(await send(...names(10).map((key) => take(key, id))))).toEqual(
         new Set(['granted']),
@@ -204,7 +188,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   });
 
   it('releases that the client sent twice over two connections count as unanswered', async () => {
-    const port = portFor(redis);
+    const port = portFor(at.redis);
     let connection = {};
     const twice: ClientPort = {
       ...port,

@@ -112,9 +112,10 @@ export class RedisStore implements Store {
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
     if (!batch.some(isRenewMany)) return this.#several.execute(batch as readonly KeyCommand[]);
-    return batch.flatMap((command) =>
-      isRenewMany(command) ? [this.#renewals.renew(command)] : this.#alone([command]),
-    );
+    // renewals first: of the other commands, a release may concern one of their leases
+    const renewals = batch.map((one) => (isRenewMany(one) ? this.#renewals.renew(one) : undefined));
+    const others = this.#several.execute(batch.filter((one) => !isRenewMany(one))).values();
+    return renewals.map((renewal) => renewal ?? (others.next().value as Promise<Reply>));
   }
 
   /**
@@ -251,7 +252,8 @@ export class RedisStore implements Store {
     this.#refreshing = true;
     // it costs a connection, and many commands may fail at the same time
     const again = (): void => void (this.#refreshing = false);
-    void refresh.finally(() => systemClock.after(REFRESH_MS, again, true));
+    const refreshed = (): void => void systemClock.after(REFRESH_MS, again, true);
+    refresh.then(refreshed, refreshed);
   }
 
   #refresh(command: Command): Promise<void> | undefined {

@@ -184,7 +184,7 @@ export function isShort(command: KeyCommand): command is Short {
   return weight === 1 && capacity === 1 && owner === '' && ticket === 0;
 }
 
-/** True if `shared` arguments of the call are the same for both. */
+/** True if the same terms serve both. The short paths read no others. */
 function haveSameTerms(a: Short, b: Short): boolean {
   if (a.op === 'release') {
     const same = b.op === 'release' && a.retention === b.retention;
