@@ -7,7 +7,9 @@
  *
  * On a cluster, the keys of one call must be in one slot. A call names only its first key there,
  * and the names of the others are arguments. The leases of one call are on one node. If a slot has
- * moved since, the script cannot use its keys, and these leases have calls of their own.
+ * moved since, the script cannot use its keys, and these leases have calls of their own. So have
+ * those that it did not find: while two slots move to the same node, a call that is redirected
+ * there for the first one finds no key of the second one.
  *
  * A client of a single node of a cluster gets the error CROSSSLOT. From then on each lease has a
  * call of its own.
@@ -21,6 +23,8 @@ import { scripts } from './generated/scripts.js';
 import { keysOf, mainKeyOf } from './keys.js';
 import type { ScriptLoader } from './script-loader.js';
 
+/** In the reply of the script: there is no such lease. */
+const ABSENT = 0;
 /** In the reply of the script: the lease is unchanged, and all keys of its resource are needed. */
 const NEEDS_ALL_KEYS = -2;
 /** The maximum number of leases in a call with all keys, because each costs more there. */
@@ -66,16 +70,33 @@ export class Renewals {
     return this.#store.client.cluster !== undefined;
   }
 
-  /** Renews the leases again that the script could not use: their slots may have moved. */
+  /** Renews the leases again that the script could not use or find: their slots may have moved. */
   async #renewFailed(command: RenewMany, reply: RenewManyReply): Promise<RenewManyReply> {
-    const places = reply.left.flatMap((one, index) => (one === FAILED ? [index] : []));
+    const places = reply.left.flatMap((one, index) =>
+      one === FAILED || one === ABSENT ? [index] : [],
+    );
     if (places.length === 0) return reply;
-    const keys = places.map((place) => command.keys[place] as string);
-    const ids = places.map((place) => command.ids[place] as string);
-    const again = await renewSingly({ ...command, keys, ids }, this.#store.renew);
+    const all = await Promise.all(
+      places.map((place) => {
+        const [key, id] = [command.keys[place] as string, command.ids[place] as string];
+        return this.#renewAlone({ ...command, keys: [key], ids: [id] }, key);
+      }),
+    );
     const left = [...reply.left];
-    for (const [index, place] of places.entries()) left[place] = again.left[index] as number;
-    return { ...reply, left };
+    for (const [index, place] of places.entries()) left[place] = all[index]?.left[0] as number;
+    const failure = all.find((one) => one.failure !== undefined)?.failure ?? reply.failure;
+    return { ...reply, left, ...(failure && { failure }) };
+  }
+
+  /**
+   * Renews a lease again. While its slot moves, a node may have the main record and refuse a call
+   * with all three keys (`TRYAGAIN`), so a call with the main record comes first.
+   */
+  async #renewAlone(command: RenewMany, key: string): Promise<RenewManyReply> {
+    const reply = await this.#call(command, [mainKeyOf(this.#store.prefix, key)]).catch(() => null);
+    const [left = FAILED] = reply?.left ?? [];
+    if (reply !== null && left !== FAILED && left !== NEEDS_ALL_KEYS) return reply;
+    return renewSingly(command, this.#store.renew);
   }
 
   /** Renews the leases for which the first call needs all keys. */
