@@ -27,7 +27,9 @@ export function isRedirection(error: unknown): boolean {
   return error instanceof Error && ELSEWHERE.test(error.message);
 }
 
-/** A master of which the client has no connection any more. */
-export function unknownNode(address: string): Error {
-  return new Error(`the client has no connection to ${address}`);
+/** The client has no connection to a master, so it has sent nothing. */
+export class UnknownNode extends Error {
+  constructor(address: string) {
+    super(`the client has no connection to ${address}`);
+  }
 }

@@ -1,5 +1,5 @@
 /** The port for a cluster client of ioredis 5 and 6. */
-import { isRedirection, scanMasters, unknownNode } from './cluster.js';
+import { isRedirection, scanMasters, UnknownNode } from './cluster.js';
 import { attempt, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import type { IoredisLike } from './ioredis.js';
@@ -22,7 +22,7 @@ export interface IoredisClusterLike {
 }
 
 /** The client of one node. */
-type Node = Pick<IoredisLike, 'scan' | 'duplicate' | 'evalsha'> & {
+type Node = Pick<IoredisLike, 'scan' | 'duplicate' | 'evalsha' | 'eval'> & {
   readonly options: IoredisSettings & { readonly host: string; readonly port: number };
   readonly status?: string;
   readonly stream?: { cork?(): void; uncork?(): void };
@@ -34,7 +34,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   const nodeAt = (address: string): Node => {
     const nodes = client.nodes('all') as readonly Node[];
     const node = nodes.find(({ options }) => `${options.host}:${options.port}` === address);
-    if (node === undefined) throw unknownNode(address);
+    if (node === undefined) throw new UnknownNode(address);
     return node;
   };
   // after a redirection the slots name the new master; its role in the list of nodes changes later
@@ -46,8 +46,12 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     attempt(() => client.evalsha(sha, keys.length, ...keys, ...args));
   const settings = client.options as { keyPrefix?: unknown; enableAutoPipelining?: unknown };
   // the clients of the nodes do not add the prefix, and do not collect the commands of a turn
-  const direct = !settings.keyPrefix && settings.enableAutoPipelining !== true;
-  const readyNode = readyNodes(client);
+  const takesAddress = settings.enableAutoPipelining !== true;
+  const readyAt = readyNodes(client);
+  const sender: Sender = {
+    ...{ readyAt, routed },
+    masterOf: settings.keyPrefix || !takesAddress ? undefined : (slot) => client.slots[slot]?.[0],
+  };
   return {
     name: 'ioredis',
     client,
@@ -55,12 +59,10 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     writesLater: client.options.enableAutoPipelining === true,
 
     evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
-      return direct ? sendDirect(readyNode, calls, routed) : calls.map(routed);
+      return sendDirect(sender, calls);
     },
 
-    eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-      return attempt(() => client.eval(source, keys.length, ...keys, ...args));
-    },
+    eval: (source, keys, args, at) => sendText(client, readyAt, { source, keys, args, at }),
 
     scan(cursor: string, match: string, count: number): Promise<ScanPage> {
       return scanMasters(addresses(), cursor, async (address, at) => {
@@ -88,6 +90,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     },
 
     cluster: {
+      takesAddress,
       masters: addresses,
       masterOf: (slot) => client.slots[slot]?.[0],
       // a silent node that is asked costs its time limit of one second
@@ -99,13 +102,13 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
 }
 
 /**
- * Finds the client of the master of a slot, if it is connected. The clients by address are kept: a
- * new list for each call costs more than the slot. A node that left the cluster is not connected.
+ * Finds the client of a master, if it is connected. The clients by address are kept: a new list for
+ * each call costs more than the slot. A node that left the cluster is not connected.
  */
-function readyNodes(client: IoredisClusterLike): (slot: number) => Node | undefined {
+function readyNodes(client: IoredisClusterLike): (address: string) => Node | undefined {
   let known = new Map<string, Node>();
-  return (slot) => {
-    const address = client.slots[slot]?.[0] ?? '';
+  return (address) => {
+    if (address === '') return undefined;
     const node = known.get(address);
     if (node?.status === 'ready') return node;
     const nodes = client.nodes() as readonly Node[];
@@ -115,15 +118,42 @@ function readyNodes(client: IoredisClusterLike): (slot: number) => Node | undefi
   };
 }
 
+/** The text of a script, with its keys and arguments, and the node that `ScriptCall.at` names. */
+interface TextCall extends Omit<ScriptCall, 'sha' | 'at'> {
+  readonly source: string;
+  readonly at: string | undefined;
+}
+
+function sendText(
+  client: IoredisClusterLike,
+  readyAt: (address: string) => Node | undefined,
+  { source, keys, args, at }: TextCall,
+): Promise<unknown> {
+  return attempt(() => {
+    const node = at === undefined ? client : readyAt(at);
+    if (node === undefined) throw new UnknownNode(at as string);
+    return node.eval(source, keys.length, ...keys, ...args);
+  });
+}
+
+/** What `sendDirect` needs. */
+interface Sender {
+  readonly readyAt: (address: string) => Node | undefined;
+  /** `undefined` if only the client of the cluster can send calls with keys. */
+  readonly masterOf: ((slot: number) => string | undefined) | undefined;
+  /** Sends a call with the client of the cluster. */
+  readonly routed: (call: ScriptCall) => Promise<unknown>;
+}
+
 /**
  * Sends each call with the client of its node, and the calls of each node in one write. That saves
  * the routing of the client, which costs about as much as the command. A call that the node does
- * not execute, or whose connection ends, is sent by the client, which would send it again too.
+ * not execute, or whose connection ends, is sent by the client, which would send it again too,
+ * unless the call names its node.
  */
 function sendDirect(
-  readyNode: (slot: number) => Node | undefined,
+  { readyAt, masterOf, routed }: Sender,
   calls: readonly ScriptCall[],
-  routed: (call: ScriptCall) => Promise<unknown>,
 ): Promise<unknown>[] {
   const corked = new Set<NonNullable<Node['stream']>>();
   const again = (call: ScriptCall) => (error: unknown) => {
@@ -132,15 +162,19 @@ function sendDirect(
   };
   try {
     return calls.map((call) => {
-      const node = readyNode(slotOf(call.keys[0] as string));
-      if (node === undefined) return routed(call);
+      const { at } = call;
+      const node = readyAt(at ?? masterOf?.(slotOf(call.keys[0] as string)) ?? '');
+      if (node === undefined) {
+        return at === undefined ? routed(call) : Promise.reject(new UnknownNode(at));
+      }
       const { stream } = node;
       if (calls.length > 1 && stream?.cork !== undefined && !corked.has(stream)) {
         corked.add(stream);
         stream.cork();
       }
       const { sha, keys, args } = call;
-      return attempt(() => node.evalsha(sha, keys.length, ...keys, ...args)).catch(again(call));
+      const sent = attempt(() => node.evalsha(sha, keys.length, ...keys, ...args));
+      return at === undefined ? sent.catch(again(call)) : sent;
     });
   } finally {
     for (const stream of corked) stream.uncork?.();

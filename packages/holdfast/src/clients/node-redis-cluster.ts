@@ -1,5 +1,5 @@
 /** The port for a cluster client of node-redis 5 and 6. */
-import { isRedirection, scanMasters, unknownNode } from './cluster.js';
+import { isRedirection, scanMasters, UnknownNode } from './cluster.js';
 import { attempt, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
@@ -43,7 +43,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
   const addresses = (): string[] => client.masters.map(({ address }) => address);
   const nodeAt = async (address: string): Promise<NodeRedisLike> => {
     const node = client.masters.find((one) => one.address === address);
-    if (node === undefined) throw unknownNode(address);
+    if (node === undefined) throw new UnknownNode(address);
     return (await client.nodeClient(node as never)) as NodeRedisLike;
   };
   const send = (
@@ -64,9 +64,10 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     evalsha: (calls: readonly ScriptCall[]) =>
       calls.map((call) => sendDirect(client, keyPrefix, call, send)),
 
-    eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
-      return send(['EVAL', source], keys, args);
-    },
+    eval: (source, keys, args, at) =>
+      at === undefined
+        ? send(['EVAL', source], keys, args)
+        : sendTo(client, at, ['EVAL', source], args),
 
     scan(cursor: string, match: string, count: number): Promise<ScanPage> {
       return scanMasters(addresses(), cursor, async (address, at) => {
@@ -93,6 +94,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     },
 
     cluster: {
+      takesAddress: true,
       masters: addresses,
       masterOf: (slot) => client.slots[slot]?.master.address,
       refresh: async (silent) => {
@@ -113,9 +115,10 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
 function sendDirect(
   client: NodeRedisClusterLike,
   keyPrefix: string,
-  { sha, keys, args }: ScriptCall,
+  { sha, keys, args, at }: ScriptCall,
   send: (words: string[], keys: readonly string[], args: readonly string[]) => Promise<unknown>,
 ): Promise<unknown> {
+  if (at !== undefined) return sendTo(client, at, ['EVALSHA', sha], args);
   const routed = (): Promise<unknown> => send(['EVALSHA', sha], keys, args);
   const slotNumber = slotOf(keyPrefix + keys[0]);
   const node = client.slots[slotNumber]?.master.client;
@@ -125,6 +128,20 @@ function sendDirect(
   return sent.catch((error: unknown) => {
     if (isRedirection(error)) return routed();
     throw error;
+  });
+}
+
+/** Sends a call without keys to a node. */
+function sendTo(
+  client: NodeRedisClusterLike,
+  at: string,
+  words: string[],
+  args: readonly string[],
+): Promise<unknown> {
+  return attempt(() => {
+    const node = client.masters.find(({ address }) => address === at)?.client;
+    if (node?.isReady !== true) throw new UnknownNode(at);
+    return node.sendCommand(scriptWords(words, '', [], args), COMMAND_OPTIONS);
   });
 }
 

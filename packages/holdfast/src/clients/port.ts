@@ -29,8 +29,16 @@ export interface ClientPort {
    */
   evalsha(calls: readonly ScriptCall[]): Promise<unknown>[];
 
-  /** Sends EVAL with the complete text: the fallback after NOSCRIPT. */
-  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /**
+   * Sends EVAL with the complete text: the fallback after NOSCRIPT.
+   * @param at as in `ScriptCall`
+   */
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly string[],
+    at?: string,
+  ): Promise<unknown>;
 
   /**
    * Reads one page of SCAN. `match` is sent unchanged, and the names are complete, with the
@@ -93,6 +101,9 @@ export interface MasterView {
 
 /** What a client of a cluster knows of the nodes at present. */
 export interface ClusterView {
+  /** Set if calls may name their node, see `ScriptCall.at`. */
+  readonly takesAddress?: boolean;
+
   /** The addresses of all masters. */
   masters(): readonly string[];
 
@@ -126,6 +137,12 @@ export interface ScriptCall {
   /** Key names without the client's prefix. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
+  /**
+   * The address of the master of a cluster that executes the call, which has no keys. It is sent to
+   * this node only, once: if the client is not connected to it, or the connection ends, the call is
+   * rejected. Only if `ClusterView.takesAddress` is set.
+   */
+  readonly at?: string;
 }
 
 /** One page of SCAN. The cursor of the last page is `0`. */

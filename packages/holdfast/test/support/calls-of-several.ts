@@ -17,7 +17,10 @@ export interface Call {
 /** @param index of the command in its sequence */
 export function callOfTwo(prefix: string, command: Short, index: number): Call {
   const keys = [`other ${index}`, command.key].map((key) => mainKeyOf(prefix, key));
-  return { keys, args: argsOfMany([command, command]) };
+  const commands = [command, command];
+  if (index % 4 === 1) return { keys, args: argsOfMany(commands) };
+  // as on a cluster, after the check of the node
+  return { keys: [], args: argsOfMany(commands, ['', ...keys]) };
 }
 
 /** The reply to the command; `undefined` if the call did not execute it. */

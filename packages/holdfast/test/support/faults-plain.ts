@@ -4,6 +4,7 @@ import { type Fault, fault } from './faults.js';
 const acquire = 'acquire.lua';
 const takeMany = 'acquireMany.lua';
 const freeMany = 'releaseMany.lua';
+const names = 'lib/names.lua';
 const take = 'lib/take.lua';
 const free = 'lib/free.lua';
 const renew = 'renew.lua';
@@ -95,6 +96,16 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     freeMany,
     'if freed ~= now then',
     'if false then',
+  ]),
+  fault('names: the last acquisition is missing', [
+    names,
+    'unpack(ids, count + 2)',
+    'unpack(ids, count + 3)',
+  ]),
+  fault('names: those of the next mutex', [
+    names,
+    'unpack(ids, 2, count + 1)',
+    'unpack(ids, 3, count + 2)',
   ]),
   fault('releaseMany: another place', [freeMany, '1] = place', '1] = 3 - place']),
   fault('short renewal: an expired lease is restored', [

@@ -1,5 +1,6 @@
 /** Calls on a cluster go to the client of their node, and if needed again to the cluster. */
 import { describe, expect, it } from 'vitest';
+import { UnknownNode } from '../../src/clients/cluster.js';
 import { ioredisClusterPort } from '../../src/clients/ioredis-cluster.js';
 import { nodeRedisClusterPort } from '../../src/clients/node-redis-cluster.js';
 import type { ClientPort, ScriptCall } from '../../src/clients/port.js';
@@ -37,6 +38,7 @@ function ioredis(settings: Settings): [string[], ClientPort] {
       log.push(`node ${at}`);
       return answer(key);
     },
+    eval: async (text: string, count: number) => log.push(`node ${at}: ${text} ${count}`),
   }));
   const client = {
     ...{ isCluster: true, options: { keyPrefix }, on: () => undefined, nodes: () => nodes },
@@ -57,7 +59,8 @@ function nodeRedis(settings: Settings): [string[], ClientPort] {
     client: {
       isReady: ready,
       sendCommand: (words: string[]) => {
-        log.push(`node ${at}`);
+        const [name, text, count] = words;
+        log.push(name === 'EVAL' ? `node ${at}: ${text} ${count}` : `node ${at}`);
         return answer(words[3] as string);
       },
     },
@@ -110,6 +113,39 @@ describe.each([
     const [log, port] = open({ ready: false });
     expect(await port.evalsha([callOf(KEYS[0])])[0]).toBe('cluster');
     expect(log).toEqual(['cluster']);
+  });
+});
+
+describe.each([
+  ['ioredis', ioredis],
+  ['node-redis', nodeRedis],
+])('%s sends a call that names its node', (_, open) => {
+  const call: ScriptCall = { sha: 'sha', keys: [], args: ['x'], at: ADDRESSES[1] };
+  const nodesIn = (log: string[]): string[] => log.filter((one) => !one.includes('cork'));
+
+  it.each(['', 'app:'])('to this node, with the prefix "%s"', async (keyPrefix) => {
+    const [log, port] = open({ keyPrefix });
+    expect(port.cluster?.takesAddress).toBe(true);
+    expect(await port.evalsha([call])[0]).toBe('node');
+    await port.eval('text', [], ['x'], ADDRESSES[1]);
+    expect(nodesIn(log)).toEqual(['node 1', 'node 1: text 0']);
+  });
+
+  it.each(['MOVED 1 b:2', 'Connection is closed.'])('once: %s', async (message) => {
+    const answer = async (): Promise<unknown> => {
+      throw message.startsWith('MOVED') ? reply(message) : new Error(message);
+    };
+    const [log, port] = open({ answer });
+    await expect(port.evalsha([call])[0]).rejects.toThrow(message);
+    expect(nodesIn(log)).toEqual(['node 1']);
+  });
+
+  it('not while it is not connected, or unknown', async () => {
+    const [log, port] = open({ ready: false });
+    await expect(port.evalsha([call])[0]).rejects.toThrow(UnknownNode);
+    await expect(port.eval('text', [], [], ADDRESSES[1])).rejects.toThrow(UnknownNode);
+    await expect(port.evalsha([{ ...call, at: 'c:3' }])[0]).rejects.toThrow(UnknownNode);
+    expect(nodesIn(log)).toEqual([]);
   });
 });
 

@@ -90,7 +90,8 @@ export class RedisStore implements Store {
       failure: (error) => this.#failure(error, 'renewMany'),
     });
     this.#several = new Several({
-      ...{ client, loader },
+      ...{ client, prefix, loader },
+      addressed: (command) => this.#addressed(command),
       mainKeyOf: (command) => this.#keysOf(command)[0] as string,
       alone: (commands, first) => this.#alone(commands, first),
       failure: (error, { op }) => this.#failure(error, op),
@@ -151,7 +152,7 @@ export class RedisStore implements Store {
   }
 
   /** The command with the channel of this process at the node that executes the command. */
-  #addressed(command: KeyCommand): KeyCommand {
+  #addressed<C extends KeyCommand>(command: C): C {
     if (this.#channels === undefined || !('channel' in command) || command.channel === '') {
       return command;
     }

@@ -44,9 +44,9 @@ export class ScriptLoader {
     });
   }
 
-  #load({ sha, keys, args }: ScriptCall, source: string): Promise<unknown> {
+  #load({ sha, keys, args, at }: ScriptCall, source: string): Promise<unknown> {
     this.#loading.add(sha);
-    const answer = this.#client.eval(source, keys, args);
+    const answer = this.#client.eval(source, keys, args, at);
     const loaded = (): void => void this.#loading.delete(sha);
     answer.then(loaded, loaded);
     return answer;
@@ -59,7 +59,7 @@ export class ScriptLoader {
     for (const [index, { call, source, resolve }] of repeats.entries()) {
       const again = (error: unknown): Promise<unknown> => {
         if (!isNoScript(error)) throw error;
-        return this.#client.eval(source, call.keys, call.args);
+        return this.#client.eval(source, call.keys, call.args, call.at);
       };
       resolve((answers[index] as Promise<unknown>).catch(again));
     }

@@ -3,22 +3,27 @@
  *
  *     command of one turn --few, or other--> a call of its own
  *             \--several of the same terms--> acquireMany | releaseMany --done--> its reply
- *                                                    \--not done--> a call of its own
+ *                (and of the same node)              \--not done--> a call of its own
  *
  * These scripts have the short paths only: they take free mutexes, and release mutexes without
  * waiters. They do not change any other record; its command then gets a call of its own, and so do
  * the next ones of that mutex, until an acquisition finds it free.
  *
+ * On a cluster, the mutexes of a call are at one node, see `node-calls.ts`. Whatever such a call
+ * does not do, for any reason, has a call of its own, which the client leads to the right node.
+ *
  * Invariants: commands of a key arrive in their order, because those of a key that occurs twice in
  * a turn have calls of their own. Each command is executed by one call at most, unless the client
  * repeats a call: then a release that finds nothing counts as unanswered, as for single calls.
  */
+import { UnknownNode } from '../../clients/cluster.js';
 import type { ClientPort, ScriptCall } from '../../clients/port.js';
 import type { Acquire, KeyCommand, Release, Reply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
 import { notQueued } from './answers.js';
 import { encode, shortReply } from './codec.js';
 import { isNoScript } from './error-replies.js';
+import { isUnchecked, NodeCalls, type NodeNames } from './node-calls.js';
 import { scripts } from './generated/scripts.js';
 import type { Script } from './script.js';
 import type { ScriptLoader } from './script-loader.js';
@@ -37,6 +42,8 @@ export type Short = Acquire | Release;
 
 /** Commands of the same terms, for one call. */
 interface Group {
+  /** On a cluster: the address of their node. */
+  readonly at: string | undefined;
   readonly commands: Short[];
   /** Their places in the turn. */
   readonly places: number[];
@@ -45,8 +52,11 @@ interface Group {
 /** The parts of the store that these calls use. */
 export interface SeveralStore {
   readonly client: ClientPort;
+  readonly prefix: string;
   /** The name of the main record of a command's resource. */
   readonly mainKeyOf: (command: KeyCommand) => string;
+  /** The command with the channel of this process at the node of its key. */
+  readonly addressed: (command: Short) => Short;
   readonly loader: ScriptLoader;
   /**
    * Sends each command with a call of its own.
@@ -59,6 +69,8 @@ export interface SeveralStore {
 
 export class Several {
   readonly #store: SeveralStore;
+  /** Set on a cluster. */
+  readonly #nodes: NodeCalls | undefined;
   /** The mutexes that were not free. */
   readonly #busy = new Set<string>();
   /** True if the server refuses calls with keys of several resources, or with some keys. */
@@ -66,7 +78,10 @@ export class Several {
 
   constructor(store: SeveralStore) {
     this.#store = store;
-    this.#apart = store.client.cluster !== undefined;
+    const { client, prefix } = store;
+    const { cluster } = client;
+    if (cluster !== undefined) this.#nodes = new NodeCalls(cluster, client.keyPrefix, prefix);
+    this.#apart = false;
   }
 
   execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
@@ -75,7 +90,7 @@ export class Several {
     const { client } = this.#store;
     const connection = client.connection();
     const replies: Promise<Reply>[] = [];
-    const calls = groups.map((group) => this.#callOf(group.commands));
+    const calls = groups.map((group) => this.#callOf(group));
     const answers = client.evalsha(calls);
     let sent = 0;
     for (let index = 0; index < groups.length; index++) {
@@ -104,10 +119,14 @@ export class Several {
       const command = batch[place] as KeyCommand;
       const { key } = command;
       if (!isShort(command) || this.#busy.has(key) || twice?.has(key) === true) continue;
-      let group = groups.findLast(({ commands }) => haveSameTerms(commands[0] as Short, command));
+      const at = this.#nodes?.of(this.#store.mainKeyOf(command));
+      if (at === '') continue;
+      let group = groups.findLast(
+        (one) => one.at === at && haveSameTerms(one.commands[0] as Short, command),
+      );
       if (group === undefined || group.places.length === MOST) {
         if (groups.length === GROUPS_MAX) continue;
-        group = { commands: [], places: [] };
+        group = { at, commands: [], places: [] };
         groups.push(group);
       }
       group.commands.push(command);
@@ -116,9 +135,14 @@ export class Several {
     return groups.filter(({ places }) => places.length >= LEAST);
   }
 
-  #callOf(commands: readonly Short[]): ScriptCall {
+  #callOf({ commands, at }: Group): ScriptCall {
+    const { mainKeyOf, addressed } = this.#store;
     const { sha } = scriptOf(commands);
-    return { sha, keys: commands.map(this.#store.mainKeyOf), args: argsOfMany(commands) };
+    const keys = commands.map(mainKeyOf);
+    if (at === undefined) return { sha, keys, args: argsOfMany(commands) };
+    const first = addressed(commands[0] as Short);
+    const names = this.#nodes?.names(at, keys);
+    return { ...{ sha, at, keys: [] }, args: argsOfMany([first, ...commands.slice(1)], names) };
   }
 
   async #repliesOf(
@@ -134,10 +158,13 @@ export class Several {
         if (!isNoScript(error)) throw error;
         return loader.repeat(call, scriptOf(commands));
       });
+      if (call.at !== undefined) this.#nodes?.answered(call.at, raw);
     } catch (error) {
-      if (!isApart(error)) throw await failure(error, commands[0] as Short);
-      this.#apart = true;
-      return alone(commands);
+      if (isApart(error)) this.#apart = true;
+      else if (call.at === undefined || !this.#sendsAgain(error, connection)) {
+        throw await failure(error, commands[0] as Short);
+      }
+      return alone(commands, connection);
     }
     const replies = repliesTo(commands, raw);
     const rest = commands.filter((_, at) => replies[at] === undefined);
@@ -145,6 +172,14 @@ export class Several {
     for (const { key } of rest) this.#found(key);
     const others = alone(rest, connection).values();
     return replies.map((reply) => reply ?? (others.next().value as Promise<Reply>));
+  }
+
+  /** Whether single calls follow a call that a node of a cluster has not answered with replies. */
+  #sendsAgain(error: unknown, connection: unknown): boolean {
+    const { client } = this.#store;
+    if (client.isReply(error) || error instanceof UnknownNode || isUnchecked(error)) return true;
+    // the connection ended: as the client sends its own commands again, if it does that
+    return client.connection() !== connection;
   }
 
   #found(key: string): void {
@@ -168,9 +203,13 @@ function scriptOf([first]: readonly Short[]): Script {
   return first?.op === 'release' ? scripts.releaseMany : scripts.acquireMany;
 }
 
-/** The arguments of a call for commands of the same terms. */
-export function argsOfMany(commands: readonly Short[]): string[] {
-  const ids = commands.map(({ id }) => id);
+/**
+ * The arguments of a call for commands of the same terms.
+ * @param names on a cluster, where they are no keys
+ */
+export function argsOfMany(commands: readonly Short[], names?: NodeNames): string[] {
+  const own = commands.map(({ id }) => id);
+  const ids = names === undefined ? own : [...names, ...own];
   const first = commands[0] as Short;
   const [, terms = '', meta = '', channel = ''] = encode(first);
   return first.op === 'release' ? [terms, ...ids] : [terms, meta, channel, ...ids];

@@ -1,0 +1,84 @@
+/**
+ * Calls for several mutexes at one node of a cluster.
+ *
+ * Keys of one call must be in one slot. So a call of `several.ts` names its node and no key, and
+ * the names are arguments. The node refuses each command of the script with a key that it does not
+ * serve: its slot has moved, or is moving and the key is gone. No node redirects a call without
+ * keys. That matters: a call that is sent with `ASKING` to the next owner of a slot could use all
+ * slots that move there, also keys that are still at their present owner.
+ *
+ * Some services speak the protocol of a cluster, and their servers may not check the keys that a
+ * script uses. There a call to a former owner of a slot would take a lock a second time. So the
+ * first call to each node names a control: a key of another node, which the node must refuse.
+ *
+ *     new --call with the control--> refused: checked, calls for several mutexes from now on
+ *                    \--not refused--> nothing was done; after three of these, only single calls
+ */
+import type { ClusterView } from '../../clients/port.js';
+import { mainKeyOf } from './keys.js';
+import { slotOf } from './slots.js';
+
+/** The view of the client may be old, so one answer proves nothing. */
+const UNCHECKED_MAX = 3;
+/** A node with nearly all slots needs many attempts. */
+const NAMES_MAX = 20_000;
+/** The addresses of nodes that were checked. Nodes come and go. */
+const CHECKED_MAX = 1000;
+
+/** The control, or `''`; then the name of the main record of each resource. */
+export type NodeNames = readonly string[];
+
+/** The node did not refuse the key of another node. It has done nothing. */
+class Unchecked extends Error {}
+
+export const isUnchecked = (error: unknown): boolean => error instanceof Unchecked;
+
+export class NodeCalls {
+  readonly #view: ClusterView;
+  /** The prefix that the client adds to keys, but not to arguments. */
+  readonly #keyPrefix: string;
+  readonly #prefix: string;
+  readonly #checked = new Set<string>();
+  #unchecked = 0;
+
+  constructor(view: ClusterView, keyPrefix: string, prefix: string) {
+    this.#view = view;
+    this.#keyPrefix = keyPrefix;
+    this.#prefix = prefix;
+  }
+
+  /** The node for calls with a key; `''`: the key has a call of its own. */
+  of(name: string): string {
+    if (this.#view.takesAddress !== true || this.#unchecked >= UNCHECKED_MAX) return '';
+    return this.#view.masterOf(slotOf(this.#keyPrefix + name)) ?? '';
+  }
+
+  names(at: string, keys: readonly string[]): NodeNames {
+    const control = this.#checked.has(at) ? '' : this.#control(at);
+    const names = this.#keyPrefix === '' ? keys : keys.map((key) => this.#keyPrefix + key);
+    return [control, ...names];
+  }
+
+  /** Throws if the node has done nothing, because it did not refuse the control. */
+  answered(at: string, raw: unknown): void {
+    if (Number(raw) === 0) {
+      this.#unchecked += 1;
+      throw new Unchecked();
+    }
+    if (this.#checked.size === CHECKED_MAX) this.#checked.clear();
+    this.#checked.add(at);
+  }
+
+  /**
+   * The name of a record at another node. If the node has all slots, the name of one of its own,
+   * which it does not refuse.
+   */
+  #control(at: string): string {
+    for (let number = 0; number < NAMES_MAX; number++) {
+      const name = this.#keyPrefix + mainKeyOf(this.#prefix, `${number}`);
+      const owner = this.#view.masterOf(slotOf(name));
+      if (owner !== undefined && owner !== at) return name;
+    }
+    return this.#keyPrefix + mainKeyOf(this.#prefix, '0');
+  }
+}

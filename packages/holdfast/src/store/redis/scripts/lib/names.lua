@@ -1,0 +1,17 @@
+-- Keys of one call must be in one slot. On a cluster a call names no key: the words in `ids` are a
+-- control, the names, in slots of the node that executes the call, and the acquisitions.
+--
+-- The node must check each key that a script uses, or it would keep a second record of a resource
+-- whose slot has moved. The control proves it: a key of another node, which no script may use.
+local names = { unpack(KEYS, 1) }
+if #names == 0 then
+  local count = (#ids - 1) / 2
+  local control = ids[1]
+  if control ~= '' then
+    local read = redis.pcall('HGET', control, 's')
+    if type(read) ~= 'table' or not string.find(read.err, 'non local key', 1, true) then
+      return 0
+    end
+  end
+  names, ids = { unpack(ids, 2, count + 1) }, { unpack(ids, count + 2) }
+end

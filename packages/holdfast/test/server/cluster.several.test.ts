@@ -1,0 +1,126 @@
+/** Acquisitions and releases of several mutexes with one call for each node of a real cluster. */
+import { type Server, type ServerName, SLOTS } from 'holdfast-testkit';
+import { describe, expect, it } from 'vitest';
+import type { ClientPort, ClusterView } from '../../src/clients/port.js';
+import { CLIENTS, type ClientName } from '../support/backends.js';
+import {
+  each,
+  freeAll,
+  nameOf,
+  send,
+  slotOfKey,
+  StoresOnCluster,
+  storeOn,
+  take,
+  takeAll,
+} from '../support/cluster-store.js';
+
+const NEWEST: readonly ClientName[] = ['ioredis-6', 'node-redis-6'];
+
+describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
+  const on = new StoresOnCluster(name);
+
+  it.each(CLIENTS)('%s: 60 mutexes are taken and released with a call each', async (client) => {
+    const store = await on.store(client);
+    const keys = on.keys(20);
+    await on.resetCalls();
+    expect(await takeAll(store, keys)).toEqual(each('granted', keys));
+    expect(await on.calls()).toEqual([1, 1, 1]);
+    expect(await freeAll(store, keys)).toEqual(each('freed', keys));
+    expect(await on.calls()).toEqual([2, 2, 2]);
+    expect(await takeAll(store, keys, 'b')).toEqual(each('granted', keys));
+    expect(await on.calls()).toEqual([3, 3, 3]);
+    expect(await on.notHeld(store, keys)).toEqual([]);
+  });
+
+  it.each(NEWEST)('%s: a held mutex has a call of its own', async (client) => {
+    const store = await on.store(client);
+    const keys = on.keys(3);
+    const [held = ''] = keys;
+    await send(store, [take(held, 'other')]);
+    await on.resetCalls();
+    const others = keys.slice(1);
+    expect(await takeAll(store, keys)).toEqual(['refused', ...each('granted', others)]);
+    expect(await on.calls()).toEqual([2, 1, 1]);
+    expect(await freeAll(store, keys)).toEqual(['absent', ...each('freed', others)]);
+  });
+
+  it.each(NEWEST)('%s: its prefix is before all names', async (client) => {
+    const store = storeOn(await on.port(client, { keyPrefix: 'app:' }));
+    const keys = on.keys(5);
+    expect(await takeAll(store, keys)).toEqual(each('granted', keys));
+    const names = await Promise.all(on.cluster.masters.map((one) => one.command('KEYS', '*')));
+    expect(names.flat()).toEqual(expect.arrayContaining(keys.map((key) => `app:${nameOf(key)}`)));
+    for (const one of names.flat()) expect(one).toMatch(/^app:s:/);
+    expect(await takeAll(store, keys, 'b')).toEqual(each('refused', keys));
+    expect(await freeAll(store, keys)).toEqual(each('freed', keys));
+  });
+
+  it.each(NEWEST)('%s: a node that does not answer delays no other', async (client) => {
+    const store = await on.store(client);
+    const [frozen, ...others] = on.cluster.masters as [Server, ...Server[]];
+    const silent = on.keysOn(frozen, 5);
+    const keys = others.flatMap((master) => on.keysOn(master, 5));
+    frozen.pause();
+    let answered = false;
+    let waits: Promise<unknown>;
+    try {
+      const replies = store.execute([...silent, ...keys].map((key) => take(key)));
+      waits = Promise.all(replies.slice(0, silent.length)).then(() => (answered = true));
+      const rest = await Promise.all(replies.slice(silent.length));
+      expect(rest.map(({ status }) => status)).toEqual(each('granted', keys));
+      expect(answered).toBe(false);
+    } finally {
+      frozen.resume();
+    }
+    await waits;
+    await on.cluster.settled();
+    expect(await on.notHeld(store, [...silent, ...keys])).toEqual([]);
+  });
+
+  it.each(NEWEST)('%s: a node that forgot its scripts gets their text', async (client) => {
+    const store = await on.store(client);
+    const keys = on.keys(5);
+    for (const master of on.cluster.masters) await master.command('SCRIPT', 'FLUSH');
+    expect(await takeAll(store, keys)).toEqual(each('granted', keys));
+    expect(await on.notHeld(store, keys)).toEqual([]);
+  });
+
+  it.each(NEWEST)('%s: a user without rights on a key gets an error for it', async (client) => {
+    for (const node of on.cluster.masters) {
+      await node.command('ACL', 'SETUSER', 'some', 'on', '>pw', 'resetkeys', '~s:{key*', '+@all');
+    }
+    const store = storeOn(await on.port(client, { username: 'some', password: 'pw' }));
+    const keys = on.keys(3);
+    const answers = store.execute(['other', ...keys].map((key) => take(key)));
+    await expect(answers[0]).rejects.toThrow(/NOPERM/);
+    const rest = await Promise.all(answers.slice(1));
+    expect(rest.map(({ status }) => status)).toEqual(each('granted', keys));
+  });
+
+  it.each(NEWEST)('%s: a node that does not check keys gets single calls', async (client) => {
+    const port = await on.port(client);
+    const { masters } = on.cluster;
+    const at = Math.floor((slotOfKey('0') * masters.length) / SLOTS);
+    const [owner, other] = [masters[at], masters[(at + 1) % masters.length]] as [Server, Server];
+    // the control is a key of another node in the view of the client only
+    const store = storeOn(seenAt(port, '0', `${other.host}:${other.port}`));
+    const calls: (number | undefined)[] = [];
+    for (let round = 0; round < 5; round++) {
+      const keys = on.keysOn(owner, 5);
+      await on.resetCalls();
+      expect(await takeAll(store, keys)).toEqual(each('granted', keys));
+      calls.push((await on.calls())[at]);
+      expect(await on.notHeld(store, keys)).toEqual([]);
+    }
+    expect(calls).toEqual([6, 6, 6, 5, 5]);
+  });
+});
+
+/** The client takes another node for the owner of the slot of a key. */
+function seenAt(port: ClientPort, key: string, address: string): ClientPort {
+  const view = port.cluster as ClusterView;
+  const masterOf = (slot: number): string | undefined =>
+    slot === slotOfKey(key) ? address : view.masterOf(slot);
+  return { ...port, cluster: { ...view, masterOf } };
+}
