@@ -19,13 +19,16 @@ afterEach(() => made.close());
 
 const TERMS: HoldfastOptions = { ttl: 20_000, claimWindow: 500, requestTimeout: 1000 };
 
-/** A new key of the first master. */
-function keyOnFirst(cluster: Cluster): string {
+/** A new key of the first master, or of another one. */
+function keyOn(cluster: Cluster, first: boolean): string {
   for (;;) {
     const key = freshKey();
-    if (slotOf(`holdfast:{${key}}`) < Math.floor(SLOTS / cluster.masters.length)) return key;
+    const slot = slotOf(`holdfast:{${key}}`);
+    if (slot < Math.floor(SLOTS / cluster.masters.length) === first) return key;
   }
 }
+
+const keyOnFirst = (cluster: Cluster): string => keyOn(cluster, true);
 
 /** Waits until a replica has everything that its master has written. */
 async function replicated(master: Server): Promise<void> {
@@ -35,6 +38,15 @@ async function replicated(master: Server): Promise<void> {
     return new RegExp(`slave0:.*offset=${own},`).test(info);
   };
   await until(offsets, { within: 10_000 });
+}
+
+/** A release may have no answer during a fail-over: it is repeated, and the next one waits. */
+async function release(leases: readonly Lease[]): Promise<void> {
+  for (const lease of leases) {
+    await lease.release().catch((error: { code?: string }) => {
+      if (error.code !== 'HOLDFAST_UNCERTAIN') throw error;
+    });
+  }
 }
 
 /** The node that became master in place of another one. */
@@ -110,6 +122,31 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
       expect(await granted.release()).toBe('freed');
     }
     await listening(next, CLIENTS.length);
+    if (fault === 'frozen') master.resume();
+    await made.close();
+  });
+
+  it.each(['killed', 'frozen'])('takes several locks while a master is %s', async (fault) => {
+    await using cluster = await startCluster({ server: name, replicas: 1 });
+    const [master] = cluster.masters as [Server];
+    const keys = (first: boolean): string[] =>
+      Array.from({ length: 10 }, () => keyOn(cluster, first));
+    const holdfasts = await Promise.all(
+      CLIENTS.map((client) => made.on(openCluster(client, cluster.nodes), TERMS)),
+    );
+    const take = (holdfast: Holdfast, some: string[]): Promise<Lease[]> =>
+      Promise.all(some.map((key) => holdfast.mutex(key).acquire({ wait: 30_000 })));
+    // then each client is connected to each node
+    for (const one of holdfasts) await take(one, [...keys(true), ...keys(false)]);
+    if (fault === 'killed') await master.kill();
+    else master.pause();
+    // in one turn, so the locks of all nodes are in one batch
+    const all = holdfasts.map((one) => ({
+      lost: take(one, keys(true)),
+      kept: take(one, keys(false)),
+    }));
+    for (const { kept } of all) await release(await kept);
+    for (const { lost } of all) await release(await lost);
     if (fault === 'frozen') master.resume();
     await made.close();
   });
