@@ -7,6 +7,9 @@
  * rounds: the time of all scripts on the servers, and the CPU time of the client's process. `bare`
  * is a pair of SET and DEL of the same client: what the cluster client itself costs. `apart` is the
  * same locks on three servers that are no cluster, with a client for each: what three servers cost.
+ * `one node` is the cluster with locks of one of its nodes only: what the cluster itself costs,
+ * without the change between servers. `between` is one server that is no cluster, with two bare
+ * pairs at two other servers after each pair of its own: what the change between servers costs.
  *
  * At the end, the commands that renew 5,000 leases on the cluster.
  */
@@ -16,6 +19,7 @@ import {
   percentile,
   type Server,
   type ServerName,
+  SLOTS,
   startCluster,
   startServer,
   until,
@@ -31,6 +35,8 @@ interface Contender {
   readonly servers: readonly Server[];
   readonly pair: (key: string) => Promise<unknown>;
   readonly close: () => unknown;
+  /** Other keys than the usual ones. */
+  readonly keys?: readonly string[];
 }
 
 interface Reading {
@@ -41,9 +47,12 @@ interface Reading {
 
 const COMMANDS = ['evalsha', 'set', 'del'] as const;
 
-async function read({ servers, pair }: Contender, atOnce: number): Promise<Reading> {
+async function read({ servers, pair, keys }: Contender, atOnce: number): Promise<Reading> {
   let at = 0;
-  const next = (): Promise<unknown> => pair(`key ${at++ % KEYS}`);
+  const next = (): Promise<unknown> => {
+    const number = at++ % KEYS;
+    return pair(keys?.[number] ?? `key ${number}`);
+  };
   for (let index = 0; index < KEYS; index++) await next();
   for (const server of servers) await server.command('CONFIG', 'RESETSTAT');
   const before = process.cpuUsage();
@@ -98,6 +107,16 @@ function apart(all: readonly Opened[]): Contender {
   };
 }
 
+/** Keys whose locks are on the first master of a cluster. */
+async function keysOfFirst([first]: readonly Server[]): Promise<string[]> {
+  const keys: string[] = [];
+  for (let number = 0; keys.length < KEYS; number++) {
+    const slot = await first?.command('CLUSTER', 'KEYSLOT', `holdfast:{key ${number}}`);
+    if (Number(slot) < Math.floor(SLOTS / 3)) keys.push(`key ${number}`);
+  }
+  return keys;
+}
+
 interface Compared {
   readonly rounds: number;
   readonly one: Opened;
@@ -109,11 +128,20 @@ async function compare(name: string, { rounds, one, three, singles }: Compared):
   const [single, bare] = contenders(one);
   const [cluster, bareCluster] = contenders(three);
   const several = apart(singles);
+  const node: Contender = { ...cluster, keys: await keysOfFirst(three[0]) };
+  const others = singles.slice(1).map((each) => contenders(each)[1]);
+  const between: Contender = {
+    ...single,
+    pair: async (key) => {
+      await single.pair(key);
+      for (const other of others) await other.pair(key);
+    },
+  };
   for (const atOnce of [1, 50]) {
     const found: Reading[][] = [];
     for (let round = 0; round < rounds; round++) {
       const readings: Reading[] = [];
-      for (const each of [single, cluster, several, bare, bareCluster]) {
+      for (const each of [single, cluster, several, bare, bareCluster, node, between]) {
         readings.push(await read(each, atOnce));
       }
       found.push(readings);
@@ -128,6 +156,7 @@ async function compare(name: string, { rounds, one, three, singles }: Compared):
       median(found.map(([a]) => (a as Reading)[field])).toFixed(1);
     console.log(`${name}, ${atOnce} at once: cluster ${both(0, 1)}; apart ${both(0, 2)}`);
     console.log(`  bare cluster ${both(3, 4)}; cluster beside apart ${both(2, 1)}`);
+    console.log(`  one node ${both(0, 5)}; between: script time × ${ratio('script', 0, 6)}`);
     console.log(`  one server: ${micros('script')} and ${micros('cpu')} µs a pair`);
   }
   await cluster.close();
@@ -185,21 +214,23 @@ async function main(): Promise<void> {
   await using three = await startCluster({ server });
   const nodes = three.nodes.map(({ host, port }) => ({ host, port }));
   const all = [one, second, third];
-  const ioredis = all.map((each): Opened => [[each], new Redis(each.url)]);
-  const cluster: Opened = [three.nodes, new Cluster(nodes)];
-  await renewals('ioredis', [three.nodes, new Cluster(nodes)]);
-  await compare('ioredis', { rounds, one: ioredis[0] as Opened, three: cluster, singles: ioredis });
-  const plain: Opened[] = [];
   // the servers stop before this process ends
   const ignore = (): void => undefined;
+  const ioredis = all.map((each): Opened => [[each], new Redis(each.url).on('error', ignore)]);
+  const open = (): unknown => new Cluster(nodes).on('error', ignore);
+  const cluster: Opened = [three.nodes, open()];
+  await renewals('ioredis', [three.nodes, open()]);
+  await compare('ioredis', { rounds, one: ioredis[0] as Opened, three: cluster, singles: ioredis });
+  const plain: Opened[] = [];
   for (const each of all) {
     const client = createClient({ url: each.url }).on('error', ignore);
     plain.push([[each], await client.connect()]);
   }
   const rootNodes = nodes.map((socket) => ({ socket }));
-  const open = (): Promise<unknown> => createCluster({ rootNodes }).on('error', ignore).connect();
-  await renewals('node-redis', [three.nodes, await open()]);
-  const nodeRedis: Opened = [three.nodes, await open()];
+  const connect = (): Promise<unknown> =>
+    createCluster({ rootNodes }).on('error', ignore).connect();
+  await renewals('node-redis', [three.nodes, await connect()]);
+  const nodeRedis: Opened = [three.nodes, await connect()];
   await compare('node-redis', {
     rounds,
     one: plain[0] as Opened,
