@@ -98,29 +98,44 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     expect(rest.map(({ status }) => status)).toEqual(each('granted', keys));
   });
 
-  it.each(NEWEST)('%s: a node that does not check keys gets single calls', async (client) => {
-    const port = await on.port(client);
-    const { masters } = on.cluster;
-    const at = Math.floor((slotOfKey('0') * masters.length) / SLOTS);
-    const [owner, other] = [masters[at], masters[(at + 1) % masters.length]] as [Server, Server];
-    // the control is a key of another node in the view of the client only
-    const store = storeOn(seenAt(port, '0', `${other.host}:${other.port}`));
+  it.each([
+    ['one control', 1, [6, 1, 1, 1, 1]],
+    ['three controls', 3, [6, 6, 6, 5, 5]],
+  ])('a node that does not refuse %s', async (_, count, expected) => {
+    const port = await on.port('ioredis-6');
+    const [owner, other] = on.cluster.masters as [Server, Server];
+    const own = ownNames(on.cluster.masters).slice(0, count);
+    const store = storeOn(seenAt(port, own, other));
     const calls: (number | undefined)[] = [];
     for (let round = 0; round < 5; round++) {
       const keys = on.keysOn(owner, 5);
       await on.resetCalls();
       expect(await takeAll(store, keys)).toEqual(each('granted', keys));
-      calls.push((await on.calls())[at]);
+      calls.push((await on.calls())[0]);
       expect(await on.notHeld(store, keys)).toEqual([]);
     }
-    expect(calls).toEqual([6, 6, 6, 5, 5]);
+    expect(calls).toEqual(expected);
   });
 });
 
-/** The client takes another node for the owner of the slot of a key. */
-function seenAt(port: ClientPort, key: string, address: string): ClientPort {
+/** The first names of controls that are on the first master, and not on another one. */
+function ownNames({ length }: readonly Server[]): string[] {
+  const names = Array.from({ length: 300 }, (_, number) => `${number}`);
+  return names.filter((key) => slotOfKey(key) < Math.floor(SLOTS / length));
+}
+
+/**
+ * The client takes another node for the owner of the slots of some keys, and does not know those of
+ * the other controls before them.
+ */
+function seenAt(port: ClientPort, keys: readonly string[], other: Server): ClientPort {
   const view = port.cluster as ClusterView;
-  const masterOf = (slot: number): string | undefined =>
-    slot === slotOfKey(key) ? address : view.masterOf(slot);
+  const slots = new Set(keys.map(slotOfKey));
+  const last = Number(keys.at(-1));
+  const hidden = Array.from({ length: last }, (_, number) => slotOfKey(`${number}`));
+  const masterOf = (slot: number): string | undefined => {
+    if (slots.has(slot)) return `${other.host}:${other.port}`;
+    return hidden.includes(slot) ? undefined : view.masterOf(slot);
+  };
   return { ...port, cluster: { ...view, masterOf } };
 }

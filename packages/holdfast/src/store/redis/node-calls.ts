@@ -9,16 +9,17 @@
  *
  * Some services speak the protocol of a cluster, and their servers may not check the keys that a
  * script uses. There a call to a former owner of a slot would take a lock a second time. So the
- * first call to each node names a control: a key of another node, which the node must refuse.
+ * first calls to each node name a control: a key of another node, which the node must refuse.
  *
- *     new --call with the control--> refused: checked, calls for several mutexes from now on
- *                    \--not refused--> nothing was done; after three of these, only single calls
+ *     new --calls with a control--> refused: checked, no control from now on
+ *      ^             \--not refused: nothing was done--> three times, each with another control,
+ *      \---------------------------------------------/   and no node was checked: single calls only
  */
 import type { ClusterView } from '../../clients/port.js';
 import { mainKeyOf } from './keys.js';
 import { slotOf } from './slots.js';
 
-/** The view of the client may be old, so one answer proves nothing. */
+/** The view of the client may be old, so one control proves nothing. */
 const UNCHECKED_MAX = 3;
 /** A node with nearly all slots needs many attempts. */
 const NAMES_MAX = 20_000;
@@ -39,6 +40,9 @@ export class NodeCalls {
   readonly #keyPrefix: string;
   readonly #prefix: string;
   readonly #checked = new Set<string>();
+  /** The controls of the checks that are under way, by the address of the node. */
+  readonly #controls = new Map<string, string>();
+  /** The controls that were not refused since a node was checked. */
   #unchecked = 0;
 
   constructor(view: ClusterView, keyPrefix: string, prefix: string) {
@@ -54,7 +58,7 @@ export class NodeCalls {
   }
 
   names(at: string, keys: readonly string[]): NodeNames {
-    const control = this.#checked.has(at) ? '' : this.#control(at);
+    const control = this.#checked.has(at) ? '' : this.#controlOf(at);
     const names = this.#keyPrefix === '' ? keys : keys.map((key) => this.#keyPrefix + key);
     return [control, ...names];
   }
@@ -62,23 +66,38 @@ export class NodeCalls {
   /** Throws if the node has done nothing, because it did not refuse the control. */
   answered(at: string, raw: unknown): void {
     // the number of a list would be slow
-    if (!Array.isArray(raw) && Number(raw) === 0) {
-      this.#unchecked += 1;
+    const isList = Array.isArray(raw);
+    if (!isList && Number(raw) !== 0) return;
+    // several calls may have the same control
+    const isFirst = this.#controls.delete(at);
+    if (!isList) {
+      if (isFirst) this.#unchecked += 1;
       throw new Unchecked();
     }
+    if (!isFirst) return;
+    this.#unchecked = 0;
     if (this.#checked.size === CHECKED_MAX) this.#checked.clear();
     this.#checked.add(at);
+  }
+
+  #controlOf(at: string): string {
+    const control = this.#controls.get(at) ?? this.#newControl(at);
+    this.#controls.set(at, control);
+    return control;
   }
 
   /**
    * The name of a record at another node. If the node has all slots, the name of one of its own,
    * which it does not refuse.
    */
-  #control(at: string): string {
+  #newControl(at: string): string {
+    let skipped = 0;
     for (let number = 0; number < NAMES_MAX; number++) {
       const name = this.#keyPrefix + mainKeyOf(this.#prefix, `${number}`);
       const owner = this.#view.masterOf(slotOf(name));
-      if (owner !== undefined && owner !== at) return name;
+      if (owner === undefined || owner === at) continue;
+      if (skipped === this.#unchecked) return name;
+      skipped += 1;
     }
     return this.#keyPrefix + mainKeyOf(this.#prefix, '0');
   }

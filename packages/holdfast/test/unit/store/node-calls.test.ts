@@ -112,6 +112,21 @@ describe('a call for several mutexes', () => {
     for (let round = 0; round < 5; round++) expect(await taken(client, store)).toEqual(granted);
     expect(client.named).toHaveLength(3);
     expect(client.calls).toHaveLength(3 + 5 * KEYS.length);
+    expect(new Set(client.named.map(({ args }) => args[3])).size).toBe(3);
+  });
+
+  it('calls of one turn that are not refused count once', async () => {
+    let refused = false;
+    const client = new FakeClient(() => (refused ? ['5'] : 0));
+    const store = new RedisStore(client.port, '');
+    const turn = [1000, 2000, 3000, 4000, 5000].flatMap((ttl, at) =>
+      KEYS.slice(2 * at, 2 * at + 2).map((key) => take(key, 'a', { ttl })),
+    );
+    await Promise.all(store.execute(turn));
+    expect(client.named).toHaveLength(5);
+    refused = true;
+    expect(await taken(client, store)).toEqual(granted);
+    expect(client.named).toHaveLength(6);
   });
 
   it('a node with all slots gets one of its own keys as control', async () => {
