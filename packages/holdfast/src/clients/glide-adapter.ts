@@ -4,7 +4,7 @@ import type { scanMasters } from './cluster.js';
 import type { GlideAdapter, GlideLike } from './glide.js';
 import { Outbox, ReplyError, type Route, routeTo, send } from './glide-commands.js';
 import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
-import type { ScanPage } from './port.js';
+import type { CallTerms, ScanPage } from './port.js';
 import { slotOf } from './slots.js';
 
 /** After so many commands the slots are read again: the client does not tell that they moved. */
@@ -19,10 +19,11 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     words: readonly string[],
     keys: readonly string[],
     args: readonly string[],
+    { names = keys.slice(0, 1) }: CallTerms = {},
   ): Promise<unknown> => {
-    const [key = ''] = keys;
+    const [key = ''] = names;
     const all = scriptWords(words, '', keys, args);
-    return outbox.add(key, async () => {
+    return outbox.add(names, async () => {
       if (slots === undefined) return send(client, all);
       await slots.known;
       return slots.send(key, all);
@@ -34,8 +35,8 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
   };
 
   return {
-    evalsha: (calls) => calls.map(({ args, keys, sha }) => call(['EVALSHA', sha], keys, args)),
-    eval: (source, keys, args) => call(['EVAL', source], keys, args),
+    evalsha: (calls) => calls.map((one) => call(['EVALSHA', one.sha], one.keys, one.args, one)),
+    eval: (source, keys, args, of) => call(['EVAL', source], keys, args, of),
 
     async scan(cursor, match, count) {
       const rest = ['MATCH', match, 'COUNT', `${count}`];
@@ -60,6 +61,8 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     delay: () => 'the client does not tell whether it is connected',
 
     view: {
+      // the client has no node for an address that it does not know, so the first name leads there
+      takesAddress: true,
       masters: () => slots?.masters() ?? [],
       masterOf: (slot) => slots?.owners[slot],
       refresh: async (silent) => slots?.refresh(silent),

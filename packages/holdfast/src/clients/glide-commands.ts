@@ -74,30 +74,44 @@ export async function send(
  */
 const RUNNING_MAX = 500;
 
+/** A command that waits for earlier ones. */
+interface Behind {
+  /** The number of its keys with an earlier command. */
+  blocked: number;
+  readonly start: () => void;
+}
+
 /**
  * Sends the commands on each key one after the other, because the client may change the order of
- * commands that are on their way at the same time.
+ * commands that are on their way at the same time. A command with several keys waits for the
+ * earlier ones of each.
  */
 export class Outbox {
-  /** The commands of each key in use; the first one of each was started. */
-  readonly #keys = new Map<string, (() => void)[]>();
+  /** The commands of each key in use behind the one that was started. */
+  readonly #keys = new Map<string, Behind[]>();
   readonly #waiting: (() => void)[] = [];
   #running = 0;
 
-  add<T>(key: string, send: () => Promise<T>): Promise<T> {
+  add<T>(keys: readonly string[], send: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const start = (): void =>
         this.#start(() => {
           send()
             .then(resolve, reject)
-            .finally(() => this.#ended(key))
+            .finally(() => this.#ended(keys))
             .catch(() => undefined);
         });
-      const others = this.#keys.get(key);
-      if (others === undefined) {
-        this.#keys.set(key, []);
-        start();
-      } else others.push(start);
+      const own: Behind = { blocked: 0, start };
+      for (const key of keys) {
+        const others = this.#keys.get(key);
+        if (others === undefined) {
+          this.#keys.set(key, []);
+        } else {
+          others.push(own);
+          own.blocked += 1;
+        }
+      }
+      if (own.blocked === 0) start();
     });
   }
 
@@ -110,11 +124,17 @@ export class Outbox {
     run();
   }
 
-  #ended(key: string): void {
+  #ended(keys: readonly string[]): void {
     this.#running -= 1;
-    const next = this.#keys.get(key)?.shift();
-    if (next === undefined) this.#keys.delete(key);
-    else next();
+    for (const key of keys) {
+      const next = this.#keys.get(key)?.shift();
+      if (next === undefined) {
+        this.#keys.delete(key);
+      } else {
+        next.blocked -= 1;
+        if (next.blocked === 0) next.start();
+      }
+    }
     const waiting = this.#running < RUNNING_MAX ? this.#waiting.shift() : undefined;
     if (waiting !== undefined) this.#start(waiting);
   }

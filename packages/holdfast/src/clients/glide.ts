@@ -20,6 +20,7 @@ export interface GlideAdapter
 /** The port for one client, which belongs to the caller. */
 export function glidePort(client: GlideLike): ClientPort {
   const view: ClusterView = {
+    takesAddress: true,
     masters: () => [],
     masterOf: () => undefined,
     refresh: async (silent) => (await loading).view.refresh(silent),

@@ -62,7 +62,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
       return sendDirect(sender, calls);
     },
 
-    eval: (source, keys, args, at) => sendText(client, readyAt, { source, keys, args, at }),
+    eval: (...call) => sendText(client, readyAt, call),
 
     scan(cursor: string, match: string, count: number): Promise<ScanPage> {
       return scanMasters(addresses(), cursor, async (address, at) => {
@@ -118,16 +118,10 @@ function readyNodes(client: IoredisClusterLike): (address: string) => Node | und
   };
 }
 
-/** The text of a script, with its keys and arguments, and the node that `ScriptCall.at` names. */
-interface TextCall extends Omit<ScriptCall, 'sha' | 'at'> {
-  readonly source: string;
-  readonly at: string | undefined;
-}
-
 function sendText(
   client: IoredisClusterLike,
   readyAt: (address: string) => Node | undefined,
-  { source, keys, args, at }: TextCall,
+  [source, keys, args, { at } = {}]: Parameters<ClientPort['eval']>,
 ): Promise<unknown> {
   return attempt(() => {
     const node = at === undefined ? client : readyAt(at);

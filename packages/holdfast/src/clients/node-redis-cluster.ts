@@ -64,7 +64,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     evalsha: (calls: readonly ScriptCall[]) =>
       calls.map((call) => sendDirect(client, keyPrefix, call, send)),
 
-    eval: (source, keys, args, at) =>
+    eval: (source, keys, args, { at } = {}) =>
       at === undefined
         ? send(['EVAL', source], keys, args)
         : sendTo(client, at, ['EVAL', source], args),

@@ -31,13 +31,13 @@ export interface ClientPort {
 
   /**
    * Sends EVAL with the complete text: the fallback after NOSCRIPT.
-   * @param at as in `ScriptCall`
+   * @param of the call that had no answer
    */
   eval(
     source: string,
     keys: readonly string[],
     args: readonly string[],
-    at?: string,
+    of?: CallTerms,
   ): Promise<unknown>;
 
   /**
@@ -101,7 +101,7 @@ export interface MasterView {
 
 /** What a client of a cluster knows of the nodes at present. */
 export interface ClusterView {
-  /** Set if calls may name their node, see `ScriptCall.at`. */
+  /** Set if calls may name their node, see `CallTerms.at`. */
   readonly takesAddress?: boolean;
 
   /** The addresses of all masters. */
@@ -130,19 +130,26 @@ export interface ShardListener {
   over(): void;
 }
 
+/** What a client must know of a call beyond its words. */
+export interface CallTerms {
+  /**
+   * The address of the master of a cluster that executes the call, which has no keys. It is sent to
+   * this node only, once: if the client is not connected to it, or the connection ends, the call is
+   * rejected. Only if `ClusterView.takesAddress` is set. A client that routes by keys only may use
+   * the first one of `names`.
+   */
+  readonly at?: string;
+  /** The keys whose commands keep their order; without it, the first key. */
+  readonly names?: readonly string[];
+}
+
 /** A call of a script that the server probably knows. */
-export interface ScriptCall {
+export interface ScriptCall extends CallTerms {
   /** SHA-1 of the script's text, in hexadecimal. */
   readonly sha: string;
   /** Key names without the client's prefix. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /**
-   * The address of the master of a cluster that executes the call, which has no keys. It is sent to
-   * this node only, once: if the client is not connected to it, or the connection ends, the call is
-   * rejected. Only if `ClusterView.takesAddress` is set.
-   */
-  readonly at?: string;
 }
 
 /** One page of SCAN. The cursor of the last page is `0`. */

@@ -13,6 +13,7 @@ import { portFor } from '../../src/clients/detect.js';
 import { Outbox } from '../../src/clients/glide-commands.js';
 import { slotOf } from '../../src/clients/slots.js';
 import { Holdfast } from '../../src/index.js';
+import { each, freeAll, storeOn, takeAll } from '../support/cluster-store.js';
 import { GLIDE, openGlideCluster } from '../support/glide.js';
 import { failure } from '../suites/helpers.js';
 import { closeAll, type Opened, USERS } from './clients.support.js';
@@ -198,6 +199,31 @@ describe('glide on a cluster', () => {
   });
 });
 
+it('glide on a cluster takes several mutexes with one call for each node', async () => {
+  await using cluster = await startCluster({ server: 'valkey' });
+  const { port } = await openGlideCluster(cluster.nodes);
+  const store = storeOn(port);
+  const names = (from: number): string[] => Array.from({ length: 60 }, (_, at) => `k${from + at}`);
+  // the first commands read the slots, send the texts and check the nodes
+  for (const from of [0, 100]) {
+    for (const key of names(from)) await takeAll(store, [key]);
+    await freeAll(store, names(from));
+    await takeAll(store, names(from));
+  }
+  for (const master of cluster.masters) await master.command('CONFIG', 'RESETSTAT');
+  const keys = names(200);
+  expect(await takeAll(store, keys)).toEqual(each('granted', keys));
+  for (const master of cluster.masters) {
+    expect((await master.commandstats()).get('evalsha')?.calls).toBe(1);
+  }
+  const [first, second] = cluster.masters as [Server, Server];
+  const slot = Number(await first.command('CLUSTER', 'KEYSLOT', 's:{k200}'));
+  await cluster.moveSlot(slot, (await cluster.ownerOf(slot)) === first ? second : first);
+  expect(await freeAll(store, keys)).toEqual(each('freed', keys));
+  expect(await takeAll(store, keys, 'b')).toEqual(each('granted', keys));
+  expect(await takeAll(store, keys)).toEqual(each('refused', keys));
+});
+
 it('glide on a cluster goes on with the replica of a frozen master', LONG, async () => {
   await using cluster = await startCluster({ server: 'valkey', replicas: 1 });
   const one = await openGlideCluster(cluster.nodes, { requestTimeout: 500 });
@@ -229,14 +255,39 @@ describe('the outbox', () => {
       return name;
     };
     const all = [
-      outbox.add('a', () => later('a1')),
-      outbox.add('a', () => later('a2')),
-      outbox.add('b', () => later('b1')),
+      outbox.add(['a'], () => later('a1')),
+      outbox.add(['a'], () => later('a2')),
+      outbox.add(['b'], () => later('b1')),
     ];
     const ends = await Promise.allSettled(all);
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled']);
     expect(log.indexOf('a2 starts')).toBeGreaterThan(log.indexOf('a1 ends'));
     expect(log.indexOf('b1 starts')).toBeLessThan(log.indexOf('a1 ends'));
-    expect(await outbox.add('a', () => later('a3'))).toBe('a3');
+    expect(await outbox.add(['a'], () => later('a3'))).toBe('a3');
+  });
+
+  it('sends a command with several keys after the earlier ones of each', async () => {
+    const outbox = new Outbox();
+    const order: string[] = [];
+    const ends = new Map<string, () => void>();
+    const add = (name: string, ...keys: string[]): Promise<void> =>
+      outbox.add(keys, () => {
+        order.push(name);
+        return new Promise((resolve) => ends.set(name, resolve));
+      });
+    const end = async (name: string): Promise<void> => {
+      ends.get(name)?.();
+      await new Promise(setImmediate);
+    };
+    const all = [add('1', 'a'), add('2', 'b'), add('3', 'a', 'b', 'c'), add('4', 'c'), add('5')];
+    expect(order).toEqual(['1', '2', '5']);
+    await end('2');
+    expect(order).toEqual(['1', '2', '5']);
+    await end('1');
+    expect(order).toEqual(['1', '2', '5', '3']);
+    await end('3');
+    expect(order).toEqual(['1', '2', '5', '3', '4']);
+    for (const name of ['4', '5']) await end(name);
+    await Promise.all(all);
   });
 });

@@ -127,7 +127,7 @@ describe.each([
     const [log, port] = open({ keyPrefix });
     expect(port.cluster?.takesAddress).toBe(true);
     expect(await port.evalsha([call])[0]).toBe('node');
-    await port.eval('text', [], ['x'], ADDRESSES[1]);
+    await port.eval('text', [], ['x'], { at: ADDRESSES[1] });
     expect(nodesIn(log)).toEqual(['node 1', 'node 1: text 0']);
   });
 
@@ -143,7 +143,7 @@ describe.each([
   it('not while it is not connected, or unknown', async () => {
     const [log, port] = open({ ready: false });
     await expect(port.evalsha([call])[0]).rejects.toThrow(UnknownNode);
-    await expect(port.eval('text', [], [], ADDRESSES[1])).rejects.toThrow(UnknownNode);
+    await expect(port.eval('text', [], [], { at: ADDRESSES[1] })).rejects.toThrow(UnknownNode);
     await expect(port.evalsha([{ ...call, at: 'c:3' }])[0]).rejects.toThrow(UnknownNode);
     expect(nodesIn(log)).toEqual([]);
   });

@@ -44,9 +44,10 @@ export class ScriptLoader {
     });
   }
 
-  #load({ sha, keys, args, at }: ScriptCall, source: string): Promise<unknown> {
+  #load(call: ScriptCall, source: string): Promise<unknown> {
+    const { sha, keys, args } = call;
     this.#loading.add(sha);
-    const answer = this.#client.eval(source, keys, args, at);
+    const answer = this.#client.eval(source, keys, args, call);
     const loaded = (): void => void this.#loading.delete(sha);
     answer.then(loaded, loaded);
     return answer;
@@ -59,7 +60,7 @@ export class ScriptLoader {
     for (const [index, { call, source, resolve }] of repeats.entries()) {
       const again = (error: unknown): Promise<unknown> => {
         if (!isNoScript(error)) throw error;
-        return this.#client.eval(source, call.keys, call.args, call.at);
+        return this.#client.eval(source, call.keys, call.args, call);
       };
       resolve((answers[index] as Promise<unknown>).catch(again));
     }

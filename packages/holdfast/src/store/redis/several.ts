@@ -138,11 +138,11 @@ export class Several {
   #callOf({ commands, at }: Group): ScriptCall {
     const { mainKeyOf, addressed } = this.#store;
     const { sha } = scriptOf(commands);
-    const keys = commands.map(mainKeyOf);
-    if (at === undefined) return { sha, keys, args: argsOfMany(commands) };
-    const first = addressed(commands[0] as Short);
-    const names = this.#nodes?.names(at, keys);
-    return { ...{ sha, at, keys: [] }, args: argsOfMany([first, ...commands.slice(1)], names) };
+    const names = commands.map(mainKeyOf);
+    if (at === undefined) return { ...{ sha, names }, keys: names, args: argsOfMany(commands) };
+    const all = [addressed(commands[0] as Short), ...commands.slice(1)];
+    const args = argsOfMany(all, this.#nodes?.names(at, names));
+    return { ...{ sha, at, names }, keys: [], args };
   }
 
   async #repliesOf(
