@@ -85,7 +85,7 @@ export class LazyStore implements Store {
     yield* (await within(this.#loaded())).keys(pattern, within);
   }
 
-  unanswered(command: Command): void {
+  unanswered(command?: Command): void {
     this.#store?.unanswered?.(command);
   }
 

@@ -73,8 +73,11 @@ export interface Store {
    */
   readonly shardOf?: ((key: string) => string) | undefined;
 
-  /** Called when a command has not been answered in time. The store may look for another node. */
-  unanswered?(command: Command): void;
+  /**
+   * Called when a command, or a request that is no command, has not been answered in time. The
+   * store may look for another node.
+   */
+  unanswered?(command?: Command): void;
 
   /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
   trouble?(): string | undefined;

@@ -189,7 +189,7 @@ export class Requests {
   /** The failure of a request without a reply in time. */
   noReply(limit: number, command?: Command): StoreFailure {
     this.expired();
-    if (command !== undefined) this.#store.unanswered?.(command);
+    this.#store.unanswered?.(command);
     const trouble = this.#store.trouble?.();
     const why = trouble === undefined ? '' : `; ${trouble}`;
     const message = `no reply from the store within ${Math.ceil(limit)} ms${why}`;

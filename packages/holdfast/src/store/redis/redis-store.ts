@@ -247,7 +247,7 @@ export class RedisStore implements Store {
   }
 
   /** On a cluster and under Sentinel, a replica may have replaced the master. */
-  unanswered(command: Command): void {
+  unanswered(command?: Command): void {
     const refresh = this.#refreshing ? undefined : this.#refresh(command);
     if (refresh === undefined) return;
     this.#refreshing = true;
@@ -257,11 +257,12 @@ export class RedisStore implements Store {
     refresh.then(refreshed, refreshed);
   }
 
-  #refresh(command: Command): Promise<void> | undefined {
+  #refresh(command: Command | undefined): Promise<void> | undefined {
     const { cluster } = this.#client;
     if (cluster === undefined) return this.#client.leaveFormerMaster?.();
-    const key = isRenewMany(command) ? (command.keys[0] ?? '') : command.key;
-    return cluster.refresh(cluster.masterOf(this.#slotOf(key)) ?? '');
+    const key = command?.op === 'renewMany' ? command.keys[0] : command?.key;
+    const silent = key === undefined ? undefined : cluster.masterOf(this.#slotOf(key));
+    return cluster.refresh(silent ?? '');
   }
 
   trouble(): string | undefined {
