@@ -70,7 +70,7 @@ export class Releaser {
     this.#watchdog.remove(record);
     const returned = await this.#send(record, again);
     if (record.mayBeDuplicated) this.#abandoned.follow({ key, id });
-    const result = outcome(key, returned);
+    const result = outcome(key, returned, believed);
     if (result === 'kept') this.#watchdog.owned.counted(record, returned?.holds ?? 0);
     if (result === 'lost' && record.reason === undefined) {
       record.foundLost((await this.#watchdog.inquiries.forced(record)) ?? 'gone');
@@ -95,7 +95,7 @@ export class Releaser {
     const { clock, requestTimeout, retention } = this.#settings;
     const until = clock.now() + ms + requestTimeout;
     const command = withdrawal({ key, id }, retention);
-    return outcome(key, await this.#retrier.release({ id, command, until }));
+    return outcome(key, await this.#retrier.release({ id, command, until }), true);
   }
 
   /** @param again the next root of this process, which the store queues in the same step */
@@ -128,7 +128,12 @@ export class Releaser {
   }
 }
 
-function outcome(key: string, returned: ReleaseResult | undefined): ReleaseOutcome {
+/** @param believed whether the lease was certainly held when its release was sent */
+function outcome(
+  key: string,
+  returned: ReleaseResult | undefined,
+  believed: boolean,
+): ReleaseOutcome {
   switch (returned?.status) {
     case 'freed':
       return 'freed';
@@ -136,8 +141,8 @@ function outcome(key: string, returned: ReleaseResult | undefined): ReleaseOutco
       return 'kept';
     case 'absent':
     case 'dequeued':
-      // it was held when the release was sent, so an earlier, unanswered attempt has freed it
-      return returned.repeated ? 'freed' : 'lost';
+      // if it was held when the release was sent, an earlier, unanswered attempt has freed it
+      return returned.repeated && believed ? 'freed' : 'lost';
     case undefined: {
       const message = `Holdfast: no answer to the release of ${quote(key)}; it is retried`;
       throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });

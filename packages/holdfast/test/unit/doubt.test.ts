@@ -81,6 +81,22 @@ describe('a jump of the wall clock', () => {
     expect(lease.state).toBe('released');
   });
 
+  it.each([
+    ['in doubt may have ended before', 'lost', step],
+    ['not in doubt was ended by the first attempt', 'freed', (): void => undefined],
+  ] as const)('a lease %s: released with two attempts, it was %s', async (_, outcome, jump) => {
+    const lease = await holdfast.mutex('k').acquire();
+    jump();
+    // the lease has ended in the store, and the first attempt is lost
+    await forceInStore();
+    store.ail('poll', 'lost');
+    store.ail('release', 'lost');
+    const released = after(3000, lease.release());
+    await clock.advance(500);
+    store.heal();
+    expect(await released).toBe(outcome);
+  });
+
   it('delays changes of a read-write lease', async () => {
     const lease = await holdfast.rwLock('k').write.acquire();
     step();
