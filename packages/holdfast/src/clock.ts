@@ -44,6 +44,14 @@ export function afterIo(clock: Clock, callback: () => void): void {
   else clock.afterIo(callback);
 }
 
+/** Taken once: fake timers of a test may replace it later. */
+const nextTick: (callback: () => void) => void = process.nextTick.bind(process);
+
+/** Calls back at the end of the current step: after all promise jobs, also those they begin. */
+export function afterStep(callback: () => void): void {
+  nextTick(callback);
+}
+
 /** Calls back after the immediates that are set by now. */
 export function afterTurn(callback: () => void): void {
   setImmediate(callback);

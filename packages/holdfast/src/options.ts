@@ -54,8 +54,8 @@ export interface HoldfastOptions {
    * before the store grants the next lease in queue order. So in the default mode, at most this
    * many later waiters overtake a waiter for each grant before its own. From the ninth on, they
    * must follow within 5 ms of the grant. A lease that is granted while no other acquisition waits
-   * may be handed off eight times as often, at most 128 times or this number, at any time. 0 to
-   * 1,000; default 64. `fair` acquisitions do not use it.
+   * may be handed off eight times as often, at most 128 times or this number, at any time. A
+   * `fair` lease goes only to waiters that are next in the queue. 0 to 1,000; default 64.
    */
   readonly localHandOffs?: number | undefined;
   /**
@@ -117,8 +117,8 @@ export interface LockOptions {
   /** The longest time for which a lease is renewed; the lease ends after it. Default: no limit. */
   readonly maxHold?: number | undefined;
   /**
-   * Whether the lock is granted in strict order of arrival across all processes. Default `false`: a
-   * process may hand a lease off among its own waiters, see {@link HoldfastOptions.localHandOffs}.
+   * Whether the lock is granted in strict order of arrival across all processes. Default `false`:
+   * the waiters of one process may come first, see {@link HoldfastOptions.localHandOffs}.
    */
   readonly fair?: boolean | undefined;
   /**

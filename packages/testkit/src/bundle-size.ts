@@ -44,7 +44,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 30_600 },
+    limit: { compressed: 31_700 },
     target: { compressed: 22 * KB },
   },
   redis: {
@@ -53,7 +53,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { redis } from 'holdfast/redis';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 26_100 },
+    limit: { compressed: 27_000 },
     target: {},
   },
 };

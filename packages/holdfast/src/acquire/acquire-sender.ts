@@ -166,7 +166,7 @@ export class AcquireSender {
     const asked = this.#command(again);
     this.#begins(again, asked);
     const { ttl, claim, handOffs, channel, token, waited = 0, tasks = 0, patience, meta } = asked;
-    const next = { again: again.id, ttl, claim, handOffs, channel, token };
+    const next = { again: again.id, ttl, claim, handOffs, channel, token, fair: asked.fair };
     return { ...root, ...next, waited, tasks, patience, meta };
   }
 

@@ -8,10 +8,11 @@
  * It settles once (I6). A grant that arrives after that is released.
  */
 import type { Timer } from '../clock.js';
-import type { Acquire, Micros, Park } from '../engine/commands.js';
-import { DRIFT } from '../lease/lease-record.js';
+import type { Acquire, Micros, Park, Queued } from '../engine/commands.js';
+import { DRIFT, type Grant, LeaseRecord } from '../lease/lease-record.js';
 import type { LeaseObserver } from '../lease/lease-observer.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Telemetry } from '../telemetry.js';
 import type { Place } from './failures.js';
 import { type PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from '../cleanup/withdrawal.js';
@@ -111,6 +112,22 @@ export class Acquisition extends Call {
   /** The command that requests it. */
   command(asked: Acquire): Acquire | Park {
     return asked;
+  }
+
+  /** The lease that it was granted. */
+  lease(telemetry: Telemetry, grant: Grant): LeaseRecord {
+    const { key, weight, terms } = this.taker;
+    const record = new LeaseRecord(telemetry, { key, id: this.id, weight, terms }, grant);
+    record.mayBeDuplicated = this.mayBeDuplicated || this.asking;
+    record.origin = this.origin;
+    record.observer = this.observer;
+    record.detached = this.request.stays === true;
+    return record;
+  }
+
+  /** The store answered with its place in the queue. */
+  queued({ ticket }: Queued): void {
+    this.ticket = ticket;
   }
 
   /** The store reported that it is in the queue. */

@@ -9,7 +9,7 @@
 import type { Clock } from '../clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
 import type { HoldfastError } from '../errors.js';
-import { drift, type Grant, LeaseRecord } from '../lease/lease-record.js';
+import { drift, type Grant, type LeaseRecord } from '../lease/lease-record.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
@@ -60,19 +60,18 @@ export class Acquisitions implements ReplyHandler {
     this.sender = new AcquireSender(parts, this.wake, this);
     this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, telemetry);
     this.roots = new Roots({
-      ...{ settings, suspend: parts.suspend, watchdog, ids, telemetry },
-      ...{ revocations: this.revocations, sender: this.sender },
+      ...{ ...parts, revocations: this.revocations, sender: this.sender },
       add: (root) => void this.#acquisitions.set(root.id, root),
-      giveUp: (root, error) => this.giveUp(root, error),
+      leave: (root) => this.#abandon(root, endOfWait(root)),
     });
   }
 
   /** Resolves to a lease record, or to `null` if `wait` is 0 and the lock is not free. */
   acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
     const { key, terms } = request;
-    const { signal } = terms;
-    if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
+    if (terms.signal?.aborted) return Promise.reject(failures.aborted(key, terms.signal.reason));
     if (mayShare(request, this.#settings)) return this.roots.acquire(request);
+    this.roots.groups.askNow(key);
     const moment = this.#suspend.moment();
     const acquisition = new Acquisition(this.#ids.next(moment.sleeps), request, moment);
     this.#acquisitions.set(acquisition.id, acquisition);
@@ -119,7 +118,7 @@ export class Acquisitions implements ReplyHandler {
         this.#granted(acquisition, reply, sent, now);
         break;
       case 'queued':
-        acquisition.ticket = reply.ticket;
+        acquisition.queued(reply);
         if (this.#moved(acquisition)) this.#queues.join(acquisition, reply.next);
         break;
       case 'parked':
@@ -192,17 +191,24 @@ export class Acquisitions implements ReplyHandler {
 
   /** Ends an acquisition without a grant, here and in the store. */
   giveUp(acquisition: Acquisition, error: HoldfastError): void {
-    if (acquisition.settled) return;
+    this.#abandon(acquisition, error)();
+  }
+
+  /** Ends it here. Returns the function that withdraws it from the store. */
+  #abandon(acquisition: Acquisition, error: HoldfastError): () => void {
+    if (acquisition.settled) return () => undefined;
     const asked = !(acquisition instanceof ConditionWaiter) || acquisition.giveUp();
     this.#leave(acquisition);
     acquisition.fail(error);
-    if (asked) this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);
+    return () => asked && this.#withdraw(acquisition);
   }
 
-  #withdraw({ id, origin, tokens, request, record }: Acquisition, mayBeDuplicated: boolean): void {
+  #withdraw(acquisition: Acquisition, late = acquisition.asking): void {
+    const { id, origin, tokens, request, record } = acquisition;
     const { key, terms } = request;
+    const followed = late || acquisition.mayBeDuplicated;
     const unpassed = record === null || record.unpassed;
-    this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, mayBeDuplicated);
+    this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, followed);
   }
 
   /** Ends an acquisition that has nothing in the store; late duplicates may arrive. */
@@ -277,15 +283,9 @@ export class Acquisitions implements ReplyHandler {
 
   /** @param how how a lease was found that was not free at first */
   #deliver(acquisition: Acquisition, grant: Grant, how?: HandOffMessage['how']): void {
-    const { key, weight, terms } = acquisition.taker;
-    const asked = { key, id: acquisition.id, weight, terms };
-    const record = new LeaseRecord(this.#telemetry, asked, grant);
+    const record = acquisition.lease(this.#telemetry, grant);
     this.#telemetry.granted(record, how);
-    record.mayBeDuplicated = acquisition.mayBeDuplicated || acquisition.asking;
-    record.origin = acquisition.origin;
-    record.observer = acquisition.observer;
     this.#leave(acquisition);
-    record.detached = acquisition.request.stays === true;
     const claimed = record.detached ? undefined : this.#watchdog.add(record);
     acquisition.grant(
       record,

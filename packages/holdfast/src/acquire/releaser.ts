@@ -63,12 +63,42 @@ export class Releaser {
     if (record.terms.longHold !== Infinity) this.#telemetry.released(record);
     const releasing = this.#retrier.has(id);
     this.#telemetry.releases += 1;
-    if (believed && !releasing && this.#acquisitions.roots.handOff(record)) return 'freed';
+    const { roots } = this.#acquisitions;
+    const isSure = believed && !releasing;
+    if (isSure && roots.handOff(record)) return 'freed';
+    if (isSure && roots.endWithGroup(record, (again) => this.#endLater(record, again))) {
+      this.#leave(record);
+      return 'freed';
+    }
     // while it is released already, the other tasks ask anew
-    const again = releasing ? undefined : this.#acquisitions.roots.turn(record);
+    const again = releasing ? undefined : roots.turn(record);
+    this.#leave(record);
+    return this.#ended(record, believed, await this.#send(record, again));
+  }
+
+  /** The lease is not held here any more. */
+  #leave(record: LeaseRecord): void {
     record.release();
     this.#watchdog.remove(record);
-    const returned = await this.#send(record, again);
+  }
+
+  /** As for a hand-off, the task that released does not learn how its root ends. */
+  #endLater(record: LeaseRecord, again: RootAcquisition | undefined): void {
+    this.#send(record, again)
+      .then(
+        (returned) => this.#ended(record, true, returned),
+        () => undefined,
+      )
+      .catch(() => undefined);
+  }
+
+  /** @param believed whether the lease was certainly held when its release was sent */
+  async #ended(
+    record: LeaseRecord,
+    believed: boolean,
+    returned: ReleaseResult | undefined,
+  ): Promise<ReleaseOutcome> {
+    const { key, id } = record;
     if (record.mayBeDuplicated) this.#abandoned.follow({ key, id });
     const result = outcome(key, returned, believed);
     if (result === 'kept') this.#watchdog.owned.counted(record, returned?.holds ?? 0);
@@ -128,7 +158,6 @@ export class Releaser {
   }
 }
 
-/** @param believed whether the lease was certainly held when its release was sent */
 function outcome(
   key: string,
   returned: ReleaseResult | undefined,

@@ -2,6 +2,7 @@
  * The entry of a root in the queue of the store. It stands for all tasks of its `RootQueue`, and
  * the oldest of them gets the lease. Ending it ends all of them.
  */
+import type { Queued } from '../engine/commands.js';
 import type { LeaseObserver } from '../lease/lease-observer.js';
 import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Moment } from '../lease/suspend-detector.js';
@@ -12,11 +13,14 @@ import type { Task } from './task.js';
 
 export class RootAcquisition extends Acquisition {
   readonly queue: RootQueue;
+  /** See `Queued.ahead`; `''` if it is not known. */
+  ahead = '';
 
   constructor(id: string, queue: RootQueue, now: Moment) {
     super(id, (queue.oldest as Task).request, now);
     this.queue = queue;
     queue.entry = this;
+    queue.open = !queue.fair;
   }
 
   override get abandoned(): boolean {
@@ -36,8 +40,13 @@ export class RootAcquisition extends Acquisition {
   }
 
   override waited(now: number): number {
-    const { oldest } = this.queue;
-    return oldest === undefined ? 0 : Math.max(0, Math.floor(now - oldest.arrived));
+    return this.queue.waited(now);
+  }
+
+  override queued(reply: Queued): void {
+    super.queued(reply);
+    // a repeated request does not tell it again
+    if (reply.ahead !== undefined) this.ahead = reply.ahead;
   }
 
   override moved(): void {

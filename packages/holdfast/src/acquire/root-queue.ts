@@ -1,6 +1,6 @@
 /**
- * The tasks of this process that wait for one mutex with the same terms. They share a root: one
- * entry in the queue of the store, and one lease there (decision 10).
+ * Tasks of this process that wait for one mutex with the same terms. They share a root: one entry
+ * in the queue of the store, and one lease there (decision 10).
  *
  *     (nothing) --first task--> entry asked, queued --grant--> lease of the oldest task
  *         ^                          ^    ^                      |  |  \--hand-off--> next task
@@ -8,7 +8,11 @@
  *         |                          \--------turn: next entry------/
  *         \--no task, no entry, no lease
  *
- * At most one of `entry` and `lease` is set. Tasks that arrive meanwhile wait here.
+ * At most one of `entry` and `lease` is set. Tasks that arrive meanwhile wait here, except for fair
+ * ones: their place in the queue of the store is that of their own arrival. So a fair `RootQueue`
+ * is a group of tasks that arrived in one step of the program, see `fair-groups.ts`.
+ *
+ *     gathers --the step ends, another request for the key--> entry asked, queued --> as above
  */
 import type { Clock, Timer } from '../clock.js';
 import type { LeaseObserver } from '../lease/lease-observer.js';
@@ -32,6 +36,13 @@ export interface RootQueueEvents {
 
 export class RootQueue implements LeaseObserver {
   readonly key: string;
+  readonly fair: boolean;
+  /** True while further tasks may join: always, or until the first request of a fair group. */
+  open = true;
+  /** Fair: sends the request of the group with the end of another root, once. */
+  withEnd: ((again: RootAcquisition | undefined) => void) | undefined;
+  /** Fair: the id of the root, and those of the entries whose tasks it serves too. */
+  run: Set<string> = new Set();
   /** The next root of this process, while it waits. */
   entry: RootAcquisition | undefined;
   /** The lease of the task that holds. */
@@ -45,6 +56,8 @@ export class RootQueue implements LeaseObserver {
   readonly #suspend: SuspendDetector;
   /** Ms after which the last answer of the store says nothing any more. */
   readonly #staleAfter: number;
+  /** True once its root was granted. */
+  #served = false;
   /** In order of arrival. */
   readonly #tasks = new Set<Task>();
 
@@ -54,6 +67,7 @@ export class RootQueue implements LeaseObserver {
     events: RootQueueEvents,
   ) {
     this.key = key;
+    this.fair = terms.fair;
     this.#clock = settings.clock;
     this.#suspend = suspend;
     // an entry is polled once in a claim window
@@ -64,8 +78,18 @@ export class RootQueue implements LeaseObserver {
   }
 
   /** True if a lease of this queue may be handed off to a task with these terms. */
-  suits({ ttl, maxHold }: ResolvedAcquireOptions): boolean {
-    return ttl === this.#ttl && maxHold === this.#maxHold;
+  suits({ ttl, maxHold, fair }: ResolvedAcquireOptions): boolean {
+    return ttl === this.#ttl && maxHold === this.#maxHold && fair === this.fair;
+  }
+
+  /** Takes the tasks of the entry that is directly behind its root in the queue of the store. */
+  absorb(group: RootQueue, id: string): void {
+    for (const task of group.#tasks) {
+      task.queue = this;
+      this.#tasks.add(task);
+    }
+    group.#tasks.clear();
+    this.run.add(id);
   }
 
   /** True if the store has answered for the entry lately, or a task of this process holds. */
@@ -84,6 +108,14 @@ export class RootQueue implements LeaseObserver {
   get oldest(): Task | undefined {
     const [oldest] = this.#tasks;
     return oldest;
+  }
+
+  /** The whole ms for which the oldest task has waited, if it has to be told to the store. */
+  waited(now: number): number {
+    const { oldest } = this;
+    // the place of fair tasks is that of their request, unless they had one before
+    if (oldest === undefined || (this.fair && !this.#served)) return 0;
+    return Math.max(0, Math.floor(now - oldest.arrived));
   }
 
   /** The number of tasks before one. */
@@ -113,6 +145,8 @@ export class RootQueue implements LeaseObserver {
     const task = this.oldest as Task;
     this.#tasks.delete(task);
     this.lease = record;
+    this.#served = true;
+    if (this.fair && record.index === 0) this.run = new Set([record.id]);
     task.grant(record, first);
     if (this.#tasks.size > 0) this.#events.waits(this);
   }

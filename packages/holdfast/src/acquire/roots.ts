@@ -17,6 +17,7 @@ import type { Settings } from '../options.js';
 import type { AcquireRequest } from './call.js';
 import type { AcquireSender } from './acquire-sender.js';
 import * as failures from './failures.js';
+import { FairGroups } from './fair-groups.js';
 import { RootAcquisition } from './root-acquisition.js';
 import { RootQueue } from './root-queue.js';
 import { Task } from './task.js';
@@ -32,7 +33,7 @@ const BATCH_MS = 5;
 export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
   const { capacity, option, stays, terms } = request;
   const isMutex = capacity === 1 && option === undefined && stays !== true;
-  const alone = terms.fair || terms.owner !== '' || !terms.renew || terms.wait === 0;
+  const alone = terms.owner !== '' || !terms.renew || terms.wait === 0;
   return isMutex && !alone && localHandOffs > 0;
 }
 
@@ -46,14 +47,16 @@ export interface RootsParts {
   readonly sender: AcquireSender;
   /** Adds a root to the pending acquisitions. */
   readonly add: (root: RootAcquisition) => void;
-  /** Ends a root without a grant, here and in the store. */
-  readonly giveUp: (root: RootAcquisition, error: HoldfastError) => void;
+  /** Ends a root without tasks here. Returns the function that withdraws it from the store. */
+  readonly leave: (root: RootAcquisition) => () => void;
 }
 
 export class Roots {
   readonly #parts: RootsParts;
   readonly #clock: Clock;
   readonly #queues = new Map<string, RootQueue[]>();
+  /** The fair tasks that ask at the end of this step. */
+  readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
   readonly #events = {
     waits: (queue: RootQueue): void => this.#watch(queue),
     left: (queue: RootQueue): void => this.#askAnew(queue),
@@ -66,18 +69,16 @@ export class Roots {
   }
 
   acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
-    const queue = this.#queueOf(request);
-    // the first task of a new root does not wait yet, as far as is known
-    const coming = queue.entry !== undefined && !queue.entry.heard ? 1 : 0;
-    const length = queue.size - coming;
+    const length = this.#lengthOf(request);
     if (length >= this.#parts.settings.maxQueue)
       return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
+    const queue = this.#queueOf(request);
     const task = new Task(request, queue, this.#clock.now());
     queue.add(task);
     limitWait(task, this.#clock, (late, error) => this.#giveUp(late, error));
     // a lease whose time is over ends here, and the task asks anew
     if (queue.lease !== undefined) this.#parts.watchdog.believes(queue.lease);
-    if (queue.entry === undefined && queue.lease === undefined) this.#ask(queue);
+    if (queue.entry === undefined && queue.lease === undefined) this.#askOrGather(queue);
     else if (task.heard) request.onProgress?.(undefined);
     if (queue.lease !== undefined) this.#watch(queue);
     return task.promise;
@@ -86,8 +87,11 @@ export class Roots {
   /** Hands a lease that is certainly held to the next task; false if it must not be handed off. */
   handOff(record: LeaseRecord): boolean {
     const queue = this.#queueHolding(record);
-    const next = queue?.oldest;
-    if (queue === undefined || next === undefined || !this.#mayHandOff(record)) return false;
+    if (queue === undefined) return false;
+    const group = queue.size === 0 ? this.#neighbour(queue, record) : undefined;
+    const next = queue.oldest ?? group?.oldest;
+    if (next === undefined || !this.#mayHandOff(record)) return false;
+    if (group !== undefined) this.#absorb(queue, group);
     const successor = record.handOff(next.request.terms);
     this.#parts.watchdog.succeed(record, successor);
     this.#parts.telemetry.granted(successor, 'local');
@@ -103,6 +107,22 @@ export class Roots {
     this.#tidy(queue);
     if (queue.size === 0) return undefined;
     return this.#next(queue, this.#parts.suspend.moment());
+  }
+
+  /**
+   * Ends a fair root together with the request of the group that gathers now. So the task that
+   * releases may join that group, if it asks again in the same step. False without such a group.
+   * @param send sends the end of the root, and the request
+   */
+  endWithGroup(record: LeaseRecord, send: NonNullable<RootQueue['withEnd']>): boolean {
+    const queue = this.#queueHolding(record);
+    const group = this.groups.next(record.key);
+    if (queue === undefined || queue.size > 0 || group === undefined) return false;
+    if (!group.suits(record.terms) || group.withEnd !== undefined) return false;
+    queue.lease = undefined;
+    this.#tidy(queue);
+    group.withEnd = send;
+    return true;
   }
 
   /** The tasks of this process that wait, by key. */
@@ -122,6 +142,7 @@ export class Roots {
 
   /** Ends all tasks that wait behind a lease of this process. */
   rejectBehindLeases(error: (key: string) => HoldfastError): void {
+    this.groups.askNow();
     for (const queue of [...this.#queues.values()].flat()) {
       queue.timer?.cancel();
       if (queue.entry === undefined) queue.rejectAll(error(queue.key));
@@ -152,7 +173,7 @@ export class Roots {
     );
   }
 
-  /** See the conditions in decisions 10 and 22. */
+  /** See the conditions in decisions 10, 22 and 26. */
   #mayHandOff({ handOffs, index, since, storeUntil, terms }: LeaseRecord): boolean {
     const now = this.#clock.now();
     const { claimWindow, localHandOffs } = this.#parts.settings;
@@ -160,7 +181,8 @@ export class Roots {
     // a root that was granted alone delays no other process, as far as is known
     const isShort = index < UNTIMED || handOffs + index >= handOffsAlone(localHandOffs);
     const window = isShort ? claimWindow : Math.min(BATCH_MS, claimWindow);
-    const inWindow = handOffs > 0 && now - since < window;
+    // the hand-offs of a fair root delay no other process: its tasks are first in the queue
+    const inWindow = handOffs > 0 && (terms.fair || now - since < window);
     // an extended lease would delay other processes for longer than the next task asked
     return inWindow && left >= Math.min(claimWindow, terms.ttl) / 2 && left <= terms.ttl;
   }
@@ -170,14 +192,58 @@ export class Roots {
     const { queue } = task;
     queue.remove(task);
     task.fail(error);
-    if (queue.size === 0 && queue.entry !== undefined) this.#parts.giveUp(queue.entry, error);
+    if (queue.size === 0 && queue.entry !== undefined) this.#leave(queue.entry);
     this.#tidy(queue);
+  }
+
+  /** Withdraws an entry without tasks. The entry behind it is behind the one before it now. */
+  #leave(entry: RootAcquisition): void {
+    for (const { entry: other } of this.#queues.get(entry.request.key) ?? [])
+      if (other?.ahead === entry.id) other.ahead = entry.ahead;
+    this.#parts.leave(entry)();
+  }
+
+  /** The group whose entry is directly behind a fair root in the queue, if its fences suffice. */
+  #neighbour({ key, fair, run }: RootQueue, record: LeaseRecord): RootQueue | undefined {
+    if (!fair) return undefined;
+    const { terms, handOffs } = record;
+    const follows = (group: RootQueue): boolean =>
+      group.entry !== undefined &&
+      run.has(group.entry.ahead) &&
+      group.suits(terms) &&
+      group.size <= handOffs;
+    return this.#queues.get(key)?.find(follows);
+  }
+
+  #absorb(queue: RootQueue, group: RootQueue): void {
+    const { entry } = group;
+    if (entry === undefined) return;
+    queue.absorb(group, entry.id);
+    this.groups.withdraw(this.#parts.leave(entry));
   }
 
   /** The lease was lost or given up: the other tasks ask in the order of their arrival. */
   #askAnew(queue: RootQueue): void {
     if (queue.size > 0) this.#ask(queue);
     this.#tidy(queue);
+  }
+
+  /** The first fair task of its kind asks at once, the others of its step together. */
+  #askOrGather(queue: RootQueue): void {
+    if (this.groups.has(queue)) return;
+    const others = this.#queues.get(queue.key)?.some((one) => one !== queue && one.fair);
+    if (queue.fair && others === true) return this.groups.gather(queue);
+    this.groups.askNow(queue.key);
+    this.#ask(queue);
+  }
+
+  #askTogether(group: RootQueue): void {
+    const { withEnd } = group;
+    group.withEnd = undefined;
+    const root = (): RootAcquisition => this.#next(group, this.#parts.suspend.moment());
+    if (withEnd !== undefined) withEnd(group.size > 0 ? root() : undefined);
+    else if (group.size > 0) this.#ask(group);
+    this.#tidy(group);
   }
 
   #ask(queue: RootQueue): void {
@@ -196,9 +262,23 @@ export class Roots {
     return observer instanceof RootQueue && observer.lease === record ? observer : undefined;
   }
 
+  /** The number of tasks with these terms that wait. */
+  #lengthOf({ key, terms }: AcquireRequest): number {
+    let length = 0;
+    for (const queue of this.#queues.get(key) ?? []) {
+      if (!queue.suits(terms)) continue;
+      // the first task of a new root does not wait yet, as far as is known
+      length += queue.size - (queue.entry !== undefined && !queue.entry.heard ? 1 : 0);
+    }
+    return length;
+  }
+
   #queueOf(request: AcquireRequest): RootQueue {
     const queues = this.#queues.get(request.key);
-    const known = queues?.find((queue) => queue.suits(request.terms));
+    const { localHandOffs } = this.#parts.settings;
+    const hasRoom = ({ fair, open, size }: RootQueue): boolean =>
+      !fair || (open && size <= localHandOffs);
+    const known = queues?.find((queue) => queue.suits(request.terms) && hasRoom(queue));
     if (known !== undefined) return known;
     const queue = new RootQueue(request, this.#parts, this.#events);
     if (queues === undefined) this.#queues.set(request.key, [queue]);

@@ -8,7 +8,7 @@ import type { Place } from './failures.js';
 import type { RootQueue } from './root-queue.js';
 
 export class Task extends Call {
-  readonly queue: RootQueue;
+  queue: RootQueue;
   /** When the call began, on the local clock: it decides the place of the root. */
   readonly arrived: number;
 

@@ -40,12 +40,14 @@ export interface Acquire {
    * Equal to `ttl` if the holder does not renew the lease.
    */
   readonly claim: number;
-  /** True to wait in strict order: while this acquisition waits, no grant allows hand-offs. */
+  /**
+   * True to wait in strict order: while this acquisition waits, only grants of fair roots allow
+   * hand-offs.
+   */
   readonly fair: boolean;
   /**
    * How many times the process of a root may hand the lease off before the store must decide, if
-   * other acquisitions wait; see `handOffsAlone` for a root that is alone. 0 for an acquisition
-   * that is not a root.
+   * other acquisitions wait; see `handOffsOf`. 0 for an acquisition that is not a root.
    */
   readonly handOffs: number;
   /** The channel for the push of the grant, or `''`: the waiter then finds the grant by polling. */
@@ -130,6 +132,8 @@ export interface Turn {
   readonly patience: number;
   readonly retention: number;
   readonly meta: string;
+  /** Default: false. */
+  readonly fair?: boolean;
 }
 
 /**

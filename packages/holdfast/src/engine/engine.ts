@@ -22,7 +22,15 @@ import { force } from './force-release.js';
 import { poll } from './poll.js';
 import type { Holder } from './entries.js';
 import { Resource } from './resource.js';
-import { type Addressed, granted, next, type CommandContext, rejoin, serve } from './serve.js';
+import {
+  type Addressed,
+  ahead,
+  granted,
+  next,
+  type CommandContext,
+  rejoin,
+  serve,
+} from './serve.js';
 import type * as T from './commands.js';
 import { renew } from './renew.js';
 import { inspect } from './inspect.js';
@@ -198,7 +206,11 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
   const holder = resource.leaseOf(wanted.id, now);
   if (holder !== undefined) return granted(holder, now);
   const ticket = resource.queue.score(wanted.id);
-  if (ticket !== undefined) return { status: 'queued', now, ticket, next: next(resource, context) };
+  if (ticket !== undefined) {
+    const queued = { status: 'queued', now, ticket, next: next(resource, context) } as const;
+    const tells = known === undefined && wanted.fair && wanted.handOffs > 0;
+    return tells ? { ...queued, ahead: ahead(resource, wanted.id) } : queued;
+  }
   const own = rejoin(resource, wanted, now);
   return own ?? { status: 'mismatch', now, capacity: resource.capacity };
 }

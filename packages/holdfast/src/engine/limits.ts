@@ -17,6 +17,28 @@ export function handOffsAlone(handOffs: number): number {
   return Math.max(handOffs, Math.min(ALONE_MAX, ALONE * handOffs));
 }
 
+/** What decides about the hand-offs of a grant. */
+interface Queueing {
+  readonly capacity: number;
+  readonly fairWaiting: number;
+  readonly queue: { readonly size: number };
+}
+
+/**
+ * The hand-offs of a grant. The tasks of a fair root arrived together or are neighbours in the
+ * queue, so its hand-offs overtake no other acquisition.
+ */
+export function handOffsOf(
+  { fair, handOffs }: { readonly fair: boolean; readonly handOffs: number },
+  { capacity, fairWaiting, queue }: Queueing,
+): number {
+  // with several holders, a reserved fence could be used after a higher one was granted
+  if (capacity > 1) return 0;
+  if (fair) return handOffs;
+  if (fairWaiting > 0) return 0;
+  return queue.size > 0 ? handOffs : handOffsAlone(handOffs);
+}
+
 /** The maximum number of waiters that one command serves or drops. */
 export const SERVE_LIMIT = 1000;
 

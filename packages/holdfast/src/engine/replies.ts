@@ -22,6 +22,11 @@ export interface Queued {
   readonly ticket: number;
   /** Microseconds until the next lease of the resource may end, 0 if none is held. */
   readonly next: Micros;
+  /**
+   * For a fair root that was queued now, at the end of the queue: the id directly before it, of a
+   * waiter or of the only lease. `''` if there is none.
+   */
+  readonly ahead?: string;
 }
 
 /** The permits are not free, and the acquisition asked not to be queued. */

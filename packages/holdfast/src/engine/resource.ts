@@ -14,7 +14,7 @@
  * files call its methods, and append to `unconsumedSignals`. A test holds this.
  */
 import { type Hold, type Holder, type Joining, NOTHING_SENT, type Waiter } from './entries.js';
-import { EXPIRE_LIMIT, handOffsAlone } from './limits.js';
+import { EXPIRE_LIMIT, handOffsOf } from './limits.js';
 import { type Parked, Parking } from './parking.js';
 import { Processes } from './processes.js';
 import { SortedSet } from './sorted-set.js';
@@ -114,10 +114,7 @@ export class Resource {
     now: Micros,
     lease: number,
   ): Holder {
-    // with several holders, a reserved fence could be used after a higher one was granted
-    const inTurn = wanted.fair || this.fairWaiting > 0 || this.capacity > 1;
-    const busy = this.queue.size > 0;
-    const handOffs = inTurn ? 0 : busy ? wanted.handOffs : handOffsAlone(wanted.handOffs);
+    const handOffs = handOffsOf(wanted, this);
     const fence = Math.max(this.fence + 1, now);
     this.fence = fence + handOffs;
     const { id, owner, weight, channel, meta, ttl, tasks = 0 } = wanted;

@@ -101,6 +101,15 @@ export function next(resource: Resource, { now, more }: CommandContext): Micros 
   return more ? 0 : resource.next(now);
 }
 
+/** See `Queued.ahead`. */
+export function ahead({ queue, holders }: Resource, id: string): string {
+  const rank = queue.size - 1;
+  if (queue.at(rank) !== id) return '';
+  if (rank > 0) return queue.at(rank - 1) as string;
+  const [only = ''] = holders.size === 1 ? holders.keys() : [];
+  return only;
+}
+
 /** The reply that describes a lease. */
 export function granted(holder: Holder, now: Micros): Granted {
   const { fence, handOffs } = holder;

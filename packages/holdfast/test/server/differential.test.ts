@@ -74,6 +74,8 @@ const COVERAGE: Record<string, number> = {
   'place regained': 300,
   'holds of one owner': 200,
   'passes given': 2000,
+  'queued behind an id': 300,
+  'queued behind no known id': 5,
   'grant repeated or joined': 700,
   'fence above the time': 700,
   'clock stepped back': 1000,

@@ -240,6 +240,8 @@ export class Differential {
       if (reply.handOffs > 0) this.#count('passes given');
       if (reply.fence <= fenceBefore) this.#count('grant repeated or joined');
       if (reply.fence > reply.now && reply.fence > fenceBefore) this.#count('fence above the time');
+    } else if (reply.status === 'queued' && 'ahead' in reply) {
+      this.#count(reply.ahead === '' ? 'queued behind no known id' : 'queued behind an id');
     } else if (reply.status === 'polled') {
       for (const { status } of reply.standings) this.#count(`poll standing ${status}`);
     } else if (reply.status === 'signalled') {

@@ -26,6 +26,11 @@ export const LOSS_FAULTS: readonly Fault[] = [
     'if many and leases > 0 then\n    first',
     'if many then\n    first',
   ]),
+  fault('loss: a queue that lost a waiter is not repaired', [
+    'release.lua',
+    " or redis.call('ZCARD', queue) ~= queued",
+    '',
+  ]),
   fault('loss: inspect shows a partial state', [inspect, 'if not agree() then', 'if false then']),
   fault('loss: expired leases are not separated from the others', [
     inspect,

@@ -8,10 +8,13 @@ const names = 'lib/names.lua';
 const take = 'lib/take.lua';
 const free = 'lib/free.lua';
 const renew = 'renew.lua';
+const release = 'release.lua';
 const turn = 'turn.lua';
 const plain = 'lib/plain.lua';
 const record = 'lib/record.lua';
 const serve = 'lib/serve.lua';
+const waiters = 'lib/waiters.lua';
+const holders = 'lib/holders.lua';
 
 export const PLAIN_FAULTS: readonly Fault[] = [
   fault('short acquire: an expired lease holds the lock', [
@@ -150,11 +153,82 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short grant: a silent process is granted', [plain, 'till ~= 0 and till <= now', 'false']),
   fault('short grant: it lasts the whole ttl', [plain, 'math.min(ttl, claim)', 'ttl']),
-  fault('short grant: fair waiters are overtaken', [plain, 'fair_waiting > 0 or ', '']),
-  fault('short grant: a fair lease is handed off', [plain, ' or fair == 1', '']),
+  fault('short grant: fair waiters are overtaken', [
+    plain,
+    'fair == 0 and fair_waiting > 0',
+    'false',
+  ]),
+  fault('short grant: a fair root has more hand-offs if it is alone', [
+    plain,
+    'fair == 0 and waiting == 0',
+    'waiting == 0',
+  ]),
+  fault('short grant: a fair root has no hand-offs', [
+    plain,
+    'fair == 0 and fair_waiting > 0',
+    'fair == 1 or fair_waiting > 0',
+  ]),
+  fault('short acquire: a fair root has no hand-offs', [
+    take,
+    'if fair == 0 then hand_offs = hand_offs_alone(hand_offs) end',
+    'if fair == 0 then hand_offs = hand_offs_alone(hand_offs) else hand_offs = 0 end',
+  ]),
+  fault('short acquire: a repeated request tells the id ahead', [
+    acquire,
+    'if joins and fair == 1',
+    'if fair == 1',
+  ]),
+  fault('acquire: the first id of the queue is ahead', [
+    waiters,
+    "'ZRANGE', queue, -2, -1",
+    "'ZRANGE', queue, 0, 1",
+  ]),
+  fault('acquire: an id is ahead of a waiter that is not the last', [
+    waiters,
+    "if last[#last] ~= id then return '' end",
+    '',
+  ]),
+  fault('acquire: the only lease is not ahead', [holders, 'if sole then return sole.id end', '']),
+  fault('acquire: one of several leases is ahead', [holders, 'many and leases == 1', 'many']),
+  fault('short release: a waiter that leaves still counts for its process', [
+    release,
+    'counted(count, -1, 0)',
+    'count',
+  ]),
+  fault('short release: a waiter that leaves still counts as fair', [
+    release,
+    'fair_before - fair',
+    'fair_before',
+  ]),
+  fault('short release: the record keeps a waiter that left', [
+    release,
+    "redis.call('HDEL', resource, 'w:' .. id, process)",
+    "redis.call('HDEL', resource, process)",
+  ]),
+  fault('short release: a waiter leaves a lock that is free', [
+    release,
+    'queued > 0 and expires > now and',
+    'queued > 0 and',
+  ]),
+  fault('short turn: the next root is not fair', [
+    turn,
+    "ttl, claim, hand_offs, fair, '', channel",
+    "ttl, claim, hand_offs, 0, '', channel",
+  ]),
+  fault('short turn: the next root is not counted as fair', [
+    turn,
+    'fair_waiting + fair, forget',
+    'fair_waiting, forget',
+  ]),
+  fault('short turn: a fair root has more hand-offs if it is alone', [
+    turn,
+    'fair == 1 and hand_offs or hand_offs_alone(hand_offs)',
+    'hand_offs_alone(hand_offs)',
+  ]),
+  fault('turn: the next root is not fair', [turn, 'fair = fair,', 'fair = 0,']),
   fault('short grant: a root has the same hand-offs if it is alone', [
     plain,
-    'elseif waiting == 0 then',
+    'elseif fair == 0 and waiting == 0 then',
     'elseif false then',
   ]),
   fault('short grant: no fences are reserved', [plain, 'own + hand_offs, last', 'own, last']),

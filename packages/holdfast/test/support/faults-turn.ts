@@ -87,13 +87,13 @@ export const TURN_FAULTS: readonly Fault[] = [
   ]),
   fault('holders: a root has the same hand-offs if it is alone', [
     holders,
-    'elseif waiting == 0 then',
+    'elseif w.fair == 0 and waiting == 0 then',
     'elseif false then',
   ]),
   fault('acquire: a root has the same hand-offs if it is alone', [
     'lib/take.lua',
-    'hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end',
-    'hand_offs = 0 end',
+    'if fair == 0 then hand_offs = hand_offs_alone(hand_offs) end',
+    '',
   ]),
   fault('holders: a grant forgets the tasks', [holders, 'tasks = w.tasks or 0, ', 'tasks = 0, ']),
   fault('inspect: the reserved fences are not shown', [inspect, 'h.hand_offs, left', '0, left']),

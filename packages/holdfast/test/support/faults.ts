@@ -222,7 +222,11 @@ export const FAULTS: readonly Fault[] = [
     'fence = own + hand_offs',
     'fence = own',
   ]),
-  fault('holders: hand-offs skip fair waiters', [holders, ' or fair_waiting > 0', '']),
+  fault('holders: hand-offs skip fair waiters', [
+    holders,
+    'w.fair == 0 and fair_waiting > 0',
+    'false',
+  ]),
   fault('holders: the permits of an ended lease stay in use', [
     holders,
     'used - h.weight,',

@@ -3,7 +3,7 @@
  * broke. It does not use the engine's code: it compares the state before and after each command.
  */
 import { Engine } from '../../src/engine/engine.js';
-import type { Holder } from '../../src/engine/entries.js';
+import type { Holder, Waiter } from '../../src/engine/entries.js';
 import type { Resource } from '../../src/engine/resource.js';
 import type { KeyCommand, Reply } from '../../src/engine/commands.js';
 import { commandOf, elapsedOf, KEYS, LIVE_CHANNELS, type Step } from './traffic.js';
@@ -18,7 +18,7 @@ interface Past {
   /** The largest fence of a grant. */
   top: number;
   readonly holders: Map<string, PastHolder>;
-  readonly waiters: Map<string, number>;
+  readonly waiters: Map<string, Pick<Waiter, 'ticket' | 'fair'>>;
   readonly parked: Set<string>;
   /** The sum of the weights of the leases. */
   held: number;
@@ -60,7 +60,7 @@ export class Judge {
     past.parked.clear();
     for (const { id } of resource.parking.all()) past.parked.add(id);
     for (const holder of resource.holders.values()) past.holders.set(holder.id, { ...holder });
-    for (const { id, ticket } of resource.waiters.values()) past.waiters.set(id, ticket);
+    for (const waiter of resource.waiters.values()) past.waiters.set(waiter.id, waiter);
     return reply;
   }
 
@@ -80,14 +80,17 @@ export class Judge {
       this.grants += 1;
       demand(fence > past.top, `I2: fence ${fence} of ${id} after ${past.top}`);
       past.top = fence;
-      demand(handOffs <= handOffsAt(resource), `I4: ${handOffs} hand-offs are allowed`);
-      this.overtakings += handOffs;
+      const isFair = past.waiters.get(id)?.fair ?? asksFairly(command, id);
+      const most = handOffsAt(resource, isFair);
+      demand(handOffs <= most, `I4: ${handOffs} hand-offs are allowed`);
+      // the tasks of a fair root are at its own place in the queue
+      if (!isFair) this.overtakings += handOffs;
       // A waiter woken by this command was the last to join the queue.
       if (past.parked.has(id)) afterAll(id, past, resource);
       // An owner gets more of its lease at once or not at all: it cannot wait for itself.
       else if (command.op === 'resize' && past.holders.has(id)) continue;
       else if (!past.parked.has(headOf(resource) ?? ''))
-        inTurn(id, past.waiters.get(id) ?? regained(command, id, this.now), resource);
+        inTurn(id, past.waiters.get(id)?.ticket ?? regained(command, id, this.now), resource);
     }
   }
 
@@ -128,9 +131,17 @@ export class Judge {
   }
 }
 
+/** True if the command asks for a place in strict order. */
+function asksFairly(command: KeyCommand, id: string): boolean {
+  const asks = command.op === 'turn' ? command.again : command.op === 'acquire' ? command.id : '';
+  return asks === id && 'fair' in command && command.fair === true;
+}
+
 /** The most hand-offs of a grant that left the resource in this state. */
-function handOffsAt({ capacity, fairWaiting, queue }: Resource): number {
-  if (capacity > 1 || fairWaiting > 0) return 0;
+function handOffsAt({ capacity, fairWaiting, queue }: Resource, isFair: boolean): number {
+  if (capacity > 1) return 0;
+  if (isFair) return HAND_OFFS_MAX;
+  if (fairWaiting > 0) return 0;
   return queue.size > 0 ? HAND_OFFS_MAX : 128;
 }
 

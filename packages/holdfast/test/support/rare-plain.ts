@@ -1,5 +1,5 @@
 /** Short sequences for the short paths that random traffic seldom draws. See `rare.ts`. */
-import type { Acquire } from '../../src/engine/commands.js';
+import type { Acquire, Turn } from '../../src/engine/commands.js';
 import { asking } from './crowds.js';
 import { literally, type Step } from './traffic.js';
 
@@ -22,12 +22,13 @@ const park = (id: string, as: string): Step =>
     7,
   );
 /** `id` ends its root, and `again` is the next root of its process. */
-const turn = (id: string, again: string): Step =>
+const turn = (id: string, again: string, more: Partial<Turn> = {}): Step =>
   literally(
     {
       ...{ op: 'turn', key: 'k1', id, fence: 0, used: 1, again, ttl: 1000, claim: 1000 },
       ...{ handOffs: 1, channel: '', token: '', waited: 0, tasks: 1, patience: 1e6, retention },
       meta: '',
+      ...more,
     },
     7,
   );
@@ -56,6 +57,53 @@ export const rarePlain: readonly (readonly [name: string, steps: readonly Step[]
       poll('p0.c'),
       release('p1.b'),
       poll('p0.c'),
+    ],
+  ],
+  [
+    'a waiter that leaves after the lease has expired',
+    [
+      ask('p0.a', { ttl: 1 }),
+      ask('p1.b'),
+      ask('p2.c'),
+      literally({ op: 'release', key: 'k1', id: 'p2.c', retention }, 5000),
+      poll('p1.b'),
+    ],
+  ],
+  [
+    'fair waiters that leave the queue of a held mutex, one after the other',
+    [
+      ask('p0.a', root),
+      ask('p1.b', { fair: true, ...root }),
+      ask('p1.c', { fair: true, ...root }),
+      release('p1.b'),
+      ask('p0.d', { fair: true, ...root }),
+      release('p1.c'),
+      turn('p0.a', 'p0.e'),
+      release('p0.d'),
+      poll('p0.e'),
+    ],
+  ],
+  [
+    'fair roots of two processes, and a repeat',
+    [
+      ask('p0.a', { fair: true, ...root }),
+      ask('p1.b', { fair: true, ...root }),
+      ask('p1.b', { fair: true, ...root }),
+      turn('p0.a', 'p0.c', { fair: true }),
+      ask('p2.d', root),
+      turn('p1.b', 'p1.e', { fair: true }),
+      ask('p1.f', { fair: true, ...root }),
+      turn('p0.c', 'p0.g', { fair: true }),
+      release('p2.d'),
+      poll('p1.e'),
+    ],
+  ],
+  [
+    'a fair root that is alone, and its next one',
+    [
+      ask('p0.a', { fair: true, ...root }),
+      turn('p0.a', 'p0.b', { fair: true, handOffs: 3 }),
+      poll('p0.b'),
     ],
   ],
   [

@@ -114,6 +114,7 @@ const turning = fc.record({
   waited: fc.constantFrom(0, 1, 20),
   tasks: fc.constantFrom(0, 1, 5),
   meta: fc.constantFrom('', 'é'),
+  fair: fc.constantFrom(false, false, true),
   ...{ retention, patience },
 });
 

@@ -90,7 +90,6 @@ interface Result {
   readonly refusals: number;
   /** The longest time from a release to the next grant, in ms. */
   readonly longest: number;
-  readonly median: number;
   /** The grants of each task. */
   readonly shares: readonly number[];
 }
@@ -168,12 +167,12 @@ async function contend({
   const { requests, refusals } = counts;
   const grants = took.length;
   const counted = [...shares];
-  const [rounds, sorted] = [counts.ballots.size / grants, took.toSorted((a, b) => a - b)];
+  const rounds = counts.ballots.size / grants;
   await clock.advance(2000);
   await Promise.all(all);
   return {
     ...{ grants, rounds, requests: requests / grants, refusals: refusals / grants },
-    ...{ longest: sorted.at(-1) as number, median: sorted[grants >> 1] as number },
+    longest: Math.max(...took),
     shares: counted,
   };
 }
@@ -185,10 +184,10 @@ describe('a fair lock with ten tasks that work for 1 ms', () => {
     ['two processes, all servers', { processes: 2, tasks: 5, work: 1 }],
     ['two processes, two of five servers dead', { processes: 2, tasks: 5, work: 1, dead: 2 }],
   ])('%s: at most 1.3 rounds and 0.1 refusals an acquisition', async (_, load) => {
-    const { rounds, refusals, longest, median } = await contend(load);
+    const { rounds, refusals, longest } = await contend(load);
     expect(rounds).toBeLessThan(1.3);
     expect(refusals).toBeLessThan(0.1);
-    expect(longest).toBeLessThan(4 * median);
+    expect(longest).toBeLessThan(12 * SLOWEST);
   });
 
   it('control: takes more rounds if hand-overs of the ballot are lost', async () => {

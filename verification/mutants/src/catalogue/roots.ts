@@ -85,8 +85,8 @@ export const ROOTS: readonly Mutant[] = [
       '(`WITHDRAWN_TOO_LATE`)',
     edits: [
       edit('acquire/acquisitions.js')(
-        'if (asked)',
-        'if (asked && !(acquisition.abandoned && acquisition.asking))',
+        'asked && ',
+        'asked && !(acquisition.abandoned && acquisition.asking) && ',
       ),
       edit('acquire/releaser.js')(
         'if (again?.settled)',
@@ -94,6 +94,16 @@ export const ROOTS: readonly Mutant[] = [
       ),
     ],
     rare: true,
+  },
+  {
+    name: 'a fair group stays open',
+    mistake: 'fair tasks join the entry of earlier ones, before those of other processes',
+    edits: [edit('acquire/root-acquisition.js')('queue.open = !queue.fair;', '')],
+  },
+  {
+    name: 'a fair root serves all tasks of its process',
+    mistake: 'a fair root is handed to tasks that are not its neighbours in the queue',
+    edits: [roots('run.has(group.entry.ahead)', 'run.size > 0')],
   },
   {
     name: 'the timer of a root stays',
@@ -139,7 +149,7 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
   {
     name: 'the next root comes first',
     mistake: 'a process that ends a root is served before the queue (`AGAIN_AHEAD`)',
-    edits: [turn('fair: false, ticket: 0 }', 'fair: false, ticket: 1 }')],
+    edits: [turn('fair, ticket: 0 }', 'fair, ticket: 1 }')],
     elsewhere: 'the tests of roots, and the model',
   },
   {
@@ -167,6 +177,6 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
   {
     name: 'a fair waiter is overtaken',
     mistake: 'a root may be handed on although a fair waiter is queued (`FAIR_OVERTAKEN`)',
-    edits: [resource('wanted.fair || this.fairWaiting > 0 ||', 'wanted.fair ||')],
+    edits: [edit('engine/limits.js')('if (fairWaiting > 0)\n        return 0;', '')],
   },
 ];

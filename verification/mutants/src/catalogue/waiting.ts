@@ -36,9 +36,7 @@ export const WAITING: readonly Mutant[] = [
   {
     name: 'given up and not given back',
     mistake: 'a timeout ends the wait in the process, and the waiter stays in the queue',
-    edits: [
-      room('this.#withdraw(acquisition, acquisition.mayBeDuplicated || acquisition.asking);', ';'),
-    ],
+    edits: [room('asked && this.#withdraw(acquisition)', 'undefined')],
   },
   {
     name: 'a late grant is not released by any code',

@@ -3,11 +3,18 @@
  *
  * - `turn`: a `turn` that does not end the lease that it names queues nothing. A late copy of it
  *   would otherwise queue a root that has ended;
- * - `overtaken`: a root that is granted while a fair acquisition waits has no hand-offs.
+ * - `overtaken`: a root that is granted while a fair acquisition waits has no hand-offs, unless it
+ *   is fair too: its tasks are neighbours in the queue.
  */
 import type { KeyCommand, Turn } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
 import type { World } from '../world/world.js';
+
+/** True if the command asks for a place in strict order. */
+function asksFairly(command: KeyCommand, id: string): boolean {
+  if (command.op === 'turn') return command.fair === true && command.again === id;
+  return command.op === 'acquire' && command.fair && command.id === id;
+}
 
 export class RootRules {
   readonly #world: World;
@@ -40,7 +47,8 @@ export class RootRules {
     }
     if (!this.#fair.some((id) => resource.waiters.has(id))) return;
     for (const { id, handOffs } of resource.holders.values()) {
-      if (handOffs === 0 || this.#holders.has(id)) continue;
+      const isFair = this.#fair.includes(id) || asksFairly(command, id);
+      if (handOffs === 0 || isFair || this.#holders.has(id)) continue;
       const text = `${id} has ${handOffs} hand-offs, and a fair acquisition waits`;
       this.#world.report('overtaken', command.key, text);
     }

@@ -82,6 +82,7 @@ function encodeTurn(command: T.Turn): string[] {
     `${command.retention}`,
     command.meta,
     command.token,
+    ...(command.fair === true ? ['1'] : []),
   ];
 }
 
@@ -136,7 +137,8 @@ function usual(command: T.LockCommand, now: number): T.Reply {
 /** The reply if a free mutex was taken, or the only lease was released. */
 export function shortReply(command: T.Acquire | T.Release, now: number, fence: number): T.Reply {
   if (command.op === 'release') return { status: 'freed', now, holds: 0 };
-  const handOffs = command.fair ? 0 : handOffsAlone(command.handOffs);
+  const { fair, handOffs: asked } = command;
+  const handOffs = fair ? asked : handOffsAlone(asked);
   return { status: 'granted', now, fence, left: command.ttl * 1000, handOffs, holds: 1 };
 }
 
@@ -175,7 +177,9 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
         holds: Number(list[5]),
       };
     case 'queued':
-      return { status, now, ticket: a, next: Number(list[3]) };
+      return op === 'acquire'
+        ? queued(now, a, list)
+        : { status, now, ticket: a, next: Number(list[3]) };
     case 'refused':
       if (op === 'resize') return { status, now, fence: a, left: Number(list[3]) };
       return { status, now, next: a };
@@ -211,6 +215,12 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     default:
       throw new TypeError(`Holdfast: unknown result of the script ${op}: ${JSON.stringify(list)}`);
   }
+}
+
+function queued(now: number, ticket: number, list: readonly unknown[]): T.Queued {
+  const reply = { status: 'queued', now, ticket, next: Number(list[3]) } as const;
+  const ahead = list[4];
+  return ahead === undefined || ahead === null ? reply : { ...reply, ahead: textOf(ahead) };
 }
 
 function absent(op: T.Op, now: number): T.Reply {

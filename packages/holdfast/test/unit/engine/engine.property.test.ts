@@ -49,9 +49,7 @@ describe(`the invariants hold (HOLDFAST_SEED=${SEED})`, () => {
   });
 
   it('and when all waiters are fair, grants follow the order of the queue', () => {
-    const { judge, property } = judged((one) =>
-      one.op === 'turn' ? { ...one, handOffs: 0 } : { ...one, fair: true },
-    );
+    const { judge, property } = judged((one) => ({ ...one, fair: true }));
     fc.assert(property, { seed: SEED, numRuns: RUNS });
     expect(total(judge, 'grants')).toBeGreaterThan(5000);
     expect(total(judge, 'overtakings')).toBe(0);

@@ -79,7 +79,7 @@ describe('I4 order', () => {
     expect(world.grant('e', { handOffs: 1000 }).handOffs).toBe(1000);
   });
 
-  it('a hand-off never overtakes a fair waiter, and a fair waiter never hands off', () => {
+  it('a hand-off never overtakes a fair waiter, and a fair root has its own hand-offs', () => {
     const world = new World();
     world.ask('a', { handOffs: 8 });
     world.ask('b', { handOffs: 8 });
@@ -87,8 +87,10 @@ describe('I4 order', () => {
     world.release('a');
     expect(world.ask('b').handOffs).toBe(0);
     world.release('b');
-    expect(world.ask('fair').handOffs).toBe(0);
+    expect(world.ask('fair').handOffs).toBe(8);
     world.release('fair');
+    expect(world.grant('alone', { fair: true, handOffs: 8 }).handOffs).toBe(8);
+    world.release('alone');
     expect(world.grant('c', { handOffs: 8 }).handOffs).toBe(64);
   });
 });

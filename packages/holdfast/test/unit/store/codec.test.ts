@@ -12,7 +12,7 @@ const commands: readonly KeyCommand[] = [
   {
     ...{ op: 'turn', key: 'k', id: 'a', fence: 5, used: 7, again: 'b', ttl: 10, claim: 5 },
     ...{ handOffs: 3, channel: 'x', token: 't', waited: 4, tasks: 2, patience: 9 },
-    ...{ retention: 1000, meta: 'é' },
+    ...{ retention: 1000, meta: 'é', fair: true },
   },
   { op: 'release', key: 'k', id: 'a', unpassed: true, retention: 1000 },
   { op: 'renew', key: 'k', id: 'a', ttl: 10, retention: 1000 },
@@ -130,7 +130,7 @@ describe('an answer becomes a reply', () => {
     const command = asking('a', { ttl: 70, handOffs: 3 });
     const granted = { status: 'granted', now: 9, fence: 9, left: 70_000, handOffs: 24, holds: 1 };
     expect(answerTo(command, 9)).toEqual(granted);
-    expect(answerTo({ ...command, fair: true }, '9')).toEqual({ ...granted, handOffs: 0 });
+    expect(answerTo({ ...command, fair: true }, '9')).toEqual({ ...granted, handOffs: 3 });
   });
 
   it('a number, in the ordinary case of release', () => {

@@ -9,7 +9,7 @@
                        wanted_capacity`: one word, which the client writes and the server reads
                        faster than ten. FLAGS are three digits, 0 or 1: `sole` `fair` `wait`
       sole             1: the weight and the capacity are 1
-      fair             1: no grant allows hand-offs while this acquisition waits
+      fair             1: while this acquisition waits, only grants of fair ones allow hand-offs
       wait             1: join the queue if the permits are not free
       ttl              length of the lease, in ms
       retention        how long the resource is kept after its last use, in ms
@@ -29,7 +29,7 @@
     owner      string  the owner for re-entry, or ''
   REPLY
     now (a number instead of a list: granted in the common case, with now as fence, for ttl)
-    | granted now fence left hand_offs holds | queued now ticket next | refused now next
+    | granted now fence left hand_offs holds | queued now ticket next [ahead] | refused now next
     | full now length | mismatch now capacity | conflict now weight | crowded now holds
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
@@ -94,6 +94,10 @@ if is_short then
       save(forget, kept, true, cmsgpack.pack(
         true, expires, kept, queued, holder, last, ticket_before, fair_before, h_hand_offs, h_ttl,
         since), 'w:' .. id, stored, process, counted(count, joins and 1 or 0, patience))
+      if joins and fair == 1 and hand_offs > 0 then
+        local ahead = queued == 1 and holder or ahead_of(id, '')
+        return { 'queued', now, place, expires - now, ahead }
+      end
       return { 'queued', now, place, expires - now }
     end
   end
@@ -140,7 +144,10 @@ local function enter()
   local h = lease_of(id)
   if h then return granted(h) end
   local queued = read_waiter(id)
-  if queued then return { 'queued', now, queued.ticket, next_expiry() } end
+  if queued then
+    local tells = not waiter and fair == 1 and hand_offs > 0
+    return { 'queued', now, queued.ticket, next_expiry(), tells and ahead_of(id, only_lease()) }
+  end
   return rejoin(newcomer()) or { 'mismatch', now, capacity }
 end
 

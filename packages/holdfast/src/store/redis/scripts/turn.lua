@@ -18,6 +18,7 @@
     retention  ms      how long the resource is kept after its last use
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
+    fair       int     0 or 1, as in acquire; may be left out if it is 0
   REPLY
     freed now again | absent now again
     again: granted fence left hand_offs | queued ticket next | absent
@@ -37,6 +38,7 @@ local patience = tonumber(ARGV[11])
 local retention = tonumber(ARGV[12])
 local meta = ARGV[13]
 local token = ARGV[14]
+local fair = tonumber(ARGV[15] or 0)
 --- @include "lib/peek.lua"
 --- @include "lib/plain.lua"
 
@@ -49,9 +51,9 @@ local function turn_queued(place, last, last_ticket, queued, fair_waiting, forge
   local first, ticket = first_waiter()
   if first and first ~= again and process_of(first) ~= process then
     local expires = grant_next(
-      first, last, last_ticket, queued + 1, fair_waiting, forget,
+      first, last, last_ticket, queued + 1, fair_waiting + fair, forget,
       'w:' .. again,
-      cmsgpack.pack(place, 1, ttl, claim, hand_offs, 0, '', channel, token, tasks, meta),
+      cmsgpack.pack(place, 1, ttl, claim, hand_offs, fair, '', channel, token, tasks, meta),
       'n:' .. process, counted(count, 1, patience))
     if expires then return { 'queued', place, expires - now } end
   end
@@ -83,7 +85,7 @@ local function turn_plain()
   local place = ticket_after(last_ticket, waited)
   if queued == 0 then
     local kept, granted_fence = kept_until(forget, now + ttl * 1000), math.max(last + 1, now)
-    local alone = hand_offs_alone(hand_offs)
+    local alone = fair == 1 and hand_offs or hand_offs_alone(hand_offs)
     save(forget, kept, false, cmsgpack.pack(
       true, now + ttl * 1000, kept, 0, again, granted_fence + alone, math.max(last_ticket, place),
       0, alone, ttl, granted_fence == now and 0 or now),
@@ -104,8 +106,9 @@ local function queue_again()
   drop_stale(again)
   if lease_of(again) then return end
   enqueue({
-    id = again, owner = '', weight = 1, ttl = ttl, claim = claim, fair = 0, hand_offs = hand_offs,
-    channel = channel, token = token, ticket = 0, waited = waited, tasks = tasks, meta = meta,
+    id = again, owner = '', weight = 1, ttl = ttl, claim = claim, fair = fair,
+    hand_offs = hand_offs, channel = channel, token = token, ticket = 0, waited = waited,
+    tasks = tasks, meta = meta,
   })
 end
 

@@ -59,6 +59,12 @@ local function next_expiry()
   return first and math.max(0, first - now) or 0
 end
 
+-- The id of the only lease, '' if there is none or there are several.
+local function only_lease()
+  if sole then return sole.id end
+  return many and leases == 1 and redis.call('ZRANGE', expiries, 0, 0)[1] or ''
+end
+
 -- Extends a lease; never shortens it.
 local function extend(h, expires)
   h.expires = math.max(h.expires, expires)
@@ -203,9 +209,9 @@ end
 local function terms(w)
   local hand_offs = w.hand_offs
   -- with several holders, a reserved fence could be used after a higher one was granted
-  if w.fair == 1 or fair_waiting > 0 or capacity > 1 then
+  if capacity > 1 or (w.fair == 0 and fair_waiting > 0) then
     hand_offs = 0
-  elseif waiting == 0 then
+  elseif w.fair == 0 and waiting == 0 then
     hand_offs = hand_offs_alone(hand_offs)
   end
   return math.max(fence + 1, now), hand_offs

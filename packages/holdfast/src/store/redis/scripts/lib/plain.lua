@@ -30,9 +30,9 @@ local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget,
   local waiters, heard, till = cmsgpack.unpack(count)
   if till ~= 0 and till <= now then return false end
   waiting, fair_waiting = waiting - 1, fair_waiting - fair
-  if fair_waiting > 0 or fair == 1 then
+  if fair == 0 and fair_waiting > 0 then
     hand_offs = 0
-  elseif waiting == 0 then
+  elseif fair == 0 and waiting == 0 then
     hand_offs = hand_offs_alone(hand_offs)
   end
   local own, lease = math.max(fence + 1, now), math.min(ttl, claim) * 1000

@@ -12,7 +12,7 @@ if is_short then
   if holder == '' and queued == 0 then
     local own = math.max(last + 1, now)
     expires = now + ttl * 1000
-    if fair == 1 then hand_offs = 0 else hand_offs = hand_offs_alone(hand_offs) end
+    if fair == 0 then hand_offs = hand_offs_alone(hand_offs) end
     local kept = kept_until(forget, expires)
     save(forget, kept, false, cmsgpack.pack(
       true, expires, kept, 0, id, own + hand_offs, ticket_before, 0, hand_offs, ttl,

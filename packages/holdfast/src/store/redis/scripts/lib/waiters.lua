@@ -7,6 +7,14 @@ local function ticket_after(last_ticket, waited_ms)
   return math.max(1, now - waited_ms * 1000)
 end
 
+-- The id directly before a waiter that is the last of the queue; '' if it is not the last.
+-- `holder`: the id of the only lease, for a queue with one waiter.
+local function ahead_of(id, holder)
+  local last = redis.call('ZRANGE', queue, -2, -1)
+  if last[#last] ~= id then return '' end
+  return last[2] and last[1] or holder
+end
+
 local function process_of(id)
   return string.match(id, '^(.*)%.') or id
 end

@@ -1,0 +1,69 @@
+/**
+ * Groups of fair tasks: those that arrive in the same step of the program, for the same mutex and
+ * with the same terms, ask the store together, as one root (decision 26). A step of the program
+ * ends when its promise jobs have ended.
+ *
+ *     first task --no other fair task of the key waits or holds here--> asks at once
+ *         \--gathers further tasks--> asks when the step ends, or before another request
+ *                \--the last task of a root releases in this step--> the end of that root asks
+ *
+ * Groups of a key ask in the order in which they began, so the order in the store is that of the
+ * calls. No task joins a group that has asked: another process may be behind it in the queue.
+ */
+import { afterStep } from '../clock.js';
+import type { RootQueue } from './root-queue.js';
+
+export class FairGroups {
+  /** The withdrawals of entries whose tasks are served. */
+  readonly #withdrawals: (() => void)[] = [];
+  /** In the order in which they began. */
+  readonly #gathering = new Set<RootQueue>();
+  readonly #ask: (group: RootQueue) => void;
+  #ends = false;
+
+  /** @param ask sends the request of a group, which may be empty by then */
+  constructor(ask: (group: RootQueue) => void) {
+    this.#ask = ask;
+  }
+
+  gather(group: RootQueue): void {
+    this.#gathering.add(group);
+    this.#endStep();
+  }
+
+  /** Withdraws an entry together with the requests of this step, which come after it. */
+  withdraw(withdrawal: () => void): void {
+    this.#withdrawals.push(withdrawal);
+    this.#endStep();
+  }
+
+  #endStep(): void {
+    if (this.#ends) return;
+    this.#ends = true;
+    afterStep(() => {
+      this.#ends = false;
+      this.askNow();
+    });
+  }
+
+  has(group: RootQueue): boolean {
+    return this.#gathering.has(group);
+  }
+
+  /** The group of a key that asks next. */
+  next(key: string): RootQueue | undefined {
+    for (const group of this.#gathering) if (group.key === key) return group;
+    return undefined;
+  }
+
+  /** Sends the requests of all groups, or of those of a key. */
+  askNow(key?: string): void {
+    // the end of a root would grant the lock to an entry that is not withdrawn before
+    for (const withdraw of this.#withdrawals.splice(0)) withdraw();
+    if (this.#gathering.size === 0) return;
+    for (const group of [...this.#gathering]) {
+      if (key !== undefined && group.key !== key) continue;
+      if (this.#gathering.delete(group)) this.#ask(group);
+    }
+  }
+}

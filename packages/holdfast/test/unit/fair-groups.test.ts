@@ -1,0 +1,296 @@
+/**
+ * Fair tasks of one process: those of one step ask together, and neighbours in the queue of the
+ * store are served by one root (decision 26). In virtual time.
+ */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { InspectReply } from '../../src/engine/commands.js';
+import { type AcquireOptions, Holdfast, type Lease } from '../../src/index.js';
+import { failure, later } from '../suites/helpers.js';
+import { OPTIONS, RootWorld } from '../support/root-world.js';
+import { settle } from '../support/virtual-clock.js';
+import { WatchedStore } from '../support/watched-store.js';
+
+let world: RootWorld;
+let { clock, store, other } = new RootWorld();
+/** With enough hand-offs for all tasks of a test. */
+let holdfast: Holdfast;
+
+beforeEach(() => {
+  world = new RootWorld();
+  ({ clock, store, other } = world);
+  holdfast = new Holdfast(store, { ...OPTIONS, clock, localHandOffs: 64 });
+});
+
+const take = (options: AcquireOptions = {}, by = holdfast): Promise<Lease> =>
+  later(by.mutex('k').acquire({ fair: true, ...options }));
+const inspected = (): Promise<InspectReply> => world.inspected();
+
+/** A lease of this process, and tasks that each arrived in a step of its own. */
+async function behind(
+  count: number,
+  by: readonly Holdfast[] = [holdfast],
+): Promise<Promise<Lease>[]> {
+  const all = [take()];
+  await clock.advance(10);
+  for (let at = 0; at < count; at++) {
+    all.push(take({}, by[at % by.length]));
+    await clock.advance(10);
+  }
+  world.sent();
+  return all;
+}
+
+describe('fair tasks of one step', () => {
+  it('ask with one request, except for the first', async () => {
+    const blocker = await other.mutex('k').acquire();
+    const all = Array.from({ length: 5 }, () => take());
+    await clock.advance(10);
+    const { waiters } = await inspected();
+    expect(waiters.map(({ tasks }) => tasks)).toEqual([1, 4]);
+    await blocker.release();
+    const fences: number[] = [];
+    for (const one of all) {
+      const lease = await one;
+      fences.push(lease.fence);
+      await lease.release();
+    }
+    expect(fences).toEqual(fences.toSorted((a, b) => a - b));
+    expect(new Set(fences).size).toBe(5);
+  });
+
+  it('that ask again as they release need one command for all', async () => {
+    let left = 30;
+    const task = async (): Promise<void> => {
+      while (left > 0) {
+        left -= 1;
+        await (await take()).release();
+      }
+    };
+    await Promise.all(Array.from({ length: 5 }, task));
+    const sent = world.sent();
+    expect(sent.filter((op) => op === 'turn').length).toBeLessThanOrEqual(30 / 5 + 1);
+    expect(sent.length).toBeLessThanOrEqual(30 / 5 + 6);
+    expect(await inspected()).toMatchObject({ holders: [], waiters: [] });
+  });
+
+  it('are in several groups if the hand-offs of one do not suffice', async () => {
+    const few = new Holdfast(store, { ...OPTIONS, clock, localHandOffs: 2 });
+    const blocker = await other.mutex('k').acquire();
+    const all = Array.from({ length: 8 }, () => take({}, few));
+    await clock.advance(10);
+    expect((await inspected()).waiters.map(({ tasks }) => tasks)).toEqual([1, 3, 3, 1]);
+    await blocker.release();
+    for (const one of all) await (await one).release();
+  });
+
+  it('are before another request of the same step', async () => {
+    const blocker = await take();
+    const first = take();
+    const all = [take(), take({ sharedBy: 'owner' }), take(), take({ fair: false }), take()];
+    await clock.advance(10);
+    await blocker.release();
+    const order: number[] = [];
+    for (const [index, one] of all.entries()) {
+      void one.then(async (lease) => {
+        order.push(index);
+        await lease.release();
+      });
+    }
+    await (await first).release();
+    await clock.advance(1000);
+    expect(order).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it('leave nothing when all of them end before they ask', async () => {
+    const lease = await take();
+    const stop = new AbortController();
+    const waiting = [take({ signal: stop.signal }), take({ signal: stop.signal })];
+    stop.abort();
+    for (const one of waiting) await failure(one, 'HOLDFAST_ABORTED');
+    await lease.release();
+    await clock.advance(10);
+    expect(await inspected()).toMatchObject({ holders: [], waiters: [] });
+  });
+
+  it('end a root that was released in the same step, also if they are gone', async () => {
+    const lease = await take();
+    const stop = new AbortController();
+    const waiting = take({ signal: stop.signal });
+    const released = lease.release();
+    stop.abort();
+    expect(await released).toBe('freed');
+    await failure(waiting, 'HOLDFAST_ABORTED');
+    await clock.advance(10);
+    expect(await inspected()).toMatchObject({ holders: [], waiters: [] });
+  });
+
+  it('are rejected by close, and the root that ends with them is released', async () => {
+    const lease = await take();
+    const waiting = [take(), take()];
+    await lease.release();
+    const closed = holdfast.close();
+    await clock.advance(10);
+    await closed;
+    for (const one of waiting) await failure(one, 'HOLDFAST_CLOSED');
+    expect(await inspected()).toMatchObject({ holders: [], waiters: [] });
+  });
+
+  it('get the lease if the end of the root before is lost', async () => {
+    const lease = await take();
+    const next = take();
+    store.ail('turn', 'lost');
+    store.ail('release', 'lost');
+    expect(await lease.release()).toBe('freed');
+    await clock.advance(3000);
+    store.heal();
+    await clock.advance(3000);
+    expect((await next).held).toBe(true);
+  });
+});
+
+describe('neighbours in the queue', () => {
+  it('are served by one root, in their order', async () => {
+    const [lease, ...waiting] = await behind(3);
+    let last = (await lease) as Lease;
+    const root = last.id;
+    for (const one of waiting) {
+      const fence = last.fence;
+      await last.release();
+      last = await one;
+      expect(last.fence).toBe(fence + 1);
+      expect(last.id.startsWith(`${root}/`)).toBe(true);
+    }
+    await clock.advance(10);
+    // their entries leave the queue, and the root goes on
+    expect(world.sent()).toEqual(['release', 'release', 'release']);
+    expect(await inspected()).toMatchObject({ holders: [{ id: root }], waiters: [] });
+    await last.release();
+    expect(await inspected()).toMatchObject({ holders: [], waiters: [] });
+  });
+
+  it('are not served before an acquisition of another process between them', async () => {
+    const all = await behind(6, [holdfast, holdfast, other]);
+    const order: number[] = [];
+    const done = all.map(async (one, index) => {
+      const lease = await one;
+      order.push(index);
+      await clock.advance(1);
+      await lease.release();
+    });
+    await clock.advance(2000);
+    await Promise.all(done);
+    expect(order).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  });
+
+  it('are neighbours too when an entry between them was withdrawn', async () => {
+    const stop = new AbortController();
+    const lease = await take();
+    await clock.advance(10);
+    const gone = take({ signal: stop.signal });
+    await clock.advance(10);
+    const next = take();
+    await clock.advance(10);
+    stop.abort();
+    await failure(gone, 'HOLDFAST_ABORTED');
+    world.sent();
+    await lease.release();
+    expect((await next).id).toBe(`${lease.id}/1`);
+  });
+
+  it('wait for the store if an entry of another kind is between them', async () => {
+    const lease = await take();
+    const between = take({ sharedBy: 'owner' });
+    await clock.advance(10);
+    const last = take();
+    await clock.advance(10);
+    let granted = false;
+    void last.then(() => (granted = true));
+    void later(lease.release());
+    const owned = await between;
+    await settle();
+    expect([owned.held, granted]).toEqual([true, false]);
+    await owned.release();
+    expect((await last).held).toBe(true);
+  });
+
+  it('with other terms are not served by the same root', async () => {
+    const lease = await take();
+    const next = take({ ttl: 500 });
+    await clock.advance(10);
+    void later(lease.release());
+    expect((await next).id).not.toContain('/');
+  });
+
+  it('are served by the store once the fences of a root are used', async () => {
+    holdfast = new Holdfast(store, { ...OPTIONS, clock, localHandOffs: 2 });
+    const [lease, ...waiting] = await behind(4);
+    let last = (await lease) as Lease;
+    const ids = [last.id];
+    for (const one of waiting) {
+      void later(last.release());
+      last = await one;
+      ids.push(last.id);
+    }
+    expect(ids.map((id) => id.includes('/'))).toEqual([false, true, true, false, true]);
+  });
+});
+
+describe('a fair root', () => {
+  it('whose lease was extended returns its other tasks to their place', async () => {
+    const first = await take();
+    const all = [take(), take(), take()];
+    await clock.advance(10);
+    const foreign = take({}, other);
+    await clock.advance(10);
+    void later(first.release());
+    const second = await (all[0] as Promise<Lease>);
+    await second.ensure(3_600_000);
+    void later(second.release());
+    const third = await (all[1] as Promise<Lease>);
+    expect(third.id).not.toContain('/');
+    await third.release();
+    await ((await all[2]) as Lease).release();
+    expect((await foreign).fence).toBeGreaterThan(third.fence);
+  });
+
+  it('that is handed off for longer than a claim window stays one root', async () => {
+    const first = await take();
+    const all = [take(), take(), take()];
+    let last = first;
+    for (const one of all) {
+      await clock.advance(1500);
+      await last.release();
+      last = await one;
+      expect(last.held).toBe(true);
+    }
+    expect(last.id).toBe(`${first.id}/3`);
+  });
+
+  it('that is lost makes its other tasks ask anew, in the place of their arrival', async () => {
+    const first = await take();
+    const all = [take(), take(), take()];
+    await clock.advance(10);
+    const foreign = take({}, other);
+    await clock.advance(10);
+    // of a third process: a neighbour of the task before would be served by its root
+    const third = new Holdfast(new WatchedStore(clock, store.inner), { ...OPTIONS, clock });
+    const late = take({}, third);
+    await clock.advance(10);
+    void later(first.release());
+    const lost = await (all[0] as Promise<Lease>);
+    const force = { op: 'forceRelease', key: 'k', id: first.id, retention: 60_000 } as const;
+    await store.inner.execute([force])[0];
+    await clock.advance(2000);
+    expect(lost.held).toBe(false);
+    const order: string[] = [];
+    const done = [foreign, late, ...all.slice(1)].map(async (one, index) => {
+      const lease = await one;
+      order.push(['foreign', 'late'][index] ?? 'own');
+      await lease.release();
+    });
+    await clock.advance(3000);
+    await Promise.all(done);
+    // the store served the first of the others when the lease was ended by force
+    expect(order).toEqual(['foreign', 'own', 'own', 'late']);
+  });
+});
