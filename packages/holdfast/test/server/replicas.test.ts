@@ -141,6 +141,15 @@ describe('a cluster of redis with a replica each', () => {
     const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
     expect(leases.every(({ held }) => held)).toBe(true);
     await Promise.all(leases.map((lease) => lease.release()));
+    for (const master of cluster.masters) await master.command('CONFIG', 'RESETSTAT');
+    const again = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
+    for (const master of cluster.masters) {
+      const stats = await master.commandstats();
+      // the acquisitions, their renewal, and perhaps the text of a script
+      expect(stats.get('evalsha')?.calls).toBeLessThanOrEqual(4);
+      expect(stats.get('wait')?.calls).toBeLessThanOrEqual(2);
+    }
+    await Promise.all(again.map((lease) => lease.release()));
     const two = await made.on(openCluster(name, cluster.nodes), { ...TERMS, replicas: 2 });
     await failure(two.mutex(freshKey()).acquire(), 'HOLDFAST_UNACKNOWLEDGED');
   });
