@@ -1,5 +1,5 @@
 /** Acquisitions and releases of several mutexes with one call for each node of a real cluster. */
-import { type Server, type ServerName, SLOTS } from 'holdfast-testkit';
+import { type Cluster, type Server, type ServerName, SLOTS, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { ClientPort, ClusterView } from '../../src/clients/port.js';
 import { CLIENTS, type ClientName } from '../support/backends.js';
@@ -98,6 +98,21 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     expect(rest.map(({ status }) => status)).toEqual(each('granted', keys));
   });
 
+  it('a cluster that was down has calls for several again', async () => {
+    const port = await on.port('node-redis-6');
+    const store = storeOn(port);
+    await down(on.cluster, async () => {
+      for (let round = 0; round < 5; round++) {
+        const ends = await Promise.allSettled(store.execute(on.keys(3).map((key) => take(key))));
+        expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['rejected']));
+      }
+    });
+    await on.resetCalls();
+    const keys = on.keys(5);
+    expect(await takeAll(store, keys)).toEqual(each('granted', keys));
+    expect(await on.calls()).toEqual([1, 1, 1]);
+  });
+
   it.each([
     ['one control', 1, [6, 1, 1, 1, 1]],
     ['three controls', 3, [6, 6, 6, 5, 5]],
@@ -117,6 +132,29 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     expect(calls).toEqual(expected);
   });
 });
+
+/** Lets the cluster be down in the view of all nodes, because a slot has no owner. */
+async function down(cluster: Cluster, during: () => Promise<void>): Promise<void> {
+  const { masters } = cluster;
+  const covered = (all: string): Promise<unknown> =>
+    Promise.all(
+      masters.map((one) => one.command('CONFIG', 'SET', 'cluster-require-full-coverage', all)),
+    );
+  await covered('yes');
+  const forget = (): Promise<unknown> =>
+    Promise.all(masters.map((one) => one.command('CLUSTER', 'DELSLOTS', SLOTS - 1)));
+  await forget();
+  try {
+    const state = async (): Promise<string> =>
+      String(await Promise.all(masters.map((one) => one.command('CLUSTER', 'INFO'))));
+    await until(async () => !(await state()).includes('cluster_state:ok'));
+    await during();
+  } finally {
+    await covered('no');
+    await masters.at(-1)?.command('CLUSTER', 'ADDSLOTS', SLOTS - 1);
+    await cluster.settled();
+  }
+}
 
 /** The first names of controls that are on the first master, and not on another one. */
 function ownNames({ length }: readonly Server[]): string[] {

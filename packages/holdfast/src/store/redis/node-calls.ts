@@ -19,6 +19,11 @@ import type { ClusterView } from '../../clients/port.js';
 import { mainKeyOf } from './keys.js';
 import { slotOf } from './slots.js';
 
+/** The replies of the scripts that have done nothing: see `lib/names.lua`. */
+const NOT_REFUSED = 0;
+const DOWN = -1;
+/** Any reply of a script that has done something. */
+const LIST = 1;
 /** The view of the client may be old, so one control proves nothing. */
 const UNCHECKED_MAX = 3;
 /** A node with nearly all slots needs many attempts. */
@@ -29,7 +34,7 @@ const CHECKED_MAX = 1000;
 /** The control, or `''`; then the name of the main record of each resource. */
 export type NodeNames = readonly string[];
 
-/** The node did not refuse the key of another node. It has done nothing. */
+/** The node did not refuse the key of another node, or cannot say it. It has done nothing. */
 class Unchecked extends Error {}
 
 export const isUnchecked = (error: unknown): boolean => error instanceof Unchecked;
@@ -63,14 +68,15 @@ export class NodeCalls {
     return [control, ...names];
   }
 
-  /** Throws if the node has done nothing, because it did not refuse the control. */
+  /** Throws if the node has done nothing, because it did not refuse the control, or is down. */
   answered(at: string, raw: unknown): void {
     // the number of a list would be slow
-    const isList = Array.isArray(raw);
-    if (!isList && Number(raw) !== 0) return;
+    const code = Array.isArray(raw) ? LIST : Number(raw);
+    if (code === DOWN) throw new Unchecked();
+    if (code !== LIST && code !== NOT_REFUSED) return;
     // several calls may have the same control
     const isFirst = this.#controls.delete(at);
-    if (!isList) {
+    if (code === NOT_REFUSED) {
       if (isFirst) this.#unchecked += 1;
       throw new Unchecked();
     }

@@ -115,6 +115,17 @@ describe('a call for several mutexes', () => {
     expect(new Set(client.named.map(({ args }) => args[3])).size).toBe(3);
   });
 
+  it('a cluster that is down says nothing of its nodes', async () => {
+    let down = true;
+    const client = new FakeClient(() => (down ? -1 : ['5']));
+    const store = new RedisStore(client.port, '');
+    for (let round = 0; round < 5; round++) expect(await taken(client, store)).toEqual(granted);
+    expect(client.named).toHaveLength(5);
+    down = false;
+    for (let round = 0; round < 2; round++) expect(await taken(client, store)).toEqual(granted);
+    expect(client.named.map(({ args }) => args[3] !== '')).toEqual([...Array(6).fill(true), false]);
+  });
+
   it('calls of one turn that are not refused count once', async () => {
     let refused = false;
     const client = new FakeClient(() => (refused ? ['5'] : 0));

@@ -11,6 +11,7 @@
     now, then two numbers for each acquisition that was not granted with now as fence: its place,
     and its fence | 0: not done, it needs a call of its own;
     or 0: nothing is done, because the node does not refuse the key of another node
+    or -1: nothing is done, because the cluster is down
 ]]
 local terms = ARGV[1]
 local meta = ARGV[2]

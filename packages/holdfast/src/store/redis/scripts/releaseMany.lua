@@ -9,6 +9,7 @@
   REPLY
     now, then a number for each lease that was not released: its place; it needs a call of its own;
     or 0: nothing is done, because the node does not refuse the key of another node
+    or -1: nothing is done, because the cluster is down
 ]]
 local terms = ARGV[1]
 local ids = { unpack(ARGV, 2) }

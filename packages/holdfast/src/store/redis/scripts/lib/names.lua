@@ -9,8 +9,9 @@ if #names == 0 then
   local control = ids[1]
   if control ~= '' then
     local read = redis.pcall('HGET', control, 's')
-    if type(read) ~= 'table' or not string.find(read.err, 'non local key', 1, true) then
-      return 0
+    local refusal = type(read) == 'table' and read.err or ''
+    if not string.find(refusal, 'non local key', 1, true) then
+      return string.find(refusal, 'cluster is down', 1, true) and -1 or 0
     end
   end
   names, ids = { unpack(ids, 2, count + 1) }, { unpack(ids, count + 2) }
