@@ -25,7 +25,7 @@ const OUTPUT_MAX = 2 ** 26;
 
 /**
  * @typedef {object} Setting
- * @property {'handoff' | 'roots' | 'lease' | 'quorum'} model
+ * @property {'handoff' | 'roots' | 'neighbours' | 'lease' | 'quorum'} model
  * @property {string} name
  * @property {string[]} defines
  * @property {boolean} [cycles] Searches for runs without end, instead of wrong states.
@@ -55,6 +55,7 @@ const SHARE = [
   { model: 'roots', name: 'pushes alone suffice, one entry', defines: ['FAULTS=1', 'CALM'] },
   { model: 'roots', name: 'two faults, three tasks', defines: ['FAULTS=2', 'FEW_TASKS'] },
   { model: 'roots', name: 'replies are lost', defines: ['FAULTS=1', 'MUTE', 'FEW_TASKS'] },
+  { model: 'neighbours', name: 'in every state, no fault', defines: ['FAULTS=0'] },
   { model: 'lease', name: 'the holder ends it first', defines: [] },
   { model: 'quorum', name: 'in every state, three reads', defines: ['STARTS=3', 'END=0'] },
   { model: 'quorum', name: 'in every state, two reads, time', defines: ['STARTS=2', 'END=2'] },
@@ -89,6 +90,12 @@ const SHARE = [
     ['NO_POLLING', 'FAULTS=1'],
     ['SECOND_ENTRY', 'FAULTS=1', 'CALM'],
   ].map(([bug = '', ...defines]) => planted('roots', bug, defines)),
+  ...[
+    ['ANY_TASK', 'FAULTS=0', 'NO_ABORTS'],
+    ['ASKING', 'FAULTS=1', 'NO_ABORTS'],
+    ['FORGOTTEN_CHAIN', 'FAULTS=0'],
+    ['OPEN_GROUP', 'FAULTS=0', 'NO_ABORTS'],
+  ].map(([bug = '', ...defines]) => planted('neighbours', bug, defines)),
   ...['FROM_ANSWER', 'NO_MARGIN', 'PUSH_FROM_RECEIPT', 'WAIT_NOT_COUNTED', 'HAND_OFF_RENEWS'].map(
     (bug) => planted('lease', bug, []),
   ),
@@ -123,6 +130,7 @@ const FULL = [
     defines: ['FAULTS=2', 'FEW_TASKS'],
     cycles: true,
   },
+  { model: 'neighbours', name: 'in every state, one fault', defines: ['FAULTS=1'] },
   { model: 'lease', name: 'the holder ends it first', defines: ['TTL=6', 'DRIFT=7'] },
   { model: 'quorum', name: 'two reads, more time', defines: ['STARTS=2', 'END=3'] },
   {
@@ -217,14 +225,14 @@ async function main() {
   if (missing !== '') throw new Error(`the models need these packages: ${missing}`);
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-model-'));
   let failures = 0;
-  console.log('model    property                               states      s  result');
+  console.log('model      property                               states      s  result');
   try {
     for (const setting of values.full ? [...SHARE, ...FULL] : SHARE) {
       if (values.only !== undefined && values.only !== setting.model) continue;
       const { good, states, seconds, what, stdout } = await check(setting, folder);
       const result = setting.fault ? `found: ${what}` : `holds ${what}`;
       console.log(
-        `${setting.model.padEnd(8)} ${setting.name.padEnd(35)} ${String(states).padStart(9)} ` +
+        `${setting.model.padEnd(10)} ${setting.name.padEnd(35)} ${String(states).padStart(9)} ` +
           `${seconds.toFixed(1).padStart(6)}  ${good ? result : 'WRONG'}`,
       );
       if (good) continue;

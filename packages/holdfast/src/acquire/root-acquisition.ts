@@ -16,6 +16,14 @@ export class RootAcquisition extends Acquisition {
   /** See `Queued.ahead`; `''` if it is not known. */
   ahead = '';
 
+  /**
+   * True if no request for it is under way that could queue it again after a withdrawal: `ahead` of
+   * a later entry would name it then, at a later place.
+   */
+  get isCertain(): boolean {
+    return !this.asking && !this.mayBeDuplicated;
+  }
+
   constructor(id: string, queue: RootQueue, now: Moment) {
     super(id, (queue.oldest as Task).request, now);
     this.queue = queue;

@@ -207,12 +207,9 @@ export class Roots {
   #neighbour({ key, fair, run }: RootQueue, record: LeaseRecord): RootQueue | undefined {
     if (!fair) return undefined;
     const { terms, handOffs } = record;
-    const follows = (group: RootQueue): boolean =>
-      group.entry !== undefined &&
-      run.has(group.entry.ahead) &&
-      group.suits(terms) &&
-      group.size <= handOffs;
-    return this.#queues.get(key)?.find(follows);
+    const follows = ({ entry, size }: RootQueue): boolean =>
+      entry !== undefined && entry.isCertain && run.has(entry.ahead) && size <= handOffs;
+    return this.#queues.get(key)?.find((group) => group.suits(terms) && follows(group));
   }
 
   #absorb(queue: RootQueue, group: RootQueue): void {

@@ -21,10 +21,19 @@ interface Face {
   tryAcquire(): Promise<Lease | null>;
 }
 
+let owners = 0;
+
 /** Each kind of lock, and its number of holders. */
 const KINDS: Record<string, readonly [holders: number, of: (on: Holdfast, key: string) => Face]> = {
-  // fair acquisitions have an entry each
-  mutex: [1, (on, key) => on.mutex(key, { fair: true })],
+  mutex: [
+    1,
+    (on, key) => {
+      const mutex = on.mutex(key);
+      // the acquisitions of different owners have an entry each
+      const acquire = (): Promise<Lease> => mutex.acquire({ sharedBy: `${(owners += 1)}` });
+      return { acquire, tryAcquire: () => mutex.tryAcquire() };
+    },
+  ],
   semaphore: [
     3,
     (on, key) => {

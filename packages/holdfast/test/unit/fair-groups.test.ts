@@ -101,17 +101,6 @@ describe('fair tasks of one step', () => {
     expect(order).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it('leave nothing when all of them end before they ask', async () => {
-    const lease = await take();
-    const stop = new AbortController();
-    const waiting = [take({ signal: stop.signal }), take({ signal: stop.signal })];
-    stop.abort();
-    for (const one of waiting) await failure(one, 'HOLDFAST_ABORTED');
-    await lease.release();
-    await clock.advance(10);
-    expect(await inspected()).toMatchObject({ holders: [], waiters: [] });
-  });
-
   it('end a root that was released in the same step, also if they are gone', async () => {
     const lease = await take();
     const stop = new AbortController();
@@ -211,6 +200,19 @@ describe('neighbours in the queue', () => {
     expect([owned.held, granted]).toEqual([true, false]);
     await owned.release();
     expect((await last).held).toBe(true);
+  });
+
+  it('wait for the store if a request for their entry may still arrive', async () => {
+    const lease = await take();
+    store.ail('acquire', 'answer lost');
+    const next = take();
+    await clock.advance(1500);
+    store.heal();
+    await clock.advance(500);
+    expect((await inspected()).waiters).toHaveLength(1);
+    void later(lease.release());
+    await clock.advance(3000);
+    expect((await next).id).not.toContain('/');
   });
 
   it('with other terms are not served by the same root', async () => {
