@@ -60,7 +60,6 @@ export class FairGroups {
   askNow(key?: string): void {
     // the end of a root would grant the lock to an entry that is not withdrawn before
     for (const withdraw of this.#withdrawals.splice(0)) withdraw();
-    if (this.#gathering.size === 0) return;
     for (const group of [...this.#gathering]) {
       if (key !== undefined && group.key !== key) continue;
       if (this.#gathering.delete(group)) this.#ask(group);

@@ -85,10 +85,7 @@ export class Releaser {
   /** As for a hand-off, the task that released does not learn how its root ends. */
   #endLater(record: LeaseRecord, again: RootAcquisition | undefined): void {
     this.#send(record, again)
-      .then(
-        (returned) => this.#ended(record, true, returned),
-        () => undefined,
-      )
+      .then((returned) => this.#ended(record, true, returned))
       .catch(() => undefined);
   }
 

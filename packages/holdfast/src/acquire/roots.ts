@@ -91,7 +91,10 @@ export class Roots {
     const group = queue.size === 0 ? this.#neighbour(queue, record) : undefined;
     const next = queue.oldest ?? group?.oldest;
     if (next === undefined || !this.#mayHandOff(record)) return false;
-    if (group !== undefined) this.#absorb(queue, group);
+    if (group?.entry !== undefined) {
+      queue.absorb(group, group.entry.id);
+      this.groups.withdraw(this.#parts.leave(group.entry));
+    }
     const successor = record.handOff(next.request.terms);
     this.#parts.watchdog.succeed(record, successor);
     this.#parts.telemetry.granted(successor, 'local');
@@ -117,8 +120,8 @@ export class Roots {
   endWithGroup(record: LeaseRecord, send: NonNullable<RootQueue['withEnd']>): boolean {
     const queue = this.#queueHolding(record);
     const group = this.groups.next(record.key);
-    if (queue === undefined || queue.size > 0 || group === undefined) return false;
-    if (!group.suits(record.terms) || group.withEnd !== undefined) return false;
+    if (queue === undefined || queue.size > 0) return false;
+    if (group?.withEnd !== undefined || group?.suits(record.terms) !== true) return false;
     queue.lease = undefined;
     this.#tidy(queue);
     group.withEnd = send;
@@ -207,16 +210,11 @@ export class Roots {
   #neighbour({ key, fair, run }: RootQueue, record: LeaseRecord): RootQueue | undefined {
     if (!fair) return undefined;
     const { terms, handOffs } = record;
-    const follows = ({ entry, size }: RootQueue): boolean =>
-      entry !== undefined && entry.isCertain && run.has(entry.ahead) && size <= handOffs;
-    return this.#queues.get(key)?.find((group) => group.suits(terms) && follows(group));
-  }
-
-  #absorb(queue: RootQueue, group: RootQueue): void {
-    const { entry } = group;
-    if (entry === undefined) return;
-    queue.absorb(group, entry.id);
-    this.groups.withdraw(this.#parts.leave(entry));
+    return this.#queues.get(key)?.find((group) => {
+      const { entry, size } = group;
+      if (entry?.isCertain !== true || !run.has(entry.ahead)) return false;
+      return size <= handOffs && group.suits(terms);
+    });
   }
 
   /** The lease was lost or given up: the other tasks ask in the order of their arrival. */
@@ -228,18 +226,20 @@ export class Roots {
   /** The first fair task of its kind asks at once, the others of its step together. */
   #askOrGather(queue: RootQueue): void {
     if (this.groups.has(queue)) return;
-    const others = this.#queues.get(queue.key)?.some((one) => one !== queue && one.fair);
-    if (queue.fair && others === true) return this.groups.gather(queue);
-    this.groups.askNow(queue.key);
+    const { fair, key } = queue;
+    const others = this.#queues.get(key)?.some((one) => one !== queue && one.fair);
+    if (fair && others === true) return this.groups.gather(queue);
+    this.groups.askNow(key);
     this.#ask(queue);
   }
 
   #askTogether(group: RootQueue): void {
     const { withEnd } = group;
     group.withEnd = undefined;
-    const root = (): RootAcquisition => this.#next(group, this.#parts.suspend.moment());
-    if (withEnd !== undefined) withEnd(group.size > 0 ? root() : undefined);
-    else if (group.size > 0) this.#ask(group);
+    const isEmpty = group.size === 0;
+    if (withEnd !== undefined)
+      withEnd(isEmpty ? undefined : this.#next(group, this.#parts.suspend.moment()));
+    else if (!isEmpty) this.#ask(group);
     this.#tidy(group);
   }
 
@@ -273,9 +273,10 @@ export class Roots {
   #queueOf(request: AcquireRequest): RootQueue {
     const queues = this.#queues.get(request.key);
     const { localHandOffs } = this.#parts.settings;
-    const hasRoom = ({ fair, open, size }: RootQueue): boolean =>
-      !fair || (open && size <= localHandOffs);
-    const known = queues?.find((queue) => queue.suits(request.terms) && hasRoom(queue));
+    const known = queues?.find(
+      (queue) =>
+        queue.open && queue.suits(request.terms) && !(queue.fair && queue.size > localHandOffs),
+    );
     if (known !== undefined) return known;
     const queue = new RootQueue(request, this.#parts, this.#events);
     if (queues === undefined) this.#queues.set(request.key, [queue]);

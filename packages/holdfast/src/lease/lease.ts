@@ -186,8 +186,10 @@ export class Lease implements AsyncDisposable {
    * Releases the lock and hands it to the next waiter. Resolves to whether it freed the lock.
    *
    * Further calls return the same promise. After the call, this process does not extend the lease,
-   * and no retry can affect a newer lease of the key. Rejects with `HOLDFAST_UNCERTAIN` if the
-   * store does not answer; retries continue in the background until the lease has ended by itself.
+   * and no retry can affect a newer lease of the key. If the lock goes on to tasks of this process,
+   * the promise resolves at once, without an answer of the store. Rejects with `HOLDFAST_UNCERTAIN`
+   * if the store does not answer; retries continue in the background until the lease has ended by
+   * itself.
    *
    * If the lease waits at a condition, the call ends that wait, and the lock is not taken back.
    * Rejects with `HOLDFAST_ABORTED` if `signal` aborts; the release goes on.

@@ -26,6 +26,7 @@ const TERMS: HoldfastOptions = {
 
 interface Pair {
   readonly holder: Holdfast;
+  readonly waiter: Holdfast;
   readonly lease: Lease;
   readonly other: Lease;
   readonly waits: Promise<Lease>;
@@ -40,7 +41,7 @@ async function pair(all: Replicated, client: ClientName): Promise<Pair> {
   const other = await holder.mutex(`${key} too`).acquire();
   const waits = waiter.mutex(key).acquire();
   await queued(holder, key, 1);
-  return { holder, lease, other, waits };
+  return { holder, waiter, lease, other, waits };
 }
 
 /** The connections of clients of this test at a server. */
@@ -102,7 +103,9 @@ describe.each<ServerName>(['redis', 'valkey'])('a master of %s', (name) => {
     for (const { waits } of pairs) waits.catch(() => undefined);
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
-    const busy = pairs.map(({ holder }) => outcomes(holder, stop.signal));
+    // all of them send commands: an idle client may stay where a sentinel sent it
+    const all = pairs.flatMap(({ holder, waiter }) => [holder, waiter]);
+    const busy = all.map((one) => outcomes(one, stop.signal));
     await deployment.successor(before);
     for (const { lease, other } of pairs) {
       expect([lease.held, other.held]).toEqual([true, true]);

@@ -26,9 +26,9 @@ export const LOSS_FAULTS: readonly Fault[] = [
     'if many and leases > 0 then\n    first',
     'if many then\n    first',
   ]),
-  fault('loss: a queue that lost a waiter is not repaired', [
-    'release.lua',
-    " or redis.call('ZCARD', queue) ~= queued",
+  fault('loss: a waiter of a lost record is ahead', [
+    'lib/waiters.lua',
+    'if waiters == 1 then return holder end',
     '',
   ]),
   fault('loss: inspect shows a partial state', [inspect, 'if not agree() then', 'if false then']),

@@ -185,8 +185,8 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('acquire: an id is ahead of a waiter that is not the last', [
     waiters,
-    "if last[#last] ~= id then return '' end",
-    '',
+    "return last[2] == id and last[1] or ''",
+    "return last[1] or ''",
   ]),
   fault('acquire: the only lease is not ahead', [holders, 'if sole then return sole.id end', '']),
   fault('acquire: one of several leases is ahead', [holders, 'many and leases == 1', 'many']),

@@ -103,7 +103,7 @@ export const ROOTS: readonly Mutant[] = [
   {
     name: 'a fair root serves all tasks of its process',
     mistake: 'a fair root is handed to tasks that are not its neighbours in the queue',
-    edits: [roots('run.has(group.entry.ahead)', 'run.size > 0')],
+    edits: [roots('run.has(entry.ahead)', 'run.size > 0')],
   },
   {
     name: 'the timer of a root stays',

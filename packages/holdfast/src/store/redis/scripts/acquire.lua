@@ -95,7 +95,7 @@ if is_short then
         true, expires, kept, queued, holder, last, ticket_before, fair_before, h_hand_offs, h_ttl,
         since), 'w:' .. id, stored, process, counted(count, joins and 1 or 0, patience))
       if joins and fair == 1 and hand_offs > 0 then
-        local ahead = queued == 1 and holder or ahead_of(id, '')
+        local ahead = ahead_of(id, queued, holder)
         return { 'queued', now, place, expires - now, ahead }
       end
       return { 'queued', now, place, expires - now }
@@ -146,7 +146,8 @@ local function enter()
   local queued = read_waiter(id)
   if queued then
     local tells = not waiter and fair == 1 and hand_offs > 0
-    return { 'queued', now, queued.ticket, next_expiry(), tells and ahead_of(id, only_lease()) }
+    local ahead = tells and ahead_of(id, waiting, only_lease())
+    return { 'queued', now, queued.ticket, next_expiry(), ahead }
   end
   return rejoin(newcomer()) or { 'mismatch', now, capacity }
 end

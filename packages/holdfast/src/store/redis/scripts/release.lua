@@ -31,7 +31,7 @@ end
 local function leave_queue()
   local process = 'n:' .. process_of(id)
   local packed, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
-  if not packed or not count or redis.call('ZCARD', queue) ~= queued then return false end
+  if not packed or not count then return false end
   if redis.pcall('ZREM', queue, id) ~= 1 then return false end
   local _, _, _, _, _, fair = cmsgpack.unpack(packed)
   local kept, waiters = kept_until(forget, expires), cmsgpack.unpack(count)

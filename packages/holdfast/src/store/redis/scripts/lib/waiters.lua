@@ -8,11 +8,12 @@ local function ticket_after(last_ticket, waited_ms)
 end
 
 -- The id directly before a waiter that is the last of the queue; '' if it is not the last.
--- `holder`: the id of the only lease, for a queue with one waiter.
-local function ahead_of(id, holder)
+-- `holder`: the id of the only lease, for a queue with one waiter. The order of a record that was
+-- lost may remain, so it is read only if there are others.
+local function ahead_of(id, waiters, holder)
+  if waiters == 1 then return holder end
   local last = redis.call('ZRANGE', queue, -2, -1)
-  if last[#last] ~= id then return '' end
-  return last[2] and last[1] or holder
+  return last[2] == id and last[1] or ''
 end
 
 local function process_of(id)
