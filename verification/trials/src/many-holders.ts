@@ -22,6 +22,8 @@ const LOGGED_US = 100;
 interface Work {
   readonly calls: number;
   readonly longest: number;
+  /** The commands with their counts. */
+  readonly seen: string;
 }
 
 class Scenario {
@@ -63,11 +65,12 @@ class Scenario {
     return {
       calls: own.reduce((sum, [, calls]) => sum + Number(calls), 0),
       longest: await this.#slowest(),
+      seen: own.map(([text]) => text.slice('cmdstat_'.length)).join(' '),
     };
   }
 
   async compare(name: string, holders: number, act: () => Promise<unknown>): Promise<void> {
-    const { calls, longest } = await this.count(act);
+    const { calls, longest, seen } = await this.count(act);
     if (holders === FEW) {
       this.#few.set(name, calls);
       return;
@@ -76,7 +79,7 @@ class Scenario {
     this.figures[`${name}: calls, few holders`] = few;
     this.figures[`${name}: calls, many holders`] = calls;
     this.longest(name, longest);
-    if (calls > few) this.problems.add('grows', `${name}: ${few} calls, then ${calls}`);
+    if (calls > few) this.problems.add('grows', `${name}: ${few} calls, then ${calls}: ${seen}`);
   }
 
   longest(name: string, longest: number): void {
