@@ -19,6 +19,7 @@ export class FairGroups {
   /** In the order in which they began. */
   readonly #gathering = new Set<RootQueue>();
   readonly #ask: (group: RootQueue) => void;
+  /** True while something is to be sent at the end of the step. */
   #ends = false;
 
   /** @param ask sends the request of a group, which may be empty by then */
@@ -42,7 +43,7 @@ export class FairGroups {
     this.#ends = true;
     afterStep(() => {
       this.#ends = false;
-      this.askNow();
+      this.#askAll();
     });
   }
 
@@ -58,6 +59,11 @@ export class FairGroups {
 
   /** Sends the requests of all groups, or of those of a key. */
   askNow(key?: string): void {
+    // nearly all acquisitions find nothing here
+    if (this.#ends) this.#askAll(key);
+  }
+
+  #askAll(key?: string): void {
     // the end of a root would grant the lock to an entry that is not withdrawn before
     for (const withdraw of this.#withdrawals.splice(0)) withdraw();
     for (const group of [...this.#gathering]) {
