@@ -89,6 +89,9 @@ export default defineConfig({
   resolve: { alias },
   test: {
     sequence: { sequencer: SlowFirst },
+    // The list of failures at the end of `npm test` has only the message of an assertion, so the
+    // message shows the compared values in full.
+    chaiConfig: { truncateThreshold: 0 },
     setupFiles: ['assertions', 'preload', 'warnings'].map((name) =>
       here(`packages/holdfast/test/support/${name}.ts`),
     ),

@@ -59,6 +59,9 @@ const MODEL = { name: 'model', command: 'node tools/model.mjs' };
 const COMPUTING = ['unit', 'instruments'];
 const WAITING = ['server', 'long', 'alone', 'realtime'];
 
+/** The length of an error message in the list of failures, in characters. */
+const MESSAGE_MAX = 2000;
+
 /** @typedef {import('./run.mjs').How} How */
 
 /**
@@ -131,7 +134,7 @@ function countCases(results) {
     for (const { status, fullName, failureMessages } of file.assertionResults) {
       if (status === 'passed') counts.passed += 1;
       if (status !== 'failed') continue;
-      const why = String(failureMessages?.[0] ?? '').split('\n', 1)[0];
+      const why = String(failureMessages?.[0] ?? '').split('\n', 1)[0]?.slice(0, MESSAGE_MAX);
       counts.failed.push(`${path}: ${fullName.trim()}\n  ${why}`);
     }
     // A file that cannot be loaded has failed, although it has no cases.

@@ -6,7 +6,9 @@
  * fences `from` and `to` (fences are times of the store), the fences decide instead: a lease with a
  * fence up to `to` may be from before the loss, and its overlaps with a fence from `from` on are
  * excused for at most two ttl. After a clock was set back, fences continue from the greatest one,
- * so all fences near that one are from before the loss.
+ * so all fences near that one are from before the loss. An acquisition that joins the lease of its
+ * owner has the fence of that lease, which says nothing about when it joined: the time of its reply
+ * decides.
  *
  * A lease is from before a forced release if it was asked for before the forced release returned.
  */
@@ -22,6 +24,8 @@ export interface Point {
   readonly t: number;
   /** The greatest fence at this point. */
   readonly fence: number;
+  /** The last reply of an acquisition with an owner, which may have joined an older lease. */
+  readonly joinedT?: number;
 }
 
 interface Loss {
@@ -70,7 +74,8 @@ export class Excuses {
     const isForgotten = ({ k, at, t, from, to }: Loss): boolean => {
       if (k !== undefined && k !== key) return false;
       if (from === undefined || to === undefined) return at <= point.at && rootAt < at;
-      return fence <= to && point.fence >= from && point.t <= t + 2 * ttl;
+      const isLater = point.fence >= from || (point.joinedT ?? NEVER) >= t;
+      return fence <= to && isLater && point.t <= t + 2 * ttl;
     };
     if (this.#losses.some(isForgotten)) return 'amnesia';
     const isForced = ({ from, to, id }: Forced): boolean =>

@@ -128,7 +128,12 @@ class Spans implements Observer {
     const total = weightOf(active);
     if (total <= limit || !this.#rules.concerns(active)) return;
     const t = span.attempt.grant?.t ?? 0;
-    const point = { at: span.from, t, fence: latest(active).fence };
+    const point = {
+      at: span.from,
+      t,
+      fence: latest(active).fence,
+      joinedT: lastJoin(active),
+    };
     const excuses = new Set<StoreExcuse>();
     const promised = active.filter(({ attempt }) => {
       const excuse = this.#context.excuseOf(attempt, point);
@@ -160,6 +165,15 @@ function latest(active: readonly Span[]): Attempt {
   let found = (active[0] as Span).attempt;
   for (const { attempt } of active) if (attempt.fence > found.fence) found = attempt;
   return found;
+}
+
+/** The time of the last reply of an acquisition with an owner. */
+function lastJoin(active: readonly Span[]): number {
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { ask, grant } of active.map(({ attempt }) => attempt)) {
+    if (ask.owner !== undefined) last = Math.max(last, grant?.t ?? last);
+  }
+  return last;
 }
 
 /** The sum of weights. Holds of one owner's lease count once, with the greatest weight. */

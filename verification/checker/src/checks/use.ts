@@ -9,12 +9,14 @@
  *
  * A lease of the whole capacity has the greatest fence while it is held. So a refused write of such
  * a lease is a violation if the lease was held after the reply. It is excused like an overlap,
- * because a greater fence means another holder.
+ * because a greater fence means another holder. The capacity is the greatest one up to the reply:
+ * a lease of all permits has company after the number of permits was raised.
  *
  * This check covers the resource and the lock: fences protect the resource even where exclusion is
  * not guaranteed.
  */
 import type { Attempt } from '../attempts.js';
+import { Capacities } from '../capacities.js';
 import type { Stamp, Use } from '../format.js';
 import type { Check, Context, Observer } from '../run-checks.js';
 
@@ -48,16 +50,17 @@ class Uses implements Observer {
   readonly #context: Context;
   readonly #keys = new Map<string, OnKey>();
   readonly #refused = new Map<Attempt, Refused>();
+  readonly #capacities = new Capacities();
 
   constructor(context: Context) {
     this.#context = context;
   }
 
   see(...[event, at, attempt]: Parameters<NonNullable<Observer['see']>>): void {
+    this.#capacities.see(event, at);
     if (event.e !== 'use') return;
     if (!event.accepted) {
-      const isAlone = attempt?.ask.weight === attempt?.ask.capacity;
-      if (attempt?.state === 'held' && isAlone && !this.#refused.has(attempt)) {
+      if (attempt?.state === 'held' && !this.#refused.has(attempt) && this.#isAlone(attempt, at)) {
         this.#refused.set(attempt, { attempt, at, t: event.t });
       }
       return;
@@ -81,6 +84,10 @@ class Uses implements Observer {
     // the resource has received a greater fence; which lease sent it is unknown
     const excused = this.#context.excuseOf(attempt, { at, t, fence: Number.POSITIVE_INFINITY });
     this.#context.report({ check: 'use', t, what, concerned: [attempt], excused });
+  }
+
+  #isAlone({ key, askAt, ask }: Attempt, at: number): boolean {
+    return ask.weight >= Math.max(ask.capacity, this.#capacities.most(key, askAt, at));
   }
 
   /** True if the write was sent after the reply of a write with a greater fence. */

@@ -10,6 +10,11 @@ const turn = (p: string, a: string, t: number, fence: number, more = ''): string
   ${t + 7} ${p} released ${a} freed`;
 
 const RW = 'cap=9';
+/** A lease of `o`, one of `q`, and at `t` an acquisition of `o` that has the fence of the first. */
+const back = (t: number): string => `${turn('p1', 'a', -9, 10, 'owner=o')}
+  4 p2 ask b owner=q\n5 p2 grant b 20\n${t + 1} p1 ask c owner=o\n${t + 2} p1 grant c 10
+  ${t + 3} p2 hold b\n${t + 4} p2 lost b\n${t + 4} p1 release c\n${t + 5} p1 released c freed`;
+
 /** Two overlapping leases of a mutex, the first with fence 10, the second with fence 20. */
 const two = (second = 2): string => `0 p1 ask a\n1 p1 grant a 10\n${second} p2 ask b
   ${second + 1} p2 grant b 20\n${second + 2} p1 hold a\n${second + 3} p1 lost a
@@ -91,6 +96,17 @@ export const FAMILY_GOOD: readonly Case[] = [
     finds: ['fence (excused)'],
   },
   {
+    name: 'an owner that joins its lease, which the store has back, beside a lease that it lost',
+    lines: `${back(6)}\n6 - amnesia from=25 to=26`,
+    finds: ['exclusion (excused)', 'fence (excused)'],
+  },
+  {
+    name: 'a refused write of a lease of all permits, after their number was raised',
+    lines: `0 p1 ask a cap=3 weight=3\n1 p2 resize 6\n2 p2 resized 6\n3 p1 grant a 1
+      5 p1 use a 1 accepted=false\n6 p1 hold a\n7 p1 release a\n8 p1 released a freed`,
+    finds: [],
+  },
+  {
     name: 'a refused write of a lease that a forced release ended',
     lines: `0 p1 ask a\n1 p1 grant a 1\n2 p3 force\n4 p3 forced\n5 p1 use a 1 accepted=false
       6 p1 hold a\n7 p1 lost a`,
@@ -161,6 +177,18 @@ export const FAMILY_BAD: readonly Case[] = [
       ${turn('p2', 'b', 4, 20, 'owner=q')}\n13 p1 ask c owner=o
       14 p1 grant c 10\n15 p1 release c\n16 p1 released c freed`,
     finds: ['fence'],
+  },
+  {
+    name: 'an owner that joins an earlier lease before the store lost its memory',
+    lines: `${back(6)}\n12 - amnesia from=25 to=26`,
+    finds: ['exclusion', 'fence'],
+  },
+  {
+    name: 'a refused write of a lease of all permits, after their number was raised and lowered',
+    lines: `0 p2 resize 6\n1 p2 resized 6\n2 p2 resize 3\n3 p2 resized 3\n4 p1 ask a cap=3 weight=3
+      5 p1 grant a 1\n6 p1 use a 1 accepted=false\n7 p1 hold a\n8 p1 release a
+      9 p1 released a freed`,
+    finds: ['use'],
   },
   {
     name: 'two holders, both from before a loss of memory by their fences',
