@@ -4,7 +4,7 @@
  * with a semaphore with few holders. It also reports the longest command. At the end all leases
  * expire at the same time, and a waiter for all permits must get them.
  */
-import { Holdfast, type Lease, type Semaphore } from 'holdfast';
+import { type Clock, Holdfast, type Lease, type Semaphore } from 'holdfast';
 import { type Server, startServer, until } from 'holdfast-testkit';
 import { connect } from './support/clients.js';
 import { Problems } from './support/problems.js';
@@ -17,6 +17,21 @@ const AT_ONCE = 1000;
 const TTL = 600_000;
 /** The threshold of the server's slow log, in µs: low enough for the slowest command. */
 const LOGGED_US = 100;
+
+/**
+ * A clock on which replies always come at once. A reply that took long may mean that its request
+ * was sent twice, so the lease would be released again and again after its end. These requests
+ * would be counted too.
+ */
+const stopped: Clock = {
+  now: () => 0,
+  wall: () => 0,
+  after: (ms, callback, weak = false) => {
+    const timer = setTimeout(callback, ms);
+    if (weak) timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
 
 /** The number of counted server commands, and the time of the longest one. */
 interface Work {
@@ -103,10 +118,11 @@ class Scenario {
 /** Runs each operation once, with `holders` leases. */
 async function operations(
   scenario: Scenario,
+  holdfast: Holdfast,
   holders: number,
   fault: string | undefined,
 ): Promise<void> {
-  const { holdfast, server } = scenario;
+  const { server } = scenario;
   const key = `${holders} holders`;
   const semaphore = holdfast.semaphore(key, { permits: holders + 1 });
   const started = performance.now();
@@ -167,13 +183,15 @@ async function run({ server: name, client, others, fault }: Parameters): Promise
   await server.command('CONFIG', 'SET', 'slowlog-log-slower-than', `${LOGGED_US}`);
   await server.command('CONFIG', 'SET', 'slowlog-max-len', '100000');
   const direct = await connect(client, server.url);
+  const counted = new Holdfast(direct.client, { clock: stopped, requestTimeout: 60_000 });
   const holdfast = new Holdfast(direct.client);
   const scenario = new Scenario(server, holdfast);
   try {
-    for (const holders of [FEW, others]) await operations(scenario, holders, fault);
+    for (const holders of [FEW, others]) await operations(scenario, counted, holders, fault);
     await expireTogether(scenario, others);
     return verdict(scenario.figures, scenario.problems.list());
   } finally {
+    await counted.close({ grace: 0 });
     await holdfast.close({ grace: 0 });
     direct.close();
   }
