@@ -134,7 +134,9 @@ function countCases(results) {
     for (const { status, fullName, failureMessages } of file.assertionResults) {
       if (status === 'passed') counts.passed += 1;
       if (status !== 'failed') continue;
-      const why = String(failureMessages?.[0] ?? '').split('\n', 1)[0]?.slice(0, MESSAGE_MAX);
+      const why = String(failureMessages?.[0] ?? '')
+        .split('\n', 1)[0]
+        ?.slice(0, MESSAGE_MAX);
       counts.failed.push(`${path}: ${fullName.trim()}\n  ${why}`);
     }
     // A file that cannot be loaded has failed, although it has no cases.

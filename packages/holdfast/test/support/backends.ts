@@ -193,6 +193,9 @@ export function openClients(running: readonly Server[], shift = 0): Promise<Open
   );
 }
 
+/** On a busy machine, a server of these tests may answer later than within the default. */
+const PATIENT: QuorumOptions = { durable: true, serverTimeout: 1000 };
+
 /** The quorum store on several servers, with clients of all kinds. */
 export function quorumOf(count: number): Backend {
   const made = new Made();
@@ -203,7 +206,7 @@ export function quorumOf(count: number): Backend {
     store: 'quorum',
     make: async (options = {}) => {
       instances += 1;
-      return made.across(openClients(running, instances), options);
+      return made.across(openClients(running, instances), options, PATIENT);
     },
     get admin(): Server {
       throw new Error('a quorum has several servers');

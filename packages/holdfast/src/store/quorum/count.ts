@@ -2,14 +2,15 @@
  * Counts the answers of one round.
  *
  * A bare round asks as many servers as must agree. It asks the others when one of the first does
- * not agree, or takes much longer than usual. The round waits for all that it has asked.
+ * not agree, or takes much longer than usual.
+ *
+ * The round waits for all that it has asked, until their deadlines: their agreement may still make
+ * a majority. But if a server has promised another ballot, or no majority can agree any more, the
+ * proposer will ask again in any case. Then the round waits only as long as servers usually take.
  */
 import type { Clock, Timer } from '../../clock.js';
 import type { Vote } from './acceptor.js';
 import type { Answer, Member } from './member.js';
-
-/** How long to wait for the rest of the answers when no majority can agree, in ms. */
-const REST_MS = 10;
 
 /** The result of a round. */
 export interface Round {
@@ -26,6 +27,8 @@ interface CountParts {
   readonly servers: number;
   readonly majority: number;
   readonly clock: Clock;
+  /** A server that takes longer than this is slow, in ms. */
+  readonly slow: number;
   readonly resolve: (round: Round) => void;
 }
 
@@ -36,6 +39,7 @@ export class Count {
   #promised: string | undefined;
   #pending: number;
   #open = false;
+  /** Ends the round without the rest of the answers. */
   #timer: Timer | undefined;
   #hedge: Timer | undefined;
   #spared: readonly Member[] = [];
@@ -48,26 +52,21 @@ export class Count {
 
   /**
    * Servers that are asked only if they are needed: at once after an answer that does not agree, or
-   * after `ms`.
-   * @param slow called if they are asked because of the time
+   * if the others are slow.
+   * @param slow called if they are asked because the others are slow
    */
-  spare(
-    members: readonly Member[],
-    ms: number,
-    ask: (one: Member) => void,
-    slow: () => void,
-  ): void {
+  spare(members: readonly Member[], ask: (one: Member) => void, slow: () => void): void {
     if (members.length === 0 || this.over) return;
     this.#spared = members;
     this.#askMore = ask;
-    this.#hedge = this.#parts.clock.after(ms, () => {
+    this.#hedge = this.#parts.clock.after(this.#parts.slow, () => {
       slow();
       this.#more();
     });
   }
 
   add(answer: Answer): void {
-    const { majority, clock } = this.#parts;
+    const { majority, clock, slow } = this.#parts;
     this.#pending -= 1;
     if (!('vote' in answer)) {
       this.#open ||= answer.sent;
@@ -80,8 +79,8 @@ export class Count {
     if (!('vote' in answer) || answer.vote.status !== 'yes') this.#more();
     if (this.#agreed.length >= majority || this.#pending === 0) {
       this.#end();
-    } else if (this.#agreed.length + this.#pending < majority) {
-      this.#timer ??= clock.after(REST_MS, () => this.#end());
+    } else if (this.#promised !== undefined || this.#agreed.length + this.#pending < majority) {
+      this.#timer ??= clock.after(slow, () => this.#end());
     }
   }
 

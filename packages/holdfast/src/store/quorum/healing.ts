@@ -51,7 +51,7 @@ export class Healing {
     for (const [key, { members, proposal, vote }] of values) {
       const accepted = proposal(this.#members.now);
       for (const member of members) {
-        this.#members.tell(member, (acceptor) => acceptor.accept(key, accepted), vote);
+        this.#members.askOne(member, (acceptor) => acceptor.accept(key, accepted), vote);
       }
     }
   }

@@ -105,9 +105,9 @@ export class Members {
   }
 
   /**
-   * Asks all servers, or as many as must agree. Resolves as soon as a majority agreed. If no
-   * majority can agree any more, it waits for a moment for the other answers: then it is mostly
-   * known whether any server agreed.
+   * Asks all servers, or as many as must agree. Resolves as soon as a majority agreed. If a server
+   * refused, it waits for a moment for the other answers: then it is mostly known whether any
+   * server agreed.
    */
   async round(send: Send, { key, bare, late = () => undefined }: RoundTerms): Promise<Round> {
     await this.#known();
@@ -116,9 +116,9 @@ export class Members {
     const request = (acceptor: Acceptor): Promise<Vote> => send(acceptor, now);
     const round = await new Promise<Round>((resolve) => {
       const { majority } = this;
-      const count = new Count({
-        ...{ servers: this.#members.length, majority, clock: this.#clock, resolve },
-      });
+      const servers = this.#members.length;
+      const slow = Math.min(SLOW_MAX_MS, Math.max(SLOW_MIN_MS, SLOW_FACTOR * this.#usual));
+      const count = new Count({ servers, majority, clock: this.#clock, slow, resolve });
       const asked = new Set<Member>();
       const ask = (member: Member): void => {
         asked.add(member);
@@ -135,9 +135,8 @@ export class Members {
       for (let at = answering.length; at < this.#members.length; at++) {
         count.add({ trouble: { kind: 'late' }, sent: false });
       }
-      const ms = Math.min(SLOW_MAX_MS, Math.max(SLOW_MIN_MS, SLOW_FACTOR * this.#usual));
       for (const member of answering.slice(0, wanted)) ask(member);
-      count.spare(answering.slice(wanted), ms, ask, () => {
+      count.spare(answering.slice(wanted), ask, () => {
         for (const member of asked) member.slowSince = this.#clock.now();
       });
     });
@@ -146,7 +145,7 @@ export class Members {
   }
 
   /** Sends a request outside a round. */
-  tell(
+  askOne(
     member: Member,
     send: (acceptor: Acceptor) => Promise<Vote>,
     voted: (vote: Vote) => void,
@@ -156,9 +155,12 @@ export class Members {
     });
   }
 
-  /** Publishes a message at two servers, of which one may be about to fail. It may be lost. */
-  tellTwo(key: string, message: Message): void {
-    for (const { acceptor } of this.#inOrder(key).slice(0, 2)) {
+  /**
+   * Publishes a message outside of a change, at a majority of the servers: as many as may fail at
+   * the same time, and one more. It may still be lost.
+   */
+  tell(key: string, message: Message): void {
+    for (const { acceptor } of this.#inOrder(key).slice(0, this.majority)) {
       acceptor.tell(message).catch(() => undefined);
     }
   }

@@ -13,7 +13,7 @@
  *
  * Commands that can wait go to the owner of the ballot, which applies them with its next change:
  *
- *     >number until ballot from key\ncommand     to the owner, by two servers
+ *     >number until ballot from key\ncommand     to the owner, by a majority of the servers
  *     >number                                    from a process that does not own the ballot
  *     <number answer                             with the change
  *
@@ -64,7 +64,7 @@ export class QuorumPeers implements Peers {
   readonly #left = new Map<string, (answer: string | undefined) => void>();
   /** What was told about versions that this process does not have yet. */
   readonly #early: string[] = [];
-  /** The commands that came lately: each comes by two servers. */
+  /** The commands that came lately: each comes by several servers. */
   readonly #told = new Set<string>();
   #count = 0;
 
@@ -116,7 +116,7 @@ export class QuorumPeers implements Peers {
     const until = now + LEAVE;
     const text = `${TOLD}${number} ${until} ${next} ${from.length} ${from}${key}\n${command}`;
     const answer = new Promise<string | undefined>((resolve) => this.#left.set(number, resolve));
-    this.#members.tellTwo(key, { channel: owner, text });
+    this.#members.tell(key, { channel: owner, text });
     void this.#expire(number, owner, until);
     return answer;
   }
@@ -178,7 +178,7 @@ export class QuorumPeers implements Peers {
   }
 
   decline({ from, number }: Errand): void {
-    this.#members.tellTwo(from, { channel: from, text: `${TOLD}${number}` });
+    this.#members.tell(from, { channel: from, text: `${TOLD}${number}` });
   }
 
   answerTo({ from, number }: Errand, reply: string): Message {

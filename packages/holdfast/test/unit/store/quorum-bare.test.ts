@@ -90,6 +90,18 @@ describe('a swap without messages', () => {
     expect(clock.now() - start).toBeLessThan(2);
   });
 
+  it('does not wait for two silent servers after another one has promised a ballot', async () => {
+    const [one, two, refusing] = first as [Link, Link, Link];
+    for (const link of [one, two]) link.fate = () => 'lost';
+    const ballot = `${BigInt(version.slice(0, 16)) + 1n}${version.slice(16)}`;
+    await (servers[links.indexOf(refusing)] as MemoryAcceptor).prepare('k', ballot, 0);
+    const start = clock.now();
+    await write('second');
+    expect(clock.now() - start).toBeLessThan(50);
+    version = (await clock.until(register.read('k'))).version;
+    expect((await clock.until(register.read('k'))).state).toBe('second');
+  });
+
   it('is not lost if two of the servers that accepted it fail at once', async () => {
     await write('second');
     for (const link of first.slice(0, 2)) link.fate = () => 'lost';

@@ -11,6 +11,11 @@ let servers: MemoryAcceptor[];
 let one: Process;
 let other: Process;
 
+/** Every two of five servers. */
+const PAIRS = [0, 1, 2, 3].flatMap((one) =>
+  [1, 2, 3, 4].filter((two) => two > one).map((two): [number, number] => [one, two]),
+);
+
 /** A process that listens, and what it heard. */
 class Process {
   readonly links: Link[];
@@ -132,6 +137,18 @@ describe('a command', () => {
     await clock.until(other.register.swap('k', version, change));
     expect(await clock.until(answer)).toBe('done');
   });
+
+  it.each(PAIRS)(
+    'that is left reaches the owner if two servers fail at the same time: %i, %i',
+    async (first, second) => {
+      for (const link of one.links.filter((_, at) => at === first || at === second)) {
+        link.tell = () => new Promise(() => undefined);
+      }
+      void leave();
+      await clock.advance(1);
+      expect(other.asked).toHaveLength(1);
+    },
+  );
 
   it('that is declined is returned at once', async () => {
     const [answer, start] = [leave(), clock.now()];
