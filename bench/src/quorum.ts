@@ -92,7 +92,7 @@ async function compare(
 }
 
 /**
- * Freezes two servers in mid-run, each pair of them some times, and prints the longest gaps. Between
+ * Freezes two servers in mid-run, each pair some times, and prints the longest gaps. Between
  * them are runs of the same load with all servers, which show the longest gaps of this machine.
  */
 async function freezes(
