@@ -4,7 +4,6 @@
  *
  * After each fail-over another process tries every lock. If it gets one that its holder still
  * believes in, the lock was lost. Without acknowledgement that is a figure, with it a problem.
- *
  * `trials` is the number of fail-overs of each kind, `others` the number of kinds, `tasks` the
  * number of deployments at the same time.
  */
@@ -101,7 +100,7 @@ async function onDeployment(
     for (const mode of MODES) {
       const replicas = mode === 'with' ? acknowledged : 0;
       const [holder, waiter] = [await instance(replicas), await instance(replicas)];
-      parties.push({ mode, holder, waiter, renewed: undefined });
+      parties.push({ mode, replicas, holder, waiter, renewed: undefined });
     }
     const keepsLocks = fault === 'kept-locks';
     const challenger = await instance(0);
@@ -135,7 +134,9 @@ async function once(scenario: Scenario, how: Fault): Promise<void> {
   const granting = begun.map((held, at) =>
     grant(scenario, parties[at] as Party, held, { stop, every }),
   );
-  const repair = await strike(deployment, how, master, scenario.random);
+  const free = begun.filter((_, at) => parties[at]?.replicas === 0);
+  const granted = (): number => Math.min(...free.map(({ leases }) => leases.length));
+  const repair = await strike(deployment, { ...scenario, fault: how, master, granted });
   // an isolated master goes on until its clients leave it
   if (how.end !== 'isolated') stop.abort();
   const next = await deployment.successor(master).catch((cause: unknown) => cause);
@@ -268,8 +269,8 @@ async function checkRenewed(scenario: Scenario, party: Party): Promise<void> {
     add(scenario, `renewed leases: lost, ${mode} acknowledgement`);
     if (mode === 'with') scenario.problems.add('lost', `${renewed.key}, a renewed lease`);
   } else {
-    const end = renewed.held ? 'held on' : 'ended, its holder was told';
-    add(scenario, `renewed leases: ${end}, ${mode} acknowledgement`);
+    const ended = renewed.held ? 'held on' : 'ended, its holder was told';
+    add(scenario, `renewed leases: ${ended}, ${mode} acknowledgement`);
   }
   await other?.release().catch(() => undefined);
   if (!renewed.held || other !== null) party.renewed = undefined;

@@ -1,5 +1,5 @@
 /** The ways to lose a master: what cuts it off before, and what ends it. */
-import { type Server, sleep } from 'holdfast-testkit';
+import { type Server, sleep, until } from 'holdfast-testkit';
 import { between, type Random } from '../support/random.js';
 import type { Deployment } from './deployments.js';
 
@@ -37,12 +37,22 @@ export const FAULTS: readonly Fault[] = [
 /** For how long locks are granted before each step, in ms. */
 const GRANTING = { from: 20, to: 120 };
 
+/** The longest time in ms to wait for a grant by a master without replicas. */
+const LONELY_MS = 5000;
+
+/** How a deployment loses its master. */
+export interface Loss {
+  readonly fault: Fault;
+  readonly master: Server;
+  readonly random: Random;
+  /** The number of grants that need no replica. */
+  readonly granted: () => number;
+}
+
 /** Cuts the master off and ends it. Resolves to the function that repairs everything. */
 export async function strike(
   deployment: Deployment,
-  fault: Fault,
-  master: Server,
-  random: Random,
+  { fault, master, random, granted }: Loss,
 ): Promise<() => Promise<void>> {
   const replicas = await deployment.replicasOf(master);
   const pause = (): Promise<void> => sleep(between(random, GRANTING.from, GRANTING.to));
@@ -50,6 +60,9 @@ export async function strike(
     replicas: async () => {
       await pause();
       await Promise.all(replicas.map((replica) => cut(replica, master)));
+      // on a busy machine the pause may be too short for a grant, and only such a grant is lost
+      const before = granted();
+      await until(() => granted() > before, { within: LONELY_MS }).catch(() => undefined);
     },
     clients: async () => {
       await pause();

@@ -10,6 +10,8 @@ export type Mode = (typeof MODES)[number];
 /** The processes of one mode. */
 export interface Party {
   readonly mode: Mode;
+  /** The number of replicas that must have a grant. */
+  readonly replicas: number;
   readonly holder: Holdfast;
   readonly waiter: Holdfast;
   /** A short lease that lives from the fail-over before to the end of the present one. */
