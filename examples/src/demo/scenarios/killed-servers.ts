@@ -7,7 +7,7 @@ import type { Finding, DemoRunner } from '../runner.js';
 import type { QuorumServers } from '../workers/quorum-servers.js';
 
 /** Time between two starts, so that the workers enter the queue in their order. */
-const START_INTERVAL_MS = 60;
+const START_INTERVAL_MS = 150;
 /** The parts of the first holder's work after which the servers are killed. */
 const KILLS = [0.3, 0.4];
 
@@ -44,11 +44,14 @@ async function run(
   const { ttl, work } = pace;
   for (const name of servers.names) runner.report(name, { what: 'up' });
   const done: Promise<Report>[] = [];
-  for (const worker of group.workers) {
+  for (const [at, worker] of group.workers.entries()) {
     done.push(runner.next(worker, 'done'));
+    const holds = at === 0 ? runner.next(worker, 'holds') : undefined;
     // with a different key for each worker there is no mutual exclusion
     const key = fault === 'no-lock' ? `report:${worker.name}` : 'report';
     worker.start({ key, ttl, renew: true, job: work });
+    // its first use of the servers checks them, and the others must not be queued before it
+    await holds;
     await runner.pause(START_INTERVAL_MS);
   }
   const [, first, , second] = servers.names as [string, string, string, string, string];
