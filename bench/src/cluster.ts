@@ -27,8 +27,10 @@ import {
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createCluster } from 'redis';
 
-const KEYS = 300;
+const KEYS = 1000;
 const PAIRS = 3000;
+/** Pairs at the same time. */
+const AT_ONCE = [1, 50, 150, 1000];
 
 /** A deployment with one client. */
 interface Contender {
@@ -137,7 +139,7 @@ async function compare(name: string, { rounds, one, three, singles }: Compared):
       for (const other of others) await other.pair(key);
     },
   };
-  for (const atOnce of [1, 50]) {
+  for (const atOnce of AT_ONCE) {
     const found: Reading[][] = [];
     for (let round = 0; round < rounds; round++) {
       const readings: Reading[] = [];

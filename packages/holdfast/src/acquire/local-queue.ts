@@ -14,6 +14,13 @@ import type { Acquisition } from './acquisition.js';
  * waiters to serve than one command does.
  */
 const SERVED_IN_PART_MS = 2;
+/**
+ * A timer fires about this much late, in ms, so a poll at the end of a lease is planned for so much
+ * earlier. A poll that comes too early is answered with the rest of the time, and repeated then.
+ */
+const TIMER_LATE_MS = 0.5;
+/** The shortest timer of Node. */
+const TIMER_MS_MIN = 1;
 
 export class LocalQueue {
   readonly key: string;
@@ -65,12 +72,14 @@ export class LocalQueue {
    */
   plan(next: number, period: number): void {
     if (this.#acquisitions.size === 0) return;
-    const due = next === 0 ? SERVED_IN_PART_MS : next / 1000;
-    const at = this.#clock.now() + Math.min(due, period);
+    const due =
+      next === 0 ? SERVED_IN_PART_MS : Math.max(TIMER_MS_MIN, next / 1000 - TIMER_LATE_MS);
+    const ms = Math.min(due, period);
+    const at = this.#clock.now() + ms;
     if (at >= this.#pollAt) return;
     this.#disarm();
     this.#pollAt = at;
-    this.#timer = this.#clock.after(at - this.#clock.now(), () => {
+    this.#timer = this.#clock.after(ms, () => {
       this.#timer = undefined;
       this.#pollAt = Number.POSITIVE_INFINITY;
       this.#poll(this);
