@@ -71,6 +71,13 @@ export async function startReplicated(options: ReplicatedOptions): Promise<Repli
   return deployment;
 }
 
+/**
+ * While a master is down, its replicas are asked for their state once a second, and a state older
+ * than five pings counts as unknown. With shorter pings an election often finds no replica, and
+ * the next one follows seconds later.
+ */
+const PING_MS = 250;
+
 async function watch(
   sentinel: Server,
   master: Server,
@@ -78,7 +85,7 @@ async function watch(
   downAfter: number,
 ): Promise<void> {
   // the usual periods are a second and more, so a fail-over would take several seconds
-  const periods = { 'info-period': 200, 'ping-period': 100, 'ask-period': 100 };
+  const periods = { 'info-period': 200, 'ping-period': PING_MS, 'ask-period': 100 };
   const more = { 'publish-period': 200, 'min-link-reconnect-period': 100 };
   for (const [name, ms] of Object.entries({ ...periods, ...more })) {
     await sentinel.command('SENTINEL', 'DEBUG', name, ms);
