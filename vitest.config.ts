@@ -31,7 +31,7 @@ const COMPUTING_MS = 300_000;
 const INSTRUMENT_MS = 4 * COMPUTING_MS;
 
 const servers = {
-  // The files of a worker share their modules: loading them for each file takes a fifth of the
+  // The files of a worker share their modules: loading them for each file takes a quarter of the
   // processor time of these tests.
   isolate: false,
   globalSetup: existsSync(globalSetup) ? [globalSetup] : [],

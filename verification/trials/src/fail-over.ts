@@ -269,8 +269,8 @@ async function checkRenewed(scenario: Scenario, party: Party): Promise<void> {
     add(scenario, `renewed leases: lost, ${mode} acknowledgement`);
     if (mode === 'with') scenario.problems.add('lost', `${renewed.key}, a renewed lease`);
   } else {
-    const ended = renewed.held ? 'held on' : 'ended, its holder was told';
-    add(scenario, `renewed leases: ${ended}, ${mode} acknowledgement`);
+    const end = renewed.held ? 'held on' : 'ended, its holder was told';
+    add(scenario, `renewed leases: ${end}, ${mode} acknowledgement`);
   }
   await other?.release().catch(() => undefined);
   if (!renewed.held || other !== null) party.renewed = undefined;

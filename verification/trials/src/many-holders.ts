@@ -4,8 +4,9 @@
  * with a semaphore with few holders. It also reports the longest command. At the end all leases
  * expire at the same time, and a waiter for all permits must get them.
  */
-import { type Clock, Holdfast, type Lease, type Semaphore } from 'holdfast';
+import { Holdfast, type Lease, type Semaphore } from 'holdfast';
 import { type Server, startServer, until } from 'holdfast-testkit';
+import { CountingClock } from './leaks/clock.js';
 import { connect } from './support/clients.js';
 import { Problems } from './support/problems.js';
 import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
@@ -23,15 +24,15 @@ const LOGGED_US = 100;
  * was sent twice, so the lease would be released again and again after its end. These requests
  * would be counted too.
  */
-const stopped: Clock = {
-  now: () => 0,
-  wall: () => 0,
-  after: (ms, callback, weak = false) => {
-    const timer = setTimeout(callback, ms);
-    if (weak) timer.unref();
-    return { cancel: () => clearTimeout(timer) };
-  },
-};
+class StoppedClock extends CountingClock {
+  override now(): number {
+    return 0;
+  }
+
+  override wall(): number {
+    return 0;
+  }
+}
 
 /** The number of counted server commands, and the time of the longest one. */
 interface Work {
@@ -183,7 +184,10 @@ async function run({ server: name, client, others, fault }: Parameters): Promise
   await server.command('CONFIG', 'SET', 'slowlog-log-slower-than', `${LOGGED_US}`);
   await server.command('CONFIG', 'SET', 'slowlog-max-len', '100000');
   const direct = await connect(client, server.url);
-  const counted = new Holdfast(direct.client, { clock: stopped, requestTimeout: 60_000 });
+  const counted = new Holdfast(direct.client, {
+    clock: new StoppedClock(),
+    requestTimeout: 60_000,
+  });
   const holdfast = new Holdfast(direct.client);
   const scenario = new Scenario(server, holdfast);
   try {
