@@ -65,8 +65,10 @@ function limits(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
     const lease = await mutex.acquire();
+    const next = other.mutex(mutex.key).acquire();
+    await queued(one, mutex.key, 1);
     const waiting = mutex.condition('c').await(lease, { wait: 30 });
-    const between = await other.mutex(mutex.key).acquire();
+    const between = await next;
     await queued(other, mutex.key, 1);
     expect(between.fence).toBeGreaterThan(lease.fence);
     await between.release();
