@@ -12,8 +12,8 @@ import { notReady } from './state.js';
 export interface IoredisClusterLike {
   readonly isCluster: boolean;
   readonly options: IoredisSettings;
-  /** The addresses of the nodes of each slot, the master first. */
-  readonly slots: readonly (readonly string[])[];
+  /** The addresses of the nodes of each slot, the master first. Slots without nodes are holes. */
+  readonly slots: readonly (readonly string[] | undefined)[];
   nodes(role?: 'all' | 'master'): readonly object[];
   refreshSlotsCache(callback: () => void): void;
   evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
@@ -38,9 +38,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     return node;
   };
   // after a redirection the slots name the new master; its role in the list of nodes changes later
-  const addresses = (): string[] => [
-    ...new Set(client.slots.flatMap((nodes) => nodes.slice(0, 1))),
-  ];
+  const addresses = (): string[] => mastersOf(client.slots);
   const lostConnections = countLost(client);
   const routed = ({ sha, keys, args }: ScriptCall): Promise<unknown> =>
     attempt(() => client.evalsha(sha, keys.length, ...keys, ...args));
@@ -99,6 +97,19 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
         subscribeShard(nodeAt(address), channel, listener),
     },
   };
+}
+
+/** The addresses of all masters. There are 16,384 slots, most with the master of the one before. */
+function mastersOf(slots: IoredisClusterLike['slots']): string[] {
+  const masters = new Set<string>();
+  let last: string | undefined;
+  for (const nodes of slots) {
+    const master = nodes?.[0];
+    if (master === undefined || master === last) continue;
+    masters.add(master);
+    last = master;
+  }
+  return [...masters];
 }
 
 /**

@@ -26,6 +26,8 @@ type Fences = Readonly<Pick<Holder, 'id' | 'fence' | 'handOffs' | 'expires'>>;
 
 /** The state of a resource before its first command. */
 const EMPTY: Snapshot = { used: 0, highest: 0, leases: new Map() };
+/** What was in use before a command, if it is not known. */
+const UNKNOWN = Number.POSITIVE_INFINITY;
 const snapshots = new WeakMap<Resource, Snapshot>();
 
 /** Receives the first broken invariant of a resource. */
@@ -51,15 +53,20 @@ function fail(key: string, problem: string): never {
 function assertSound(command: KeyCommand, resource: Resource, now: Micros): void {
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
-    // the next check knows neither how much was in use before it nor how a lease ended
-    const { highest, leases } = snapshots.get(resource) ?? EMPTY;
-    const known = [...leases.values()].map((one) => [one.id, { ...one, handOffs: 0 }] as const);
-    const used = Number.POSITIVE_INFINITY;
-    snapshots.set(resource, { used, highest, leases: new Map(known) });
+    forget(resource);
     return;
   }
   const problem = unsound(resource, now, command);
   if (problem !== undefined) report(command.key, problem);
+}
+
+/** The next check knows neither how much was in use before it nor how a lease ended. */
+function forget(resource: Resource): void {
+  const { highest, leases, used } = snapshots.get(resource) ?? EMPTY;
+  // the commands before this one may have been skipped too
+  if (used === UNKNOWN) return;
+  const known = [...leases.values()].map((one) => [one.id, { ...one, handOffs: 0 }] as const);
+  snapshots.set(resource, { used: UNKNOWN, highest, leases: new Map(known) });
 }
 
 /** Describes the first invariant that does not hold. Stores the state for the next call. */
