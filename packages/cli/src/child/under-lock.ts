@@ -50,7 +50,7 @@ const REASONS: Readonly<Record<EndReason, string>> = {
 /**
  * Resolves to the exit code of the command.
  * @throws a failure if the command could not be started, if a signal came before it, or if it was
- *   ended because the lock was lost
+ *   ended because the lock was lost; `NotConfirmed` if the lock was lost before it was started
  */
 export async function runUnder(lease: Held, context: Context): Promise<number> {
   const { budget, command, notes, signals, words } = context;
@@ -104,6 +104,15 @@ function reasonOf({ signal }: Held, why: EndReason): string {
   return why === 'lost' && signal.aborted ? failureOf(signal.reason).message : REASONS[why];
 }
 
+/** A grant that ended before the command was started: nothing was run, so another one may follow. */
+export class NotConfirmed extends Failure {
+  constructor({ key, signal }: Held) {
+    const why = signal.aborted ? failureOf(signal.reason).message : 'the store did not answer';
+    const message = `the lock ${key} was granted and not confirmed (${why}); nothing was run`;
+    super(EXIT.unavailable, message, 'check the connection to the server, try again');
+  }
+}
+
 /** A lease that was granted by a message starts short, and is renewed at once. */
 async function enoughTime(
   lease: Held,
@@ -112,11 +121,7 @@ async function enoughTime(
 ): Promise<void> {
   const limit = now() + 2 * requestTimeout;
   while (signals.first === undefined && (!lease.held || lease.remaining <= reserve)) {
-    const over = lease.signal.aborted || now() > limit;
-    if (over) {
-      const message = `the lock ${lease.key} was granted and not confirmed; nothing was run`;
-      throw new Failure(EXIT.unavailable, message, 'check the connection to the server, try again');
-    }
+    if (lease.signal.aborted || now() > limit) throw new NotConfirmed(lease);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }

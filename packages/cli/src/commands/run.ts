@@ -3,7 +3,8 @@ import type { Holdfast, Lease } from 'holdfast';
 import { budgetFor } from '../budget.js';
 import { GuardedCommand } from '../child/guarded-command.js';
 import { Signals } from '../child/signals.js';
-import { interrupted, notFree, runUnder, type Words } from '../child/under-lock.js';
+import { now } from '../child/protocol.js';
+import { interrupted, notFree, NotConfirmed, runUnder, type Words } from '../child/under-lock.js';
 import { failureOf } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { LockChoice, RunsOptions } from '../options.js';
@@ -25,11 +26,17 @@ export async function run(key: string, words: Words, options: RunOptions): Promi
     const { requestTimeout } = budget;
     const store = await openStore(options, { ttl, requestTimeout, label: labelOf(options, words) });
     try {
-      const lease = await acquire(store.holdfast, { key, options, notes, signals });
-      try {
-        return await runUnder(lease, { words, budget, notes, signals, command });
-      } finally {
-        await release(lease, notes);
+      const asked = { key, options, notes, signals, until: endOfWait(options) };
+      for (;;) {
+        const lease = await acquire(store.holdfast, asked);
+        try {
+          return await runUnder(lease, { words, budget, notes, signals, command });
+        } catch (error) {
+          if (!(error instanceof NotConfirmed) || now() >= asked.until) throw error;
+          notes.warning('again', `${error.message}; waiting for ${key} again`, { key });
+        } finally {
+          await release(lease, notes);
+        }
       }
     } finally {
       await store.close();
@@ -49,11 +56,17 @@ interface Asked {
   readonly options: RunOptions;
   readonly notes: Notes;
   readonly signals: Signals;
+  /** The end of the wait for the lock, on the clock of `now`. */
+  readonly until: number;
+}
+
+function endOfWait({ wait = Infinity }: RunOptions): number {
+  return now() + (wait === false ? 0 : wait);
 }
 
 async function acquire(holdfast: Holdfast, asked: Asked): Promise<Lease> {
-  const { key, notes, options, signals } = asked;
-  const wait = options.wait === false ? 0 : options.wait;
+  const { key, notes, options, signals, until } = asked;
+  const wait = until === Infinity ? undefined : Math.max(0, Math.ceil(until - now()));
   const lock = lockOf(holdfast, key, options);
   const { signal } = signals;
   // With it, a forced release is heard at once. Without it, at the next renewal.

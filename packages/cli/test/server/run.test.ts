@@ -1,6 +1,6 @@
 /** `holdfast run`: the lock, the command's environment, and exit codes. */
 import { Holdfast } from 'holdfast';
-import { type Server, startServer, until } from 'holdfast-testkit';
+import { type Server, startProxy, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, cli } from '../cli.js';
@@ -128,6 +128,23 @@ describe('the lock', () => {
     expect(result.stderr).toMatch(/the lock busy is not free|held by .*process/);
     expect(await holdfast.inspect('busy')).toMatchObject({ waiterCount: 0 });
     await lease.release();
+  });
+
+  it('is waited for again if its grant cannot be confirmed', async () => {
+    await using proxy = await startProxy(server);
+    const lease = await holdfast.mutex('confirmed').acquire();
+    const args = ['run', 'confirmed', '--wait', '1m', '--', 'echo', 'ran'];
+    await using program = new Cli(args, { env: { REDIS_URL: proxy.url } });
+    await until(async () => (await holdfast.inspect('confirmed'))?.waiterCount === 1);
+    // the message with the grant arrives, and no request of the program
+    proxy.blackhole('requests');
+    await lease.release();
+    await until(() => program.stderr.includes('; waiting for confirmed again'), { within: 20_000 });
+    expect(program.stderr).toMatch(/was granted and not confirmed \(.+\); nothing was run/);
+    expect(program.stdout).toBe('');
+    proxy.heal();
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.stdout).toBe('ran\n');
   });
 
   it('is shared by readers, and excludes the writer', async () => {
