@@ -104,7 +104,7 @@ function reasonOf({ signal }: Held, why: EndReason): string {
   return why === 'lost' && signal.aborted ? failureOf(signal.reason).message : REASONS[why];
 }
 
-/** A grant that ended before the command was started: nothing was run, so another one may follow. */
+/** A grant that ended before the command was started. Nothing was run, so another may follow. */
 export class NotConfirmed extends Failure {
   constructor({ key, signal }: Held) {
     const why = signal.aborted ? failureOf(signal.reason).message : 'the store did not answer';
