@@ -65,7 +65,7 @@ export interface HoldOrder {
 }
 
 export interface HoldResult {
-  /** Bytes of this process's heap for each lock. */
+  /** Bytes of this process's heap for each lock; not measured if the bench renews the locks. */
   readonly heap: number;
 }
 

@@ -117,6 +117,7 @@ export interface Bench extends Settings {
 export const USAGE: string = `npm run bench -- [options]
   --only a,c,e     scenarios: ${SCENARIOS.join(', ')} (default all)
   --rounds N       counted rounds of each scenario (default 7; with --quick 1)
+  --seconds N      duration of a measurement of scenarios a to e (default 0.4)
   --quick          every scenario at a small size, within about a minute
   --client NAME    one of ${CLIENTS.join(', ')}; may be repeated (default all)
   --server NAME    redis (default) or valkey
@@ -137,6 +138,7 @@ export function readSettings(args: string[]): Settings | undefined {
       client: { type: 'string', multiple: true },
       server: { type: 'string', default: 'redis' },
       rounds: { type: 'string' },
+      seconds: { type: 'string' },
       quick: { type: 'boolean', default: false },
       'no-peers': { type: 'boolean', default: false },
       plant: { type: 'string', multiple: true },
@@ -160,7 +162,7 @@ export function readSettings(args: string[]): Settings | undefined {
       SCENARIOS,
     ),
     rounds: whole('rounds', values.rounds ?? (quick ? '1' : '7')),
-    sizes: quick ? QUICK : FULL,
+    sizes: sizesOf(quick ? QUICK : FULL, values.seconds),
     quick,
     peers: !values['no-peers'],
     planted: chosen('plant', values.plant ?? [], PLANTED),
@@ -171,6 +173,10 @@ export function readSettings(args: string[]): Settings | undefined {
     tracing: values.tracing,
     command: ['npm run bench --', ...args].join(' '),
   };
+}
+
+function sizesOf(sizes: Sizes, seconds: string | undefined): Sizes {
+  return seconds === undefined ? sizes : { ...sizes, seconds: whole('seconds', seconds) };
 }
 
 function chosen<T extends string>(

@@ -9,6 +9,8 @@ interface Picture {
   readonly title: string;
   readonly x: string;
   readonly y: string;
+  /** True if the cost differs by powers of ten. */
+  readonly log: boolean;
   /** The figures whose sum is drawn. */
   readonly figures: readonly FigureName[];
 }
@@ -18,22 +20,37 @@ const CPU: readonly FigureName[] = ['node cpu', 'server cpu'];
 const PICTURES: readonly Picture[] = [
   {
     ...{ scenario: 'keys', file: 'keys.svg', title: 'Cost of a pair, by the number of keys' },
-    ...{ x: 'loops on as many keys', y: 'CPU time of process and server, µs', figures: CPU },
+    ...{
+      x: 'loops on as many keys',
+      y: 'CPU time of process and server, µs',
+      figures: CPU,
+      log: true,
+    },
   },
   {
     ...{ scenario: 'holders', file: 'holders.svg' },
     title: 'Cost of a release, by the number of holders',
-    ...{ x: 'readers of one key', y: 'time of the script, µs', figures: ['release'] },
+    ...{ x: 'readers of one key', y: 'time of the script, µs', figures: ['release'], log: false },
   },
   {
     ...{ scenario: 'waiters', file: 'waiters.svg' },
     title: 'Cost of an acquisition, by the number of waiters',
-    ...{ x: 'waiters in four processes', y: 'CPU time of processes and server, µs', figures: CPU },
+    ...{
+      x: 'waiters in four processes',
+      y: 'CPU time of processes and server, µs',
+      figures: CPU,
+      log: true,
+    },
   },
   {
     ...{ scenario: 'processes', file: 'processes.svg' },
     title: 'Cost of an acquisition, by the number of processes',
-    ...{ x: 'processes of four tasks', y: 'CPU time of processes and server, µs', figures: CPU },
+    ...{
+      x: 'processes of four tasks',
+      y: 'CPU time of processes and server, µs',
+      figures: CPU,
+      log: true,
+    },
   },
 ];
 
@@ -74,7 +91,7 @@ function bySize(result: Result, picture: Picture, table: Table): Chart {
   return {
     title: picture.title,
     x: { label: picture.x, log: true },
-    y: { label: picture.y, log: false },
+    y: { label: picture.y, log: picture.log },
     series: series.filter(({ points }) => points.length > 0),
     notes: notes(result, table),
   };

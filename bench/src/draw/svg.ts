@@ -22,9 +22,9 @@ export interface Axis {
   readonly to?: number;
 }
 
-const WIDTH = 720;
+const WIDTH = 740;
 const HEIGHT = 420;
-const BOX = { left: 76, right: WIDTH - 210, top: 48, bottom: HEIGHT - 96 };
+const BOX = { left: 76, right: WIDTH - 230, top: 48, bottom: HEIGHT - 96 };
 const TICKS = 5;
 
 /** Colours that colour-blind readers tell apart (Okabe and Ito); dashes repeat the difference. */

@@ -6,8 +6,8 @@ export interface Held {
   release(): Promise<unknown>;
   /** Present if the library numbers its grants, so that a resource can refuse a late writer. */
   readonly fence?: unknown;
-  /** Aborts when the lock is lost, if the library tells. */
-  readonly signal?: AbortSignal;
+  /** False when the lock is lost, if the library tells. */
+  readonly held?: boolean;
   /** The key and its value, if the lock is to be renewed with `Library.renew`. */
   readonly key?: string;
   readonly token?: string;

@@ -3,7 +3,7 @@
  * it is tried. Everything comes from the package registry.
  */
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { arch, platform } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -77,9 +77,11 @@ export async function installProject(): Promise<void> {
   const dependencies = { holdfast: `file:${tarball}`, ...RUNTIMES, ...TOOLS };
   write('package.json', JSON.stringify({ private: true, dependencies }));
   const install = ['install', '--no-audit', '--no-fund', '--no-package-lock', '--prefer-offline'];
-  // an earlier package of the same version would stay
-  await command('npm', ['uninstall', 'holdfast', ...install.slice(1)]);
-  write('package.json', JSON.stringify({ private: true, dependencies }));
+  if (existsSync(`${root}/node_modules/holdfast`)) {
+    // an earlier package of the same version would stay
+    await command('npm', ['uninstall', 'holdfast', ...install.slice(1)]);
+    write('package.json', JSON.stringify({ private: true, dependencies }));
+  }
   await command('npm', install);
   cpSync(fileURLToPath(new URL('programs', import.meta.url)), root, { recursive: true });
 }
