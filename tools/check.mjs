@@ -12,7 +12,8 @@ import { run } from './run.mjs';
 const PARTS = [
   { name: 'format', command: 'biome format' },
   { name: 'lint', command: 'npm run --silent lint' },
-  { name: 'unit', command: 'vitest run --project unit --reporter=dot' },
+  // on two cores Vitest would use one worker
+  { name: 'unit', command: 'vitest run --project unit --reporter=dot --maxWorkers=100%' },
   { name: 'realtime', command: 'vitest run --project realtime --reporter=dot', waits: true },
 ];
 
