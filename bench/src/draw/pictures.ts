@@ -20,12 +20,9 @@ const CPU: readonly FigureName[] = ['node cpu', 'server cpu'];
 const PICTURES: readonly Picture[] = [
   {
     ...{ scenario: 'keys', file: 'keys.svg', title: 'Cost of a pair, by the number of keys' },
-    ...{
-      x: 'loops on as many keys',
-      y: 'CPU time of process and server, µs',
-      figures: CPU,
-      log: true,
-    },
+    x: 'loops on as many keys',
+    y: 'CPU time of process and server, µs',
+    ...{ figures: CPU, log: true },
   },
   {
     ...{ scenario: 'holders', file: 'holders.svg' },
@@ -35,22 +32,16 @@ const PICTURES: readonly Picture[] = [
   {
     ...{ scenario: 'waiters', file: 'waiters.svg' },
     title: 'Cost of an acquisition, by the number of waiters',
-    ...{
-      x: 'waiters in four processes',
-      y: 'CPU time of processes and server, µs',
-      figures: CPU,
-      log: true,
-    },
+    x: 'waiters in four processes',
+    y: 'CPU time of processes and server, µs',
+    ...{ figures: CPU, log: true },
   },
   {
     ...{ scenario: 'processes', file: 'processes.svg' },
     title: 'Cost of an acquisition, by the number of processes',
-    ...{
-      x: 'processes of four tasks',
-      y: 'CPU time of processes and server, µs',
-      figures: CPU,
-      log: true,
-    },
+    x: 'processes of four tasks',
+    y: 'CPU time of processes and server, µs',
+    ...{ figures: CPU, log: true },
   },
 ];
 

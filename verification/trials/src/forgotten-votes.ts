@@ -17,8 +17,9 @@ const SILENT_MS = 100;
 const TTL = 20_000;
 const GUARD = 60_000;
 const SERVERS = 3;
-/** For the markers of a repetition. */
-const MARKED = { within: 20_000 };
+/** How long all servers may take to have one value, in ms; then they are marked again. */
+const VALUE_MS = 2000;
+const PATIENCE = { within: 20_000 };
 
 interface Scenario {
   readonly servers: readonly Server[];
@@ -44,14 +45,10 @@ const clientsOf = (connected: readonly Connected[]): RedisClient[] => {
 
 const nothing = (): Lease | null => null;
 
-/** Resolves to true if a client reaches its server. All clients of the trials have `ping`. */
-async function answers({ client }: Connected): Promise<boolean> {
-  const pinged = (client as RedisClient & { ping(): Promise<unknown> }).ping();
-  return pinged.then(
-    () => true,
-    () => false,
-  );
-}
+/** Asks a server through its client. All clients of the trials have `ping`. */
+const ping = ({ client }: Connected): Promise<unknown> => {
+  return (client as RedisClient & { ping(): Promise<unknown> }).ping();
+};
 
 /** A client of a server that cannot be reached. */
 function unreachable(): Connected {
@@ -101,7 +98,7 @@ async function once(scenario: Scenario, prefix: string): Promise<Outcome> {
     const terms = { serverTimeout: SILENT_MS, restartGuard: guard, durable };
     return new Holdfast(quorum(clientsOf(clients), terms), { prefix, ttl: TTL });
   };
-  await until(() => marked(open(first, true), servers, `${prefix}lock:first`), MARKED);
+  await until(() => marked(open(first, true), servers, `${prefix}lock:first`), PATIENCE);
   const cut = unreachable();
   const holds = open(scenario.holder.with(away, cut), false);
   const asks = open(other, false);
@@ -112,7 +109,7 @@ async function once(scenario: Scenario, prefix: string): Promise<Outcome> {
     if (lease === null) return { granted: false, twice: false };
     await forgets.restart();
     // otherwise the restarted server might not be asked, and the trial would show nothing
-    await until(() => answers(back), { within: 20_000 });
+    await until(() => ping(back), PATIENCE);
     freezes.pause();
     const second = await asks.mutex('k').tryAcquire().catch(nothing);
     return { granted: lease.held, twice: second !== null && lease.held };
@@ -127,8 +124,8 @@ async function once(scenario: Scenario, prefix: string): Promise<Outcome> {
 /**
  * The servers are new to a prefix: a process that trusts them sets their markers, and ends. It
  * sends its last value to the third server some time later, and would trust that server again if
- * the server restarted before. Resolves to true when all servers have that value; a server that was
- * silent for too long gets none until the next use.
+ * the server restarted before. Resolves when all servers have that value, and rejects if one does
+ * not get it: a server that was silent for too long gets none until the next use.
  */
 async function marked(
   trusting: Holdfast,
@@ -137,13 +134,10 @@ async function marked(
 ): Promise<boolean> {
   try {
     await trusting.mutex('first').run(() => undefined);
+  } finally {
     await trusting.close();
-    await until(() => haveOneValue(servers, key), { within: MARKED.within / 10 });
-    return true;
-  } catch {
-    await trusting.close();
-    return false;
   }
+  return until(() => haveOneValue(servers, key), { within: VALUE_MS });
 }
 
 /** True if all servers have accepted the same value of a key. */
