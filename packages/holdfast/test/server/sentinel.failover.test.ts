@@ -44,12 +44,16 @@ async function pair(all: Replicated, client: ClientName): Promise<Pair> {
   return { holder, waiter, lease, other, waits };
 }
 
-/** The connections of clients of this test at a server. */
+/**
+ * The connections that clients of this test use at a server. node-redis forgets some of its own,
+ * see `forgotten-socket.test.ts`: they have sent nothing but their handshake. The name of its last
+ * command is missing at servers that do not know that command.
+ */
 async function connections(server: Server): Promise<string[]> {
   const lines = String(await server.command('CLIENT', 'LIST'))
     .trim()
     .split('\n');
-  return lines.filter((line) => !/ name=sentinel-| flags=[SMx]| cmd=client/.test(line));
+  return lines.filter((line) => !/ name=sentinel-| flags=[SMx]| cmd=(client|NULL)/.test(line));
 }
 
 /** Waits until no client of this test is connected to a server. */
