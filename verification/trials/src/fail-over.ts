@@ -19,7 +19,9 @@ import {
   type Output,
   type Party,
   type Scenario,
+  ServerTrouble,
   sorted,
+  trouble,
 } from './fail-over/scenario.js';
 import type { Connected } from './support/clients.js';
 import { Problems } from './support/problems.js';
@@ -68,13 +70,10 @@ async function runLane(start: Start, parameters: Parameters, output: Output): Pr
       await onDeployment(start, parameters, { ...output, random, rounds });
     } catch (error) {
       if (!(error instanceof ServerTrouble)) throw error;
-      add(output, 'deployments started again: the servers elected no master');
+      add(output, `deployments started again: ${error.message}`);
     }
   }
 }
-
-/** The servers did not do what a fail-over needs; the locks have no part in it. */
-class ServerTrouble extends Error {}
 
 type Rounds = Output & Pick<Scenario, 'random'> & { readonly rounds: Fault[] };
 
@@ -105,7 +104,7 @@ async function onDeployment(
     const keepsLocks = fault === 'kept-locks';
     const challenger = await instance(0);
     const scenario = { ...rest, deployment, parties, challenger, keepsLocks };
-    for (let how = rounds.shift(); how !== undefined; how = rounds.shift()) {
+    for (let [how] = rounds; how !== undefined; rounds.shift(), [how] = rounds) {
       if (how.end === 'isolated' && !deployment.isolates) continue;
       await once(scenario, how);
       checkConnections(scenario, instances.length);
@@ -135,20 +134,21 @@ async function once(scenario: Scenario, how: Fault): Promise<void> {
     grant(scenario, parties[at] as Party, held, { stop, every }),
   );
   const free = begun.filter((_, at) => parties[at]?.replicas === 0);
-  const granted = (): number => Math.min(...free.map(({ leases }) => leases.length));
-  const repair = await strike(deployment, { ...scenario, fault: how, master, granted });
-  // an isolated master goes on until its clients leave it
-  if (how.end !== 'isolated') stop.abort();
-  const next = await deployment.successor(master).catch((cause: unknown) => cause);
-  stop.abort();
-  await Promise.all(granting);
-  if (next instanceof Error) throw new ServerTrouble(next.message, { cause: next });
+  const granted = free.map(({ leases }) => leases);
+  let repair: () => Promise<void>;
+  try {
+    repair = await strike(deployment, { ...scenario, fault: how, master, granted });
+    // an isolated master goes on until its clients leave it
+    if (how.end !== 'isolated') stop.abort();
+    await deployment.successor(master).catch(trouble('the servers elected no master'));
+  } finally {
+    stop.abort();
+    await Promise.all(granting);
+  }
   add(scenario, `${how.name}: fail-overs`);
   const told = await Promise.all(begun.map((held) => judge(scenario, how, held)));
   await repair();
-  await deployment.settled().catch((cause: unknown) => {
-    throw new ServerTrouble(String(cause), { cause });
-  });
+  await deployment.settled().catch(trouble('the replicas did not connect again'));
   await Promise.all(
     told.map((key, at) => servedLater(scenario, parties[at] as Party, { how, key })),
   );

@@ -1,7 +1,9 @@
 /** The ways to lose a master: what cuts it off before, and what ends it. */
+import type { Lease } from 'holdfast';
 import { type Server, sleep, until } from 'holdfast-testkit';
 import { between, type Random } from '../support/random.js';
 import type { Deployment } from './deployments.js';
+import { ServerTrouble } from './scenario.js';
 
 export interface Fault {
   readonly name: string;
@@ -45,11 +47,14 @@ export interface Loss {
   readonly fault: Fault;
   readonly master: Server;
   readonly random: Random;
-  /** The number of grants that need no replica. */
-  readonly granted: () => number;
+  /** The grants that need no replica, by process, as they come. */
+  readonly granted: readonly (readonly Lease[])[];
 }
 
-/** Cuts the master off and ends it. Resolves to the function that repairs everything. */
+/**
+ * Cuts the master off and ends it. Resolves to the function that repairs everything. Rejects if
+ * another server became the master before, or a replica connected again: no grant would be lost.
+ */
 export async function strike(
   deployment: Deployment,
   { fault, master, random, granted }: Loss,
@@ -59,10 +64,11 @@ export async function strike(
   const cuts = {
     replicas: async () => {
       await pause();
-      await Promise.all(replicas.map((replica) => cut(replica, master)));
-      // on a busy machine the pause may be too short for a grant, and only such a grant is lost
-      const before = granted();
-      await until(() => granted() > before, { within: LONELY_MS }).catch(() => undefined);
+      await cut(replicas, master);
+      // On a busy machine the pause may be too short for a grant, and only such a grant is lost.
+      // The next one may have been on its way.
+      const enough = fewest(granted) + 2;
+      await until(() => fewest(granted) >= enough, { within: LONELY_MS }).catch(() => undefined);
     },
     clients: async () => {
       await pause();
@@ -72,6 +78,13 @@ export async function strike(
   if (fault.fromReplicas) await cuts.replicas();
   if (fault.fromClients) await cuts.clients();
   await pause();
+  const last = granted.flatMap((leases) => leases.at(-1) ?? []);
+  if (!(await isMaster(master, last))) {
+    throw new ServerTrouble('the servers replaced a master that was neither ended nor cut off');
+  }
+  if (fault.fromReplicas && !(await isAlone(master))) {
+    throw new ServerTrouble('a replica connected again');
+  }
   if (fault.end === 'killed') await master.kill();
   else if (fault.end === 'frozen') master.pause();
   else if (fault.end === 'isolated') await deployment.isolate(master);
@@ -85,11 +98,31 @@ export async function strike(
   };
 }
 
-/** The replica loses its connection to the master, and does not get another one. */
-async function cut(replica: Server, master: Server): Promise<void> {
-  await replica.command('CONFIG', 'SET', 'masteruser', 'unknown');
-  await replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
-  await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
+const fewest = (granted: Loss['granted']): number =>
+  Math.min(...granted.map(({ length }) => length));
+
+/** Whether a server is a master and has some leases. */
+async function isMaster(server: Server, leases: readonly Lease[]): Promise<boolean> {
+  const role = String(await server.command('ROLE'));
+  const found = await Promise.all(leases.map(({ key }) => server.command('KEYS', `*{${key}}*`)));
+  return role.startsWith('master') && found.every((names) => (names as string[]).length > 0);
+}
+
+/** The replicas lose their connections to the master, and do not get other ones. */
+async function cut(replicas: readonly Server[], master: Server): Promise<void> {
+  for (const replica of replicas) {
+    await replica.command('CONFIG', 'SET', 'masteruser', 'unknown');
+    await replica.command('CONFIG', 'SET', 'masterauth', 'wrong');
+  }
+  // one that connects at this moment becomes a replica later
+  await until(async () => {
+    await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
+    return isAlone(master);
+  });
+}
+
+async function isAlone(master: Server): Promise<boolean> {
+  return String(await master.command('INFO', 'replication')).includes('connected_slaves:0\r');
 }
 
 async function heal(replica: Server): Promise<void> {

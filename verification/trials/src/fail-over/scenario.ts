@@ -31,6 +31,15 @@ export interface Scenario {
 
 export type Output = Pick<Scenario, 'problems' | 'figures'>;
 
+/** The servers did not do what a fail-over needs; the locks have no part in it. */
+export class ServerTrouble extends Error {}
+
+export function trouble(message: string): (cause: unknown) => never {
+  return (cause) => {
+    throw new ServerTrouble(message, { cause });
+  };
+}
+
 export function add({ figures }: Pick<Scenario, 'figures'>, name: string): void {
   figures[name] = (figures[name] ?? 0) + 1;
 }
