@@ -38,6 +38,8 @@ const SERVED_MS = 20_000;
 const AWAITED_TTL = 8000;
 /** A process has fewer connections to one server, unless it leaves some behind. */
 const CONNECTIONS_MAX = 4;
+/** Deployments one after the other; if the servers of the last one fail too, that is a problem. */
+const DEPLOYMENTS_MAX = 10;
 /** Locks that are tried at the same time. */
 const AT_ONCE = 25;
 
@@ -61,15 +63,14 @@ async function run(start: Start, parameters: Parameters): Promise<Verdict> {
 
 /** The fail-overs of one deployment at a time. */
 async function runLane(start: Start, parameters: Parameters, output: Output): Promise<void> {
-  const rounds = Array.from({ length: parameters.trials }, () =>
-    FAULTS.slice(0, parameters.others),
-  ).flat();
+  const kinds = FAULTS.slice(0, parameters.others);
+  const rounds = Array.from({ length: parameters.trials }, () => kinds).flat();
   const random = randomFrom(parameters.seed);
-  while (rounds.length > 0) {
+  for (let left = DEPLOYMENTS_MAX; rounds.length > 0; left--) {
     try {
       await onDeployment(start, parameters, { ...output, random, rounds });
     } catch (error) {
-      if (!(error instanceof ServerTrouble)) throw error;
+      if (!(error instanceof ServerTrouble) || left === 1) throw error;
       add(output, `deployments started again: ${error.message}`);
     }
   }
@@ -104,10 +105,10 @@ async function onDeployment(
     const keepsLocks = fault === 'kept-locks';
     const challenger = await instance(0);
     const scenario = { ...rest, deployment, parties, challenger, keepsLocks };
-    for (let [how] = rounds; how !== undefined; rounds.shift(), [how] = rounds) {
-      if (how.end === 'isolated' && !deployment.isolates) continue;
-      await once(scenario, how);
+    for (const how of [...rounds]) {
+      if (how.end !== 'isolated' || deployment.isolates) await once(scenario, how);
       checkConnections(scenario, instances.length);
+      rounds.shift();
     }
   } finally {
     await Promise.all(instances.map((one) => one.close({ grace: 0 })));
@@ -133,8 +134,7 @@ async function once(scenario: Scenario, how: Fault): Promise<void> {
   const granting = begun.map((held, at) =>
     grant(scenario, parties[at] as Party, held, { stop, every }),
   );
-  const free = begun.filter((_, at) => parties[at]?.replicas === 0);
-  const granted = free.map(({ leases }) => leases);
+  const granted = begun.flatMap(({ leases }, at) => (parties[at]?.replicas ? [] : [leases]));
   let repair: () => Promise<void>;
   try {
     repair = await strike(deployment, { ...scenario, fault: how, master, granted });

@@ -11,6 +11,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
 import { CLIENTS, type ClientName, Made } from '../support/backends.js';
+import { clientList } from '../support/client-list.js';
 import { openSentinel, type SentinelLogin } from '../support/sentinels.js';
 import { freshKey, queued } from '../suites/helpers.js';
 import type { Opened } from './clients.support.js';
@@ -50,10 +51,8 @@ async function pair(all: Replicated, client: ClientName): Promise<Pair> {
  * command is missing at servers that do not know that command.
  */
 async function connections(server: Server): Promise<string[]> {
-  const lines = String(await server.command('CLIENT', 'LIST'))
-    .trim()
-    .split('\n');
-  return lines.filter((line) => !/ name=sentinel-| flags=[SMx]| cmd=(client|NULL)/.test(line));
+  const others = / name=sentinel-| flags=[SMx]| cmd=(client|NULL)/;
+  return (await clientList(server)).filter((line) => !others.test(line));
 }
 
 /** Waits until no client of this test is connected to a server. */

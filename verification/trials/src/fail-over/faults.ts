@@ -3,7 +3,7 @@ import type { Lease } from 'holdfast';
 import { type Server, sleep, until } from 'holdfast-testkit';
 import { between, type Random } from '../support/random.js';
 import type { Deployment } from './deployments.js';
-import { ServerTrouble } from './scenario.js';
+import { ServerTrouble, trouble } from './scenario.js';
 
 export interface Fault {
   readonly name: string;
@@ -68,7 +68,8 @@ export async function strike(
       // On a busy machine the pause may be too short for a grant, and only such a grant is lost.
       // The next one may have been on its way.
       const enough = fewest(granted) + 2;
-      await until(() => fewest(granted) >= enough, { within: LONELY_MS }).catch(() => undefined);
+      const more = until(() => fewest(granted) >= enough, { within: LONELY_MS });
+      await more.catch(trouble('the master granted nothing more'));
     },
     clients: async () => {
       await pause();
@@ -80,7 +81,7 @@ export async function strike(
   await pause();
   const last = granted.flatMap((leases) => leases.at(-1) ?? []);
   if (!(await isMaster(master, last))) {
-    throw new ServerTrouble('the servers replaced a master that was neither ended nor cut off');
+    throw new ServerTrouble('another server became the master too early');
   }
   if (fault.fromReplicas && !(await isAlone(master))) {
     throw new ServerTrouble('a replica connected again');
@@ -104,8 +105,8 @@ const fewest = (granted: Loss['granted']): number =>
 /** Whether a server is a master and has some leases. */
 async function isMaster(server: Server, leases: readonly Lease[]): Promise<boolean> {
   const role = String(await server.command('ROLE'));
-  const found = await Promise.all(leases.map(({ key }) => server.command('KEYS', `*{${key}}*`)));
-  return role.startsWith('master') && found.every((names) => (names as string[]).length > 0);
+  const found = leases.map(({ key }) => server.command('EXISTS', `holdfast:{${key}}`));
+  return role.startsWith('master') && (await Promise.all(found)).every((count) => count === 1);
 }
 
 /** The replicas lose their connections to the master, and do not get other ones. */
