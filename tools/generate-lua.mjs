@@ -1,15 +1,14 @@
 /**
  * Writes the Lua scripts into two TypeScript modules, because a package cannot rely on reading its
- * own files: bundlers move code, not data. One module has the names and the hashes. The other has
- * the texts, each part once, and is loaded when a server does not know a script. The build runs
- * this tool; the modules are not in git.
+ * own files: bundlers move code, not data. One module has the names and the hashes, the other
+ * the texts, each part once. The build runs this tool; the modules are not in git.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { loadScript, pieces, scriptPaths } from './lua.mjs';
+import { around, loadScript, pieces, scriptPaths } from './lua.mjs';
 import { shorten } from './lua-shorten.mjs';
 
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
@@ -42,11 +41,15 @@ function assemble(paths, readable) {
  */
 export function modulesOf(paths) {
   const scripts = assemble(paths, false);
-  return { 'scripts.ts': hashesOf(scripts), 'script-texts.ts': textsOf(scripts) };
+  const proof = paths[0] === undefined ? ['', ''] : around(dirname(paths[0]));
+  return { 'scripts.ts': hashesOf(scripts, proof), 'script-texts.ts': textsOf(scripts) };
 }
 
-/** @param {readonly Assembled[]} scripts */
-function hashesOf(scripts) {
+/**
+ * @param {readonly Assembled[]} scripts
+ * @param {readonly string[]} proof
+ */
+function hashesOf(scripts, proof) {
   const type = scripts.map(({ name }) => `'${name}'`).join(' | ');
   const list = scripts.map(({ name, parts }) => {
     const text = parts.map((part) => part.text).join('');
@@ -54,7 +57,9 @@ function hashesOf(scripts) {
   });
   const imports = "import { Script } from '../script.js';\n";
   const head = `export const scripts: Readonly<Record<${type}, Script>> = {`;
-  return `${[HEAD, imports, head, ...list].join('\n')}\n};\n`;
+  const texts = proof.map((text) => `  ${JSON.stringify(text)},`);
+  const tail = ['};', '', 'export const PROOF: readonly [string, string] = [', ...texts, '];'];
+  return `${[HEAD, imports, head, ...list, ...tail].join('\n')}\n`;
 }
 
 /** @param {readonly Assembled[]} scripts */
@@ -96,6 +101,7 @@ import { Script } from '../script.js';
 const hash = (list) => createHash('sha1').update(list.join('')).digest('hex');
 const entries = Object.entries(parts).map(([name, list]) => [name, new Script(name, hash(list))]);
 export const scripts = Object.fromEntries(entries);
+export const PROOF = ${JSON.stringify(around(folder))};
 `,
   };
 }

@@ -45,6 +45,28 @@ export function expand(path, options = {}) {
  */
 
 /**
+ * The file around the text of each script. Its own comment says what it does; a line `--- @script`
+ * stands for the text.
+ */
+const AROUND = 'lib/proof.lua';
+const SCRIPT = '--- @script\n';
+
+/**
+ * The text before and after each script, without comments.
+ * @param {string} folder
+ * @param {Record<string, string>} [replace]
+ * @returns {[string, string]}
+ */
+export function around(folder, replace = {}) {
+  const text = textOf(folder, [AROUND], replace);
+  const [before, after, ...more] = text.split(SCRIPT);
+  if (before === undefined || after === undefined || more.length > 0) {
+    throw new Error(`${AROUND} has no line ${SCRIPT.trim()}, or several`);
+  }
+  return [stripLua(before, AROUND), stripLua(after, AROUND)];
+}
+
+/**
  * The parts of one script in order, without comments. An included file appears once, at its first
  * include.
  * @param {string} path
@@ -53,10 +75,14 @@ export function expand(path, options = {}) {
  */
 export function pieces(path, options = {}) {
   const file = basename(path);
-  const parts = assemble(dirname(path), file, options.replace ?? {});
+  const { [AROUND]: proof, ...replace } = options.replace ?? {};
+  const parts = assemble(dirname(path), file, replace);
+  const [before, after] = around(dirname(path), proof === undefined ? {} : { [AROUND]: proof });
   return [
-    { file, text: flagLine(options.replace?.[file] ?? readFileSync(path, 'utf8')) },
+    { file, text: flagLine(replace[file] ?? readFileSync(path, 'utf8')) },
+    { file: AROUND, text: before },
     ...parts.map((part) => ({ file: part.file, text: stripLua(part.text, path) })),
+    { file: AROUND, text: after },
   ].filter(({ text }) => text !== '');
 }
 

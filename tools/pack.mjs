@@ -1,8 +1,8 @@
 /**
  * Builds the folder that is published, `packages/holdfast/publish`, from the output of the build.
  *
- *     esm/    the modules that the entries reach, as the compiler wrote them, without comments
- *     cjs/    the same modules, bundled for `require`
+ *     esm/    the modules that the entries reach, in a few files, with source maps
+ *     cjs/    the same for `require`
  *     types/  one file with all declarations, and for each entry a file that names its exports;
  *             twice, because TypeScript tells the two module systems apart by the file's name
  *
@@ -14,14 +14,15 @@
  *   … --out FOLDER                 another folder, with the tarball beside it
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { parseSync } from 'oxc-parser';
 import { rolldown } from 'rolldown';
 import { addressOf, withAddress } from './address.mjs';
+import { withLinks } from './package-links.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const source = join(root, 'packages/holdfast');
@@ -36,85 +37,69 @@ const { values: given } = parseArgs({
 const out = resolve(given.out ?? join(source, 'publish'));
 const dist = join(source, 'dist');
 
-/** The name of each entry and its module, below `dist`. */
-const ENTRIES = { index: 'index', core: 'entries/core', memory: 'entries/memory' };
-Object.assign(ENTRIES, { fence: 'entries/fence', mutex: 'entries/mutex', redis: 'entries/redis' });
-Object.assign(ENTRIES, { migrate: 'entries/migrate', handover: 'entries/handover' });
+/** The entries of the package: the modules at the root of `dist`. */
+const ENTRIES = ['index', 'core', 'fence', 'handover', 'memory', 'migrate', 'mutex', 'redis'];
 
 /**
- * The modules that the entries import, directly or not.
- * @returns {string[]}
+ * The files that entries share. A store and its clients are loaded with the first call, so they are
+ * apart from the rest.
  */
-function reachable() {
-  const found = new Set(Object.values(ENTRIES).map((entry) => join(dist, `${entry}.js`)));
-  for (const path of found) {
-    const text = readFileSync(path, 'utf8');
-    const { module } = parseSync(path, text);
-    const names = [
-      // the name of the module is a text in quotation marks
-      ...module.dynamicImports.map(({ moduleRequest: { start, end } }) => {
-        return text.slice(start + 1, end - 1);
-      }),
-      ...module.staticImports.map(({ moduleRequest }) => moduleRequest.value),
-      ...module.staticExports.flatMap(({ entries }) =>
-        entries.map(({ moduleRequest }) => moduleRequest?.value),
-      ),
-    ];
-    for (const name of names) {
-      if (name?.startsWith('.')) found.add(join(dirname(path), name));
-    }
-  }
-  return [...found];
-}
+const GROUPS = [
+  // a file has the modules that its modules import too, if no group before it has them
+  {
+    name: 'common',
+    test: new RegExp(
+      '/dist/((base|observe|lease|acquire)/|engine/(limits|kinds|gate-messages)|' +
+        'store/([\\w-]+\\.js|clients/(shape|state)))',
+    ),
+    priority: 4,
+  },
+  { name: 'memory', test: /\/dist\/(engine|store\/memory)\//, priority: 3 },
+  { name: 'redis', test: /\/dist\/store\/(redis|clients)\//, priority: 2 },
+  { name: 'quorum', test: /\/dist\/store\/(quorum|register)\//, priority: 1 },
+];
 
-function copyModules() {
-  for (const path of reachable()) {
-    const target = join(out, 'esm', relative(dist, path));
-    mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, withoutComments(path, readFileSync(path, 'utf8')));
-  }
-}
-
-async function bundleForRequire() {
-  const input = Object.fromEntries(
-    Object.entries(ENTRIES).map(([name, entry]) => [name, join(dist, `${entry}.js`)]),
-  );
-  const bundle = await rolldown({ input, platform: 'node', external: [/^node:/] });
-  await bundle.write({
-    dir: join(out, 'cjs'),
-    format: 'cjs',
-    entryFileNames: '[name].cjs',
-    chunkFileNames: 'shared-[name].cjs',
+/**
+ * Bundles the entries: the modules that the same entries reach are one file, so a process reads a
+ * few files and not 240. Comments stay in the declarations only. The maps name the module, the
+ * function and the line of a stack trace, for `node --enable-source-maps`.
+ * @param {'esm' | 'cjs'} format
+ */
+async function bundle(format) {
+  const input = Object.fromEntries(ENTRIES.map((name) => [name, join(dist, `${name}.js`)]));
+  const bundled = await rolldown({
+    input,
+    platform: 'node',
+    external: [/^node:/],
+    // all code of a store is in one file
+    checks: { ineffectiveDynamicImport: false },
   });
-  await bundle.close();
-  for (const name of readdirSync(join(out, 'cjs'))) {
-    const path = join(out, 'cjs', name);
-    writeFileSync(path, withoutComments(path, readFileSync(path, 'utf8')));
+  const ending = format === 'esm' ? 'js' : 'cjs';
+  await bundled.write({
+    dir: join(out, format),
+    format,
+    entryFileNames: `[name].${ending}`,
+    chunkFileNames: `shared-[name].${ending}`,
+    codeSplitting: { groups: GROUPS },
+    // bundlers read annotations
+    comments: { annotation: true, jsdoc: false, legal: false },
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    sourcemapPathTransform: (path) => path.replace(/^.*\/dist\//, ''),
+  });
+  await bundled.close();
+  for (const name of readdirSync(join(out, format))) {
+    if (!name.endsWith(ending)) continue;
+    const path = join(out, format, name);
+    // the name of each module; the lines stay, because the maps count them
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/^\/\/(#(end)?region| ).*$/gm, ''));
   }
-}
-
-/**
- * A module without its comments, which are a quarter of it; those in the declarations stay.
- * @param {string} path
- * @param {string} text
- */
-function withoutComments(path, text) {
-  let [result, from] = ['', 0];
-  for (const { value, start, end } of parseSync(path, text).comments) {
-    // bundlers read it
-    if (/[#@]__PURE__/.test(value)) continue;
-    const before = text.slice(from, start).replace(/[ \t]+$/, '');
-    const alone = before.endsWith('\n') || (before === '' && result.endsWith('\n')) || start === 0;
-    result += before;
-    from = alone && text[end] === '\n' ? end + 1 : end;
-  }
-  return result + text.slice(from);
 }
 
 /** Writes the declarations of all entries into one file, and the exports of each entry. */
 async function bundleTypes() {
   const all = join(dist, 'all.d.ts');
-  const lines = Object.values(ENTRIES).map((entry) => `export * from './${entry}.js';\n`);
+  const lines = ENTRIES.map((entry) => `export * from './${entry}.js';\n`);
   writeFileSync(all, lines.join(''));
   const config = ExtractorConfig.prepare({
     configObject: {
@@ -133,8 +118,8 @@ async function bundleTypes() {
   if (!succeeded) throw new Error('the declarations could not be bundled');
   const text = readFileSync(join(out, 'types/holdfast.d.ts'), 'utf8');
   writeFileSync(join(out, 'types/holdfast.d.cts'), text);
-  for (const [name, entry] of Object.entries(ENTRIES)) {
-    const list = `export {\n  ${(await exportsOf(join(dist, entry))).join(',\n  ')},\n}`;
+  for (const name of ENTRIES) {
+    const list = `export {\n  ${(await exportsOf(join(dist, name))).join(',\n  ')},\n}`;
     writeFileSync(join(out, `types/${name}.d.ts`), `${list} from './holdfast.js';\n`);
     writeFileSync(join(out, `types/${name}.d.cts`), `${list} from './holdfast.cjs';\n`);
   }
@@ -157,14 +142,13 @@ async function exportsOf(entry) {
 function writeManifest(address) {
   const manifest = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
   const { devDependencies: _, files: __, exports: ___, ...kept } = manifest;
-  const entries = Object.keys(ENTRIES);
-  const exports = entries.map((name) => {
-    const modules = { types: `./types/${name}.d.ts`, default: `./esm/${pathOf(name)}.js` };
+  const exports = ENTRIES.map((name) => {
+    const modules = { types: `./types/${name}.d.ts`, default: `./esm/${name}.js` };
     const require = { types: `./types/${name}.d.cts`, default: `./cjs/${name}.cjs` };
     // A Node that can require modules uses one copy for both module systems
     return [subpath(name), { 'module-sync': modules, import: modules, require }];
   });
-  const older = entries.map((name) => [subpath(name).slice(2) || '.', [`./types/${name}.d.cts`]]);
+  const older = ENTRIES.map((name) => [subpath(name).slice(2) || '.', [`./types/${name}.d.cts`]]);
   const published = {
     ...kept,
     // for tools that do not read `exports`
@@ -182,9 +166,14 @@ function subpath(name) {
   return name === 'index' ? '.' : `./${name}`;
 }
 
-/** @param {string} name */
-function pathOf(name) {
-  return ENTRIES[/** @type {keyof typeof ENTRIES} */ (name)];
+/**
+ * The address of the files of this version.
+ * @param {import('./address.mjs').Address | undefined} where
+ */
+function sourceOf(where) {
+  if (where === undefined) return undefined;
+  const { version } = JSON.parse(readFileSync(join(source, 'package.json'), 'utf8'));
+  return `${where.homepage.replace(/#.*/, '')}/blob/v${version}`;
 }
 
 /** The address of the git remote `origin`, if there is one. */
@@ -209,14 +198,18 @@ try {
 
 rmSync(out, { recursive: true, force: true });
 mkdirSync(join(out, 'types'), { recursive: true });
-copyModules();
-await bundleForRequire();
+await bundle('esm');
+await bundle('cjs');
 await bundleTypes();
 writeManifest(address);
 // errors name the first page, which leads to the two others
 const PAGES = ['docs/errors.md', 'docs/operations.md', 'SECURITY.md'];
-for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', ...PAGES])
-  cpSync(join(root, file), join(out, file));
+const shipped = new Set(['README.md', 'LICENSE', 'CHANGELOG.md', ...PAGES]);
+for (const file of shipped) {
+  const text = readFileSync(join(root, file), 'utf8');
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), withLinks(text, { file, shipped, source: sourceOf(address) }));
+}
 if (given.pack === true || given.release === true) {
   const cache = given.out === undefined ? join(root, '.cache') : dirname(out);
   mkdirSync(cache, { recursive: true });

@@ -12,6 +12,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { withAddress } from './address.mjs';
+import { buildCompanion } from './companion.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folder = join(root, '.cache/release');
@@ -38,39 +39,51 @@ for (const name of ['dashboard', 'otel', 'cli']) {
   process.exit(1);
 }
 console.log(first.stdout.trim());
-for (const name of ['dashboard', 'otel', 'cli']) console.log(pack(name));
+for (const name of ['dashboard', 'otel', 'cli']) console.log(await pack(name));
 
 /**
  * Why a package cannot be released; `undefined` if it can: all packages have one version, and name
- * the others with it.
+ * the others with it. A package whose user installs holdfast allows its later versions too.
  * @param {Record<string, any>} manifest
  */
 function problemOf({ name, version: other, dependencies, peerDependencies }) {
   if (other !== version) return `${name} has version ${other}, and holdfast ${version}`;
-  const needed = Object.entries({ ...dependencies, ...peerDependencies });
-  const wrong = needed.find(([each, range]) => /^holdfast\b/.test(each) && range !== version);
+  /** @type {(one: [string, any]) => boolean} */
+  const isOurs = ([each]) => /^holdfast\b/.test(each);
+  const wrong =
+    Object.entries({ ...dependencies }).find((one) => isOurs(one) && one[1] !== version) ??
+    Object.entries({ ...peerDependencies }).find((one) => isOurs(one) && one[1] !== `^${version}`);
   return wrong && `${name} names ${wrong.join(' ')}, and holdfast has version ${version}`;
 }
 
 /**
  * @param {string} name the folder of the package
- * @returns {string} the path of the tarball
+ * @returns {Promise<string>} the path of the tarball
  */
-function pack(name) {
+async function pack(name) {
   const [from, to] = [join(packages, name), join(folder, name)];
-  const manifest = read(join(from, 'package.json'));
   rmSync(to, { recursive: true, force: true });
   mkdirSync(to, { recursive: true });
-  const shipped = manifest.files.filter((/** @type {string} */ file) => !file.startsWith('!'));
-  for (const file of [...shipped, 'README.md', 'LICENSE']) {
-    if (!existsSync(join(from, file))) throw new Error(`${join(from, file)} is missing: build it`);
-    cpSync(join(from, file), join(to, file), { recursive: true });
-  }
-  const { devDependencies: _, ...kept } = manifest;
+  const manifest = name === 'cli' ? copyProgram(from, to) : await buildCompanion(from, to);
+  for (const file of ['README.md', 'LICENSE']) cpSync(join(from, file), join(to, file));
   const address = { repository: { ...repository, directory: `packages/${name}` }, homepage, bugs };
-  const text = JSON.stringify(withAddress(kept, address), null, 2);
+  const text = JSON.stringify(withAddress(manifest, address), null, 2);
   writeFileSync(join(to, 'package.json'), `${text}\n`);
   const words = ['pack', '--json', '--pack-destination', folder];
   const [{ filename }] = JSON.parse(execFileSync('npm', words, { cwd: to, encoding: 'utf8' }));
   return join(folder, filename);
+}
+
+/**
+ * Copies a program as it was built. Returns its manifest.
+ * @param {string} from
+ * @param {string} to
+ */
+function copyProgram(from, to) {
+  const { devDependencies: _, ...kept } = read(join(from, 'package.json'));
+  for (const file of kept.files.filter((/** @type {string} */ one) => !one.startsWith('!'))) {
+    if (!existsSync(join(from, file))) throw new Error(`${join(from, file)} is missing: build it`);
+    cpSync(join(from, file), join(to, file), { recursive: true });
+  }
+  return kept;
 }

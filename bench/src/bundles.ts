@@ -12,7 +12,9 @@ export async function printSizes(): Promise<void> {
       const wanted = most === undefined ? '' : ` (target ${most / KB}${judge(size[what], most)})`;
       return `${what} ${(size[what] / KB).toFixed(1)}${wanted}`;
     });
-    console.log(`  ${title.padEnd(16)} ${figures.join(', ')}`);
+    const { minified, compressed } = size.complete;
+    const all = `${(minified / KB).toFixed(1)} and ${(compressed / KB).toFixed(1)} in one file`;
+    console.log(`  ${title.padEnd(16)} ${figures.join(', ')}; ${all}`);
   }
   console.log();
 }

@@ -21,7 +21,9 @@ import type { Scenario } from './scenarios/scenario.js';
 import { k } from './scenarios/takeover.js';
 import { f, waiters } from './scenarios/waiters.js';
 import { printSizes } from './bundles.js';
+import { printStarts } from './start.js';
 import { printTracing } from './tracing.js';
+import { printWays } from './ways/ways.js';
 import { readSettings, type ScenarioId, type Settings, USAGE } from './settings.js';
 
 const PICTURES = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));
@@ -99,6 +101,8 @@ function sound({ tables }: Result): boolean {
 
 async function run(settings: Settings): Promise<void> {
   if (settings.tracing) return printTracing(settings);
+  if (settings.start) return printStarts(settings);
+  if (settings.ways) return printWays(settings);
   await printSizes();
   if (settings.size) return;
   const result = await measure(settings);

@@ -1,4 +1,4 @@
-/** The result of a run, as it is written to JSON. `docs/numbers.md` describes the format. */
+/** The result of a run, as it is written to JSON, see `verification/numbers.md`. */
 import type { Machine } from './machine.js';
 import type { ScenarioId } from './settings.js';
 import type { Spread } from './spread.js';

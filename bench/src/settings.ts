@@ -102,6 +102,10 @@ export interface Settings {
   readonly size: boolean;
   /** Prints only what tracing costs. */
   readonly tracing: boolean;
+  /** Prints only what the start of a process costs. */
+  readonly start: boolean;
+  /** Prints only how far calls go through the library. */
+  readonly ways: boolean;
   /** The arguments as given, for the result. */
   readonly command: string;
 }
@@ -125,6 +129,8 @@ export const USAGE: string = `npm run bench -- [options]
   --json FILE      writes the result as JSON
   --size           measures nothing: prints the sizes of bundled programs
   --tracing        measures only what tracing costs an acquisition
+  --start          measures only the start of a process: import, first and second lock
+  --ways           counts only the files and functions that a call passes
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
 
@@ -147,6 +153,8 @@ export function readSettings(args: string[]): Settings | undefined {
       into: { type: 'string' },
       size: { type: 'boolean', default: false },
       tracing: { type: 'boolean', default: false },
+      start: { type: 'boolean', default: false },
+      ways: { type: 'boolean', default: false },
     },
   });
   if (values.help === true) return undefined;
@@ -171,6 +179,8 @@ export function readSettings(args: string[]): Settings | undefined {
     into: values.into,
     size: values.size,
     tracing: values.tracing,
+    start: values.start,
+    ways: values.ways,
     command: ['npm run bench --', ...args].join(' '),
   };
 }

@@ -43,8 +43,8 @@ export function usage(message: string, advice = ''): Failure {
 const START_SERVER = 'start the server, or name another one with --url or REDIS_URL';
 const ACCESS = 'put user and password into the URL: redis://user:password@host:6379';
 const SAME_KIND = 'use the same kind of lock, with the same --permits, for each use of a key';
-/** Replies of a server that refuses the user. */
-const DENIED = /\b(WRONGPASS|NOAUTH|NOPERM)\b/;
+/** Replies of a server that refuses the user; a right that is missing in a script has no code. */
+const DENIED = /\b(WRONGPASS|NOAUTH|NOPERM)\b|ACL failure|user executing the script/;
 
 /** The failure of a connection that was not opened. */
 export function notConnected(server: string, reason: string): Failure {
@@ -93,7 +93,11 @@ function refused(error: HoldfastError, message: string): Failure {
   if (cause === undefined) return new Failure(EXIT.busy, message);
   const reason = cause instanceof Error ? cause.message : '';
   if (DENIED.test(`${message} ${reason}`)) {
-    return new Failure(EXIT.denied, message, 'SECURITY.md lists the rights that the user needs');
+    return new Failure(
+      EXIT.denied,
+      message,
+      'SECURITY.md of the npm package holdfast lists the rights that the user needs',
+    );
   }
   return new Failure(EXIT.unavailable, message);
 }

@@ -63,7 +63,8 @@ Examples:
   holdfast dashboard
   holdfast dashboard --port 8080 --write
 
-It answers this machine only; from elsewhere use a tunnel, for example ssh -L 4650:127.0.0.1:4650.
+It prints a URL with a token, and answers this machine only, and only with this token. From another
+machine use a tunnel, for example ssh -L 4650:127.0.0.1:4650.
 Ctrl-C ends.`;
 
 export const BREAK_HELP: string = `

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Election, Holdfast, Leader } from 'holdfast';
 import { EXIT, Failure } from './failure.js';
+import { json as toJson } from './view/words.js';
 
 const EVERY_MS = 500;
 /** So that a proxy does not close a connection without events. */
@@ -36,7 +37,7 @@ class Board {
   get text(): string {
     const { leads } = this;
     const leader = this.#leader;
-    return JSON.stringify({ name: this.#name, leads, leader, reachable: this.#reachable });
+    return toJson({ name: this.#name, leads, leader, reachable: this.#reachable });
   }
 
   /** Notes the leader; `undefined` if the store does not answer. */

@@ -7,7 +7,7 @@
  */
 import { writeSync } from 'node:fs';
 import type { Failure } from './failure.js';
-import { printable } from './view/words.js';
+import { printable, json as toJson } from './view/words.js';
 
 const STDERR = 2;
 
@@ -25,19 +25,19 @@ export class Notes {
 
   /** An event that is shown with `--verbose` or `--json` only. */
   event(event: string, text: string, facts: Facts = {}): void {
-    if (this.#json) write(JSON.stringify({ event, ...facts }));
+    if (this.#json) write(toJson({ event, ...facts }));
     else if (this.#verbose) write(`holdfast: ${printable(text)}`);
   }
 
   /** An event that is always shown. */
   warning(event: string, text: string, facts: Facts = {}): void {
-    if (this.#json) write(JSON.stringify({ event, ...facts }));
+    if (this.#json) write(toJson({ event, ...facts }));
     else write(`holdfast: ${printable(text)}`);
   }
 
   failure({ message, advice, exitCode }: Failure): void {
     if (this.#json) {
-      write(JSON.stringify({ event: 'error', message, advice: advice || undefined, exitCode }));
+      write(toJson({ event: 'error', message, advice: advice || undefined, exitCode }));
       return;
     }
     write(`holdfast: ${message.split('\n').map(printable).join('\n')}`);

@@ -1,6 +1,7 @@
 /** Makes a client of the server, the master of Sentinel, or the cluster that a URL names. */
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { usage } from './failure.js';
+import { printable } from './view/words.js';
 
 /** How long a connection may take. */
 export const CONNECT_MS = 5000;
@@ -45,6 +46,7 @@ export function linkTo(url: string): Link {
   const parsed = parse(url, FORMS);
   const scheme = SCHEMES[parsed.protocol];
   if (scheme === undefined) throw usage(`unknown URL scheme ${parsed.protocol}`, FORMS);
+  checkServer(parsed);
   const name = `the server ${parsed.host === '' ? parsed.pathname : parsed.host}`;
   return { client: new Redis(url.replace(/^\w+:/, scheme), base), name };
 }
@@ -58,6 +60,24 @@ function parse(url: string, form: string): URL {
   }
 }
 
+/** @throws a usage error for what the client would take for the database 0, or fail at */
+function checkServer({ host, username, password, pathname, searchParams }: URL): void {
+  for (const text of [username, password, pathname]) decode(text, FORMS);
+  const databases = [host === '' ? '' : pathname.slice(1), searchParams.get('db') ?? ''];
+  const wrong = databases.find((one) => !/^\d*$/.test(one));
+  if (wrong === undefined) return;
+  throw usage(`the database of the URL is not a number: ${printable(wrong)}`, FORMS);
+}
+
+/** The text of a URL without its percent escapes. It may be a password, so no error shows it. */
+function decode(text: string, form: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw usage('the URL of the server has a wrong percent escape: write % as %25', form);
+  }
+}
+
 interface Login {
   readonly username?: string;
   readonly password?: string;
@@ -66,8 +86,8 @@ interface Login {
 function loginOf(user: string, form: string): Login {
   const { password, username } = parse(`redis://${user}@host`, form);
   return {
-    ...(username !== '' && { username: decodeURIComponent(username) }),
-    ...(password !== '' && { password: decodeURIComponent(password) }),
+    ...(username !== '' && { username: decode(username, form) }),
+    ...(password !== '' && { password: decode(password, form) }),
   };
 }
 
@@ -92,7 +112,7 @@ export function sentinelOf(url: string): {
   }
   return {
     sentinels: hostsOf(hosts, 26_379, SENTINEL_FORM),
-    name: decodeURIComponent(name),
+    name: decode(name, SENTINEL_FORM),
     ...loginOf(user, SENTINEL_FORM),
     ...(db !== undefined && { db: Number(db) }),
   };

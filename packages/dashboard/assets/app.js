@@ -58,28 +58,40 @@ find('filter').addEventListener('input', ({ target }) => {
 });
 
 const connection = find('connection');
-const events = new EventSource('./api/events');
-events.addEventListener('open', () => {
-  connection.textContent = 'live';
-});
-events.addEventListener('error', () => {
-  connection.textContent = 'not connected, trying again …';
-});
-events.addEventListener('whole', ({ data }) => {
-  rows.clear();
-  change({ rows: JSON.parse(data), gone: [] });
+/** The browser asks again after a break, and not after a refusal. */
+const REFUSED_MS = 10_000;
+
+function connect() {
+  const events = new EventSource('./api/events');
+  events.addEventListener('open', () => {
+    connection.textContent = 'live';
+  });
+  events.addEventListener('error', () => {
+    connection.textContent = 'not connected, trying again …';
+    if (events.readyState === EventSource.CLOSED) setTimeout(connect, REFUSED_MS);
+  });
+  events.addEventListener('whole', ({ data }) => whole(JSON.parse(data)));
+  events.addEventListener('change', ({ data }) => change(JSON.parse(data)));
+  events.addEventListener('trouble', ({ data }) => {
+    const text = JSON.parse(data);
+    find('trouble').hidden = text === '';
+    find('trouble').textContent = text;
+  });
+}
+
+/** All rows: the first ones, or those after a break or after events that were dropped. */
+function whole(all) {
+  const keys = new Set(all.map(({ key }) => key));
+  const gone = [...rows.keys()].filter((key) => !keys.has(key));
+  // a row that did not change is no event of the time line
+  const changed = all.filter((row) => JSON.stringify(row) !== JSON.stringify(rows.get(row.key)));
+  change({ rows: changed, gone });
   const key = decodeURIComponent(location.hash.slice(1));
   if (key !== '' && detail.key === undefined) {
     tree.select(key);
     detail.show(key, rows.get(key));
   }
-});
-events.addEventListener('change', ({ data }) => change(JSON.parse(data)));
-events.addEventListener('trouble', ({ data }) => {
-  const text = JSON.parse(data);
-  find('trouble').hidden = text === '';
-  find('trouble').textContent = text;
-});
+}
 
 function change({ rows: changed, gone }) {
   for (const key of gone) rows.delete(key);
@@ -90,3 +102,5 @@ function change({ rows: changed, gone }) {
 
 // the ages of the visible rows
 setInterval(() => tree.tick(), 1000);
+
+connect();

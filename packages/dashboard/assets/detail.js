@@ -39,6 +39,7 @@ export class Detail {
   show(key) {
     this.key = key;
     clearInterval(this.#timer);
+    document.querySelector('main').classList.toggle('chosen', key !== undefined);
     if (key === undefined) return;
     find('detail-title').textContent = key;
     find('facts').replaceChildren();

@@ -3,7 +3,6 @@
  * document, so 10,000 locks stay fluent. The keys are those of a tree view (ARIA): up, down, home,
  * end, left and right to close and open, Enter to select.
  */
-const HEIGHT = 28;
 const EXTRA = 10;
 /** `invoice:9` comes before `invoice:10`. */
 const ORDER = new Intl.Collator('en', { numeric: true });
@@ -18,6 +17,8 @@ export class Tree {
   #active = '';
   #selected;
   #filtered = false;
+  /** The height of a row in px, which the style sheet sets for the width of the screen. */
+  #height = 28;
 
   constructor(box, rows, select) {
     this.#box = box;
@@ -26,7 +27,8 @@ export class Tree {
     box.addEventListener('scroll', () => this.#draw(), { passive: true });
     box.addEventListener('keydown', (event) => this.#key(event));
     box.addEventListener('click', ({ target }) => this.#click(target.closest('.row')));
-    new ResizeObserver(() => this.#draw()).observe(box);
+    new ResizeObserver(() => this.#measure()).observe(box);
+    this.#measure();
   }
 
   /** @param rows the locks to show; with a filter all groups are open */
@@ -50,20 +52,26 @@ export class Tree {
     }
   }
 
+  #measure() {
+    this.#height = Number.parseInt(getComputedStyle(this.#box).getPropertyValue('--row'), 10);
+    this.#flatten();
+  }
+
   #flatten() {
     const shown = [];
-    const add = (items, level) => {
+    const add = (items, level, inside) => {
       items.forEach((item, index) => {
         item.level = level;
+        item.inside = inside;
         item.place = index + 1;
         item.among = items.length;
         shown.push(item);
-        if (item.children && this.#isOpen(item)) add(item.children, level + 1);
+        if (item.children && this.#isOpen(item)) add(item.children, level + 1, item.name);
       });
     };
-    add(this.#items, 1);
+    add(this.#items, 1, '');
     this.#shown = shown;
-    this.#rows.style.height = `${shown.length * HEIGHT}px`;
+    this.#rows.style.height = `${shown.length * this.#height}px`;
     if (!shown.some(({ id }) => id === this.#active)) this.#active = shown[0]?.id ?? '';
     this.#draw();
   }
@@ -74,8 +82,11 @@ export class Tree {
 
   #draw() {
     const { scrollTop, clientHeight } = this.#box;
-    const from = Math.max(0, Math.floor(scrollTop / HEIGHT) - EXTRA);
-    const to = Math.min(this.#shown.length, Math.ceil((scrollTop + clientHeight) / HEIGHT) + EXTRA);
+    const from = Math.max(0, Math.floor(scrollTop / this.#height) - EXTRA);
+    const to = Math.min(
+      this.#shown.length,
+      Math.ceil((scrollTop + clientHeight) / this.#height) + EXTRA,
+    );
     const nodes = [];
     for (let index = from; index < to; index++) nodes.push(this.#node(this.#shown[index], index));
     this.#rows.replaceChildren(...nodes);
@@ -88,8 +99,9 @@ export class Tree {
     const node = element('div', item.children ? 'row group' : 'row');
     node.id = `row-${index}`;
     node.dataset.index = index;
-    node.style.top = `${index * HEIGHT}px`;
-    node.style.paddingLeft = `${12 + (item.level - 1) * 18}px`;
+    node.style.top = `${index * this.#height}px`;
+    node.style.setProperty('--level', item.level - 1);
+    node.title = item.name;
     node.setAttribute('role', 'treeitem');
     node.setAttribute('aria-level', item.level);
     node.setAttribute('aria-posinset', item.place);
@@ -102,7 +114,7 @@ export class Tree {
     if (item.children) {
       const open = this.#isOpen(item);
       node.setAttribute('aria-expanded', String(open));
-      node.append(element('span', 'name', `${open ? '▾' : '▸'} ${item.name}`));
+      node.append(nameOf(item, open ? '▾ ' : '▸ '));
       node.append(element('span', 'count', `${item.size} locks`));
     } else node.append(...cells(item));
     return node;
@@ -131,7 +143,7 @@ export class Tree {
     const index = this.#shown.findIndex(({ id }) => id === this.#active);
     const item = this.#shown[index];
     if (!item) return;
-    const page = Math.max(1, Math.floor(this.#box.clientHeight / HEIGHT) - 1);
+    const page = Math.max(1, Math.floor(this.#box.clientHeight / this.#height) - 1);
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
     if (event.key in moves) this.#move(index + moves[event.key]);
     else if (event.key === 'Home') this.#move(0);
@@ -160,10 +172,11 @@ export class Tree {
   #move(to) {
     const index = Math.max(0, Math.min(this.#shown.length - 1, to));
     this.#active = this.#shown[index].id;
-    const top = index * HEIGHT;
+    const top = index * this.#height;
     const { scrollTop, clientHeight } = this.#box;
     if (top < scrollTop) this.#box.scrollTop = top;
-    if (top + HEIGHT > scrollTop + clientHeight) this.#box.scrollTop = top + HEIGHT - clientHeight;
+    if (top + this.#height > scrollTop + clientHeight)
+      this.#box.scrollTop = top + this.#height - clientHeight;
     this.#draw();
   }
 }
@@ -201,11 +214,19 @@ function listOf(place, path) {
   return items.sort((a, b) => ORDER.compare(a.name, b.name));
 }
 
-function cells({ row }) {
+/** The row of a group shows its name. The rows in it show the rest; screen readers read all. */
+function nameOf({ name, inside }, mark) {
+  const node = element('span', 'name', mark);
+  node.append(element('span', 'inside', inside), name.slice(inside.length));
+  return node;
+}
+
+function cells(item) {
+  const { row } = item;
   const queue = row.waiters > 0 ? `${row.waiters} waiting` : '';
   const permits = row.permits > 1 && row.permits < 2 ** 30 ? `${row.used}/${row.permits}` : '';
   return [
-    element('span', 'name', row.key),
+    nameOf(item, ''),
     element('span', `state ${row.state}`, row.state),
     element('span', 'count', [permits, queue].filter(Boolean).join(', ')),
     element('span', 'who', row.holder),

@@ -1,16 +1,26 @@
 /** The handler: a web-standard `Request` in, a `Response` out. */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { type Access, type Authorize, isCrossSite, localAccess, type Peer } from './access.js';
+import {
+  type Access,
+  type Authorize,
+  createToken,
+  isCrossSite,
+  isSame,
+  LocalAccess,
+  type Peer,
+  tokenIn,
+} from './access.js';
 import { ASSETS, page } from './assets.js';
-import { eventStream } from './events.js';
+import { EventStream } from './events.js';
+import { headers, html, json, redirect, text } from './responses.js';
 import type { Watched } from './rows.js';
 import { Watch } from './watch.js';
 
 /** What the view may be told. */
 export interface DashboardOptions {
   /**
-   * Decides what a request may do: `read`, `write` or `false`. Without it, only requests of this
-   * machine are answered, by the address of their socket, and read only.
+   * Decides what a request may do: `read`, `write` or `false`; any other result is a refusal.
+   * Without this option, only requests of this machine with the `localToken` of the view are
+   * answered, and they may only read.
    */
   readonly authorize?: Authorize;
   /** Without `authorize`: whether requests of this machine may write. Default `false`. */
@@ -19,70 +29,131 @@ export interface DashboardOptions {
   readonly basePath?: string;
   /** The shortest time between two lists of all locks, in ms. Default 1,000. */
   readonly every?: number;
+  /**
+   * How many pages may be open at a time, 1 or more. A page more is answered with the status 503,
+   * and asks again. Default 50.
+   */
+  readonly maxPages?: number;
 }
 
 /** The view. */
 export interface Dashboard {
   /** True if it decides by `authorize`, so that it may be reached from other machines. */
   readonly guarded: boolean;
+  /**
+   * Without `authorize`: the secret that a request must know, as `?token=` in the URL of the page,
+   * which exchanges it for a cookie, or as the header `Authorization: Bearer`. It is made with the
+   * view. With `authorize` it is `undefined`.
+   */
+  readonly localToken: string | undefined;
   /** Answers a request. Without `authorize`, it needs the peer of the socket. */
   fetch(request: Request, peer?: Peer): Promise<Response>;
   /** Ends the streams of events. */
   close(): void;
 }
 
-const SECURITY = {
-  'content-security-policy':
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
-    "img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'referrer-policy': 'no-referrer',
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'cache-control': 'no-store',
-};
 const BODY_MAX = 4096;
 const REASON_MAX = 200;
-const REFUSED =
-  'This view answers only requests of its own machine, because it was created without the option ' +
-  '"authorize", or its "authorize" has refused the request.\n';
+/** How long a forced release waits for the word of the holder. */
+const CONFIRM_MS = 2000;
+const NOT_LOCAL =
+  'This view answers only requests of its own machine that have its token: open the address that ' +
+  'was printed at its start. For other machines it needs the option "authorize".\n';
+const NOT_AUTHORIZED = 'The option "authorize" of this view has refused the request.\n';
 
 export function dashboard(holdfast: Watched, options: DashboardOptions = {}): Dashboard {
-  const { authorize, localWrites = false, basePath = '', every = 1000 } = options;
+  const { authorize, maxPages = 50 } = options;
   if (authorize !== undefined && typeof authorize !== 'function') {
     throw new TypeError('holdfast-dashboard: option "authorize" must be a function');
   }
-  const base = basePath.replace(/\/+$/u, '');
-  const token = randomBytes(32).toString('base64url');
-  const watch = new Watch(holdfast, every);
-  const closing = new AbortController();
-  const access = (request: Request, peer?: Peer): Access | Promise<Access> =>
-    authorize?.(request) ?? localAccess(request, peer, localWrites ? 'write' : 'read');
+  if (!Number.isInteger(maxPages) || maxPages < 1) {
+    throw new TypeError('holdfast-dashboard: option "maxPages" must be an integer of 1 or more');
+  }
+  const view = new View(holdfast, options, maxPages);
+  return {
+    guarded: authorize !== undefined,
+    localToken: authorize === undefined ? view.local.token : undefined,
+    fetch: (request, peer) => view.fetch(request, peer),
+    close: () => view.close(),
+  };
+}
 
-  async function answer(request: Request, path: string, may: Access): Promise<Response> {
-    if (path === '/api/release') return release(request, may);
+class View {
+  readonly local: LocalAccess;
+  readonly #holdfast: Watched;
+  readonly #authorize: Authorize | undefined;
+  readonly #base: string;
+  /** The token that forced releases need. */
+  readonly #csrf = createToken();
+  readonly #watch: Watch;
+  readonly #maxPages: number;
+  readonly #pages = new Set<EventStream>();
+
+  constructor(holdfast: Watched, options: DashboardOptions, maxPages: number) {
+    const { authorize, localWrites = false, basePath = '', every = 1000 } = options;
+    this.local = new LocalAccess(localWrites ? 'write' : 'read');
+    this.#holdfast = holdfast;
+    this.#authorize = authorize;
+    this.#base = basePath.replace(/\/+$/u, '');
+    this.#watch = new Watch(holdfast, every);
+    this.#maxPages = maxPages;
+  }
+
+  async fetch(request: Request, peer: Peer | undefined): Promise<Response> {
+    const url = new URL(request.url);
+    const { pathname, search } = url;
+    const base = this.#base;
+    if (pathname !== base && !pathname.startsWith(`${base}/`)) return text(404, 'No such page.\n');
+    try {
+      const isLocal = this.#authorize === undefined;
+      const may = isLocal ? this.local.of(request, peer) : await this.#authorize(request);
+      if (may !== 'read' && may !== 'write') return text(403, isLocal ? NOT_LOCAL : NOT_AUTHORIZED);
+      if (isCrossSite(request)) return text(403, 'A page of another site asked for this.\n');
+      if (pathname === base) return redirect(308, `${base}/${search}`);
+      const path = pathname.slice(base.length);
+      if (isLocal && path === '/' && tokenIn(url) !== undefined)
+        return redirect(303, './', { 'set-cookie': this.local.cookie(url) });
+      return await this.#answer(request, path, may);
+    } catch (error) {
+      return text(503, `${error instanceof Error ? error.message : String(error)}\n`);
+    }
+  }
+
+  close(): void {
+    for (const stream of [...this.#pages]) stream.end();
+  }
+
+  async #answer(request: Request, path: string, may: Access): Promise<Response> {
+    if (path === '/api/release') return this.#release(request, may);
     if (request.method !== 'GET' && request.method !== 'HEAD') return text(405, 'Only GET.\n');
-    if (path === '/') return html(page(may === 'write' ? token : ''));
+    if (path === '/') return html(page(may === 'write' ? this.#csrf : ''));
     const asset = ASSETS.get(path);
     if (asset !== undefined) return new Response(asset.body, { headers: headers(asset.type) });
-    if (path === '/api/lock') return lock(new URL(request.url).searchParams.get('key') ?? '');
+    if (path === '/api/lock') return this.#lock(new URL(request.url).searchParams.get('key') ?? '');
     if (path !== '/api/events') return text(404, 'No such page.\n');
-    return new Response(eventStream(watch, closing.signal), {
+    return request.method === 'GET' ? this.#events() : text(405, 'Only GET.\n');
+  }
+
+  async #lock(key: string): Promise<Response> {
+    if (key === '') return text(400, 'The key is missing.\n');
+    return json(200, await this.#holdfast.inspect(key));
+  }
+
+  #events(): Response {
+    const most = this.#maxPages;
+    if (this.#pages.size >= most) return text(503, `${most} pages are open already.\n`);
+    const stream = new EventStream(this.#watch, () => this.#pages.delete(stream));
+    this.#pages.add(stream);
+    return new Response(stream.body, {
       headers: { ...headers('text/event-stream'), 'x-accel-buffering': 'no' },
     });
   }
 
-  async function lock(key: string): Promise<Response> {
-    if (key === '') return text(400, 'The key is missing.\n');
-    return json(200, await holdfast.inspect(key));
-  }
-
-  async function release(request: Request, may: Access): Promise<Response> {
+  async #release(request: Request, may: Access): Promise<Response> {
     if (request.method !== 'POST') return text(405, 'Only POST.\n');
     if (may !== 'write') return text(403, 'You may only read.\n');
     const given = request.headers.get('x-holdfast-csrf') ?? '';
-    if (!isSame(given, token))
+    if (!isSame(given, this.#csrf))
       return text(403, 'The token is missing or wrong: load the page anew.\n');
     const asked = (await bodyOf(request)) as { key?: unknown; id?: unknown; reason?: unknown };
     const { key, id, reason } = asked ?? {};
@@ -92,62 +163,31 @@ export function dashboard(holdfast: Watched, options: DashboardOptions = {}): Da
     if (typeof reason !== 'string' || reason.trim() === '' || reason.length > REASON_MAX) {
       return text(400, `"reason" must be a text of 1 to ${REASON_MAX} characters.\n`);
     }
-    const ended = await holdfast.forceRelease(key, { id, reason: reason.trim() });
-    watch.refresh();
-    return json(200, { ended });
+    const force = { holder: id, reason: reason.trim(), wait: CONFIRM_MS };
+    const { ended, overlap } = await this.#holdfast.forceRelease(key, force);
+    this.#watch.refresh();
+    return json(200, { ended, overlap });
   }
-
-  return {
-    guarded: authorize !== undefined,
-    async fetch(request, peer) {
-      const { pathname } = new URL(request.url);
-      if (pathname !== base && !pathname.startsWith(`${base}/`))
-        return text(404, 'No such page.\n');
-      try {
-        const may = await access(request, peer);
-        if (may !== 'read' && may !== 'write') return text(403, REFUSED);
-        if (isCrossSite(request)) return text(403, 'A page of another site asked for this.\n');
-        if (pathname === base) return redirect(`${base}/`);
-        return await answer(request, pathname.slice(base.length), may);
-      } catch (error) {
-        return text(503, `${error instanceof Error ? error.message : String(error)}\n`);
-      }
-    },
-    close: () => closing.abort(),
-  };
 }
 
 async function bodyOf(request: Request): Promise<unknown> {
   const type = request.headers.get('content-type') ?? '';
   if (!type.startsWith('application/json')) return undefined;
-  const body = await request.text();
-  if (body.length > BODY_MAX) return undefined;
   try {
-    return JSON.parse(body);
+    return JSON.parse(await textOf(request));
   } catch {
     return undefined;
   }
 }
 
-function isSame(given: string, token: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(token)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-const headers = (type: string): Record<string, string> => ({ ...SECURITY, 'content-type': type });
-
-function text(status: number, body: string): Response {
-  return new Response(body, { status, headers: headers('text/plain; charset=utf-8') });
-}
-
-function html(body: string): Response {
-  return new Response(body, { headers: headers('text/html; charset=utf-8') });
-}
-
-function json(status: number, body: unknown): Response {
-  return new Response(JSON.stringify(body), { status, headers: headers('application/json') });
-}
-
-function redirect(to: string): Response {
-  return new Response(null, { status: 308, headers: { ...SECURITY, location: to } });
+/** @throws RangeError if the body is too long; the rest of it is not read */
+async function textOf({ body }: Request): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body ?? []) {
+    size += part.length;
+    if (size > BODY_MAX) throw new RangeError('the body is too long');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString();
 }

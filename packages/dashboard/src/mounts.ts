@@ -24,8 +24,9 @@ async function handle(view: Dashboard, incoming: Incoming, out: ServerResponse):
   let response = await view.fetch(request, { address: socket.remoteAddress });
   // the files of the page are relative to it, so it needs a slash at the end
   if (originalUrl !== url && new URL(request.url).pathname === '/' && !path.endsWith('/')) {
-    const location = `./${path.slice(path.lastIndexOf('/') + 1)}/`;
-    if (response.ok) response = new Response(null, { status: 308, headers: { location } });
+    const location = `./${path.slice(path.lastIndexOf('/') + 1)}/${new URL(request.url).search}`;
+    if (response.status < 400)
+      response = new Response(null, { status: 308, headers: { location } });
   }
   await send(response, out);
 }

@@ -24,7 +24,10 @@ export interface Row {
 export interface Watched {
   list(pattern?: string): AsyncIterable<LockInfo>;
   inspect(key: string): Promise<LockInfo | null>;
-  forceRelease(key: string, options: { id?: string; reason?: string }): Promise<number>;
+  forceRelease(
+    key: string,
+    options: { holder: string; reason: string; wait: number },
+  ): Promise<{ readonly ended: number; readonly overlap: number }>;
 }
 
 /** @param before the row of the same lock in the state before, whose times are kept */

@@ -15,7 +15,10 @@ export interface ServeOptions {
 
 /** A server that listens. */
 export interface Served {
+  /** The URL of the page, without the token of local access. */
   readonly url: string;
+  /** The URL to open: without `authorize` it has the token of local access. */
+  readonly openUrl: string;
   close(): Promise<void>;
 }
 
@@ -37,8 +40,10 @@ export async function serve(
   });
   const { port: found } = server.address() as AddressInfo;
   const name = host.includes(':') ? `[${host}]` : host;
+  const url = `http://${name}:${found}/`;
   return {
-    url: `http://${name}:${found}/`,
+    url,
+    openUrl: view.localToken === undefined ? url : `${url}?token=${view.localToken}`,
     close: async () => {
       view.close();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

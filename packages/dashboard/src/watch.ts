@@ -2,18 +2,18 @@
  * Lists the locks again and again while a page is open, once for all pages, and tells each page the
  * changes. The pause is at least as long as the list took.
  */
+import { encode, type EventStream } from './events.js';
 import { type Change, changeOf, type Row, rowOf, type Watched } from './rows.js';
-
-/** Receives events. */
-export type Listener = (event: 'change' | 'trouble' | 'whole', data: unknown) => void;
 
 export class Watch {
   readonly #holdfast: Watched;
   readonly #every: number;
-  readonly #listeners = new Set<Listener>();
+  readonly #pages = new Set<EventStream>();
   #rows: ReadonlyMap<string, Row> = new Map<string, Row>();
   #running = false;
   #known = false;
+  /** All rows as an event, made when a page needs it. */
+  #whole: Uint8Array | undefined;
   #trouble: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #wake: () => void = () => undefined;
@@ -23,16 +23,28 @@ export class Watch {
     this.#every = every;
   }
 
-  /** Adds a page. It gets all rows first, and changes later. Returns a function that removes it. */
-  add(listener: Listener): () => void {
-    this.#listeners.add(listener);
-    if (this.#known) listener('whole', [...this.#rows.values()]);
-    if (this.#trouble !== undefined) listener('trouble', this.#trouble);
+  /** Adds a page. It gets all rows first, and changes later. */
+  add(page: EventStream): void {
+    this.#pages.add(page);
+    if (this.#trouble !== undefined) page.event(this.trouble());
     if (!this.#running) void this.#run();
-    return () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) this.#interrupt();
-    };
+  }
+
+  remove(page: EventStream): void {
+    this.#pages.delete(page);
+    if (this.#pages.size === 0) this.#interrupt();
+  }
+
+  /** All rows as an event; `undefined` before they are known. */
+  whole(): Uint8Array | undefined {
+    if (!this.#known) return undefined;
+    this.#whole ??= encode('whole', [...this.#rows.values()]);
+    return this.#whole;
+  }
+
+  /** Why the last list failed, as an event; an empty text if it did not. */
+  trouble(): Uint8Array {
+    return encode('trouble', this.#trouble ?? '');
   }
 
   /** Lists at once, for example after a forced release. */
@@ -42,16 +54,17 @@ export class Watch {
 
   async #run(): Promise<void> {
     this.#running = true;
-    while (this.#listeners.size > 0) {
+    while (this.#pages.size > 0) {
       const start = performance.now();
       await this.#look();
       const took = performance.now() - start;
-      if (this.#listeners.size > 0) await this.#pause(Math.max(this.#every, took));
+      if (this.#pages.size > 0) await this.#pause(Math.max(this.#every, took));
     }
     this.#running = false;
     this.#known = false;
     this.#trouble = undefined;
     this.#rows = new Map();
+    this.#whole = undefined;
   }
 
   async #look(): Promise<void> {
@@ -61,22 +74,27 @@ export class Watch {
         after.set(info.key, rowOf(info, Date.now(), this.#rows.get(info.key)));
       }
     } catch (error) {
-      const trouble = error instanceof Error ? error.message : String(error);
-      if (trouble !== this.#trouble) this.#tell('trouble', trouble);
-      this.#trouble = trouble;
+      this.#setTrouble(error instanceof Error ? error.message : String(error));
       return;
     }
-    if (this.#trouble !== undefined) this.#tell('trouble', '');
-    this.#trouble = undefined;
+    this.#setTrouble(undefined);
     const change: Change = changeOf(this.#rows, after);
     this.#rows = after;
-    if (!this.#known) this.#tell('whole', [...after.values()]);
-    else if (change.rows.length + change.gone.length > 0) this.#tell('change', change);
-    this.#known = true;
+    if (!this.#known) {
+      this.#known = true;
+      for (const page of this.#pages) page.whole();
+    } else if (change.rows.length + change.gone.length > 0) {
+      this.#whole = undefined;
+      const bytes = encode('change', change);
+      for (const page of this.#pages) page.change(bytes);
+    }
   }
 
-  #tell(...event: Parameters<Listener>): void {
-    for (const listener of this.#listeners) listener(...event);
+  #setTrouble(trouble: string | undefined): void {
+    if (trouble === this.#trouble) return;
+    this.#trouble = trouble;
+    const bytes = this.trouble();
+    for (const page of this.#pages) page.event(bytes);
   }
 
   #pause(ms: number): Promise<void> {

@@ -2,7 +2,13 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Holdfast, memory } from 'holdfast';
-import { dashboard, type DashboardOptions, serve, type Served } from '../src/index.js';
+import {
+  type Dashboard,
+  dashboard,
+  type DashboardOptions,
+  serve,
+  type Served,
+} from '../src/index.js';
 
 /** On a busy machine the tests that use servers come first. */
 export const PATIENT = { timeout: 30_000, interval: 50 };
@@ -15,6 +21,7 @@ export class Views {
   readonly holdfast: Holdfast = new Holdfast(memory(), { label: 'billing' });
   /** Called at the end. */
   readonly stops: (() => unknown)[] = [];
+  #token: string | undefined;
 
   static async create(): Promise<Views> {
     const views = new Views();
@@ -22,8 +29,25 @@ export class Views {
     return views;
   }
 
+  view(options: DashboardOptions = {}): Dashboard {
+    const view = dashboard(this.holdfast, options);
+    this.#token = view.localToken;
+    return view;
+  }
+
+  /** The headers of local access to the last view. */
+  get headers(): Record<string, string> {
+    return this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
+  }
+
+  /** Asks the last view, with its token. */
+  fetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
+    const own = Object.fromEntries(new Headers(init.headers));
+    return fetch(url, { ...init, headers: { ...this.headers, ...own } });
+  }
+
   async start(options: DashboardOptions = {}): Promise<Served> {
-    const served = await serve(dashboard(this.holdfast, { every: 10, ...options }));
+    const served = await serve(this.view({ every: 10, ...options }));
     this.stops.push(() => served.close());
     return served;
   }

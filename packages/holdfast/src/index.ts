@@ -32,24 +32,25 @@ export type {
   RenewMessage,
   RunMessage,
   WarningMessage,
-} from './messages.js';
-export type { HoldfastWarning, HoldfastWarningCode } from './warnings.js';
-export type { HoldfastStats, KeyStats } from './stats.js';
-export type { CallOptions } from './abort.js';
-export type { RedisClient } from './clients/detect.js';
-export type { GlideLike } from './clients/glide.js';
-export type { IoredisLike } from './clients/ioredis.js';
-export type { IoredisSettings } from './clients/ioredis-subscription.js';
-export type { NodeRedisLike } from './clients/node-redis.js';
-export type { NodeRedisSettings } from './clients/node-redis-subscription.js';
-export type { Clock, Timer } from './clock.js';
-export type { DoctorReport } from './doctor.js';
+} from './observe/messages.js';
+export type { HoldfastWarning, HoldfastWarningCode } from './base/warning.js';
+export type { HoldfastStats, KeyStats } from './instance/stats.js';
+export type { CallOptions } from './base/abort.js';
+export type { RedisClient } from './store/clients/detect.js';
+export type { GlideLike } from './store/clients/glide.js';
+export type { IoredisLike } from './store/clients/ioredis.js';
+export type { IoredisSettings } from './store/clients/ioredis-subscription.js';
+export type { NodeRedisLike } from './store/clients/node-redis.js';
+export type { NodeRedisSettings } from './store/clients/node-redis-subscription.js';
+export type { Clock, Timer } from './base/clock.js';
+export type { DoctorReport } from './instance/doctor.js';
 export type { ServerInfo } from './store/server-info.js';
 export type { ExaminedServer, Finding, FindingCode, FindingSeverity } from './store/finding.js';
-export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './errors.js';
-export type { Health } from './health.js';
-export { type ForceReleaseOptions, Holdfast, type Readiness } from './holdfast.js';
-export type { CoreOptions, HoldfastCore, HoldfastStore } from './holdfast-core.js';
+export { HoldfastError, type HoldfastErrorCode, isHoldfastError } from './base/errors.js';
+export type { Health } from './instance/health.js';
+export { type ForceReleaseOptions, Holdfast, type Readiness } from './instance/holdfast.js';
+export type { ForcedRelease } from './primitives/force-release.js';
+export type { CoreOptions, HoldfastCore, HoldfastStore } from './instance/holdfast-core.js';
 export type {
   HolderInfo,
   ListOptions,
@@ -57,14 +58,14 @@ export type {
   ParkedInfo,
   Participant,
   WaiterInfo,
-} from './inspection.js';
-export type { LeaseLike, LockLike } from './like.js';
-export { lockKey } from './lock-key.js';
-export { type EmbeddedStore, memory } from './memory.js';
-export { quorum, type QuorumOptions } from './quorum.js';
+} from './primitives/inspection.js';
+export type { LeaseLike, LockLike } from './lease/like.js';
+export { lockKey } from './base/lock-key.js';
+export { type EmbeddedStore, memory } from './instance/memory.js';
+export { quorum, type QuorumOptions } from './instance/quorum.js';
 export type { Lease, ReleaseOutcome } from './lease/lease.js';
 export type { LeaseState } from './lease/lease-state.js';
-export type { AcquireOptions, HoldfastOptions, LockOptions } from './options.js';
+export type { AcquireOptions, HoldfastOptions, LockOptions, LostLease } from './base/options.js';
 export type { AllOf } from './primitives/all-of.js';
 export type { Barrier, BarrierOptions, BarrierResult } from './primitives/barrier.js';
 export type { AwaitOptions, Condition } from './primitives/condition.js';
@@ -83,13 +84,13 @@ export type { Mutex } from './primitives/mutex.js';
 export type { MutexOptions, PlainMutex } from './primitives/plain-mutex.js';
 export type { KeyOutcome, MultiLease } from './primitives/multi-lease.js';
 export type { OwnerLocks, OwnerLockOptions } from './primitives/owner-locks.js';
+export type { Schedule } from './primitives/schedule.js';
 export type {
   RunOnceOptions,
   RunOnceResult,
-  Schedule,
   ScheduleOptions,
   SkipReason,
-} from './primitives/schedule.js';
+} from './primitives/schedule-options.js';
 export type { ScheduledRun } from './primitives/scheduled-runs.js';
 export type { SlotState } from './primitives/slots.js';
 export { assertLocked, currentLease, locked } from './primitives/locked.js';

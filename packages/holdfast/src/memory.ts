@@ -1,14 +1,3 @@
-/** The embedded store, as users create it. */
-import type { HoldfastStore } from './holdfast-core.js';
-import { MemoryStore } from './store/memory/memory-store.js';
-
-/** A store in the memory of this process, see {@link memory}. */
-export type EmbeddedStore = HoldfastStore;
-
-/**
- * The embedded store. It holds its locks in memory, for the instances in this process that share
- * it. Instances with different prefixes share no locks.
- */
-export function memory(): EmbeddedStore {
-  return new MemoryStore();
-}
+/** The entry `holdfast/memory`: the embedded store. */
+export type { HoldfastStore } from './instance/holdfast-core.js';
+export { type EmbeddedStore, memory } from './instance/memory.js';

@@ -1,40 +1,8 @@
-/** The store on Redis or Valkey, as users create it. */
-import type { RedisClient } from './clients/detect.js';
-import { recognize } from './clients/shape.js';
-import { HoldfastError } from './errors.js';
-import type { HoldfastStore } from './holdfast-core.js';
-import { PREFIX } from './prefix.js';
-import { LazyStore } from './store/lazy-store.js';
-import type { Store } from './store/port.js';
-
-/**
- * The store on the Redis or Valkey server of a client, for `HoldfastCore`.
- * @throws HOLDFAST_BAD_OPTION if `client` is no client of ioredis or node-redis
- */
-export function redis(client: RedisClient): HoldfastStore {
-  return redisStore(client, 'client');
-}
-
-/**
- * The store of a client.
- * @param option the name of the argument, for the error
- */
-export function redisStore(client: unknown, option: string): Store {
-  try {
-    const { library, hasLine } = recognize(client);
-    const load = async (prefix: string): Promise<Store> => {
-      const [{ portOf }, { RedisStore }, { TEXTS }] = await Promise.all([
-        import('./clients/detect.js'),
-        import('./store/redis/redis-store.js'),
-        import('./store/redis/script.js'),
-      ]);
-      // after a fail-over a renewal needs the texts, and must not read a file then
-      await TEXTS.load();
-      return new RedisStore(portOf(client as object), prefix);
-    };
-    return new LazyStore({ label: library, acknowledges: hasLine, load }, PREFIX);
-  } catch (error) {
-    const message = `Holdfast: ${error instanceof Error ? error.message : String(error)}`;
-    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option, cause: error });
-  }
-}
+/** The entry `holdfast/redis`: the store on Redis or Valkey. */
+export type { RedisClient } from './store/clients/detect.js';
+export type { IoredisLike } from './store/clients/ioredis.js';
+export type { IoredisSettings } from './store/clients/ioredis-subscription.js';
+export type { NodeRedisLike } from './store/clients/node-redis.js';
+export type { NodeRedisSettings } from './store/clients/node-redis-subscription.js';
+export type { HoldfastStore } from './instance/holdfast-core.js';
+export { redis } from './instance/redis.js';

@@ -1,5 +1,5 @@
 /** The metrics. Durations are in seconds. */
-import type { Meter, ObservableResult } from '@opentelemetry/api';
+import type { Meter } from '@opentelemetry/api';
 import type {
   AcquireMessage,
   ForcedMessage,
@@ -10,6 +10,7 @@ import type {
   WarningMessage,
 } from 'holdfast';
 import { Kept, listen } from './channels.js';
+import { observe } from './gauges.js';
 import type { Instrumented } from './instrument.js';
 import type { LockName } from './lock-name.js';
 import { outcomeOf } from './outcome.js';
@@ -129,38 +130,5 @@ function events(meter: Meter, nameOf: LockName): Instruments {
     'tracing:holdfast:forced:asyncEnd': ({ key, ended = 0 }: ForcedMessage) =>
       forced.add(ended, { 'lock.name': nameOf(key) }),
     'holdfast:warning': ({ code }: WarningMessage) => warnings.add(1, { 'holdfast.code': code }),
-  };
-}
-
-/** Reports leases and waiters when the metrics are collected: nothing is counted meanwhile. */
-function observe(holdfast: Instrumented, meter: Meter, nameOf: LockName): () => void {
-  const held = meter.createObservableUpDownCounter('holdfast.held', {
-    unit: '{lease}',
-    description: 'Leases that this process holds',
-  });
-  const waiting = meter.createObservableUpDownCounter('holdfast.waiting', {
-    unit: '{call}',
-    description: 'Calls of this process that wait for a lock',
-  });
-  // a name that was reported stays, with 0: otherwise its last value would seem to stay
-  const names = new Map<string, { held: number; waiting: number }>();
-  const report =
-    (which: 'held' | 'waiting') =>
-    (result: ObservableResult): void => {
-      for (const sums of names.values()) sums[which] = 0;
-      for (const [key, stats] of holdfast.statsByKey()) {
-        const name = nameOf(key);
-        const sums = names.get(name) ?? { held: 0, waiting: 0 };
-        names.set(name, sums);
-        sums[which] += stats[which];
-      }
-      for (const [name, sums] of names) result.observe(sums[which], { 'lock.name': name });
-    };
-  const [reportHeld, reportWaiting] = [report('held'), report('waiting')];
-  held.addCallback(reportHeld);
-  waiting.addCallback(reportWaiting);
-  return () => {
-    held.removeCallback(reportHeld);
-    waiting.removeCallback(reportWaiting);
   };
 }

@@ -1,6 +1,7 @@
 /**
  * The spans: one for each acquisition, in the trace of its caller. If it had to wait, an event says
- * how long, and for which holder. A release adds a span over the time for which the lock was held.
+ * how long, and for which holder. Another span begins with the grant, in the same trace, and ends
+ * with the release or the loss.
  */
 import {
   type Attributes,
@@ -13,7 +14,15 @@ import {
   TraceFlags,
   type Tracer,
 } from '@opentelemetry/api';
-import type { AcquireMessage, ForcedMessage, HolderInfo, LockInfo, ReleaseMessage } from 'holdfast';
+import type {
+  AcquireMessage,
+  ForcedMessage,
+  HolderInfo,
+  LockInfo,
+  LostMessage,
+  ReleaseMessage,
+} from 'holdfast';
+import { HoldSpans, nameOfHold } from './hold-spans.js';
 import { Kept, listen } from './channels.js';
 import type { Instrumented } from './instrument.js';
 import type { LockName } from './lock-name.js';
@@ -29,6 +38,8 @@ export interface SpanSettings {
 /** An acquisition that is under way. */
 interface Waiting {
   readonly span: Span;
+  /** Of its caller. */
+  readonly parent: Context;
   /** When it began to wait. */
   since: number;
   timer: NodeJS.Timeout | undefined;
@@ -39,14 +50,16 @@ interface Waiting {
 export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () => void {
   const acquiring = new Kept<Waiting>();
   const forcing = new Kept<Span>();
-  return listen(holdfast.id, {
+  const holding = new HoldSpans();
+  const stop = listen(holdfast.id, {
     'tracing:holdfast:acquire:start': (message: AcquireMessage) => {
       const span = start(settings, 'acquire', message, {
         'holdfast.permits': message.permits,
         'holdfast.label': message.label,
       });
       if (span === undefined) return;
-      acquiring.set(message, { span, since: 0, timer: undefined, holder: '' });
+      const parent = context.active();
+      acquiring.set(message, { span, parent, since: 0, timer: undefined, holder: '' });
     },
     'holdfast:wait': (message: AcquireMessage) => {
       const waiting = acquiring.get(message);
@@ -54,14 +67,18 @@ export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () =
     },
     'tracing:holdfast:acquire:asyncEnd': (message: AcquireMessage) => {
       const waiting = acquiring.get(message);
-      if (waiting !== undefined) ends(waiting, message);
+      if (waiting === undefined) return;
+      ends(waiting, message);
+      const { fence = 0, id } = message;
+      if (id === undefined || message.granted !== true) return;
+      const attributes = { 'holdfast.fence': fence };
+      const span = start(settings, 'hold', message, attributes, waiting.parent);
+      holding.begin(nameOfHold(id, fence), span);
     },
-    'tracing:holdfast:release:start': (message: ReleaseMessage) => {
-      const { held } = message;
-      if (held === undefined) return;
-      const attributes = { 'holdfast.fence': message.fence ?? 0 };
-      start(settings, 'hold', message, attributes, Date.now() - held)?.end();
-    },
+    'tracing:holdfast:release:start': ({ id, fence }: ReleaseMessage) =>
+      holding.end(nameOfHold(id, fence)),
+    'holdfast:lost': ({ id, fence, reason }: LostMessage) =>
+      holding.end(nameOfHold(id, fence), reason),
     'tracing:holdfast:forced:start': (message: ForcedMessage) => {
       const span = start(settings, 'force release', message, { 'holdfast.reason': message.reason });
       if (span !== undefined) forcing.set(message, span);
@@ -73,6 +90,10 @@ export function traceLocks(holdfast: Instrumented, settings: SpanSettings): () =
       span?.end();
     },
   });
+  return () => {
+    stop();
+    holding.endAll();
+  };
 }
 
 /**
@@ -84,19 +105,13 @@ function start(
   what: string,
   { key }: { readonly key: string },
   about: Attributes,
-  startTime?: number,
+  parent: Context = context.active(),
 ): Span | undefined {
-  const parent: Context = context.active();
   const above = trace.getSpan(parent);
   if (above === undefined ? requireParentSpan : !sampled(above)) return undefined;
   const name = nameOf(key);
   const attributes = { 'lock.name': name, 'holdfast.key': key, ...about };
-  const options = {
-    kind: SpanKind.CLIENT,
-    attributes,
-    ...(startTime !== undefined && { startTime }),
-  };
-  return tracer.startSpan(`${what} ${name}`, options, parent);
+  return tracer.startSpan(`${what} ${name}`, { kind: SpanKind.CLIENT, attributes }, parent);
 }
 
 /** False if neither this process nor the one that sent the request records the trace. */

@@ -12,6 +12,7 @@ export async function everyMetric(holdfast: Holdfast, other: Holdfast): Promise<
   await before.release();
   await (await waiting).release();
 
+  await holdfast.semaphore('pool', { permits: 8 }).run(() => undefined);
   const lost = await holdfast.mutex('invoice:43').acquire();
   await holdfast.forceRelease('invoice:43');
   await until(() => lost.state === 'lost', PATIENT);

@@ -10,6 +10,8 @@ export interface BundleSize {
   readonly minified: number;
   /** After gzip at its highest level. */
   readonly compressed: number;
+  /** The same with the code that is loaded later, as one file has it: what a deployment carries. */
+  readonly complete: { readonly minified: number; readonly compressed: number };
   /** The paths of the bundled modules. */
   readonly modules: readonly string[];
 }
@@ -35,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 112_000, compressed: 36_864 },
+    limit: { minified: 147_000, compressed: 48_500 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -44,7 +46,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 31_700 },
+    limit: { compressed: 35_800 },
     target: { compressed: 22 * KB },
   },
   redis: {
@@ -53,7 +55,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { redis } from 'holdfast/redis';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 27_000 },
+    limit: { compressed: 30_800 },
     target: {},
   },
 };
@@ -85,12 +87,16 @@ export async function bundleSize(program: string): Promise<BundleSize> {
   const { output } = await bundle.generate({ format: 'esm', minify: true });
   await bundle.close();
   const loaded = loadedAtStart(output);
-  const code = Buffer.from(loaded.map((chunk) => chunk.code).join(''));
   return {
-    minified: code.length,
-    compressed: gzipSync(code, { level: 9 }).length,
+    ...sizeOf(loaded),
+    complete: sizeOf(output.filter((one) => one.type === 'chunk')),
     modules: loaded.flatMap(({ moduleIds }) => moduleIds).filter((id) => id !== PROGRAM),
   };
+}
+
+function sizeOf(chunks: readonly Chunk[]): { minified: number; compressed: number } {
+  const code = Buffer.from(chunks.map((chunk) => chunk.code).join(''));
+  return { minified: code.length, compressed: gzipSync(code, { level: 9 }).length };
 }
 
 /** The entry and the chunks that it imports. A chunk that `import()` loads later does not count. */

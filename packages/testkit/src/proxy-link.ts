@@ -48,6 +48,7 @@ export class Link {
    */
   #damaged = false;
   #ended = { client: false, server: false };
+  #dead = false;
 
   constructor(id: number, client: Socket, policy: Policy) {
     this.id = id;
@@ -76,14 +77,24 @@ export class Link {
     return !this.#ended.client;
   }
 
-  /** Closes both sides immediately. */
-  cut(): void {
+  /**
+   * Closes both sides immediately.
+   * @param reset with a reset instead of an orderly end of the client's connection
+   */
+  cut(reset = false): void {
     clearTimeout(this.#timer);
     this.#held = [];
     this.#late = [];
-    this.#client.destroy();
+    if (reset) this.#client.resetAndDestroy();
+    else this.#client.destroy();
     this.#server.destroy();
     this.#policy.closed(this);
+  }
+
+  /** Drops all bytes from now on; both sides stay open. */
+  die(): void {
+    this.#dead = true;
+    this.#damaged = true;
   }
 
   /** Forwards the held commands in order, even if the client has disconnected. */
@@ -113,6 +124,7 @@ export class Link {
   }
 
   #fromClient(chunk: Buffer): void {
+    if (this.#dead) return;
     for (const frame of this.#requests.push(chunk)) {
       const command = decodeCommand(frame);
       this.#policy.seen(this.id, command);
@@ -144,6 +156,7 @@ export class Link {
   }
 
   #fromServer(chunk: Buffer): void {
+    if (this.#dead) return;
     for (const frame of this.#replies.push(chunk)) {
       const received = this.#pairing.received(frame);
       if (this.#silent || this.#policy.lost.replies) this.#damaged = true;

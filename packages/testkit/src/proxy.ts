@@ -164,6 +164,15 @@ export class Proxy implements AsyncDisposable {
   }
 
   /**
+   * The present connections die silently: they stay open and lose all bytes, as behind a device
+   * that has forgotten them. New connections work.
+   * @param dies the numbers of connections; all of them without it
+   */
+  silence(dies: (link: number) => boolean = () => true): void {
+    for (const link of this.#links) if (dies(link.id)) link.die();
+  }
+
+  /**
    * Ends every fault and every rule, and forwards held commands. A connection that lost bytes is
    * closed: TCP would have sent them again or failed, but never continued without them.
    */
@@ -181,6 +190,11 @@ export class Proxy implements AsyncDisposable {
   /** Closes all connections. */
   cut(): void {
     for (const link of this.#links) link.cut();
+  }
+
+  /** Closes all connections with a reset (RST). */
+  reset(): void {
+    for (const link of this.#links) link.cut(true);
   }
 
   /** Resets new connections; existing connections stay open. */

@@ -1,7 +1,7 @@
 /**
  * `npm run mutants [-- --seeds N] [--only TEXT] [--write]`: plants each mistake of the catalogue,
  * and runs the simulator until it finds the mistake. The exit code is 1 if one is not found.
- * `--write` puts the table into `docs/mutants.md`.
+ * `--write` puts the table into `verification/mutants.md`.
  *
  * `npm run mutants -- --torture [--seconds N] [--seed N] [--only TEXT] [--write]`: runs the
  * torture test against the mutants that it can provoke. The unchanged library runs first and must
@@ -16,7 +16,7 @@ import { type Catch, hunt } from './hunt.js';
 import type { Mutant } from './mutant.js';
 import { type Provoked, provoke } from './provoke.js';
 
-const PAGE: string = fileURLToPath(new URL('../../../docs/mutants.md', import.meta.url));
+const PAGE: string = fileURLToPath(new URL('../../../verification/mutants.md', import.meta.url));
 /** A crowd takes its time on a busy machine. */
 const HANGS_MS = 300_000;
 

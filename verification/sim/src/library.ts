@@ -4,15 +4,14 @@
  * `packages/holdfast/dist`.
  */
 import { pathToFileURL } from 'node:url';
-import type { RandomSource } from '../../../packages/holdfast/dist/random-source.js';
+import type { RandomSource } from '../../../packages/holdfast/dist/base/random-source.js';
+import type { ClientPort } from '../../../packages/holdfast/dist/store/clients/port.js';
 import type { Report } from '../../../packages/holdfast/dist/engine/assertions.js';
 import type { Engine } from '../../../packages/holdfast/dist/engine/engine.js';
+import type { Push } from '../../../packages/holdfast/dist/engine/commands.js';
+import type * as handover from '../../../packages/holdfast/dist/handover.js';
 import type { Holdfast, HoldfastOptions } from '../../../packages/holdfast/dist/index.js';
-import type {
-  FailureKind,
-  Store,
-  StoreFailure,
-} from '../../../packages/holdfast/dist/store/port.js';
+import type { Store } from '../../../packages/holdfast/dist/store/port.js';
 
 export interface Library {
   readonly Holdfast: new (
@@ -22,7 +21,12 @@ export interface Library {
   readonly Engine: new (receivers: (channel: string) => number) => Engine;
   /** See `engine/assertions.ts`. */
   readonly enableAssertions: (on: boolean, receiver: Report) => void;
-  readonly StoreFailure: new (message: string, kind: FailureKind, cause: unknown) => StoreFailure;
+  readonly handOver: typeof handover.handOver;
+  readonly adopt: typeof handover.adopt;
+  readonly RedisStore: new (client: ClientPort, prefix: string) => Store;
+  /** The hashes of the scripts, by name. */
+  readonly scripts: Readonly<Record<string, { readonly sha: string }>>;
+  readonly encodePush: (push: Push) => string;
 }
 
 /** @param folder the compiled code; unset for the code of this repository */
@@ -35,14 +39,16 @@ export async function loadLibrary(
       : pathToFileURL(`${folder}/`);
   const load = async (path: string): Promise<object> =>
     (await import(new URL(path, base).href)) as object;
-  const [later, index, engine, assertions, port] = await Promise.all([
-    load('preload.js'),
+  const parts = await Promise.all([
     load('index.js'),
+    load('handover.js'),
     load('engine/engine.js'),
     load('engine/assertions.js'),
-    load('store/port.js'),
+    load('store/redis/redis-store.js'),
+    load('store/redis/generated/scripts.js'),
+    load('store/push-text.js'),
+    // the first error reply loads it
+    load('store/redis/advice.js'),
   ]);
-  // no event of a run may wait for the file system
-  await (later as { preload(): Promise<void> }).preload();
-  return { ...index, ...engine, ...assertions, ...port } as Library;
+  return Object.assign({}, ...parts) as Library;
 }

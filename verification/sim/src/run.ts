@@ -111,7 +111,7 @@ async function close(world: World): Promise<void> {
     client.process.deliver('task', () => {
       void client.holdfast.close().then(() => {
         open -= 1;
-        client.store.close();
+        client.redis.close();
       });
     });
   }

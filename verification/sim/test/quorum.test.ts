@@ -1,6 +1,11 @@
 /** The simulated quorum in the test suite: a fixed set of seeds, and planted mistakes. */
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { Proposal, Vote } from '../../../packages/holdfast/dist/store/quorum/acceptor.js';
+import type {
+  GuardTerms,
+  Proposal,
+  ServerStatus,
+  Vote,
+} from '../../../packages/holdfast/dist/store/quorum/acceptor.js';
 import { loadQuorum, type QuorumLibrary } from '../src/quorum/library.js';
 import { type QuorumPlan, quorumPlanOf } from '../src/quorum/plan.js';
 import { type QuorumResult, runQuorum } from '../src/quorum/run.js';
@@ -23,14 +28,17 @@ const run = (
   plan: Partial<QuorumPlan> = {},
 ): Promise<QuorumResult> => runQuorum({ ...quorumPlanOf(seed), ms: MS, ...plan }, mistaken);
 
-/** The kind of the first violation. */
+const UNSAFE = /belief|fence|fork/;
+
+/** The first kind of violation that shows two holders, in any of the seeds. */
 async function found(
   mistaken: QuorumLibrary,
   plan?: Partial<QuorumPlan>,
 ): Promise<string | undefined> {
   for (let seed = 1; seed <= 30; seed++) {
-    const [first] = (await run(seed, mistaken, plan)).violations;
-    if (first !== undefined) return first.kind;
+    const { violations } = await run(seed, mistaken, plan);
+    const unsafe = violations.find(({ kind }) => UNSAFE.test(kind));
+    if (unsafe !== undefined) return unsafe.kind;
   }
   return undefined;
 }
@@ -56,20 +64,19 @@ describe('the simulated quorum', () => {
       override async accept(key: string, proposal: Proposal): Promise<Vote> {
         const vote = await super.accept(key, proposal);
         if (vote.status !== 'no') return vote;
-        return { status: 'yes', time: vote.time, ballot: '', value: '' };
+        return { status: 'yes', time: vote.time, ballot: '', value: '', mark: 0 };
       }
     }
-    expect(await found({ ...library, MemoryAcceptor: Careless })).toMatch(/belief|fence|fork/);
+    expect(await found({ ...library, MemoryAcceptor: Careless })).toMatch(UNSAFE);
   });
 
   it('control: finds a server that restarts without its memory and is not noticed', async () => {
     class Forgetful extends library.MemoryAcceptor {
-      override restart(): void {
-        this.empty();
-        void this.check({ durable: true });
+      override check(terms: GuardTerms): Promise<ServerStatus> {
+        return super.check({ ...terms, durable: true });
       }
     }
     const mistaken = { ...library, MemoryAcceptor: Forgetful };
-    expect(await found(mistaken, RESTARTS)).toMatch(/belief|fence|fork/);
+    expect(await found(mistaken, RESTARTS)).toMatch(UNSAFE);
   });
 });

@@ -30,6 +30,8 @@ async function run(parameters: Parameters): Promise<Verdict> {
   const direct = await connect(client, server.url);
   const options = { ttl: TTL, claimWindow: CLAIM_WINDOW };
   const holder = new Holdfast(direct.client, options);
+  // a process whose lease lasts opens its wake channel: the channels are counted below
+  await holder.warmUp();
   const scenario: Scenario = {
     ...{ holder, server, claimWindow: CLAIM_WINDOW, random: randomFrom(seed) },
     ...{ problems: new Problems(), intervals: [] },

@@ -30,7 +30,11 @@ import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
 
 /** Longer than a fail-over and its checks, so a holder has no reason to lose its lease. */
 const TTL = 120_000;
-const OPTIONS = { ttl: TTL, claimWindow: 500, requestTimeout: 500, unreachableAfter: 60_000 };
+const OPTIONS = {
+  ...{ ttl: TTL, claimWindow: 500, requestTimeout: 500, unreachableAfter: 60_000 },
+  // the servers of a trial start a moment before; no master starts again before its fail-over
+  restartGuard: 0,
+};
 /** A lease of this length is renewed several times between one fail-over and the next. */
 const RENEWED_TTL = 6000;
 const SERVED_MS = 20_000;

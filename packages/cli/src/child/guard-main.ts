@@ -1,33 +1,32 @@
 /**
  * The guard process: it starts the command, and ends it when the lease ends or `holdfast` dies.
  *
- *     idle --start--> runs --command ended--> sweep --group gone--> report, exit
+ *     idle --start--> runs --command ended--> sweep --all members gone--> report, exit
  *       \               \--lost, deadline, holdfast died--> SIGTERM --kill-after--> SIGKILL
  *        \--holdfast died--> exit
  *
  * It is a process of its own, so that the command also ends if `holdfast` is killed or stopped.
- * The command is in a session and process group of its own, and signals go to the whole group.
+ * The command is in a session and process group of its own. Signals of others go to the group; the
+ * signals that end the command go to all its processes, see `members.ts`. The end is reported when
+ * none of them lives, so that the lock is kept until then.
  *
  * This process must not use `process.stdin`, `stdout`, `stderr` or `console`: they would make pipes
  * that the command inherits non-blocking.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { groupLives, signalGroup } from './group.js';
+import { Members } from './members.js';
 import { type EndReason, now, type Order, type Report, type StartOrder } from './protocol.js';
-
-/** Milliseconds between two checks whether the group is gone. */
-const CHECK_MS = 20;
-/** Milliseconds after SIGKILL in which the group is gone. */
-const GONE_MS = 200;
 
 class Guarded {
   readonly #order: StartOrder;
   readonly #child: ChildProcess;
+  /** `undefined` if the command did not start. */
+  readonly #members: Members | undefined;
   #until: number;
   #deadline: NodeJS.Timeout | undefined;
   #kill: NodeJS.Timeout | undefined;
   #why: EndReason | undefined;
-  #killed = false;
+  #killed: Promise<void> | undefined;
 
   constructor(order: StartOrder) {
     this.#order = order;
@@ -44,6 +43,7 @@ class Guarded {
     });
     this.#child.once('exit', (code, signal) => void this.#ended(code, signal));
     if (this.#child.pid === undefined) return;
+    this.#members = new Members(this.#child.pid);
     report({ type: 'started', pid: this.#child.pid });
     this.extend(order.until);
   }
@@ -56,56 +56,49 @@ class Guarded {
     this.#deadline = setTimeout(() => this.end('deadline'), Math.min(left, 2 ** 31 - 1));
   }
 
-  signal(name: NodeJS.Signals): boolean {
-    return signalGroup(this.#child.pid as number, name);
+  signal(name: NodeJS.Signals): void {
+    this.#members?.signalGroup(name);
   }
 
   end(why: EndReason): void {
-    if (this.#why !== undefined) return;
+    if (this.#why !== undefined || this.#members === undefined) return;
+    const members = this.#members;
     this.#why = why;
     report({ type: 'ending', why });
-    const left = this.#terminate(why === 'orphaned' && this.#order.nested);
+    const left = why === 'orphaned' && this.#order.nested ? 0 : this.#terminate(members);
     this.#kill = setTimeout(() => {
-      this.#killed = true;
       report({ type: 'killed' });
-      this.signal('SIGKILL');
+      void this.#killAll(members);
     }, left);
   }
 
   /** Sends SIGTERM. Returns the milliseconds until SIGKILL. */
-  #terminate(atOnce = false): number {
-    if (atOnce) return 0;
-    this.signal('SIGTERM');
+  #terminate(members: Members): number {
+    members.signal('SIGTERM');
     // a stopped process handles SIGTERM when it continues
-    this.signal('SIGCONT');
+    members.signal('SIGCONT');
     const { killAfter, margin } = this.#order;
     return Math.max(0, Math.min(killAfter, this.#until - margin - now()));
   }
 
-  /** Ends the processes that the command left in its group, because the lock protects them too. */
+  /** Ends the processes that the command left behind, because the lock protects them too. */
   async #ended(code: number | null, signal: NodeJS.Signals | null): Promise<void> {
     clearTimeout(this.#deadline);
-    // the whole group is dying after SIGKILL
-    const left = this.#killed || !this.#lives() ? 0 : this.#terminate();
+    const members = this.#members as Members;
+    const isOver = this.#killed !== undefined || members.living().length === 0;
+    const left = isOver ? 0 : this.#terminate(members);
     clearTimeout(this.#kill);
-    if (!(await this.#gone(left))) {
-      this.signal('SIGKILL');
-      await this.#gone(GONE_MS);
-    }
+    if (!(await members.gone(left))) await this.#killAll(members);
     leave({ type: 'ended', code, signal, why: this.#why });
   }
 
-  #lives(): boolean {
-    return groupLives(this.#child.pid as number);
-  }
-
-  async #gone(within: number): Promise<boolean> {
-    const end = now() + within;
-    while (this.#lives()) {
-      if (now() >= end) return false;
-      await new Promise((resolve) => setTimeout(resolve, CHECK_MS));
-    }
-    return true;
+  /** Resolves when no process of the command lives, or if `holdfast` is gone. */
+  #killAll(all: Members): Promise<void> {
+    this.#killed ??= all.kill(
+      (members) => report({ type: 'outlives', members }),
+      () => process.connected,
+    );
+    return this.#killed;
   }
 }
 

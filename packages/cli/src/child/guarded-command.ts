@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { EXIT, Failure, usage } from '../failure.js';
-import { signalGroup } from './group.js';
+import { Members } from './members.js';
 import type { EndReason, Order, Report, StartOrder } from './protocol.js';
 
 /** How a command ended. */
@@ -31,9 +31,7 @@ export class GuardedCommand {
       stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     });
     this.#guard.on('error', () => undefined);
-    this.#guard.on('message', (report) => {
-      for (const listener of this.#reports) listener(report as Report);
-    });
+    this.#guard.on('message', (report) => this.#tell(report as Report));
   }
 
   /** Calls the listener for each report of the guard. */
@@ -41,7 +39,7 @@ export class GuardedCommand {
     this.#reports.push(listener);
   }
 
-  /** Starts the command, and resolves when it and its process group are gone. */
+  /** Starts the command, and resolves when all its processes are gone. */
   start(order: Omit<StartOrder, 'do'>): Promise<Ended> {
     const ended = new Promise<Ended>((resolve, reject) => {
       this.onReport((report) => {
@@ -53,8 +51,8 @@ export class GuardedCommand {
         else reject(notStarted(order.file, report));
       });
       this.#guard.once('exit', () => {
-        this.#killGroup();
-        reject(new Failure(EXIT.internal, 'the guard process died, so the command was killed'));
+        const failure = 'the guard process died, so the command was killed';
+        void this.#kill().then(() => reject(new Failure(EXIT.internal, failure)));
       });
     });
     this.#send({ do: 'start', ...order });
@@ -86,8 +84,14 @@ export class GuardedCommand {
     if (this.#guard.connected) this.#guard.send(order, () => undefined);
   }
 
-  #killGroup(): void {
-    if (this.#pid !== undefined) signalGroup(this.#pid, 'SIGKILL');
+  /** Ends the command of a guard that has died. */
+  async #kill(): Promise<void> {
+    if (this.#pid === undefined) return;
+    await new Members(this.#pid).kill((members) => this.#tell({ type: 'outlives', members }));
+  }
+
+  #tell(report: Report): void {
+    for (const listener of this.#reports) listener(report);
   }
 }
 

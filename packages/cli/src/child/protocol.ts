@@ -1,5 +1,7 @@
 /** The messages between `holdfast` and its guard. Times are of the monotonic clock, in ms. */
 
+import type { Member } from './members.js';
+
 /** Starts the command. */
 export interface StartOrder {
   readonly do: 'start';
@@ -41,7 +43,9 @@ export type Report =
   /** The guard sent SIGTERM, or SIGKILL. */
   | { readonly type: 'ending'; readonly why: EndReason }
   | { readonly type: 'killed' }
-  /** The command and its process group are gone. */
+  /** These processes of the command live on after SIGKILL, for example those of another user. */
+  | { readonly type: 'outlives'; readonly members: readonly Member[] }
+  /** The command and all its processes are gone. */
   | {
       readonly type: 'ended';
       readonly code: number | null;

@@ -12,7 +12,7 @@ import { type Budget, MARGIN_MS } from '../budget.js';
 import { EXIT, Failure, failureOf } from '../failure.js';
 import type { Notes } from '../notes.js';
 import type { Ended, GuardedCommand } from './guarded-command.js';
-import { type EndReason, now } from './protocol.js';
+import { type EndReason, now, type Report } from './protocol.js';
 import { signalCode, type Signals } from './signals.js';
 
 /** The parts of a lease that are needed here. A `ScheduledRun` has them too. */
@@ -65,15 +65,7 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
   let killed = false;
   command.onReport((report) => {
     if (report.type === 'killed') killed = true;
-    if (report.type === 'started') {
-      const { pid } = report;
-      notes.event('started', `started the command as process ${pid}`, { key, fence, pid });
-    }
-    if (report.type === 'ending') {
-      const { why } = report;
-      const text = `${reasonOf(lease, why)}; ending the command with SIGTERM`;
-      notes.warning('ending', text, { key, fence, reason: why });
-    }
+    note(report, lease, notes);
   });
   const ended = command.start({
     file,
@@ -96,6 +88,29 @@ export async function runUnder(lease: Held, context: Context): Promise<number> {
     clearInterval(feed);
     signals.forwardTo(undefined);
     lease.signal.removeEventListener('abort', lost);
+  }
+}
+
+/** Tells what the guard reports. */
+function note(report: Report, lease: Held, notes: Notes): void {
+  const { key, fence } = lease;
+  if (report.type === 'started') {
+    const { pid } = report;
+    notes.event('started', `started the command as process ${pid}`, { key, fence, pid });
+  }
+  if (report.type === 'ending') {
+    const { why } = report;
+    const text = `${reasonOf(lease, why)}; ending the command with SIGTERM`;
+    notes.warning('ending', text, { key, fence, reason: why });
+  }
+  if (report.type === 'outlives') {
+    const { members } = report;
+    const names = members.map(({ pid, name }) => `${pid} (${name || 'unknown'})`).join(', ');
+    const what = lease.held
+      ? 'the lock is kept until they end'
+      : 'they may work beside the next holder';
+    const text = `holdfast may not end these processes of the command: ${names}; ${what}`;
+    notes.warning('outlives', text, { key, fence, held: lease.held, members });
   }
 }
 
@@ -152,7 +167,7 @@ async function outcome(lease: Held, result: Ended, killed: boolean): Promise<num
     throw new Failure(
       EXIT.lost,
       `${REASONS[result.why]}, so the command was ${how}`,
-      'see docs/cli.md, "When the lock is lost"',
+      'check the connection to the server; a longer --ttl bridges longer outages',
     );
   }
   if (!(await lease.verify())) {

@@ -17,7 +17,7 @@ export async function dashboard({ port, write, ...options }: DashboardOptions): 
   const store = await openStore(options);
   try {
     const served = await serve(view(store.holdfast, { localWrites: write === true }), { port });
-    const { url } = served;
+    const url = served.openUrl;
     new Notes(options).warning('serving', `the locks are at ${url}`, { url });
     await stopped;
     await served.close();

@@ -5,6 +5,7 @@ import type { CommonOptions } from '../options.js';
 import { doctorReport } from '../view/doctor.js';
 import { print } from '../view/output.js';
 import { withStore } from './look.js';
+import { json as toJson } from '../view/words.js';
 
 export interface DoctorOptions extends CommonOptions {
   readonly ttl: number;
@@ -19,7 +20,7 @@ export async function doctor(options: DoctorOptions): Promise<number> {
   const { claimWindow, ttl } = options;
   const settings = { claimWindow, ttl, retention: Math.max(RETENTION_MIN, 3 * claimWindow) };
   const report = await withStore(options, (holdfast) => holdfast.doctor(), settings);
-  print(options.json === true ? JSON.stringify(report) : doctorReport(report));
+  print(options.json === true ? toJson(report) : doctorReport(report));
   return counts(report, options.strict === true) ? EXIT.found : 0;
 }
 

@@ -1,13 +1,15 @@
 /** `holdfast ls`, `inspect`, `wait` and `break`. */
 import { createInterface } from 'node:readline/promises';
 import type { Holdfast, HoldfastOptions, LockInfo } from 'holdfast';
+import { now } from '../child/protocol.js';
 import { EXIT, Failure, usage } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
+import { despiteOutages } from '../outage.js';
 import { openStore } from '../store.js';
 import { lockDetails, lockTable } from '../view/locks.js';
 import { print } from '../view/output.js';
-import { inWords, printable } from '../view/words.js';
+import { inWords, printable, json as toJson } from '../view/words.js';
 
 /** Calls `use` with the store, and closes it. */
 export async function withStore<T>(
@@ -39,7 +41,7 @@ export async function locksOf(
 export async function ls(pattern: string | undefined, options: CommonOptions): Promise<number> {
   return withStore(options, async (holdfast) => {
     const locks = await locksOf(holdfast, pattern, new Notes(options));
-    if (options.json === true) for (const lock of locks) print(JSON.stringify(lock));
+    if (options.json === true) for (const lock of locks) print(toJson(lock));
     else print(locks.length === 0 ? 'no lock is in use' : lockTable(locks));
     return 0;
   });
@@ -48,7 +50,7 @@ export async function ls(pattern: string | undefined, options: CommonOptions): P
 export async function inspect(key: string, options: CommonOptions): Promise<number> {
   return withStore(options, async (holdfast) => {
     const lock = await holdfast.inspect(key);
-    if (options.json === true) print(JSON.stringify(lock));
+    if (options.json === true) print(toJson(lock));
     else print(lock === null ? `${printable(key)} is free` : lockDetails(lock));
     return 0;
   });
@@ -63,13 +65,21 @@ export interface WaitOptions extends CommonOptions {
 /** Waits until a key has no holder. It takes nothing, so another program may be faster. */
 export async function waitFor(key: string, options: WaitOptions): Promise<number> {
   return withStore(options, async (holdfast) => {
+    let isKnown = false;
+    const look = async (answered: () => void): Promise<LockInfo | null> => {
+      if (isKnown) answered();
+      const lock = await holdfast.inspect(key);
+      isKnown = true;
+      return lock;
+    };
     const { every, wait = Number.POSITIVE_INFINITY } = options;
     const start = performance.now();
+    const patience = { key, notes: new Notes(options), until: now() + wait };
     for (;;) {
-      const lock = await holdfast.inspect(key);
+      const lock = await despiteOutages(look, patience);
       const waited = performance.now() - start;
       if (lock === null || lock.holderCount === 0) {
-        if (options.json === true) print(JSON.stringify({ key, waited: Math.round(waited) }));
+        if (options.json === true) print(toJson({ key, waited: Math.round(waited) }));
         return 0;
       }
       if (waited >= wait) {
@@ -79,6 +89,9 @@ export async function waitFor(key: string, options: WaitOptions): Promise<number
     }
   });
 }
+
+/** How long `break` waits for the word of the holders. */
+const CONFIRM_MS = 2000;
 
 export interface BreakOptions extends CommonOptions {
   readonly yes?: boolean;
@@ -95,15 +108,20 @@ export async function breakLock(key: string, options: BreakOptions): Promise<num
   return withStore(options, async (holdfast) => {
     const lock = await holdfast.inspect(key);
     if (lock === null || lock.holderCount === 0) {
-      print(json === true ? JSON.stringify({ key, ended: 0 }) : `${printable(key)} is free`);
+      const nothing = { key, ended: 0, overlap: 0 };
+      print(json === true ? toJson(nothing) : `${printable(key)} is free`);
       return 0;
     }
     if (yes !== true && !(await agrees(lock))) {
       throw new Failure(EXIT.busy, `${key} was not broken`);
     }
-    const ended = await holdfast.forceRelease(key, { id, reason });
-    if (json === true) print(JSON.stringify({ key, ended }));
-    else print(`${ended} ${ended === 1 ? 'lease' : 'leases'} of ${printable(key)} ended`);
+    const force = { holder: id, reason, wait: CONFIRM_MS };
+    const { ended, overlap } = await holdfast.forceRelease(key, force);
+    if (json === true) print(toJson({ key, ended, overlap }));
+    else {
+      print(`${ended} ${ended === 1 ? 'lease' : 'leases'} of ${printable(key)} ended`);
+      if (overlap > 0) print(`A holder may work on for up to ${inWords(overlap)}`);
+    }
     return 0;
   });
 }

@@ -8,6 +8,7 @@ import { interrupted, notFree, NotConfirmed, runUnder, type Words } from '../chi
 import { failureOf } from '../failure.js';
 import { Notes } from '../notes.js';
 import type { LockChoice, RunsOptions } from '../options.js';
+import { despiteOutages, whileQueued } from '../outage.js';
 import { openStore } from '../store.js';
 
 /** A shorter wait is not reported. */
@@ -66,16 +67,27 @@ function endOfWait({ wait = Infinity }: RunOptions): number {
 
 async function acquire(holdfast: Holdfast, asked: Asked): Promise<Lease> {
   const { key, notes, options, signals, until } = asked;
-  const wait = until === Infinity ? undefined : Math.max(0, Math.ceil(until - now()));
+  const left = (): number | undefined =>
+    until === Infinity ? undefined : Math.max(0, Math.ceil(until - now()));
+  const whole = left();
+  let wait = whole;
   const lock = lockOf(holdfast, key, options);
   const { signal } = signals;
   // With it, a forced release is heard at once. Without it, at the next renewal.
-  await holdfast.warmUp().catch(() => undefined);
+  const known = await holdfast.warmUp().then(
+    () => true,
+    () => false,
+  );
   const timer = setTimeout(() => notes.event('waiting', `waiting for ${key}`, { key }), WAITING_MS);
   try {
-    return await lock.acquire({ signal, wait });
+    const attempt = (answered: () => void): Promise<Lease> => {
+      const asking = whileQueued(answered, () => lock.acquire({ signal, wait }));
+      // what is left for another attempt
+      return asking.finally(() => (wait = left()));
+    };
+    return await despiteOutages(attempt, { key, notes, signal, until, known });
   } catch (error) {
-    throw interrupted(signals) ?? notFree(error, options.conflictExitCode, wait) ?? error;
+    throw interrupted(signals) ?? notFree(error, options.conflictExitCode, whole) ?? error;
   } finally {
     clearTimeout(timer);
   }

@@ -6,7 +6,7 @@ import { Notes } from '../notes.js';
 import type { CommonOptions } from '../options.js';
 import { lockTable } from '../view/locks.js';
 import { colors, onTerminal, print } from '../view/output.js';
-import { printable } from '../view/words.js';
+import { printable, json as toJson } from '../view/words.js';
 import { locksOf, withStore } from './look.js';
 
 export interface WatchOptions extends CommonOptions {
@@ -75,7 +75,7 @@ async function look(
   try {
     const locks = await locksOf(holdfast, pattern, new Notes(options));
     grants.update(locks);
-    if (options.json === true) return JSON.stringify({ at: Date.now(), locks });
+    if (options.json === true) return toJson({ at: Date.now(), locks });
     const most = live ? Math.max(1, process.stdout.rows - OTHER_LINES) : locks.length;
     const more = { head: ['GRANTS'], cells: ({ key }: LockInfo) => [String(grants.of(key))] };
     const rest = locks.length - most;

@@ -31,3 +31,16 @@ export function printable(text: string): string {
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u{${code.toString(16)}}`;
   });
 }
+
+/**
+ * JSON for another program. All that would control a terminal is escaped; JSON itself escapes the
+ * first 32 characters only. Its reader gets the same text.
+ */
+export function json(value: unknown): string {
+  return JSON.stringify(value).replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (one) =>
+    one
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}

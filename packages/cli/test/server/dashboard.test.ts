@@ -24,10 +24,15 @@ async function start(...args: string[]): Promise<{ program: Cli; url: string }> 
 it('shows the locks of the server, read only, and ends with a signal', async () => {
   const { program, url } = await start();
   expect(new URL(url).hostname).toBe('127.0.0.1');
-  const page = await (await fetch(url)).text();
+  const { origin, searchParams } = new URL(url);
+  const headers = { authorization: `Bearer ${searchParams.get('token')}` };
+  const page = await (await fetch(origin, { headers })).text();
   expect(page).toContain('name="holdfast-csrf" content=""');
-  const lock = await (await fetch(`${url}api/lock?key=invoice:42`)).json();
+  const asked = `${origin}/api/lock?key=invoice:42`;
+  const lock = await (await fetch(asked, { headers })).json();
   expect(lock).toMatchObject({ key: 'invoice:42', holderCount: 1 });
+  // another user of this machine does not know the token
+  expect([(await fetch(origin)).status, (await fetch(asked)).status]).toEqual([403, 403]);
   program.kill('SIGTERM');
   expect(await program.exited).toEqual({ code: 0, signal: null });
 });
@@ -35,5 +40,8 @@ it('shows the locks of the server, read only, and ends with a signal', async () 
 it('may end leases with `--write`', async () => {
   const { program, url } = await start('--write');
   await using _ = program;
-  expect(await (await fetch(url)).text()).toMatch(/name="holdfast-csrf" content="[\w-]{43}"/u);
+  const entry = await fetch(url, { redirect: 'manual' });
+  const cookie = entry.headers.get('set-cookie')?.split(';')[0] ?? '';
+  const page = await fetch(new URL('./', url), { headers: { cookie } });
+  expect(await page.text()).toMatch(/name="holdfast-csrf" content="[\w-]{43}"/u);
 });

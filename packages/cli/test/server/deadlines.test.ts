@@ -87,9 +87,9 @@ describe.concurrent('the command is gone before the next holder starts', () => {
 });
 
 // The control of the tests above: the times in the file do tell when the command outlives the lock.
-it.concurrent('a process in a session of its own overlaps with the next holder', async () => {
+it.concurrent('a daemon overlaps with the next holder', async () => {
   const { last, text } = beating('escapes');
-  await using program = all.run('escapes', [], `setsid sh -c '${text}'; true`);
+  await using program = all.run('escapes', [], `(setsid sh -c '${text}' &); sleep 600`);
   const pid = await pidOf(program);
   await all.holdfast.forceRelease('escapes');
   expect(await program.exited).toEqual({ code: 70, signal: null });
@@ -97,6 +97,23 @@ it.concurrent('a process in a session of its own overlaps with the next holder',
   await until(() => last() > next);
   process.kill(-pid, 'SIGKILL');
 });
+
+it.concurrent('a wait goes on while the server is away', async () => {
+  await using proxy = await startProxy(all.server);
+  const lease = await all.holdfast.mutex('away').acquire();
+  const env = { REDIS_URL: proxy.url };
+  await using program = all.run('away', ['--wait', '5m', ...QUICK], 'echo ran', { env });
+  await until(async () => (await all.holdfast.inspect('away'))?.waiterCount === 1, {
+    within: 20_000,
+  });
+  proxy.refuse();
+  proxy.cut();
+  await until(() => program.stderr.includes('still waiting for away'), { within: 28_000 });
+  proxy.heal();
+  await lease.release();
+  expect(await program.exited).toEqual({ code: 0, signal: null });
+  expect(program.stdout).toBe('ran\n');
+}, 60_000);
 
 it.concurrent('a command that runs for longer than the ttl is not disturbed', async () => {
   const text = 'trap "echo disturbed" TERM; sleep 5 & wait; echo done';

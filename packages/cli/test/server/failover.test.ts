@@ -30,7 +30,9 @@ it('`run`, its wait, `lead` and `dashboard` go on when the master is killed', as
   await using waiter = new Cli(['run', 'busy', '--wait', '5m', '--', 'echo', 'ran'], { env });
   const url = await until(() => /the locks are at (\S+)/.exec(view.stderr)?.[1], PATIENT);
   const waits = async (): Promise<boolean> => {
-    const lock = await fetch(`${url}api/lock?key=busy`);
+    const { origin, searchParams } = new URL(url);
+    const headers = { authorization: `Bearer ${searchParams.get('token')}` };
+    const lock = await fetch(`${origin}/api/lock?key=busy`, { headers });
     return ((await lock.json()) as { waiterCount?: number }).waiterCount === 1;
   };
   await until(waits, PATIENT);

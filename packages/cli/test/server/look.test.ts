@@ -22,7 +22,7 @@ beforeAll(async () => {
   await holdfast.rwLock('a:2').read.acquire();
   await holdfast.semaphore('b:1', { permits: 8 }).acquire(3);
   void fair.acquire().catch(() => undefined);
-  await until(async () => (await holdfast.inspect('a:1'))?.waiterCount === 1);
+  await until(async () => (await holdfast.inspect('a:1'))?.waiterCount === 1, { within: 20_000 });
 });
 afterAll(async () => {
   await holdfast.close({ grace: 0 });
@@ -192,7 +192,10 @@ describe('break', () => {
     expect(refused.stderr).toContain('to do: add --yes');
     expect(lease.held).toBe(true);
     const done = await holdfastCli('break', 'broken', '--yes', '--json', '--reason', 'stuck');
-    expect(JSON.parse(done.stdout)).toEqual({ key: 'broken', ended: 1 });
+    expect(JSON.parse(done.stdout)).toEqual({
+      ...{ key: 'broken', ended: 1 },
+      overlap: expect.any(Number) as number,
+    });
     await until(() => lease.signal.aborted, { within: 10_000 });
     expect(String(lease.signal.reason)).toMatch(/stuck.*holdfast-cli/);
     expect((await holdfastCli('break', 'broken', '-y')).stdout).toBe('broken is free\n');

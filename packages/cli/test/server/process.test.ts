@@ -1,8 +1,12 @@
 /** `holdfast run`: signals, the loss of the lock, killed guards, a terminal. */
+import { spawnSync } from 'node:child_process';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Holdfast } from 'holdfast';
 import { startProxy, until } from 'holdfast-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alive, childrenOf, type Cli, type CliOptions } from '../cli.js';
+import { alive, childrenOf, type Cli, type CliOptions, MAIN } from '../cli.js';
 import { LOOP, pidOf, QUICK, ServerAndLocks } from '../server-and-locks.js';
 
 let all: ServerAndLocks;
@@ -51,7 +55,9 @@ describe('a signal', () => {
   it('ends a wait: 130 for Ctrl-C, and nothing was run', async () => {
     const lease = await holdfast.mutex('queue').acquire();
     await using program = start('queue', [], 'echo ran');
-    await until(async () => (await holdfast.inspect('queue'))?.waiterCount === 1);
+    await until(async () => (await holdfast.inspect('queue'))?.waiterCount === 1, {
+      within: 20_000,
+    });
     program.kill('SIGINT');
     expect(await program.exited).toEqual({ code: 130, signal: null });
     expect(await holdfast.inspect('queue')).toMatchObject({ waiterCount: 0 });
@@ -64,11 +70,15 @@ describe('a signal', () => {
     const lease = await holdfast.mutex('granted').acquire();
     const env = { REDIS_URL: proxy.url };
     await using program = start('granted', [...QUICK, '--ttl', '4s'], 'echo ran', { env });
-    await until(async () => (await holdfast.inspect('granted'))?.waiterCount === 1);
+    await until(async () => (await holdfast.inspect('granted'))?.waiterCount === 1, {
+      within: 20_000,
+    });
     // a lease that a message grants is renewed before the command starts
     proxy.holdRequests();
     await lease.release();
-    await until(async () => (await holdfast.inspect('granted'))?.waiterCount === 0);
+    await until(async () => (await holdfast.inspect('granted'))?.waiterCount === 0, {
+      within: 20_000,
+    });
     program.kill('SIGTERM');
     expect(await program.exited).toEqual({ code: 143, signal: null });
     expect(program.stdout).toBe('');
@@ -87,7 +97,7 @@ describe('when the lock is lost', () => {
   it('by force, the command gets SIGTERM, and the exit code is 70', async () => {
     await using program = start('forced', [], `trap "echo term; exit 0" TERM; ${LOOP}`);
     await pidOf(program);
-    expect(await holdfast.forceRelease('forced', { reason: 'stuck since 2' })).toBe(1);
+    expect((await holdfast.forceRelease('forced', { reason: 'stuck since 2' })).ended).toBe(1);
     expect(await program.exited).toEqual({ code: 70, signal: null });
     expect(program.stdout).toContain('term');
     expect(program.stderr).toMatch(/stuck since 2.*; ending the command with SIGTERM/);
@@ -124,6 +134,77 @@ describe('when the lock is lost', () => {
     expect(await program.exited).toEqual({ code: 70, signal: null });
     expect(alive(pid)).toBe(false);
     expect(program.stderr).toContain('so the command was ended');
+  });
+});
+
+describe('a process of the command in another group or session', () => {
+  it.each([
+    ['timeout', `timeout 600 sh -c '${LOOP}' & wait`],
+    ['setsid', `setsid -w sh -c '${LOOP}' & wait`],
+    ['timeout in setsid', `setsid -w timeout 600 sh -c '${LOOP}' & wait`],
+    ['job control', `set -m; sh -c '${LOOP}' & wait`],
+  ])('is ended when the lock is lost: %s', async (key, text) => {
+    await using program = start(key, QUICK, text);
+    const pid = await pidOf(program);
+    await holdfast.forceRelease(key);
+    expect(await program.exited).toEqual({ code: 70, signal: null });
+    expect(alive(pid)).toBe(false);
+  });
+
+  it('is ended when holdfast is killed', async () => {
+    await using program = start('orphan', QUICK, `timeout 600 sh -c '${LOOP}' & wait`);
+    const pid = await pidOf(program);
+    program.kill('SIGKILL');
+    await until(() => !alive(pid));
+  });
+
+  it('is ended when the command has ended, before the lock is free', async () => {
+    await using program = start('left', QUICK, `timeout 600 sh -c '${LOOP}' & sleep 0.3`);
+    const pid = await pidOf(program);
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(alive(pid)).toBe(false);
+  });
+});
+
+/** A user who may run Node and the program, but may not end the processes of root. */
+const OTHER_USER = ['setpriv', '--reuid', '65534', '--clear-groups'];
+const runsAsOtherUser = (): boolean =>
+  process.getuid?.() === 0 &&
+  spawnSync('setpriv', [...OTHER_USER.slice(1), process.execPath, MAIN, '--version']).status === 0;
+
+describe.runIf(runsAsOtherUser())('a process of another user', () => {
+  let folder: string;
+  beforeAll(() => {
+    // as `sudo` does: a program of root that changes the real user too
+    folder = mkdtempSync(join(tmpdir(), 'holdfast-setuid-'));
+    chmodSync(folder, 0o755);
+    copyFileSync('/usr/bin/setpriv', join(folder, 'as-root'));
+    chmodSync(join(folder, 'as-root'), 0o4755);
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const rooted = (): string => `${folder}/as-root --reuid 0 sh -c '${LOOP}'`;
+
+  it('keeps the lock while it lives, and holdfast names it', async () => {
+    await using program = start('other-user', QUICK, `${rooted()} & sleep 0.3; exit 5`, {
+      prefix: OTHER_USER,
+    });
+    const pid = await pidOf(program);
+    await until(() => program.stderr.includes('the lock is kept'));
+    expect(program.stderr).toContain(`may not end these processes of the command: ${pid} (sh)`);
+    expect(await holdfast.inspect('other-user')).toMatchObject({ holderCount: 1 });
+    process.kill(pid, 'SIGKILL');
+    expect(await program.exited).toEqual({ code: 5, signal: null });
+    expect(await holdfast.inspect('other-user')).toBeNull();
+  });
+
+  it('is named when the lock is lost, and holdfast waits for its end', async () => {
+    await using program = start('other-lost', QUICK, `exec ${rooted()}`, { prefix: OTHER_USER });
+    const pid = await pidOf(program);
+    await holdfast.forceRelease('other-lost');
+    await until(() => program.stderr.includes('they may work beside the next holder'));
+    process.kill(pid, 'SIGKILL');
+    expect(await program.exited).toEqual({ code: 70, signal: null });
   });
 });
 

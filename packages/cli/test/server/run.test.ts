@@ -103,7 +103,9 @@ describe('the lock', () => {
   it('is waited for without a limit', async () => {
     const lease = await holdfast.mutex('waits').acquire();
     await using program = new Cli(['run', 'waits', '--json', '--', 'echo', 'done'], { env });
-    await until(async () => (await holdfast.inspect('waits'))?.waiterCount === 1);
+    await until(async () => (await holdfast.inspect('waits'))?.waiterCount === 1, {
+      within: 20_000,
+    });
     await until(() => program.stderr.includes('"waiting"'));
     expect(program.stdout).toBe('');
     await lease.release();
@@ -135,7 +137,9 @@ describe('the lock', () => {
     const lease = await holdfast.mutex('confirmed').acquire();
     const args = ['run', 'confirmed', '--wait', '1m', '--', 'echo', 'ran'];
     await using program = new Cli(args, { env: { REDIS_URL: proxy.url } });
-    await until(async () => (await holdfast.inspect('confirmed'))?.waiterCount === 1);
+    await until(async () => (await holdfast.inspect('confirmed'))?.waiterCount === 1, {
+      within: 20_000,
+    });
     // the message with the grant arrives, and no request of the program
     proxy.blackhole('requests');
     await lease.release();

@@ -5,6 +5,9 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Cli, cli } from '../cli.js';
 
+/** Several programs start one after the other, which takes long on a busy machine. */
+const SLOW_MS = 120_000;
+
 let server: Server;
 let client: Redis;
 let holdfast: Holdfast;
@@ -54,14 +57,18 @@ describe('once', () => {
     expect(await once('slots', ...args, 'tue', '--', 'echo', '3')).toMatchObject({ stdout: '3\n' });
   });
 
-  it('passes the exit code on; --after-failure release lets a failed job run again', async () => {
-    const args = ['--at-least', '1h', '--after-failure', 'release', '--', 'sh', '-c', 'exit 4'];
-    expect(await once('fails', ...args)).toMatchObject({ code: 4 });
-    expect(await once('fails', ...args)).toMatchObject({ code: 4 });
-    const kept = ['--at-least', '1h', '--', 'sh', '-c', 'exit 4'];
-    expect(await once('fails-kept', ...kept)).toMatchObject({ code: 4 });
-    expect(await once('fails-kept', ...kept)).toMatchObject({ code: 0 });
-  });
+  it(
+    'passes the exit code on; --after-failure release lets a failed job run again',
+    async () => {
+      const args = ['--at-least', '1h', '--after-failure', 'release', '--', 'sh', '-c', 'exit 4'];
+      expect(await once('fails', ...args)).toMatchObject({ code: 4 });
+      expect(await once('fails', ...args)).toMatchObject({ code: 4 });
+      const kept = ['--at-least', '1h', '--', 'sh', '-c', 'exit 4'];
+      expect(await once('fails-kept', ...kept)).toMatchObject({ code: 4 });
+      expect(await once('fails-kept', ...kept)).toMatchObject({ code: 0 });
+    },
+    SLOW_MS,
+  );
 
   it('ends the command after --at-most', async () => {
     const args = ['--at-least', '0', '--ttl', '4s', '--at-most', '4s', '--', 'sleep', '60'];
@@ -83,7 +90,9 @@ describe('lead', () => {
     await using one = candidate('pair');
     const [, term] = await one.shows(/up (\d+)/);
     await using two = candidate('pair');
-    await until(async () => (await holdfast.inspect('pair'))?.waiterCount === 1);
+    await until(async () => (await holdfast.inspect('pair'))?.waiterCount === 1, {
+      within: 20_000,
+    });
     expect(two.stdout).toBe('');
     one.kill('SIGTERM');
     expect(await one.exited).toEqual({ code: 143, signal: null });
@@ -113,7 +122,9 @@ describe('lead', () => {
   it('that waits ends with 143 at SIGTERM', async () => {
     const lease = await holdfast.mutex('taken').acquire();
     await using program = candidate('taken');
-    await until(async () => (await holdfast.inspect('taken'))?.waiterCount === 1);
+    await until(async () => (await holdfast.inspect('taken'))?.waiterCount === 1, {
+      within: 20_000,
+    });
     program.kill('SIGTERM');
     expect(await program.exited).toEqual({ code: 143, signal: null });
     await lease.release();

@@ -1,4 +1,4 @@
-/** `docs/behaviour.md`: its tests exist, and it has each line of the table of the command line. */
+/** `verification/behaviour.md`: its tests exist, and it has each line of `docs/cli.md`. */
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
@@ -37,13 +37,13 @@ function problems(rows: readonly Row[], read: (file: string) => string): string[
 }
 
 it('names tests that exist', () => {
-  const rows = rowsOf(text('behaviour.md'));
+  const rows = rowsOf(text('../verification/behaviour.md'));
   expect(rows.length).toBeGreaterThan(60);
   expect(problems(rows, text)).toEqual([]);
 });
 
 it('has each line of the command line', () => {
-  const page = rowsOf(text('behaviour.md')).map(({ what }) => what);
+  const page = rowsOf(text('../verification/behaviour.md')).map(({ what }) => what);
   const [, table = ''] = text('cli.md').split('## Behaviour\n');
   const [own = ''] = table.split('\n## ', 1);
   const situations = rowsOf(own).map(({ what }) => what);

@@ -4,7 +4,7 @@ import { budgetFor, MARGIN_MS } from '../../src/budget.js';
 import { split } from '../../src/program.js';
 import { clusterOf, linkTo, sentinelOf } from '../../src/urls.js';
 import { address, count, duration, exitCode, permits } from '../../src/values.js';
-import { inWords, printable } from '../../src/view/words.js';
+import { inWords, json, printable } from '../../src/view/words.js';
 
 describe('a time', () => {
   it.each([
@@ -119,6 +119,35 @@ describe('the URL of a cluster', () => {
   });
 });
 
+describe('the URL of a server', () => {
+  it.each([
+    ['redis://host/abc', 'the database of the URL is not a number: abc'],
+    ['redis://host/1/2', 'not a number: 1/2'],
+    ['rediss://host/1x', 'not a number: 1x'],
+    ['valkey://host?db=abc', 'not a number: abc'],
+    ['redis://user:s%zz@host', 'a wrong percent escape'],
+    ['redis://%E4@host', 'a wrong percent escape'],
+    ['redis+sentinel://:s%zz@host/main', 'a wrong percent escape'],
+    ['redis+sentinel://host/ma%in', 'a wrong percent escape'],
+    ['redis+cluster://:s%zz@host', 'a wrong percent escape'],
+  ])('not %s', (url, message) => {
+    expect(() => linkTo(url)).toThrow(message);
+    expect(() => linkTo(url)).not.toThrow('s%zz');
+    expect(() => linkTo(url)).toThrow(expect.objectContaining({ exitCode: 64 }) as Error);
+  });
+
+  it.each([
+    ['redis://host', 0],
+    ['redis://host/', 0],
+    ['redis://me:s%40y@host/2', 2],
+    ['redis://host?db=3', 3],
+  ])('%s', (url, db) => {
+    const { client } = linkTo(url);
+    expect(Number((client as { options: { db?: number } }).options.db ?? 0)).toBe(db);
+    client.disconnect();
+  });
+});
+
 describe('the time budget', () => {
   /** Renewal at 0.6 of the ttl, then one request without an answer. */
   const detect = (ttl: number, requestTimeout: number): number => 0.6 * ttl + requestTimeout;
@@ -159,5 +188,13 @@ describe('text of other programs', () => {
   it('cannot control the terminal', () => {
     expect(printable('a\u001b[2Jb\r\n\u009b\u202ec')).toBe('a\\x1b[2Jb\\x0d\\x0a\\x9b\\u{202e}c');
     expect(printable('rechnung:42 für Ä')).toBe('rechnung:42 für Ä');
+  });
+
+  it('cannot control the terminal as JSON, and is the same after parsing', () => {
+    const key = 'a\u001b[2Jb\r\u007f\u009b2J\u202ec\u{e0001}Ä\u2028';
+    const text = json({ key });
+    expect(text).toBe('{"key":"a\\u001b[2Jb\\r\\u007f\\u009b2J\\u202ec\\udb40\\udc01Ä\\u2028"}');
+    expect(JSON.parse(text)).toEqual({ key });
+    expect(json(null)).toBe('null');
   });
 });

@@ -47,8 +47,12 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     expect(errors).toEqual([]);
   });
 
-  async function open(hash = '', dark = false, bypassCSP = false): Promise<void> {
-    const viewport = { width: 1280, height: 720 };
+  async function open(
+    hash = '',
+    dark = false,
+    bypassCSP = false,
+    viewport = { width: 1280, height: 720 },
+  ): Promise<void> {
     page = await browser.newPage({
       ...{ viewport, bypassCSP },
       colorScheme: dark ? 'dark' : 'light',
@@ -58,7 +62,7 @@ describe.skipIf(executablePath === undefined)('the page', () => {
       if (message.type() === 'error') errors.push(message.text());
     });
     page.on('pageerror', (error) => errors.push(String(error)));
-    await page.goto(served.url + hash);
+    await page.goto(served.openUrl + hash);
     await page.getByText('live', { exact: true }).waitFor();
   }
 
@@ -173,6 +177,41 @@ describe.skipIf(executablePath === undefined)('the page', () => {
     await page.getByText('It is free.').waitFor();
     await expect.poll(() => lease.signal.aborted, PATIENT).toBe(true);
     expect(String(lease.signal.reason)).toContain('stuck since 02:00');
+  });
+
+  /** The names of locks that are cut off, or not on the screen. */
+  const cutNames = (): Promise<string[]> =>
+    page.evaluate(`(() => {
+      const isCut = (one) => {
+        const { left, right, width } = one.getBoundingClientRect();
+        const isOutside = left < 0 || right > innerWidth || width < 30;
+        return isOutside || one.scrollWidth > one.clientWidth;
+      };
+      const names = [...document.querySelectorAll('.row:not(.group) .name')];
+      return names.filter(isCut).map(({ textContent }) => textContent);
+    })()`);
+
+  it.each([
+    ['a phone', { width: 360, height: 740 }],
+    ['a small tablet', { width: 768, height: 1024 }],
+    ['a laptop', { width: 1280, height: 720 }],
+  ])('shows the whole names of locks on %s', async (device, viewport) => {
+    const ids = ['550e8400-e29b-41d4-a716-446655440000', '6ba7b810-9dad-11d1-80b4-00c04fd430c8'];
+    const key = `tenant-a:order:${ids[0]}`;
+    for (const id of ids) await billing.mutex(`tenant-a:order:${id}`).acquire();
+    await someLocks();
+    await open('', false, false, viewport);
+    await item(key).waitFor();
+    expect(await page.getByRole('treeitem').count()).toBe(11);
+    expect(await cutNames()).toEqual([]);
+    await picture(`dashboard-${device.replaceAll(' ', '-')}`);
+    await item(key).click();
+    await page.getByRole('heading', { name: key }).waitFor();
+    await page.getByRole('cell', { name: 'billing on' }).waitFor();
+    expect(await cutNames()).toEqual([]);
+    // the control
+    await page.evaluate('document.querySelector("#tree").style.width = "150px"');
+    expect(await cutNames()).not.toEqual([]);
   });
 
   it('never reads a key as HTML', async () => {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { dashboard, type DashboardOptions } from '../../src/index.js';
+import type { DashboardOptions } from '../../src/index.js';
 import { FRAMEWORKS, PREFIX } from '../frameworks.js';
 import { PATIENT, tokenIn, Views } from '../views.js';
 
@@ -20,7 +20,7 @@ let sockets = 0;
 describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
   async function start(options: DashboardOptions = {}): Promise<Server> {
     const basePath = tellsPath ? PREFIX : '';
-    const view = dashboard(views.holdfast, { every: 10, localWrites: true, basePath, ...options });
+    const view = views.view({ every: 10, localWrites: true, basePath, ...options });
     const server = await mount(view);
     views.stops.push(
       () => view.close(),
@@ -43,7 +43,10 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
     const server = await start(options);
     await new Promise<void>((resolve) => server.listen(socketPath, resolve));
     return new Promise((resolve, reject) => {
-      const asked = request({ socketPath, path: `${PREFIX}/`, headers, agent: false });
+      const asked = request({
+        ...{ socketPath, path: `${PREFIX}/`, agent: false },
+        headers: { ...views.headers, ...headers },
+      });
       asked.on('error', reject);
       asked.on('response', (response) => {
         response.resume().on('end', () => resolve(response.statusCode));
@@ -54,23 +57,43 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
 
   it('serves the page with a slash at its end, and its files', async () => {
     const url = await onLoopback();
-    const page = await fetch(url + PREFIX);
+    const page = await views.fetch(url + PREFIX);
     expect([page.status, page.url]).toEqual([200, `${url}${PREFIX}/`]);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
     const [, script = ''] = /src=['"]\.\/([^'"]+)/u.exec(await page.text()) ?? [];
-    const file = await fetch(new URL(script, page.url));
+    const file = await views.fetch(new URL(script, page.url));
     expect([file.status, file.headers.get('content-type')]).toEqual([
       200,
       'text/javascript; charset=utf-8',
     ]);
-    const unknown = await fetch(`${url}${PREFIX}/nothing`);
+    const unknown = await views.fetch(`${url}${PREFIX}/nothing`);
     expect([unknown.status, await unknown.text()]).toEqual([404, 'No such page.\n']);
+  });
+
+  it('exchanges the token in the URL of the page for a cookie', async () => {
+    const url = await onLoopback();
+    expect((await fetch(`${url}${PREFIX}/`)).status).toBe(403);
+    const token = views.headers['authorization']?.slice('Bearer '.length);
+    const steps: string[] = [];
+    let at = `${url}${PREFIX}?token=${token}`;
+    let cookie: string | undefined;
+    for (;;) {
+      const headers = cookie === undefined ? {} : { cookie };
+      const response = await fetch(at, { redirect: 'manual', headers });
+      steps.push(`${response.status} ${new URL(at).pathname}`);
+      cookie = response.headers.get('set-cookie')?.split(';')[0] ?? cookie;
+      const to = response.headers.get('location');
+      if (to === null) break;
+      at = new URL(to, at).href;
+    }
+    expect(steps).toEqual([`308 ${PREFIX}`, `303 ${PREFIX}/`, `200 ${PREFIX}/`]);
+    expect(at).toBe(`${url}${PREFIX}/`);
   });
 
   it('leaves other paths to the application', async () => {
     const url = await onLoopback();
     for (const path of ['/', '/ops', `${PREFIX}mith/`]) {
-      const response = await fetch(url + path);
+      const response = await views.fetch(url + path);
       expect(response.status).toBe(404);
       expect(await response.text()).not.toBe('No such page.\n');
     }
@@ -81,7 +104,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
     const url = await onLoopback();
     const list = vi.spyOn(views.holdfast, 'list');
     const page = new AbortController();
-    const { body } = await fetch(`${url}${PREFIX}/api/events`, { signal: page.signal });
+    const { body } = await views.fetch(`${url}${PREFIX}/api/events`, { signal: page.signal });
     let text = '';
     const read = async (): Promise<void> => {
       for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) text += part;
@@ -106,9 +129,9 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
   it('releases by force with the token of the page, and not without it', async () => {
     const lease = await views.holdfast.mutex('k').acquire();
     const url = await onLoopback();
-    const token = tokenIn(await (await fetch(`${url}${PREFIX}/`)).text());
+    const token = tokenIn(await (await views.fetch(`${url}${PREFIX}/`)).text());
     const post = (more: Record<string, string>): Promise<Response> =>
-      fetch(`${url}${PREFIX}/api/release`, {
+      views.fetch(`${url}${PREFIX}/api/release`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...more },
         body: JSON.stringify({ key: 'k', id: lease.id, reason: 'stuck since 02:00' }),
@@ -118,7 +141,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
     expect((await post(elsewhere)).status).toBe(403);
     expect(lease.held).toBe(true);
     const response = await post({ 'x-holdfast-csrf': token });
-    expect([response.status, await response.json()]).toEqual([200, { ended: 1 }]);
+    expect([response.status, await response.json()]).toEqual([200, { ended: 1, overlap: 0 }]);
     await vi.waitFor(() => expect(lease.signal.aborted).toBe(true), PATIENT);
     expect(String(lease.signal.reason)).toContain('stuck since 02:00');
   });
@@ -130,7 +153,7 @@ describe.each(Object.entries(FRAMEWORKS))('%s', (_, [tellsPath, mount]) => {
     // the control: the same request with the right to read
     expect(await statusOnSocket(pretended, { authorize: () => 'read' })).toBe(200);
     const url = await onLoopback();
-    const passedOn = await fetch(`${url}${PREFIX}/`, {
+    const passedOn = await views.fetch(`${url}${PREFIX}/`, {
       headers: { 'x-forwarded-for': '127.0.0.1' },
     });
     expect(passedOn.status).toBe(403);

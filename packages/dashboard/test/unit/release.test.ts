@@ -1,7 +1,6 @@
 /** Forced releases over HTTP. */
 import type { Holdfast } from 'holdfast';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { dashboard } from '../../src/index.js';
 import { LOCAL, PAGE, PATIENT, tokenIn, Views } from '../views.js';
 
 let views: Views;
@@ -17,12 +16,12 @@ describe('a forced release', () => {
   const headers = { 'content-type': 'application/json' };
 
   async function tokenOf(url: string): Promise<string> {
-    return tokenIn(await (await fetch(url)).text());
+    return tokenIn(await (await views.fetch(url)).text());
   }
 
   async function post(url: string, body: unknown, more: object = {}): Promise<Response> {
     const init = { method: 'POST', headers: { ...headers, ...more }, body: JSON.stringify(body) };
-    return fetch(`${url}api/release`, init);
+    return views.fetch(`${url}api/release`, init);
   }
 
   it('ends one lease, whose holder hears the reason', async () => {
@@ -31,7 +30,7 @@ describe('a forced release', () => {
     const token = await tokenOf(url);
     const body = { key: 'k', id: lease.id, reason: 'stuck since 02:00' };
     const response = await post(url, body, { 'x-holdfast-csrf': token });
-    expect([response.status, await response.json()]).toEqual([200, { ended: 1 }]);
+    expect([response.status, await response.json()]).toEqual([200, { ended: 1, overlap: 0 }]);
     await vi.waitFor(() => expect(lease.signal.aborted).toBe(true), PATIENT);
     expect(String(lease.signal.reason)).toContain('stuck since 02:00');
   });
@@ -67,10 +66,10 @@ describe('a forced release', () => {
     const lease = await holdfast.mutex('k').acquire();
     const { url } = await views.start({ localWrites: true });
     const token = await tokenOf(url);
-    const view = dashboard(holdfast, { localWrites: true });
+    const view = views.view({ localWrites: true });
     const asked = new Request(`${PAGE}api/release`, {
       method: 'POST',
-      headers: { ...headers, 'x-holdfast-csrf': token, [name]: value },
+      headers: { ...headers, ...views.headers, 'x-holdfast-csrf': token, [name]: value },
       body: JSON.stringify({ key: 'k', id: lease.id, reason: 'r' }),
     });
     const response = await view.fetch(asked, LOCAL);
@@ -95,6 +94,6 @@ describe('a forced release', () => {
     const { url } = await views.start({ localWrites: true });
     const more = { 'x-holdfast-csrf': await tokenOf(url), 'content-type': 'text/plain' };
     expect((await post(url, { key: 'k', id: 'i', reason: 'r' }, more)).status).toBe(400);
-    expect((await fetch(`${url}api/release`)).status).toBe(405);
+    expect((await views.fetch(`${url}api/release`)).status).toBe(405);
   });
 });

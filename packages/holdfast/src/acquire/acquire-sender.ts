@@ -6,28 +6,24 @@
  * nothing (I3), and names the current wake channel. All replies, also late ones, go to the
  * `ReplyHandler`.
  */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 import type {
   Acquire,
   AcquireReply,
-  Again,
   Micros,
   Park,
   ParkReply,
   Standing,
-  Turn,
 } from '../engine/commands.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
-import type { Settings } from '../options.js';
-import { spread } from '../retry.js';
+import type { Settings } from '../base/options.js';
+import { spread } from '../base/retry.js';
 import type { Receiver, Requests } from '../store/requests.js';
-import type { Telemetry } from '../telemetry.js';
-import type { LateDuplicates } from '../cleanup/late-duplicates.js';
+import type { Telemetry } from '../observe/telemetry.js';
+import type { LateDuplicates } from './cleanup/late-duplicates.js';
 import type { LocalQueue } from './local-queue.js';
 import { ConditionWaiter } from './condition-waiter.js';
 import type { Acquisition } from './acquisition.js';
-import type { RootAcquisition } from './root-acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
 
 /** The most acquisitions of one poll; the others go into further polls. */
@@ -37,14 +33,8 @@ const SILENT_PERIODS = 6;
 /** The shortest patience: a shorter silence may come from the network or from a busy process. */
 const PATIENCE_MS_MIN = 250;
 
-/** The fields of a `turn` that queues no root. */
-const NO_ROOT = {
-  ...{ ttl: 1, claim: 1, handOffs: 0, channel: '', token: '', waited: 0, tasks: 0 },
-  ...{ patience: 0, meta: '' },
-} as const;
-
 /** The fields of a request that limit the push of its grant. */
-type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs'>>;
+type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
 
 /** A reply of the store to a request of an acquisition. */
 export type Answer = AcquireReply | ParkReply;
@@ -110,6 +100,9 @@ export class AcquireSender {
   readonly #wake: Wake;
   readonly #handler: ReplyHandler;
   readonly #delay: () => number;
+  /** The number of requests that are under way. */
+  #underWay = 0;
+  #idle: (() => void)[] = [];
 
   constructor(parts: AcquireSenderParts, wake: Wake, handler: ReplyHandler) {
     this.#parts = parts;
@@ -132,7 +125,7 @@ export class AcquireSender {
 
   /** The reply to a request arrived in time. */
   answered({ acquisition, command, sent }: Asked, reply: Answer): void {
-    this.#ends(acquisition, command);
+    this.ended(acquisition, command);
     acquisition.tokens.answered(command.token);
     const now = this.#clock.now();
     if (this.#parts.lateDuplicates.possible(now - sent.at)) acquisition.mayBeDuplicated = true;
@@ -143,7 +136,7 @@ export class AcquireSender {
 
   /** A request failed, or had no answer in time. */
   failed({ acquisition, command }: Asked, error: unknown): void {
-    this.#ends(acquisition, command);
+    this.ended(acquisition, command);
     acquisition.mayBeDuplicated = true;
     if (acquisition.settled) acquisition.unanswered();
     else this.#handler.onFailure(acquisition, error);
@@ -155,40 +148,11 @@ export class AcquireSender {
     this.#handler.onLateReply(acquisition, reply.status);
   }
 
-  /**
-   * The command that ends the root of a lease. With `again`, it is also the request of the next
-   * root, which is under way until {@link turned}.
-   */
-  turn({ key, id, rootFence: fence, fence: used }: LeaseRecord, again?: RootAcquisition): Turn {
-    const { retention } = this.#parts.settings;
-    const root = { op: 'turn', key, id, fence, used, retention } as const;
-    if (again === undefined) return { ...root, again: '', ...NO_ROOT };
-    const asked = this.#command(again);
-    this.#begins(again, asked);
-    const { ttl, claim, handOffs, channel, token, waited = 0, tasks = 0, patience, meta } = asked;
-    const next = { again: again.id, ttl, claim, handOffs, channel, token, fair: asked.fair };
-    return { ...root, ...next, waited, tasks, patience, meta };
-  }
-
-  /**
-   * The store has answered the `turn` that queues a root; or no attempt follows, and it is not
-   * known whether the store received one (`undefined`). A root that was given up meanwhile is
-   * withdrawn once more: its first withdrawal may have arrived before the `turn`.
-   */
-  turned(root: RootAcquisition, command: Turn, reply: Again | undefined, sent: Moment): void {
-    this.#ends(root, command);
-    if (reply === undefined) root.mayBeDuplicated = true;
-    else root.tokens.answered(command.token);
-    const status = reply?.status ?? 'queued';
-    if (root.settled) this.#handler.onLateReply(root, status);
-    else if (reply === undefined || reply.status === 'absent' || this.#mustAsk(reply))
-      this.ask(root);
-    else this.#handler.onReply(root, reply, sent, this.#clock.now());
-  }
-
-  /** With `replicas`, a grant counts only as the reply to a request. */
-  #mustAsk({ status }: Again): boolean {
-    return status === 'granted' && this.#parts.settings.replicas > 0;
+  /** Begins a request that another command carries; it is under way until `ended`. */
+  begin(acquisition: Acquisition): Acquire {
+    const asked = this.#command(acquisition);
+    this.#begins(acquisition, asked);
+    return asked;
   }
 
   /** Sends the request of an acquisition again after a pause. */
@@ -197,14 +161,16 @@ export class AcquireSender {
   }
 
   /**
-   * Polls all waiters of a key. A waiter that the store knows with another wake channel sends its
-   * request again.
+   * Polls all waiters of a key. A waiter that the store knows with another wake channel, or with
+   * another number of tasks, sends its request again.
    */
   poll(line: LocalQueue): void {
     line.plan(Number.POSITIVE_INFINITY, this.period(line.acquisitions()));
     const polled: Acquisition[] = [];
     for (const acquisition of line.acquisitions()) {
-      if (acquisition.channel !== this.#wake.channel) this.ask(acquisition);
+      const { channel, queue, told } = acquisition;
+      const isKnown = channel === this.#wake.channel && told === (queue?.size ?? 0);
+      if (!isKnown) this.ask(acquisition);
       else polled.push(acquisition);
     }
     for (let from = 0; from < polled.length; from += POLL_MAX) {
@@ -248,23 +214,37 @@ export class AcquireSender {
     return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(acquisitions)));
   }
 
+  /**
+   * Resolves when no request is under way: the store can grant nothing any more that is not known
+   * here. A request without an answer is over after its time limit.
+   */
+  settled(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
   /** A request of an acquisition is under way. */
   #begins(acquisition: Acquisition, command: Asking): void {
     acquisition.asking = true;
+    this.#underWay += 1;
     acquisition.channel = command.channel;
-    const { claim, handOffs = 0 } = command;
+    const { claim, handOffs = 0, tasks = 0 } = command;
+    acquisition.told = tasks;
     acquisition.bounds = { owner: acquisition.request.terms.owner, claim, handOffs };
     if (command.channel !== '') this.#wake.named(1);
   }
 
-  #ends(acquisition: Acquisition, { channel }: Asking): void {
+  /** A request of an acquisition is not under way any more. */
+  ended(acquisition: Acquisition, { channel }: Asking): void {
     acquisition.asking = false;
+    this.#underWay -= 1;
     if (channel !== '') this.#wake.named(-1);
+    if (this.#underWay === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
   #command(acquisition: Acquisition): Acquire {
-    const { id, ticket, request } = acquisition;
-    const { key, weight, capacity, terms } = request;
+    const { id, ticket, request, queue } = acquisition;
+    const { key, kind, weight, capacity, terms } = request;
     const { settings } = this.#parts;
     const { channel } = this.#wake;
     return {
@@ -273,18 +253,19 @@ export class AcquireSender {
       id,
       owner: terms.owner,
       weight,
+      kind,
       capacity,
       ttl: terms.ttl,
       // a lease that is not renewed starts with its full ttl
       claim: terms.renew ? Math.min(settings.claimWindow, terms.ttl) : terms.ttl,
       fair: terms.fair,
-      handOffs: acquisition.tasks > 0 ? settings.localHandOffs : 0,
+      handOffs: queue === undefined ? 0 : settings.localHandOffs,
       channel,
       token: channel === '' ? '' : acquisition.tokens.draw(settings.randomSource),
       queue: terms.wait > 0,
       ticket,
-      waited: acquisition.waited(this.#clock.now()),
-      tasks: acquisition.tasks,
+      waited: queue?.waited(this.#clock.now()) ?? 0,
+      tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
       patience: this.#patience([acquisition]),
       retention: settings.retention,

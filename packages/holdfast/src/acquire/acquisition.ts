@@ -7,16 +7,17 @@
  *
  * It settles once (I6). A grant that arrives after that is released.
  */
-import type { Timer } from '../clock.js';
+import type { Timer } from '../base/clock.js';
 import type { Acquire, Micros, Park, Queued } from '../engine/commands.js';
-import { DRIFT, type Grant, LeaseRecord } from '../lease/lease-record.js';
-import type { LeaseObserver } from '../lease/lease-observer.js';
+import { DRIFT } from '../lease/drift.js';
+import { type Grant, type Hold, Root } from '../lease/root.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
-import type { Telemetry } from '../telemetry.js';
+import type { Telemetry } from '../observe/telemetry.js';
 import type { Place } from './failures.js';
 import { type PushLimits, PushTokens } from './pushes.js';
-import type { Origin } from '../cleanup/withdrawal.js';
+import type { Origin } from './cleanup/withdrawal.js';
 import { type AcquireRequest, Call } from './call.js';
+import type { RootQueue } from './root-queue.js';
 
 /** The limits before the first request. */
 const NOTHING: PushLimits = { owner: '', claim: 0, handOffs: 0 };
@@ -29,6 +30,8 @@ export class Acquisition extends Call {
   ticket = 0;
   /** The wake channel that the store knows for it. */
   channel = '';
+  /** The tasks that the store knows for it. */
+  told = 0;
   /** The tokens that a push of its grant may contain, see `PushTokens`. */
   readonly tokens: PushTokens = new PushTokens();
   /**
@@ -57,8 +60,14 @@ export class Acquisition extends Call {
   origin: Origin | undefined;
   #pause: Timer | undefined;
 
-  constructor(id: string, request: AcquireRequest, now: Moment) {
+  /** The tasks that wait for it, if it is the entry of a root: the oldest gets the lease. */
+  readonly queue: RootQueue | undefined;
+  /** See `Queued.ahead`; `''` if it is not known. */
+  ahead = '';
+
+  constructor(id: string, request: AcquireRequest, now: Moment, queue?: RootQueue) {
     super(request);
+    this.queue = queue;
     this.id = id;
     this.sent = now;
     this.arrived = now.at;
@@ -72,27 +81,20 @@ export class Acquisition extends Call {
 
   /** True if no call waits for it any longer. */
   get abandoned(): boolean {
-    return false;
+    return this.queue?.size === 0;
+  }
+
+  /**
+   * True if no request for it is under way that could queue it again after a withdrawal: `ahead` of
+   * a later entry would name it then, at a later place.
+   */
+  get isCertain(): boolean {
+    return !this.asking && !this.mayBeDuplicated;
   }
 
   /** The request of the call that gets the lease. */
   get taker(): AcquireRequest {
-    return this.request;
-  }
-
-  /** Learns when the lease ends. */
-  get observer(): LeaseObserver | undefined {
-    return undefined;
-  }
-
-  /** The number of tasks that wait for it if it is a root, otherwise 0. See `Acquire.tasks`. */
-  get tasks(): number {
-    return 0;
-  }
-
-  /** The whole ms for which the oldest of these tasks has waited. */
-  waited(_now: number): number {
-    return 0;
+    return this.queue?.oldest?.request ?? this.request;
   }
 
   get place(): Place {
@@ -115,24 +117,38 @@ export class Acquisition extends Call {
   }
 
   /** The lease that it was granted. */
-  lease(telemetry: Telemetry, grant: Grant): LeaseRecord {
+  root(telemetry: Telemetry, grant: Grant): Root {
     const { key, weight, terms } = this.taker;
-    const record = new LeaseRecord(telemetry, { key, id: this.id, weight, terms }, grant);
-    record.mayBeDuplicated = this.mayBeDuplicated || this.asking;
-    record.origin = this.origin;
-    record.observer = this.observer;
-    record.detached = this.request.stays === true;
-    return record;
+    const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant);
+    root.mayBeDuplicated = this.mayBeDuplicated || this.asking;
+    if (this.origin !== undefined) root.extras.origin = this.origin;
+    root.channel = this.channel;
+    root.observer = this.queue;
+    if (this.request.stays === true) root.hold.leave();
+    return root;
   }
 
   /** The store answered with its place in the queue. */
-  queued({ ticket }: Queued): void {
+  queued({ ticket, ahead }: Queued): void {
     this.ticket = ticket;
+    // a repeated request does not tell it again
+    if (ahead !== undefined) this.standsBehind(ahead);
+  }
+
+  standsBehind(ahead: string): void {
+    const { queue } = this;
+    queue?.of.gone(queue, this);
+    this.ahead = ahead;
+    queue?.of.stands(queue, this);
   }
 
   /** The store reported that it is in the queue. */
   moved(): void {
-    this.request.onProgress?.(undefined);
+    if (this.queue === undefined) this.request.onProgress?.(undefined);
+    else {
+      this.queue.progress(undefined);
+      this.queue.rejectOverdue();
+    }
   }
 
   /** A request that was under way when it settled had no answer. */
@@ -144,12 +160,18 @@ export class Acquisition extends Call {
    * @param left the time of the lease that remained in the store
    */
   tooLate(left: Micros): boolean {
+    this.queue?.rejectOverdue();
+    if (this.abandoned) return true;
     if (left >= this.request.terms.ttl * 1000) this.#late += 1;
     return this.request.terms.wait === 0 || this.overdue || this.#late >= LATE_MAX;
   }
 
   /** True if it waits for a further answer after a failure. */
   isPatient(now: number, unreachableAfter: number): boolean {
+    if (this.queue !== undefined) {
+      this.queue.rejectImpatient(this.heardAt, now, unreachableAfter);
+      return this.queue.size > 0;
+    }
     const last = this.request.terms.wait === 0 || this.overdue;
     return !last && now - this.heardAt < unreachableAfter;
   }
@@ -171,7 +193,22 @@ export class Acquisition extends Call {
   /** Records a failure: no answer, or an error of the server that may pass. */
   fault(error: unknown): void {
     this.trouble = error;
-    this.request.onProgress?.(error);
+    if (this.queue === undefined) this.request.onProgress?.(error);
+    else this.queue.progress(error);
+  }
+
+  override grant(hold: Hold | null, first?: Promise<void>): void {
+    const { queue } = this;
+    if (queue === undefined) return super.grant(hold, first);
+    if (hold === null || !this.settle()) return;
+    this.hold = hold;
+    queue.granted(hold, first);
+    queue.rejectOverdue();
+  }
+
+  override fail(error: Error): void {
+    if (this.queue === undefined) super.fail(error);
+    else if (this.settle()) this.queue.failed(error);
   }
 
   /**
@@ -198,6 +235,11 @@ export class Acquisition extends Call {
 
   protected override settle(): boolean {
     if (!super.settle()) return false;
+    const { queue } = this;
+    if (queue !== undefined) {
+      queue.entry = undefined;
+      queue.of.gone(queue, this);
+    }
     this.#pause?.cancel();
     return true;
   }

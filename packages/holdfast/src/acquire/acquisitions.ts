@@ -6,21 +6,24 @@
  * push. A deadline starts at the store's grant time, converted to the local clock with the waiter's
  * last reply (I7). Grants for abandoned acquisitions are released (I6).
  */
-import type { Clock } from '../clock.js';
+import { aborted } from '../base/abort.js';
+import type { Clock } from '../base/clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
-import type { HoldfastError } from '../errors.js';
-import { drift, type Grant, type LeaseRecord } from '../lease/lease-record.js';
+import type { HoldfastError } from '../base/errors.js';
+import { drift } from '../lease/drift.js';
+import { Lasting } from '../lease/lasting.js';
+import type { Grant, Hold, Root } from '../lease/root.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
-import type { Settings } from '../options.js';
-import { isClosed, isRefusal } from '../store/port.js';
-import type { HandOffMessage } from '../messages.js';
-import type { Telemetry } from '../telemetry.js';
+import type { Settings } from '../base/options.js';
+import { isClosed, isRefusal, StoreFailure } from '../store/port.js';
+import type { HandOffMessage } from '../observe/messages.js';
+import type { Telemetry } from '../observe/telemetry.js';
 import { type Answer, AcquireSender, type ReplyHandler } from './acquire-sender.js';
 import type { AcquisitionsParts } from './acquisitions-parts.js';
 import * as failures from './failures.js';
-import { AbandonedAcquisitions } from '../cleanup/abandoned.js';
+import { AbandonedAcquisitions } from './cleanup/abandoned.js';
 import { LocalQueues } from './local-queues.js';
 import { believed, type GrantPush } from './pushes.js';
 import { ConditionWaiter } from './condition-waiter.js';
@@ -28,6 +31,7 @@ import { endOfWait, limitWait } from './wait-limit.js';
 import { Acquisition } from './acquisition.js';
 import type { AcquireRequest } from './call.js';
 import { mayShare, Roots } from './roots.js';
+import { without } from '../store/clock-margin.js';
 import { Wake } from '../store/wake-channel.js';
 
 export class Acquisitions implements ReplyHandler {
@@ -44,6 +48,7 @@ export class Acquisitions implements ReplyHandler {
   readonly #acquisitions = new Map<string, Acquisition>();
   readonly #queues: LocalQueues;
   readonly roots: Roots;
+  readonly lasting: Lasting;
 
   constructor(parts: AcquisitionsParts) {
     const { settings, store, ids, telemetry, watchdog } = parts;
@@ -56,24 +61,28 @@ export class Acquisitions implements ReplyHandler {
     this.abandoned = new AbandonedAcquisitions(settings, parts.retrier, parts.lateDuplicates);
     this.#ids = ids;
     const events = { push: (push: Push) => this.#pushed(push), up: () => this.#askAll() };
-    this.wake = new Wake(store, this.#clock, { ...settings, name: () => ids.process, events });
+    const silent = (): void => telemetry.warn('silent');
+    const name = (): string => ids.process;
+    this.wake = new Wake(store, this.#clock, { ...settings, name, events, silent });
     this.sender = new AcquireSender(parts, this.wake, this);
     this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, telemetry);
+    this.lasting = new Lasting({ ...parts, wake: this.wake });
     this.roots = new Roots({
-      ...{ ...parts, revocations: this.revocations, sender: this.sender },
+      ...{ ...parts, lasting: this.lasting, sender: this.sender },
       add: (root) => void this.#acquisitions.set(root.id, root),
       leave: (root) => this.#abandon(root, endOfWait(root)),
     });
   }
 
   /** Resolves to a lease record, or to `null` if `wait` is 0 and the lock is not free. */
-  acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
+  acquire(request: AcquireRequest): Promise<Hold | null> {
     const { key, terms } = request;
-    if (terms.signal?.aborted) return Promise.reject(failures.aborted(key, terms.signal.reason));
+    if (terms.signal?.aborted) return Promise.reject(aborted(key, terms.signal.reason));
     if (mayShare(request, this.#settings)) return this.roots.acquire(request);
     this.roots.groups.askNow(key);
     const moment = this.#suspend.moment();
-    const acquisition = new Acquisition(this.#ids.next(moment.sleeps), request, moment);
+    const id = this.#ids.next(moment.sleeps) + (request.mark ?? '');
+    const acquisition = new Acquisition(id, request, moment);
     this.#acquisitions.set(acquisition.id, acquisition);
     limitWait(acquisition, this.#clock, (late, error) => this.giveUp(late, error));
     this.sender.ask(acquisition, moment);
@@ -81,7 +90,7 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /** Prepares to give a lease up and to wait for a signal. `left` as in `ConditionWaiter`. */
-  park(from: LeaseRecord, condition: string, left: () => void): ConditionWaiter {
+  park(from: Hold, condition: string, left: () => void): ConditionWaiter {
     const moment = this.#suspend.moment();
     const id = this.#ids.next(moment.sleeps);
     const conditionWaiter = new ConditionWaiter(id, from, condition, left, moment);
@@ -97,8 +106,8 @@ export class Acquisitions implements ReplyHandler {
   /** The keys for which calls of this process wait, and how many; also for one that begins. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
     yield* this.roots.waiting();
-    for (const { asleep, request, tasks } of this.#acquisitions.values()) {
-      if (!asleep && tasks === 0) yield [request.key, 1];
+    for (const { asleep, request, queue } of this.#acquisitions.values()) {
+      if (!asleep && queue === undefined) yield [request.key, 1];
     }
   }
 
@@ -147,7 +156,7 @@ export class Acquisitions implements ReplyHandler {
     if (!acquisition.settled || this.#watchdog.find(acquisition.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
     // neither must a lease that was left to the store
-    if (acquisition.record?.detached === true) return;
+    if (acquisition.hold?.state === 'left') return;
     this.#withdraw(acquisition, true);
   }
 
@@ -160,6 +169,7 @@ export class Acquisitions implements ReplyHandler {
     acquisition.hear(sent, now, local);
     const { status } = standing;
     const counts = status === 'granted' && this.#settings.replicas === 0;
+    if (status === 'granted' && !counts) this.#missed(acquisition);
     if (counts) this.#granted(acquisition, standing, sent, local);
     else if (status === 'queued') this.#moved(acquisition);
     else if (status !== 'parked') this.sender.ask(acquisition);
@@ -169,7 +179,12 @@ export class Acquisitions implements ReplyHandler {
     if (acquisition.settled) return;
     acquisition.fault(error);
     const { key } = acquisition.request;
-    if (isRefusal(error)) {
+    // a former holder keeps its place: replicas that are away may be back when it asks again
+    const asksAgain =
+      acquisition instanceof ConditionWaiter &&
+      error instanceof StoreFailure &&
+      error.kind === 'unacknowledged';
+    if (isRefusal(error) && !asksAgain) {
       const refusal = failures.refusedByServer(key, error);
       if (acquisition instanceof ConditionWaiter) this.#refused(acquisition, refusal);
       else this.giveUp(acquisition, refusal);
@@ -204,10 +219,10 @@ export class Acquisitions implements ReplyHandler {
   }
 
   #withdraw(acquisition: Acquisition, late = acquisition.asking): void {
-    const { id, origin, tokens, request, record } = acquisition;
+    const { id, origin, tokens, request, hold } = acquisition;
     const { key, terms } = request;
     const followed = late || acquisition.mayBeDuplicated;
-    const unpassed = record === null || record.unpassed;
+    const unpassed = hold === null || hold.root.unpassed;
     this.abandoned.leaveQueue({ key, id, origin, tokens, unpassed }, terms.ttl, followed);
   }
 
@@ -249,9 +264,10 @@ export class Acquisitions implements ReplyHandler {
     else if (this.#watchdog.find(push.id) === undefined) this.abandoned.refuse(push);
   }
 
-  #pushedTo(acquisition: Acquisition, push: GrantPush): void {
-    if (!acquisition.tokens.include(push.token)) return;
-    const { claimWindow, replicas } = this.#settings;
+  #pushedTo(acquisition: Acquisition, pushed: GrantPush): void {
+    if (!acquisition.tokens.include(pushed.token)) return;
+    const { claimWindow, replicas, clockMargin } = this.#settings;
+    const push = { ...pushed, left: without(pushed.left, clockMargin) };
     const grant = believed(push, acquisition, this.#suspend, this.#clock.now(), claimWindow);
     if (grant === undefined || replicas > 0) this.sender.ask(acquisition);
     else this.#deliver(acquisition, grant, 'push');
@@ -268,8 +284,10 @@ export class Acquisitions implements ReplyHandler {
     const sentAt = this.#suspend.toLocal(sent, since);
     const validUntil = sentAt + left - drift(left);
     if (validUntil > since) {
-      const grant = { fence, handOffs, holds, validUntil, since };
-      this.#deliver(acquisition, grant, acquisition.ticket === 0 ? undefined : 'poll');
+      const grant = { fence, handOffs, holds, validUntil };
+      const how = acquisition.ticket === 0 ? undefined : 'poll';
+      if (how === 'poll' && this.#settings.replicas === 0) this.#missed(acquisition);
+      this.#deliver(acquisition, grant, how);
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine was suspended since: only the store knows how much time remains
       this.sender.ask(acquisition);
@@ -281,16 +299,28 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
+  /** A grant was found whose push had not come. */
+  #missed({ channel, request }: Acquisition): void {
+    if (channel !== '') this.wake.missed(request.key);
+  }
+
   /** @param how how a lease was found that was not free at first */
   #deliver(acquisition: Acquisition, grant: Grant, how?: HandOffMessage['how']): void {
-    const record = acquisition.lease(this.#telemetry, grant);
-    this.#telemetry.granted(record, how);
+    const root = acquisition.root(this.#telemetry, grant);
+    const { hold } = root;
+    this.#telemetry.granted(hold, how);
     this.#leave(acquisition);
-    const claimed = record.detached ? undefined : this.#watchdog.add(record);
+    const claimed = root.held ? this.add(root) : undefined;
     acquisition.grant(
-      record,
-      claimed?.then(() => this.abandoned.refuseEnded(record)),
+      hold,
+      claimed?.then(() => this.abandoned.refuseEnded(hold)),
     );
+  }
+
+  /** Adds a lease that is held from now on, see `Watchdog.add`. */
+  add(root: Root): Promise<void> | undefined {
+    this.lasting.begin();
+    return this.#watchdog.add(root);
   }
 
   #leave(acquisition: Acquisition): void {

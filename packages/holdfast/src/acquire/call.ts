@@ -1,13 +1,15 @@
 /**
  * One call that waits for a lease: its promise, and what ends with it. It settles once (I6).
  */
-import type { LeaseRecord } from '../lease/lease-record.js';
-import type { ResolvedAcquireOptions } from '../options.js';
+import type { Hold } from '../lease/root.js';
+import type { LockKind } from '../engine/kinds.js';
+import type { ResolvedAcquireOptions } from '../base/options.js';
 
 /** The key, the permits and the options of an acquisition. */
 export interface AcquireRequest {
   readonly key: string;
   readonly weight: number;
+  readonly kind: LockKind;
   readonly capacity: number;
   /** The option that sets the capacity, if the user chooses it. */
   readonly option?: string | undefined;
@@ -17,6 +19,14 @@ export interface AcquireRequest {
    * one: this process does not renew it.
    */
   readonly stays?: boolean;
+  /** The end of its id, by which all processes know what asked for it. */
+  readonly mark?: string;
+  /**
+   * True for a candidate in an election. Its lease is a term that other processes observe in the
+   * store, so it is not handed on inside the process. It waits for as long as another one leads, so
+   * a long wait is no warning.
+   */
+  readonly candidate?: boolean | undefined;
   /**
    * Called with each failure, and with `undefined` for each answer that leaves it in the queue. For
    * a caller that limits the wait itself.
@@ -28,11 +38,11 @@ export class Call {
   readonly request: AcquireRequest;
   settled = false;
   /** The granted lease. */
-  record: LeaseRecord | null = null;
+  hold: Hold | null = null;
   /** Set when the wait limit passed before the first answer: that answer decides. */
   overdue = false;
-  #promise: Promise<LeaseRecord | null> | undefined;
-  #resolve: ((record: LeaseRecord | null | Promise<LeaseRecord | null>) => void) | undefined;
+  #promise: Promise<Hold | null> | undefined;
+  #resolve: ((hold: Hold | null | Promise<Hold | null>) => void) | undefined;
   #cleanups: (() => void)[] | undefined;
 
   constructor(request: AcquireRequest) {
@@ -40,7 +50,7 @@ export class Call {
   }
 
   /** The result. Made when it is first needed: a root has calls of its own, and needs none. */
-  get promise(): Promise<LeaseRecord | null> {
+  get promise(): Promise<Hold | null> {
     this.#promise ??= new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -48,7 +58,7 @@ export class Call {
   }
 
   /** Settles the result: before it is first read, or after. */
-  #give(result: LeaseRecord | null | Promise<LeaseRecord | null>): void {
+  #give(result: Hold | null | Promise<Hold | null>): void {
     if (this.#resolve === undefined) this.#promise = Promise.resolve(result);
     else this.#resolve(result);
   }
@@ -60,10 +70,10 @@ export class Call {
   }
 
   /** @param first delays the result for the caller; the call itself settles now */
-  grant(record: LeaseRecord | null, first?: Promise<void>): void {
+  grant(hold: Hold | null, first?: Promise<void>): void {
     if (!this.settle()) return;
-    this.record = record;
-    this.#give(first === undefined ? record : first.then(() => record));
+    this.hold = hold;
+    this.#give(first === undefined ? hold : first.then(() => hold));
   }
 
   fail(error: Error): void {

@@ -16,14 +16,14 @@
  * so.
  */
 import type { Acquire, AcquireReply, Park, ParkReply } from '../engine/commands.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import type { Hold } from '../lease/root.js';
 import type { Moment } from '../lease/suspend-detector.js';
 import { Acquisition } from './acquisition.js';
 import type { AcquireRequest } from './call.js';
 
 export class ConditionWaiter extends Acquisition {
   /** The lease that is given up. */
-  readonly from: LeaseRecord;
+  readonly from: Hold;
   readonly condition: string;
   /** Resolves to whether a signal woke it, as far as that is known. */
   readonly signalled: Promise<boolean>;
@@ -38,12 +38,14 @@ export class ConditionWaiter extends Acquisition {
   readonly #left: () => void;
 
   /** @param left called once, when the lease is certainly given up */
-  constructor(id: string, from: LeaseRecord, condition: string, left: () => void, now: Moment) {
-    const { key, weight, terms } = from;
+  constructor(id: string, from: Hold, condition: string, left: () => void, now: Moment) {
+    const { key, terms, root } = from;
+    const { weight } = root;
     const wait = Number.POSITIVE_INFINITY;
     const request: AcquireRequest = {
       key,
       weight,
+      kind: 'mutex',
       capacity: 1,
       terms: { ...terms, wait, signal: undefined },
     };
@@ -142,10 +144,10 @@ export class ConditionWaiter extends Acquisition {
     return this.#ready;
   }
 
-  override grant(record: LeaseRecord | null, first?: Promise<void>): void {
+  override grant(hold: Hold | null, first?: Promise<void>): void {
     this.leave();
     // if a request is under way, its reply says whether a signal woke it
     if (!this.#back || !this.asking) this.#tell(true);
-    super.grant(record, first);
+    super.grant(hold, first);
   }
 }

@@ -1,18 +1,25 @@
 /** The errors of acquisitions that ended without a lease. */
 import type { Conflict, Crowded, Full, Mismatch } from '../engine/commands.js';
-import { RW_PERMITS } from './rw-permits.js';
-import { HoldfastError, isHoldfastError } from '../errors.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import type { LockKind } from '../engine/kinds.js';
+import { HoldfastError, isHoldfastError } from '../base/errors.js';
+import type { Hold } from '../lease/root.js';
 import { StoreFailure } from '../store/port.js';
-import { printable, quote } from '../text.js';
+import { printable, quote } from '../base/text.js';
 
 /** The request that failed. */
 interface Asked {
   readonly key: string;
   readonly weight: number;
+  readonly kind: LockKind;
   readonly capacity: number;
   /** The option that sets the capacity, if the user chooses it. */
   readonly option?: string | undefined;
+}
+
+/** As what the store knows a key. */
+export interface Used {
+  readonly kind: LockKind | '';
+  readonly capacity: number;
 }
 
 type Refusal = Full | Mismatch | Conflict | Crowded;
@@ -24,7 +31,7 @@ export interface Place {
   /** The number of calls before it behind the same entry, or behind the lease below. */
   readonly before: number;
   /** The lease of this process that it waited for, if it had no entry in the store. */
-  readonly holder?: LeaseRecord | undefined;
+  readonly holder?: Hold | undefined;
 }
 
 /** The place at which the wait of a call ended, by its error. */
@@ -65,14 +72,9 @@ export async function fromCaller<T>(promise: Promise<T>): Promise<T> {
   }
 }
 
-export function aborted(key: string, cause: unknown): HoldfastError {
-  const message = `Holdfast: waiting for ${quote(key)} was aborted`;
-  return new HoldfastError('HOLDFAST_ABORTED', message, { key, cause });
-}
-
 /** The store refused the request; its reply says why. */
 export function refused(request: Asked, reply: Refusal): HoldfastError {
-  if (reply.status === 'mismatch') return mismatch(request, reply.capacity);
+  if (reply.status === 'mismatch') return mismatch(request, reply);
   const { key } = request;
   const message = `Holdfast: ${quote(key)} was refused: ${reasonOf(request, reply)}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
@@ -97,35 +99,44 @@ function permits(count: number): string {
   return count === 1 ? '1 permit' : `${count} permits`;
 }
 
-/** The requested capacity differs from the one in use. */
+/** The key is in use as another kind, or with another capacity, than the requested ones. */
 export function mismatch(
-  { key, capacity, option }: Omit<Asked, 'weight'>,
-  agreed: number,
+  { key, option, ...asked }: Omit<Asked, 'weight'>,
+  agreed: Used,
 ): HoldfastError {
-  const kinds = `is in use as ${kindOf(agreed)}, and was requested as ${kindOf(capacity)}`;
+  const kinds = `is in use as ${textOf(agreed)}, and was requested as ${textOf(asked)}`;
   const message = `Holdfast: ${quote(key)} ${kinds}`;
   const about = option ? { key, option } : { key };
   const error = new HoldfastError('HOLDFAST_MISMATCH', message, about);
-  capacities.set(error, agreed);
+  if (agreed.kind === asked.kind) capacities.set(error, agreed.capacity);
   return error;
 }
 
-/** The capacity in use, by the error that it caused. */
+/** The capacity in use, by the error that it caused; only of locks of the requested kind. */
 const capacities = new WeakMap<object, number>();
 
-/** The capacity in use, if the error is a mismatch as the store reported it. */
+/** The capacity in use, if the error is a mismatch of the capacity as the store reported it. */
 export function agreedOf(error: unknown): number | undefined {
   return capacities.get(error as object);
 }
 
-/** The kind of lock that has this capacity. */
-function kindOf(capacity: number): string {
-  if (capacity === 1) return 'a mutex (1 permit)';
-  return capacity === RW_PERMITS ? 'a read-write lock' : `a semaphore with ${capacity} permits`;
+function textOf({ kind, capacity }: Used): string {
+  switch (kind) {
+    case 'mutex':
+      return 'a mutex';
+    case 'semaphore':
+      return `a semaphore with ${permits(capacity)}`;
+    case 'rw-lock':
+      return 'a read-write lock';
+    case 'flight':
+      return 'a single flight';
+    case '':
+      return 'a lock of an unknown kind';
+  }
 }
 
 export function waitsForItself(key: string): HoldfastError {
-  const why = 'the code that calls run holds it already, so it would wait for itself';
+  const why = 'the code that asks for it holds it already, so it would wait for itself';
   const message = `Holdfast: ${quote(key)} was refused: ${why}`;
   return new HoldfastError('HOLDFAST_REFUSED', message, { key });
 }

@@ -10,12 +10,12 @@
  * Groups of a key ask in the order in which they began, so the order in the store is that of the
  * calls. No task joins a group that has asked: another process may be behind it in the queue.
  */
-import { afterStep } from '../clock.js';
+import { afterStep } from '../base/clock.js';
 import type { RootQueue } from './root-queue.js';
 
 export class FairGroups {
-  /** The withdrawals of entries whose tasks are served. */
-  readonly #withdrawals: (() => void)[] = [];
+  /** The queues that have entries to withdraw. */
+  readonly #owing = new Set<RootQueue>();
   /** In the order in which they began. */
   readonly #gathering = new Set<RootQueue>();
   readonly #ask: (group: RootQueue) => void;
@@ -32,10 +32,15 @@ export class FairGroups {
     this.#endStep();
   }
 
-  /** Withdraws an entry together with the requests of this step, which come after it. */
-  withdraw(withdrawal: () => void): void {
-    this.#withdrawals.push(withdrawal);
+  /** A queue withdraws entries together with the requests of this step, which come after it. */
+  owes(queue: RootQueue): void {
+    this.#owing.add(queue);
     this.#endStep();
+  }
+
+  /** Sends what waits for one group. */
+  askAlone(group: RootQueue): void {
+    if (this.#gathering.delete(group)) this.#ask(group);
   }
 
   #endStep(): void {
@@ -65,7 +70,8 @@ export class FairGroups {
 
   #askAll(key?: string): void {
     // the end of a root would grant the lock to an entry that is not withdrawn before
-    for (const withdraw of this.#withdrawals.splice(0)) withdraw();
+    for (const queue of this.#owing) queue.withdraw();
+    this.#owing.clear();
     for (const group of [...this.#gathering]) {
       if (key !== undefined && group.key !== key) continue;
       if (this.#gathering.delete(group)) this.#ask(group);

@@ -6,7 +6,7 @@
  * lease ends if it is not renewed, and at least once per claim window, so that a grant to a frozen
  * process is noticed within one.
  */
-import type { Clock, Timer } from '../clock.js';
+import type { Clock, Timer } from '../base/clock.js';
 import type { Acquisition } from './acquisition.js';
 
 /**

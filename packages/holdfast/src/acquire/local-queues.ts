@@ -1,10 +1,10 @@
 /** The local queues of this process: one for each key with a local waiter. */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 import type { Micros } from '../engine/commands.js';
 import type { AcquireSender } from './acquire-sender.js';
 import { LocalQueue } from './local-queue.js';
 import type { Acquisition } from './acquisition.js';
-import type { Telemetry } from '../telemetry.js';
+import type { Telemetry } from '../observe/telemetry.js';
 import type { Wake } from '../store/wake-channel.js';
 
 export class LocalQueues {
@@ -43,16 +43,16 @@ export class LocalQueues {
     const now = this.#clock.now();
     const { longWait, claimWindow } = this.#telemetry.settings;
     let size = 0;
+    let oldest: Acquisition | undefined;
     for (const acquisition of line.acquisitions()) {
       if (acquisition.asleep) continue;
-      // the oldest
-      if (size === 0) {
-        const waited = Math.max(now - acquisition.arrived, acquisition.waited(now));
-        if (waited >= longWait) this.#telemetry.warn('waits', acquisition.taker, waited);
-        const isDeaf = this.#wake.channel === '' && waited >= claimWindow;
-        if (isDeaf) this.#telemetry.warn('polls', line.key, this.#wake.failure);
-      }
-      size += Math.max(1, acquisition.tasks);
+      if (acquisition.request.candidate !== true) oldest ??= acquisition;
+      const waited = Math.max(now - acquisition.arrived, acquisition.queue?.waited(now) ?? 0);
+      const isDeaf = size === 0 && this.#wake.channel === '' && waited >= claimWindow;
+      if (isDeaf) this.#telemetry.warn('polls', line.key, this.#wake.failure);
+      if (oldest === acquisition && waited >= longWait)
+        this.#telemetry.warn('waits', acquisition.taker, waited);
+      size += Math.max(1, acquisition.queue?.size ?? 0);
     }
     this.#telemetry.warn('queue', line.key, size);
     this.#sender.poll(line);

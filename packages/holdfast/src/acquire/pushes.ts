@@ -7,10 +7,11 @@
  * does not fit the last answer to the waiter.
  */
 import { timingSafeEqual } from 'node:crypto';
-import type { RandomSource } from '../random-source.js';
+import type { RandomSource } from '../base/random-source.js';
 import type { Micros, Push } from '../engine/commands.js';
 import { handOffsAlone } from '../engine/limits.js';
-import { drift, type Grant } from '../lease/lease-record.js';
+import { drift } from '../lease/drift.js';
+import type { Grant } from '../lease/root.js';
 import type { SuspendDetector } from '../lease/suspend-detector.js';
 import type { Acquisition } from './acquisition.js';
 
@@ -88,7 +89,7 @@ export function believed(
   const left = grant.left / 1000;
   const validUntil = Math.min(grantedAt, now) + left - drift(left);
   const { fence, handOffs, holds } = grant;
-  return validUntil > now ? { fence, handOffs, holds, validUntil, since: now } : undefined;
+  return validUntil > now ? { fence, handOffs, holds, validUntil } : undefined;
 }
 
 /** A pushed grant, limited to the request; `undefined` if no store would send it. */

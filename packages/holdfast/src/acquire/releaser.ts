@@ -1,24 +1,21 @@
 /**
- * The release of a lease, and its hand-off inside the process.
+ * The release of a lease: one question to the roots, and one object that sends the answer.
  *
- *     held --release--> released, and the root goes on: the next task holds at once (no command)
- *         |--release, tasks wait, no hand-off allowed--> turn: ends the root, queues the next one
- *         \--release, no task waits--> the store frees it or grants it to the next waiter
+ *     held --release--> passed: the next task of this process holds at once (no command)
+ *         |---joined: the root ends together with the request of the group that gathers
+ *         |---turned: ends the root, and queues the next one in the same step
+ *         \---freed: the store frees it or grants it to the next waiter
  */
-import type { TurnReply } from '../engine/commands.js';
-import type { AbandonedAcquisitions } from '../cleanup/abandoned.js';
-import type { ReleaseResult, ReleaseRetrier } from '../cleanup/release-retrier.js';
-import { withdrawal } from '../cleanup/withdrawal.js';
-import { HoldfastError } from '../errors.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import type { ReleaseRetrier } from './cleanup/release-retrier.js';
+import { withdrawal } from './cleanup/withdrawal.js';
+import type { Hold } from '../lease/root.js';
 import type { ReleaseOutcome } from '../lease/lease.js';
 import type { SuspendDetector } from '../lease/suspend-detector.js';
 import type { Watchdog } from '../lease/watchdog.js';
-import type { Settings } from '../options.js';
-import type { Telemetry } from '../telemetry.js';
-import { quote } from '../text.js';
+import type { Settings } from '../base/options.js';
+import type { Telemetry } from '../observe/telemetry.js';
 import type { Acquisitions } from './acquisitions.js';
-import type { RootAcquisition } from './root-acquisition.js';
+import { outcome, RootEnd } from './root-end.js';
 
 export interface ReleaserParts {
   readonly settings: Settings;
@@ -30,80 +27,47 @@ export interface ReleaserParts {
 }
 
 export class Releaser {
-  readonly #settings: Settings;
-  readonly #suspend: SuspendDetector;
-  readonly #telemetry: Telemetry;
-  readonly #watchdog: Watchdog;
-  readonly #retrier: ReleaseRetrier;
-  readonly #acquisitions: Acquisitions;
-  readonly #abandoned: AbandonedAcquisitions;
+  readonly #parts: ReleaserParts;
 
   constructor(parts: ReleaserParts) {
-    const { settings, suspend, telemetry, watchdog, retrier, acquisitions } = parts;
-    this.#telemetry = telemetry;
-    this.#settings = settings;
-    this.#suspend = suspend;
-    this.#watchdog = watchdog;
-    this.#retrier = retrier;
-    this.#acquisitions = acquisitions;
-    this.#abandoned = acquisitions.abandoned;
+    this.#parts = parts;
   }
 
   /** Releases a lease, or hands it off to the next local acquisition that may have it. */
-  async release(record: LeaseRecord): Promise<ReleaseOutcome> {
-    const { key, id } = record;
-    const believed = this.#watchdog.believes(record);
-    if (record.state !== 'held') {
-      if (record.state === 'lost') this.#telemetry.warn('outlived', record);
-      // the server may keep it for a little longer than this process believed in it
-      const { mayBeDuplicated, terms, unpassed } = record;
-      this.#abandoned.withdraw({ key, id, unpassed }, terms.ttl, mayBeDuplicated);
-      return 'lost';
-    }
-    if (record.terms.longHold !== Infinity) this.#telemetry.released(record);
-    const releasing = this.#retrier.has(id);
-    this.#telemetry.releases += 1;
-    const { roots } = this.#acquisitions;
-    const isSure = believed && !releasing;
-    if (isSure && roots.handOff(record)) return 'freed';
-    if (isSure && roots.endWithGroup(record, (again) => this.#endLater(record, again))) {
-      this.#leave(record);
+  async release(hold: Hold): Promise<ReleaseOutcome> {
+    const { root } = hold;
+    const { acquisitions, retrier, telemetry, watchdog } = this.#parts;
+    const believed = watchdog.believes(hold);
+    if (hold.state !== 'held') return this.#over(hold);
+    if (hold.terms.longHold !== Infinity) telemetry.released(hold);
+    telemetry.releases += 1;
+    const certainty = retrier.has(root.id) ? 'releasing' : believed ? 'held' : 'doubted';
+    const ending = acquisitions.roots.end(root, certainty);
+    if (ending.how === 'passed') return 'freed';
+    hold.release();
+    watchdog.remove(root);
+    const end = new RootEnd(this.#parts, hold, believed);
+    if (ending.how === 'joined') {
+      ending.group.end = end;
       return 'freed';
     }
-    // while it is released already, the other tasks ask anew
-    const again = releasing ? undefined : roots.turn(record);
-    this.#leave(record);
-    return this.#ended(record, believed, await this.#send(record, again));
+    return end.send(ending.how === 'turned' ? ending.next : undefined);
   }
 
-  /** The lease is not held here any more. */
-  #leave(record: LeaseRecord): void {
-    record.release();
-    this.#watchdog.remove(record);
+  /** A lease that this process does not hold any more. */
+  #over(hold: Hold): ReleaseOutcome | Promise<ReleaseOutcome> {
+    // it belongs to the store or to another process now: nothing is sent
+    if (hold.state === 'left') return 'kept';
+    if (hold.end !== undefined) return hold.end.again();
+    if (hold.state === 'lost') this.#parts.telemetry.warn('outlived', hold);
+    this.withdraw(hold);
+    return 'lost';
   }
 
-  /** As for a hand-off, the task that released does not learn how its root ends. */
-  #endLater(record: LeaseRecord, again: RootAcquisition | undefined): void {
-    this.#send(record, again)
-      .then((returned) => this.#ended(record, true, returned))
-      .catch(() => undefined);
-  }
-
-  /** @param believed whether the lease was certainly held when its release was sent */
-  async #ended(
-    record: LeaseRecord,
-    believed: boolean,
-    returned: ReleaseResult | undefined,
-  ): Promise<ReleaseOutcome> {
-    const { key, id } = record;
-    if (record.mayBeDuplicated) this.#abandoned.follow({ key, id });
-    const result = outcome(key, returned, believed);
-    if (result === 'kept') this.#watchdog.owned.counted(record, returned?.holds ?? 0);
-    if (result === 'lost' && record.reason === undefined) {
-      record.foundLost((await this.#watchdog.inquiries.forced(record)) ?? 'gone');
-    }
-    if (returned?.status === 'absent') this.#acquisitions.revocations.foundLost(record);
-    return result;
+  /** The server may keep a lease for a little longer than this process believed in it. */
+  withdraw({ root, terms }: Hold): void {
+    const { key, id, unpassed, mayBeDuplicated } = root;
+    this.#parts.acquisitions.abandoned.withdraw({ key, id, unpassed }, terms.ttl, mayBeDuplicated);
   }
 
   /**
@@ -112,66 +76,17 @@ export class Releaser {
    * @param ms how long the store may have something to release
    */
   async end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
-    const record = this.#watchdog.find(id);
-    if (record !== undefined) {
-      const releasing = this.release(record);
+    const hold = this.#parts.watchdog.find(id)?.hold;
+    if (hold !== undefined) {
+      const releasing = this.release(hold);
       // the holder did not release it itself: its signal aborts
-      if (record.state === 'released') record.foundLost('unlocked');
+      if (hold.state === 'released') hold.foundLost('unlocked');
       return releasing;
     }
-    const { clock, requestTimeout, retention } = this.#settings;
+    const { retrier, settings } = this.#parts;
+    const { clock, requestTimeout, retention } = settings;
     const until = clock.now() + ms + requestTimeout;
     const command = withdrawal({ key, id }, retention);
-    return outcome(key, await this.#retrier.release({ id, command, until }), true);
-  }
-
-  /** @param again the next root of this process, which the store queues in the same step */
-  #send(
-    record: LeaseRecord,
-    again: RootAcquisition | undefined,
-  ): Promise<ReleaseResult | undefined> {
-    const { key, id, unpassed } = record;
-    const { requestTimeout, retention } = this.#settings;
-    const until = record.endsBy + requestTimeout;
-    if (again === undefined && unpassed) {
-      const command = { op: 'release', key, id, unpassed, retention } as const;
-      return this.#retrier.release({ id, command, until });
-    }
-    const command = this.#acquisitions.sender.turn(record, again);
-    let sent = this.#suspend.moment();
-    const attempts = (): void => {
-      sent = this.#suspend.moment();
-    };
-    const failed = (error: unknown): void => {
-      // this attempt may arrive after the withdrawal of a root that was given up
-      if (again?.settled) this.#acquisitions.onLateReply(again, 'queued');
-      else if (again !== undefined) this.#acquisitions.onFailure(again, error);
-    };
-    return this.#retrier.release({ id, command, until, attempts, failed }, (returned) => {
-      if (again === undefined) return;
-      const reply = returned?.reply as TurnReply | undefined;
-      this.#acquisitions.sender.turned(again, command, reply?.again, sent);
-    });
-  }
-}
-
-function outcome(
-  key: string,
-  returned: ReleaseResult | undefined,
-  believed: boolean,
-): ReleaseOutcome {
-  switch (returned?.status) {
-    case 'freed':
-      return 'freed';
-    case 'kept':
-      return 'kept';
-    case 'absent':
-    case 'dequeued':
-      // if it was held when the release was sent, an earlier, unanswered attempt has freed it
-      return returned.repeated && believed ? 'freed' : 'lost';
-    case undefined: {
-      const message = `Holdfast: no answer to the release of ${quote(key)}; it is retried`;
-      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
-    }
+    return outcome(key, await retrier.release({ id, command, until }), true);
   }
 }

@@ -14,14 +14,15 @@
  *
  *     gathers --the step ends, another request for the key--> entry asked, queued --> as above
  */
-import type { Clock, Timer } from '../clock.js';
-import type { LeaseObserver } from '../lease/lease-observer.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import type { Clock, Timer } from '../base/clock.js';
+import type { Hold, Root, RootObserver } from '../lease/root.js';
 import type { SuspendDetector } from '../lease/suspend-detector.js';
-import type { ResolvedAcquireOptions, Settings } from '../options.js';
+import type { ResolvedAcquireOptions, Settings } from '../base/options.js';
 import type { AcquireRequest } from './call.js';
 import * as failures from './failures.js';
-import type { RootAcquisition } from './root-acquisition.js';
+import type { Acquisition } from './acquisition.js';
+import type { KeyQueue } from './key-queue.js';
+import type { RootEnd } from './root-end.js';
 import type { Task } from './task.js';
 import { endOfWait } from './wait-limit.js';
 
@@ -34,19 +35,23 @@ export interface RootQueueEvents {
   failed(queue: RootQueue): void;
 }
 
-export class RootQueue implements LeaseObserver {
+export class RootQueue implements RootObserver {
+  /** All queues of its key. */
+  readonly of: KeyQueue;
   readonly key: string;
   readonly fair: boolean;
   /** True while further tasks may join: always, or until the first request of a fair group. */
   open = true;
-  /** Fair: sends the request of the group with the end of another root, once. */
-  withEnd: ((again: RootAcquisition | undefined) => void) | undefined;
+  /** Fair: the end of another root, which is sent with the request of this group. */
+  end: RootEnd | undefined;
   /** Fair: the id of the root, and those of the entries whose tasks it serves too. */
   run: Set<string> = new Set();
   /** The next root of this process, while it waits. */
-  entry: RootAcquisition | undefined;
-  /** The lease of the task that holds. */
-  lease: LeaseRecord | undefined;
+  entry: Acquisition | undefined;
+  /** When its root was granted in queue order. */
+  since = 0;
+  /** The root that one of its tasks holds. */
+  root: Root | undefined;
   /** Checks the lease while tasks wait behind it. */
   timer: Timer | undefined;
   readonly #ttl: number;
@@ -58,14 +63,18 @@ export class RootQueue implements LeaseObserver {
   readonly #staleAfter: number;
   /** True once its root was granted. */
   #served = false;
+  /** Fair: withdrawals of entries whose tasks its root serves. */
+  readonly #owed: (() => void)[] = [];
   /** In order of arrival. */
   readonly #tasks = new Set<Task>();
 
   constructor(
+    of: KeyQueue,
     { key, terms }: AcquireRequest,
     { settings, suspend }: { settings: Settings; suspend: SuspendDetector },
     events: RootQueueEvents,
   ) {
+    this.of = of;
     this.key = key;
     this.fair = terms.fair;
     this.#clock = settings.clock;
@@ -90,6 +99,16 @@ export class RootQueue implements LeaseObserver {
     }
     group.#tasks.clear();
     this.run.add(id);
+  }
+
+  /** Its root must not end before this withdrawal is sent. */
+  owe(withdraw: () => void): void {
+    this.#owed.push(withdraw);
+  }
+
+  /** Withdraws the entries whose tasks its root serves. Nothing may end the root before. */
+  withdraw(): void {
+    if (this.#owed.length > 0) for (const withdraw of this.#owed.splice(0)) withdraw();
   }
 
   /** True if the store has answered for the entry lately, or a task of this process holds. */
@@ -129,32 +148,34 @@ export class RootQueue implements LeaseObserver {
   }
 
   get empty(): boolean {
-    return this.#tasks.size === 0 && this.entry === undefined && this.lease === undefined;
+    return this.#tasks.size === 0 && this.entry === undefined && this.root === undefined;
   }
 
   add(task: Task): void {
     this.#tasks.add(task);
+    this.of.tasks += 1;
   }
 
   remove(task: Task): void {
-    this.#tasks.delete(task);
+    if (this.#tasks.delete(task)) this.of.tasks -= 1;
   }
 
   /** The root was granted: its oldest task holds. */
-  granted(record: LeaseRecord, first?: Promise<void>): void {
+  granted(hold: Hold, first?: Promise<void>): void {
     const task = this.oldest as Task;
-    this.#tasks.delete(task);
-    this.lease = record;
+    this.remove(task);
+    this.root = hold.root;
     this.#served = true;
-    if (this.fair && record.index === 0) this.run = new Set([record.id]);
-    task.grant(record, first);
+    if (hold.index === 0) this.since = hold.grantedAt;
+    if (this.fair && hold.index === 0) this.run = new Set([hold.id]);
+    task.grant(hold, first);
     if (this.#tasks.size > 0) this.#events.waits(this);
   }
 
-  /** Called by the lease when it ends in this process. */
-  ended(record: LeaseRecord): void {
-    if (this.lease !== record) return;
-    this.lease = undefined;
+  /** Called by the root when it ends in this process. */
+  ended(root: Root): void {
+    if (this.root !== root) return;
+    this.root = undefined;
     this.#events.left(this);
   }
 
@@ -194,7 +215,7 @@ export class RootQueue implements LeaseObserver {
     for (const task of this.#tasks) {
       const error = errorOf(task);
       if (error === undefined) continue;
-      this.#tasks.delete(task);
+      this.remove(task);
       task.fail(error);
     }
   }

@@ -6,33 +6,54 @@
  * a fence is reserved for it, the claim window of the grant bounds the delay of other waiters, and
  * the lease is certainly held and does not end soon. Otherwise the root ends with a `turn`.
  */
-import type { Clock } from '../clock.js';
-import { handOffsAlone } from '../engine/limits.js';
-import type { HoldfastError } from '../errors.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
-import type { Revocations } from '../lease/revocations.js';
+import type { Clock } from '../base/clock.js';
+import type { HoldfastError } from '../base/errors.js';
+import type { Hold, Root } from '../lease/root.js';
+import type { Lasting } from '../lease/lasting.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Watchdog } from '../lease/watchdog.js';
-import type { Settings } from '../options.js';
+import type { Settings } from '../base/options.js';
 import type { AcquireRequest } from './call.js';
 import type { AcquireSender } from './acquire-sender.js';
 import * as failures from './failures.js';
 import { FairGroups } from './fair-groups.js';
-import { RootAcquisition } from './root-acquisition.js';
+import { Acquisition } from './acquisition.js';
+import { KeyQueue } from './key-queue.js';
 import { RootQueue } from './root-queue.js';
 import { Task } from './task.js';
 import { limitWait } from './wait-limit.js';
-import type { Telemetry } from '../telemetry.js';
+import type { Telemetry } from '../observe/telemetry.js';
 
 /** The hand-offs of a root for which other processes wait in any case. */
 const UNTIMED = 8;
-/** Ms after the grant in which further hand-offs of such a root are allowed. */
+/**
+ * Ms after the grant in which further hand-offs of a root are allowed. A root that was granted
+ * alone has the same limit: its process learns by the answer to the `turn` that other processes
+ * wait, or goes on with the next root at once if none does.
+ */
 const BATCH_MS = 5;
+
+/** How a root ends when its hold is released. */
+export type Ending =
+  /** The next task of this process holds it: nothing is sent. */
+  | { readonly how: 'passed' }
+  /** It ends together with the request of the group that gathers, at the end of this step. */
+  | { readonly how: 'joined'; readonly group: RootQueue }
+  /** The command that ends it queues the next root of this process. */
+  | { readonly how: 'turned'; readonly next: Acquisition }
+  /** The store frees it. */
+  | { readonly how: 'freed' };
+
+/** What is known of a root that is to be released. */
+type Certainty = 'held' | 'doubted' | 'releasing';
+
+const PASSED: Ending = { how: 'passed' };
+const FREED: Ending = { how: 'freed' };
 
 /** True for an acquisition of a mutex that may share a root with others of its process. */
 export function mayShare(request: AcquireRequest, { localHandOffs }: Settings): boolean {
-  const { capacity, option, stays, terms } = request;
-  const isMutex = capacity === 1 && option === undefined && stays !== true;
+  const { kind, stays, candidate, terms } = request;
+  const isMutex = kind === 'mutex' && stays !== true && candidate !== true;
   const alone = terms.owner !== '' || !terms.renew || terms.wait === 0;
   return isMutex && !alone && localHandOffs > 0;
 }
@@ -42,19 +63,19 @@ export interface RootsParts {
   readonly suspend: SuspendDetector;
   readonly watchdog: Watchdog;
   readonly telemetry: Telemetry;
-  readonly revocations: Revocations;
+  readonly lasting: Lasting;
   readonly ids: { next(sleeps: number): string };
   readonly sender: AcquireSender;
   /** Adds a root to the pending acquisitions. */
-  readonly add: (root: RootAcquisition) => void;
+  readonly add: (root: Acquisition) => void;
   /** Ends a root without tasks here. Returns the function that withdraws it from the store. */
-  readonly leave: (root: RootAcquisition) => () => void;
+  readonly leave: (root: Acquisition) => () => void;
 }
 
 export class Roots {
   readonly #parts: RootsParts;
   readonly #clock: Clock;
-  readonly #queues = new Map<string, RootQueue[]>();
+  readonly #queues = new Map<string, KeyQueue>();
   /** The fair tasks that ask at the end of this step. */
   readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
   readonly #events = {
@@ -68,7 +89,7 @@ export class Roots {
     this.#clock = parts.settings.clock;
   }
 
-  acquire(request: AcquireRequest): Promise<LeaseRecord | null> {
+  acquire(request: AcquireRequest): Promise<Hold | null> {
     const length = this.#lengthOf(request);
     if (length >= this.#parts.settings.maxQueue)
       return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
@@ -77,67 +98,79 @@ export class Roots {
     queue.add(task);
     limitWait(task, this.#clock, (late, error) => this.#giveUp(late, error));
     // a lease whose time is over ends here, and the task asks anew
-    if (queue.lease !== undefined) this.#parts.watchdog.believes(queue.lease);
-    if (queue.entry === undefined && queue.lease === undefined) this.#askOrGather(queue);
+    if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold);
+    if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue);
     else if (task.heard) request.onProgress?.(undefined);
-    if (queue.lease !== undefined) this.#watch(queue);
+    if (queue.root !== undefined) this.#watch(queue);
     return task.promise;
   }
 
-  /** Hands a lease that is certainly held to the next task; false if it must not be handed off. */
-  handOff(record: LeaseRecord): boolean {
-    const queue = this.#queueHolding(record);
-    if (queue === undefined) return false;
-    const group = queue.size === 0 ? this.#neighbour(queue, record) : undefined;
-    const next = queue.oldest ?? group?.oldest;
-    if (next === undefined || !this.#mayHandOff(record)) return false;
-    if (group?.entry !== undefined) {
-      queue.absorb(group, group.entry.id);
-      this.groups.withdraw(this.#parts.leave(group.entry));
-    }
-    const successor = record.handOff(next.request.terms);
-    this.#parts.watchdog.succeed(record, successor);
-    this.#parts.telemetry.granted(successor, 'local');
-    queue.granted(successor);
-    return true;
+  /** The one question at a release: how a root ends whose hold is released. */
+  end(root: Root, certainty: Certainty): Ending {
+    const { observer: queue } = root;
+    if (!(queue instanceof RootQueue)) return FREED;
+    if (queue.size === 0 && queue.of.size === 1) return this.#leaves(queue);
+    if (certainty === 'held' && this.#pass(queue, root)) return PASSED;
+    // the store would grant the lock to an entry that is not withdrawn before
+    queue.withdraw();
+    // while it is released already, the other tasks ask anew when it has ended
+    if (certainty === 'releasing') return FREED;
+    queue.root = undefined;
+    this.#tidy(queue);
+    const group = certainty === 'held' ? this.#joins(queue, root) : undefined;
+    if (group !== undefined) return { how: 'joined', group };
+    if (queue.size === 0) return FREED;
+    return { how: 'turned', next: this.#next(queue, this.#parts.suspend.moment()) };
   }
 
-  /** Ends the root of a lease. Returns the next root, if tasks wait. */
-  turn(record: LeaseRecord): RootAcquisition | undefined {
-    const queue = this.#queueHolding(record);
-    if (queue === undefined) return undefined;
-    queue.lease = undefined;
-    this.#tidy(queue);
-    if (queue.size === 0) return undefined;
-    return this.#next(queue, this.#parts.suspend.moment());
+  /** The root ends, and no task of this process waits for its key. */
+  #leaves(queue: RootQueue): Ending {
+    queue.root = undefined;
+    queue.withdraw();
+    queue.timer?.cancel();
+    this.#queues.delete(queue.key);
+    return FREED;
+  }
+
+  /** Hands a root that is certainly held to the next task; false if it must not be handed off. */
+  #pass(queue: RootQueue, root: Root): boolean {
+    const group = queue.size === 0 ? this.#neighbour(queue, root) : undefined;
+    const next = queue.oldest ?? group?.oldest;
+    if (next === undefined || !this.#mayHandOff(queue.since, root)) return false;
+    if (group?.entry !== undefined) {
+      const { entry } = group;
+      queue.absorb(group, entry.id);
+      // in this order: an entry that ends rejects the tasks that it still has
+      queue.owe(this.#parts.leave(entry));
+      this.groups.owes(queue);
+    }
+    const hold = root.pass(next.request.terms);
+    this.#parts.watchdog.passed(root);
+    this.#parts.telemetry.granted(hold, 'local');
+    queue.granted(hold);
+    return true;
   }
 
   /**
-   * Ends a fair root together with the request of the group that gathers now. So the task that
-   * releases may join that group, if it asks again in the same step. False without such a group.
-   * @param send sends the end of the root, and the request
+   * The group that gathers now, if the root can end together with its request. So the task that
+   * releases may join that group, if it asks again in the same step.
    */
-  endWithGroup(record: LeaseRecord, send: NonNullable<RootQueue['withEnd']>): boolean {
-    const queue = this.#queueHolding(record);
-    const group = this.groups.next(record.key);
-    if (queue === undefined || queue.size > 0) return false;
-    if (group?.withEnd !== undefined || group?.suits(record.terms) !== true) return false;
-    queue.lease = undefined;
-    this.#tidy(queue);
-    group.withEnd = send;
-    return true;
+  #joins(queue: RootQueue, { key, hold }: Root): RootQueue | undefined {
+    const group = this.groups.next(key);
+    if (queue.size > 0 || group === undefined || group.size === 0) return undefined;
+    return group.end === undefined && group.suits(hold.terms) ? group : undefined;
   }
 
   /** The tasks of this process that wait, by key. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
-    for (const queue of [...this.#queues.values()].flat()) yield [queue.key, queue.size];
+    for (const [key, { tasks }] of this.#queues) yield [key, tasks];
   }
 
   /** The number of tasks that wait for a key here, without an entry of their own in the store. */
   localWaiters(key: string): number {
     let count = 0;
-    for (const { entry, lease, size } of this.#queues.get(key) ?? []) {
-      if (lease !== undefined) count += size;
+    for (const { entry, root, size } of this.#queues.get(key)?.all() ?? []) {
+      if (root !== undefined) count += size;
       else if (entry !== undefined && entry.ticket !== 0) count += size - 1;
     }
     return count;
@@ -146,48 +179,46 @@ export class Roots {
   /** Ends all tasks that wait behind a lease of this process. */
   rejectBehindLeases(error: (key: string) => HoldfastError): void {
     this.groups.askNow();
-    for (const queue of [...this.#queues.values()].flat()) {
-      queue.timer?.cancel();
-      if (queue.entry === undefined) queue.rejectAll(error(queue.key));
+    for (const queues of [...this.#queues.values()]) {
+      for (const queue of [...queues.all()]) {
+        queue.timer?.cancel();
+        if (queue.entry === undefined) queue.rejectAll(error(queue.key));
+      }
     }
   }
 
   /**
-   * Asks the store once in a claim window about a lease behind which tasks wait: it may have ended
-   * there without a push. A root that is handed on does not get that old.
+   * Asks the store once in a claim window about a lease behind which tasks wait, and tells it their
+   * number: the lease may have ended there without a push. A root that is handed on does not get
+   * that old.
    */
   #watch(queue: RootQueue): void {
-    const { revocations, settings } = this.#parts;
-    queue.timer ??= this.#clock.after(
-      settings.claimWindow,
-      () => {
-        queue.timer = undefined;
-        const { lease, oldest } = queue;
-        if (lease === undefined || oldest === undefined) return;
-        const waited = this.#clock.now() - oldest.arrived;
-        const { telemetry } = this.#parts;
-        if (waited >= settings.longWait) telemetry.warn('waits', oldest.request, waited, lease);
-        telemetry.warn('queue', queue.key, queue.size);
-        const isOld = this.#clock.now() - lease.since >= settings.claimWindow;
-        if (isOld) void revocations.heard(lease.id);
-        this.#watch(queue);
-      },
-      true,
-    );
+    const { lasting, settings } = this.#parts;
+    queue.timer ??= this.#clock.after(settings.claimWindow, () => {
+      queue.timer = undefined;
+      const { root, oldest } = queue;
+      if (root === undefined || oldest === undefined) return;
+      const waited = this.#clock.now() - oldest.arrived;
+      const { telemetry } = this.#parts;
+      if (waited >= settings.longWait) telemetry.warn('waits', oldest.request, waited, root.hold);
+      telemetry.warn('queue', queue.key, queue.size);
+      const isOld = this.#clock.now() - queue.since >= settings.claimWindow;
+      if (isOld) lasting.report(root, queue.size);
+      this.#watch(queue);
+    });
   }
 
   /** See the conditions in decisions 10, 22 and 26. */
-  #mayHandOff({ handOffs, index, since, storeUntil, terms }: LeaseRecord): boolean {
+  #mayHandOff(since: number, { hold, reserved: handOffs, storeUntil, ttl }: Root): boolean {
+    const { index, terms } = hold;
     const now = this.#clock.now();
-    const { claimWindow, localHandOffs } = this.#parts.settings;
+    const { claimWindow } = this.#parts.settings;
     const left = storeUntil - now;
-    // a root that was granted alone delays no other process, as far as is known
-    const isShort = index < UNTIMED || handOffs + index >= handOffsAlone(localHandOffs);
-    const window = isShort ? claimWindow : Math.min(BATCH_MS, claimWindow);
+    const window = index < UNTIMED ? claimWindow : Math.min(BATCH_MS, claimWindow);
     // the hand-offs of a fair root delay no other process: its tasks are first in the queue
     const inWindow = handOffs > 0 && (terms.fair || now - since < window);
     // an extended lease would delay other processes for longer than the next task asked
-    return inWindow && left >= Math.min(claimWindow, terms.ttl) / 2 && left <= terms.ttl;
+    return inWindow && left >= Math.min(claimWindow, ttl) / 2 && left <= ttl;
   }
 
   #giveUp(task: Task, error: HoldfastError): void {
@@ -196,25 +227,29 @@ export class Roots {
     queue.remove(task);
     task.fail(error);
     if (queue.size === 0 && queue.entry !== undefined) this.#leave(queue.entry);
+    // a root that was to end with the request of this group ends now
+    if (queue.size === 0 && queue.end !== undefined) this.groups.askAlone(queue);
     this.#tidy(queue);
   }
 
   /** Withdraws an entry without tasks. The entry behind it is behind the one before it now. */
-  #leave(entry: RootAcquisition): void {
-    for (const { entry: other } of this.#queues.get(entry.request.key) ?? [])
-      if (other?.ahead === entry.id) other.ahead = entry.ahead;
-    this.#parts.leave(entry)();
+  #leave(entry: Acquisition): void {
+    const { ahead, id, queue } = entry;
+    const other = queue?.of.behind(id)?.entry;
+    const withdraw = this.#parts.leave(entry);
+    other?.standsBehind(ahead);
+    withdraw();
   }
 
   /** The group whose entry is directly behind a fair root in the queue, if its fences suffice. */
-  #neighbour({ key, fair, run }: RootQueue, record: LeaseRecord): RootQueue | undefined {
+  #neighbour({ of, fair, run }: RootQueue, { hold, reserved }: Root): RootQueue | undefined {
     if (!fair) return undefined;
-    const { terms, handOffs } = record;
-    return this.#queues.get(key)?.find((group) => {
-      const { entry, size } = group;
-      if (entry?.isCertain !== true || !run.has(entry.ahead)) return false;
-      return size <= handOffs && group.suits(terms);
-    });
+    for (const id of run) {
+      const group = of.behind(id);
+      if (group?.entry?.isCertain !== true || group.size > reserved) continue;
+      if (group.suits(hold.terms)) return group;
+    }
+    return undefined;
   }
 
   /** The lease was lost or given up: the other tasks ask in the order of their arrival. */
@@ -225,20 +260,21 @@ export class Roots {
 
   /** The first fair task of its kind asks at once, the others of its step together. */
   #askOrGather(queue: RootQueue): void {
-    if (this.groups.has(queue)) return;
     const { fair, key } = queue;
-    const others = this.#queues.get(key)?.some((one) => one !== queue && one.fair);
-    if (fair && others === true) return this.groups.gather(queue);
+    if (fair) {
+      if (this.groups.has(queue)) return;
+      if (queue.of.fair > 1) return this.groups.gather(queue);
+    }
     this.groups.askNow(key);
     this.#ask(queue);
   }
 
   #askTogether(group: RootQueue): void {
-    const { withEnd } = group;
-    group.withEnd = undefined;
+    const { end } = group;
+    group.end = undefined;
     const isEmpty = group.size === 0;
-    if (withEnd !== undefined)
-      withEnd(isEmpty ? undefined : this.#next(group, this.#parts.suspend.moment()));
+    if (end !== undefined)
+      end.sendLater(isEmpty ? undefined : this.#next(group, this.#parts.suspend.moment()));
     else if (!isEmpty) this.#ask(group);
     this.#tidy(group);
   }
@@ -248,22 +284,21 @@ export class Roots {
     this.#parts.sender.ask(this.#next(queue, moment), moment);
   }
 
-  #next(queue: RootQueue, moment: Moment): RootAcquisition {
-    const root = new RootAcquisition(this.#parts.ids.next(moment.sleeps), queue, moment);
-    this.#parts.add(root);
-    return root;
+  #next(queue: RootQueue, moment: Moment): Acquisition {
+    const { request } = queue.oldest as Task;
+    const entry = new Acquisition(this.#parts.ids.next(moment.sleeps), request, moment, queue);
+    queue.entry = entry;
+    queue.open = !queue.fair;
+    this.#parts.add(entry);
+    return entry;
   }
 
-  #queueHolding(record: LeaseRecord): RootQueue | undefined {
-    const { observer } = record;
-    return observer instanceof RootQueue && observer.lease === record ? observer : undefined;
-  }
-
-  /** The number of tasks with these terms that wait. */
-  #lengthOf({ key, terms }: AcquireRequest): number {
+  /** The number of tasks here that wait for a key, if it may be `maxQueue`; 0 if it is less. */
+  #lengthOf({ key }: AcquireRequest): number {
+    const queues = this.#queues.get(key);
+    if (queues === undefined || queues.tasks < this.#parts.settings.maxQueue) return 0;
     let length = 0;
-    for (const queue of this.#queues.get(key) ?? []) {
-      if (!queue.suits(terms)) continue;
+    for (const queue of queues.all()) {
       // the first task of a new root does not wait yet, as far as is known
       length += queue.size - (queue.entry !== undefined && !queue.entry.heard ? 1 : 0);
     }
@@ -271,26 +306,24 @@ export class Roots {
   }
 
   #queueOf(request: AcquireRequest): RootQueue {
-    const queues = this.#queues.get(request.key);
-    const { localHandOffs } = this.#parts.settings;
-    const known = queues?.find(
-      (queue) =>
-        queue.open && queue.suits(request.terms) && !(queue.fair && queue.size > localHandOffs),
-    );
-    if (known !== undefined) return known;
-    const queue = new RootQueue(request, this.#parts, this.#events);
-    if (queues === undefined) this.#queues.set(request.key, [queue]);
-    else queues.push(queue);
+    const { key, terms } = request;
+    let queues = this.#queues.get(key);
+    if (queues === undefined) {
+      queues = new KeyQueue();
+      this.#queues.set(key, queues);
+    }
+    const joined = queues.find(terms, this.#parts.settings.localHandOffs);
+    if (joined !== undefined) return joined;
+    const queue = new RootQueue(queues, request, this.#parts, this.#events);
+    queues.add(queue);
     return queue;
   }
 
   #tidy(queue: RootQueue): void {
     if (!queue.empty) return;
     queue.timer?.cancel();
-    const queues = this.#queues.get(queue.key) ?? [];
-    const place = queues.indexOf(queue);
-    if (place < 0) return;
-    if (queues.length === 1) this.#queues.delete(queue.key);
-    else queues.splice(place, 1);
+    queue.of.remove(queue);
+    const isLast = queue.of.size === 0 && this.#queues.get(queue.key) === queue.of;
+    if (isLast) this.#queues.delete(queue.key);
   }
 }

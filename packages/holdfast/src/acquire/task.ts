@@ -24,8 +24,8 @@ export class Task extends Call {
   }
 
   get place(): Place {
-    const { entry, lease } = this.queue;
-    return { ticket: entry?.ticket ?? 0, before: this.queue.before(this), holder: lease };
+    const { entry, root } = this.queue;
+    return { ticket: entry?.ticket ?? 0, before: this.queue.before(this), holder: root?.hold };
   }
 
   /** See `Acquisition.trouble`. */

@@ -5,9 +5,9 @@
  * its limit passes before. `HOLDFAST_TIMEOUT` means that the store answered, and that its last
  * answer was no failure.
  */
-import { onAbort } from '../abort.js';
-import type { Clock } from '../clock.js';
-import type { HoldfastError } from '../errors.js';
+import { aborted, onAbort } from '../base/abort.js';
+import type { Clock } from '../base/clock.js';
+import type { HoldfastError } from '../base/errors.js';
 import * as failures from './failures.js';
 import type { Call } from './call.js';
 
@@ -34,7 +34,7 @@ export function limitWait<W extends Waiting>(
     call.cleanUp(() => timer.cancel());
   }
   if (signal !== undefined) {
-    const abort = (): void => giveUp(call, failures.aborted(key, signal.reason));
+    const abort = (): void => giveUp(call, aborted(key, signal.reason));
     call.cleanUp(onAbort(signal, abort));
   }
 }

@@ -139,8 +139,9 @@ function orders(resource: Resource): string | undefined {
   const { expiries, fairWaiting, holders, queue, unconsumedSignals, waiters } = resource;
   if (expiries.size !== holders.size)
     return 'the number of leases and the number of expiries differ';
-  for (const { id, expires } of holders.values()) {
-    if (expiries.score(id) !== expires) return `the order has another expiry of ${id}`;
+  for (const { id, due, expires, owner } of holders.values()) {
+    if (expiries.score(id) !== due || (owner === '' && due !== expires))
+      return `the order has another expiry of ${id}`;
   }
   if (queue.size !== waiters.size) return 'the number of waiters and the number of tickets differ';
   let fair = 0;
@@ -180,6 +181,8 @@ function owned(resource: Resource, holder: Holder, now: Micros): string | undefi
   if (holds.size === 0) return 'its owner has no hold';
   const heaviest = Math.max(...[...holds.values()].map((hold) => hold.weight));
   if (heaviest !== weight) return `it weighs ${weight}, its heaviest hold ${heaviest}`;
+  for (const [hold, { expires: end }] of holds)
+    if (end < holder.due || end > expires) return `the hold ${hold} ends at ${end}`;
   // an expired lease that is not yet removed may have a newer lease of the same owner beside it
   if (expires <= now) return undefined;
   if (resource.owners.get(owner) !== id) return 'it is not recorded as the lease of its owner';

@@ -7,6 +7,7 @@
  */
 
 import type { GateCommand } from './gate-messages.js';
+import type { LockKind } from './kinds.js';
 import type { Replies } from './replies.js';
 
 export type * from './gate-messages.js';
@@ -32,6 +33,8 @@ export interface Acquire {
    */
   readonly owner: string;
   readonly weight: number;
+  readonly kind: LockKind;
+  /** 1 for a mutex. */
   readonly capacity: number;
   /** Length of the lease in ms. */
   readonly ttl: number;
@@ -146,9 +149,19 @@ export interface Renew {
   readonly id: string;
   readonly ttl: number;
   readonly retention: number;
+  /**
+   * The channel on which the process of the lease, or of this hold of it, receives pushes from now
+   * on. Default: the known one.
+   */
+  readonly channel?: string;
+  /** See `Acquire`. Default: the known number. */
+  readonly tasks?: number | undefined;
 }
 
-/** Extends several leases. Each is extended as by `Renew`, and an error affects only its key. */
+/**
+ * Extends several leases. Each is extended as by `Renew`, and an error affects only its key. A
+ * `ttl` of 0 extends none: the reply says how long they last.
+ */
 export interface RenewMany {
   readonly op: 'renewMany';
   /** The key of each lease. */
@@ -271,8 +284,9 @@ export interface Resize {
 }
 
 /**
- * Changes the capacity of a resource in use. It ends no lease: if more permits are held than the
- * new capacity, nothing is granted until enough are released.
+ * Changes the capacity of a semaphore in use; a resource of another kind stays as it is. It ends no
+ * lease: if more permits are held than the new capacity, nothing is granted until enough are
+ * released.
  */
 export interface SetCapacity {
   readonly op: 'capacity';

@@ -40,7 +40,7 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
     if (holder === undefined) return { status: 'absent', now };
     const holds = Math.max(1, holder.holds.size);
     // Conditions need a mutex with one hold: otherwise another holder could remain.
-    const others = resource.capacity !== 1 || holder.weight !== 1;
+    const others = resource.kind !== 'mutex';
     if (holds > 1 || others) return { status: 'shared', now, holds };
     const length = resource.parking.size;
     if (want === 'signal' && length >= wanted.maxParked) return { status: 'full', now, length };
@@ -77,7 +77,7 @@ function giveUp(resource: Resource, { id, as }: T.Park, now: T.Micros): T.ParkRe
 function standing(resource: Resource, as: string, now: T.Micros): T.ParkReply {
   const holder = resource.leaseOf(as, now);
   if (holder !== undefined) {
-    return { ...granted(holder, now), signalled: holder.signalled !== '' };
+    return { ...granted(holder, as, now), signalled: holder.signalled !== '' };
   }
   const waiter = resource.waiters.get(as);
   if (waiter === undefined) return { status: 'parked', now };
@@ -95,8 +95,8 @@ export function signal(
   if (resource === undefined) return { status: 'absent', now, woken: 0, left: 0 };
   resource.dropExpired(now);
   redeliverSignals(resource, context);
-  // waiters are parked only at a capacity of 1
-  const holder = resource.capacity === 1 ? resource.leaseOf(id, now) : undefined;
+  // only waiters of a mutex are parked
+  const holder = resource.kind === 'mutex' ? resource.leaseOf(id, now) : undefined;
   if (holder !== undefined && seq > holder.sent.seq) {
     const woken = wake(resource, context, condition, count);
     resource.noteSignal(holder, { seq, woken, left: resource.parking.count(condition) });

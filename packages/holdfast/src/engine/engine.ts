@@ -47,10 +47,16 @@ export class Engine {
   readonly gates: Gates = new Gates();
   readonly #resources = new Map<string, Resource>();
   readonly #receivers: (channel: string) => number;
+  /** Every fence of a resource that starts anew is greater than this. */
+  floor: number;
 
-  /** @param receivers returns the current number of subscribers of exactly this channel */
-  constructor(receivers: (channel: string) => number) {
+  /**
+   * @param receivers returns the current number of subscribers of exactly this channel
+   * @param floor see the field; for stores whose clock may be wrong
+   */
+  constructor(receivers: (channel: string) => number, floor = 0) {
     this.#receivers = receivers;
+    this.floor = floor;
   }
 
   get size(): number {
@@ -90,7 +96,9 @@ export class Engine {
   }
 
   apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
-    const context: CommandContext = { now, receivers: this.#receivers, pushes: [], more: false };
+    const context: CommandContext = {
+      ...{ now, receivers: this.#receivers, pushes: [], more: false, floor: this.floor },
+    };
     const reply =
       command.op === 'renewMany'
         ? this.#renewMany(command, context)
@@ -122,7 +130,7 @@ export class Engine {
       this.#resources.delete(key);
     let resource = this.#resources.get(key);
     if (resource === undefined && command.op === 'acquire') {
-      resource = new Resource();
+      resource = new Resource(this.floor);
       this.#resources.set(key, resource);
     }
     switch (command.op) {
@@ -158,19 +166,21 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
   resource.dropStale(wanted.id, now);
   redeliverSignals(resource, context);
   const held = resource.leaseOf(wanted.id, now);
-  const settled = held === undefined ? rejoin(resource, wanted, now) : granted(held, now);
+  const settled =
+    held === undefined ? rejoin(resource, wanted, now) : granted(held, wanted.id, now);
   // an acquisition that waits already is served in turn, even if the capacity has changed since
   const agreed = (): boolean =>
-    resource.waiters.has(wanted.id) || resource.capacity === wanted.capacity;
+    resource.waiters.has(wanted.id) ||
+    (resource.kind === wanted.kind && resource.capacity === wanted.capacity);
   // an expired lease, or a waiter that left the queue to join a lease, may have freed permits
   if (settled !== undefined || !(resource.idle || agreed())) serve(resource, context, '');
   // a waiter that lost its place repeats its request with a ticket: its capacity may be out of date
   const mayAgree = wanted.ticket === 0 || resource.capacity === 0;
-  if (resource.idle && mayAgree) resource.setCapacity(wanted.capacity);
+  if (resource.idle && mayAgree) resource.setCapacity(wanted.kind, wanted.capacity);
   let reply: T.AcquireReply;
   if (settled !== undefined) reply = settled;
   else if (agreed()) reply = enter(resource, wanted, context);
-  else reply = { status: 'mismatch', now, capacity: resource.capacity };
+  else reply = mismatch(resource, now);
   resource.touch(now, wanted.retention);
   return reply;
 }
@@ -187,13 +197,13 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
     resource.readdress(known, wanted);
     resource.noteTasks(known, wanted);
   } else if (free()) {
-    return granted(resource.grant(wanted, now, wanted.ttl), now);
+    return granted(resource.grant(wanted, now, wanted.ttl), wanted.id, now);
   } else if (!wanted.queue) {
     serve(resource, context, '');
     // a waiter of the same owner may have been granted by `serve`
     const own = rejoin(resource, wanted, now);
     if (own !== undefined) return own;
-    if (free()) return granted(resource.grant(wanted, now, wanted.ttl), now);
+    if (free()) return granted(resource.grant(wanted, now, wanted.ttl), wanted.id, now);
     return { status: 'refused', now, next: next(resource, context) };
   } else if (resource.queue.size >= wanted.maxQueue && wanted.ticket === 0) {
     serve(resource, context, '');
@@ -204,7 +214,7 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
   resource.processes.hear(wanted.id, now, wanted.patience);
   serve(resource, context, wanted.id);
   const holder = resource.leaseOf(wanted.id, now);
-  if (holder !== undefined) return granted(holder, now);
+  if (holder !== undefined) return granted(holder, wanted.id, now);
   const ticket = resource.queue.score(wanted.id);
   if (ticket !== undefined) {
     const queued = { status: 'queued', now, ticket, next: next(resource, context) } as const;
@@ -212,7 +222,11 @@ function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): 
     return tells ? { ...queued, ahead: ahead(resource, wanted.id) } : queued;
   }
   const own = rejoin(resource, wanted, now);
-  return own ?? { status: 'mismatch', now, capacity: resource.capacity };
+  return own ?? mismatch(resource, now);
+}
+
+function mismatch({ capacity, kind }: Resource, now: T.Micros): T.Mismatch {
+  return { status: 'mismatch', now, capacity, kind };
 }
 
 function release(

@@ -8,7 +8,9 @@ export interface Hold {
   /** The number of the last change of the weight that the store has seen. */
   changes: number;
   /** The channel for a message that the lease was ended by force, or `''`. */
-  readonly channel: string;
+  channel: string;
+  /** When the hold ends, unless it is renewed. The lease lasts as long as one of its holds. */
+  expires: Micros;
 }
 
 /** An acquisition that joins a lease. */
@@ -23,9 +25,9 @@ export interface Holder {
   /** As in `Hold`, for a lease without an owner. */
   changes: number;
   fence: number;
-  readonly channel: string;
-  /** See `Acquire.tasks`, as the last command before the grant reported it. */
-  readonly tasks: number;
+  channel: string;
+  /** See `Acquire.tasks`, as the last command reported it. */
+  tasks: number;
   readonly meta: string;
   readonly since: Micros;
   /** The requested length of the lease in ms. */
@@ -37,7 +39,10 @@ export interface Holder {
   readonly handOffs: number;
   /** The owner's holds, in the order in which they joined; empty without an owner. */
   readonly holds: Map<string, Hold>;
+  /** With an owner: no hold ends after this time. */
   expires: Micros;
+  /** When the lease or one of its holds may end: none ends before this time. */
+  due: Micros;
   /** The condition of its signal, or `''`. Cleared when the holder itself ends the lease. */
   signalled: string;
   /** The holder's last signal and its reply. */
@@ -46,6 +51,17 @@ export interface Holder {
 
 /** The value of `sent` before the holder has signalled. */
 export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
+
+/** When a lease ends for one of its acquisitions, 0 if that has no hold. */
+export function endOf({ owner, expires, holds }: Holder, id: string): Micros {
+  return owner === '' ? expires : (holds.get(id)?.expires ?? 0);
+}
+
+/** True if the lease, or one of its holds, has not expired. */
+export function lives({ owner, expires, holds }: Holder, now: Micros): boolean {
+  if (owner === '') return expires > now;
+  return [...holds.values()].some((hold) => hold.expires > now);
+}
 
 /** A queued acquisition. */
 export interface Waiter {

@@ -11,13 +11,15 @@ export function force(
   context: CommandContext,
 ): T.ForceReleaseReply {
   const { now, pushes } = context;
-  if (resource === undefined) return { status: 'forced', now, ended: 0 };
+  if (resource === undefined) return { status: 'forced', now, ended: [], left: 0 };
   resource.dropExpired(now);
   const one = resource.leaseOf(id, now);
   const ended =
     id === '' ? resource.expiries.first(FORCE_LIMIT) : one === undefined ? [] : [one.id];
+  let left = 0;
   for (const lease of ended) {
     const holder = resource.holders.get(lease) as Holder;
+    left = Math.max(left, holder.expires - now);
     resource.remove(holder);
     for (const [channel, hold] of listeners(holder)) {
       pushes.push({ channel, push: { kind: 'revoke', id: hold } });
@@ -25,7 +27,7 @@ export function force(
   }
   serve(resource, context, '');
   resource.touch(now, retention);
-  return { status: 'forced', now, ended: ended.length };
+  return { status: 'forced', now, ended, left };
 }
 
 /** The channels of the processes that hold a lease, each with the first of its holds. */

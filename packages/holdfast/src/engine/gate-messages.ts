@@ -30,7 +30,8 @@ export interface Arrive {
   /** The number of arrivals to count. */
   readonly by: number;
   /**
-   * The time in ms without another arrival after which a latch breaks, or the time without a
+   * The time in ms without another arrival after which a latch breaks (an earlier arrival may have
+   * named a longer one), or the time without a
    * `Watch` after which this arrival at a barrier expires.
    */
   readonly ttl: number;
@@ -38,7 +39,8 @@ export interface Arrive {
   readonly channel: string;
   /** A secret that the push to the channel repeats, or `''`: see `Acquire.token`. */
   readonly token: string;
-  /** How long a gate is kept after it has ended, in ms. */
+  /** How long a gate is kept after it has ended, in ms; a shorter time of a later call changes
+   * nothing. */
   readonly retention: number;
 }
 
@@ -60,12 +62,15 @@ export interface Watch {
   readonly retention: number;
 }
 
-/** Ends a generation and begins the next one. It has an effect only on the current generation. */
+/**
+ * Ends a generation and begins the next one. It has an effect only on the current generation, and
+ * only if its count agrees, so a caller whose arrival was refused cannot break the generation.
+ */
 export interface EndGeneration {
   readonly op: 'endGeneration';
   readonly key: string;
   readonly kind: GateKind;
-  /** The count of the next generation. */
+  /** As in `Arrive`. 0, for any count, if the reason is `deleted`. */
   readonly count: number;
   readonly generation: number;
   /** The reason, used if the generation is not open. */
@@ -94,6 +99,8 @@ export interface GateStatus {
   readonly sure: boolean;
   /** The current generation, 0 if there is no gate. */
   readonly current: number;
+  /** The number of arrivals that open the gate; 0 if there is none, or if it was deleted. */
+  readonly count: number;
   /** The number of arrivals that the current generation still needs. */
   readonly missing: number;
   /** Microseconds until the current generation may expire, 0 if it cannot. */

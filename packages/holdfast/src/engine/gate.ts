@@ -12,14 +12,21 @@
  * generation and the one before (I3). A list of broken generations tells how older ones ended. The
  * list is bounded: a generation before its start is unknown, and is never reported as open.
  *
+ * A deleted latch is kept for a while, as a gate with a new generation and the count 0. It has no
+ * kind: the next call that names that generation, or none, decides what it becomes. So an arrival
+ * that was under way during the deletion is told that its generation is broken.
+ *
  * Only this file and `gates.ts` write the fields (`saved.ts` restores them), and a test holds this.
  * I9: `endsAt` and `retention` limit the life of the gate.
  */
-import type { BreakReason, Fate, GateKind, GatePush } from './gate-messages.js';
+import type { BreakReason, Fate, GateCommand, GateKind, GatePush } from './gate-messages.js';
 import { BROKEN_LIMIT, CHANNEL_LIMIT } from './limits.js';
 import { SortedSet } from './sorted-set.js';
 import type { CommandContext } from './serve.js';
 import type { Micros } from './commands.js';
+
+/** The terms of a gate, as a command names them. */
+type GateTerms = Pick<GateCommand, 'kind' | 'count' | 'ttl' | 'retention'>;
 
 interface Broken {
   readonly generation: number;
@@ -28,7 +35,8 @@ interface Broken {
 
 export class Gate {
   readonly key: string;
-  readonly kind: GateKind;
+  kind: GateKind;
+  /** 0 for a deleted latch. */
   count: number;
   generation: number;
   /** Generations before this one are not remembered. */
@@ -69,12 +77,17 @@ export class Gate {
 
   fate(generation: number): Fate {
     if (generation > this.generation || generation < this.since) return 'unknown';
+    if (generation === this.generation && this.count === 0) return 'unknown';
     if (this.reasonOf(generation) !== '') return 'broken';
     return generation < this.generation || this.missing === 0 ? 'open' : 'closed';
   }
 
+  /** A number between those of the previous and of the current generation names the former. */
   reasonOf(generation: number): BreakReason | '' {
-    return this.broken.find((one) => one.generation === generation)?.reason ?? '';
+    const { pastGeneration: past } = this;
+    const isPast = past !== 0 && generation > past && generation < this.generation;
+    const named = isPast ? past : generation;
+    return this.broken.find((one) => one.generation === named)?.reason ?? '';
   }
 
   /** Microseconds until the current generation may expire, 0 if it cannot. */
@@ -102,13 +115,27 @@ export class Gate {
     this.endsAt = Math.max(this.endsAt, now);
   }
 
+  /** Begins the life of a new gate, or of a deleted one. */
+  begin({ kind, count, ttl, retention }: GateTerms, now: Micros): void {
+    this.kind = kind;
+    this.count = count;
+    this.missing = count;
+    this.endsAt = kind === 'latch' ? now + ttl * 1000 : now;
+    this.retention = retention;
+  }
+
+  /** Keeps the gate for at least that time, in ms. */
+  keep(retention: number): void {
+    this.retention = Math.max(this.retention, retention);
+  }
+
   /** Counts an arrival. The last one opens the gate. */
   arrive(context: CommandContext, id: string, by: number, ttl: number): void {
     const { now } = context;
     this.missing = Math.max(0, this.missing - by);
     this.arrivals.set(id, this.missing);
     if (this.kind === 'latch') {
-      this.endsAt = this.missing === 0 ? now : now + ttl * 1000;
+      this.endsAt = this.missing === 0 ? now : Math.max(this.endsAt, now + ttl * 1000);
       if (this.missing === 0) this.#tell(context, this.generation);
     } else if (this.missing === 0) {
       this.#next(context, this.count);

@@ -39,14 +39,14 @@ export class Gates {
     if ((this.#gates.get(key)?.forgetAt ?? Infinity) <= now) this.#gates.delete(key);
     let gate = this.#gates.get(key);
     if (gate === undefined && command.op === 'watch' && command.count > 0) {
-      gate = new Gate(key, command.kind, command.count, now);
-      gate.endsAt = command.kind === 'latch' ? now + command.ttl * 1000 : now;
-      gate.retention = command.retention;
+      gate = new Gate(key, command.kind, command.count, Math.max(now, context.floor + 1));
+      gate.begin(command, now);
       this.#gates.set(key, gate);
     }
     if (gate === undefined) return none(now, command.generation);
     gate.breakExpired(context);
-    if (gate.kind !== command.kind) return other(gate, now);
+    if (gate.count === 0) revive(gate, command, now);
+    else if (gate.kind !== command.kind) return other(gate, now);
     switch (command.op) {
       case 'arrive':
         return arrive(gate, command, context);
@@ -58,6 +58,12 @@ export class Gates {
   }
 }
 
+/** A deleted gate becomes what the command names, if it names the current generation or none. */
+function revive(gate: Gate, command: G.GateCommand, now: Micros): void {
+  if (command.op === 'endGeneration' || command.count === 0) return;
+  if (command.generation === gate.generation || command.generation === 0) gate.begin(command, now);
+}
+
 function arrive(gate: Gate, command: G.Arrive, context: CommandContext): G.GateReply {
   const { generation, id, count } = command;
   const { now } = context;
@@ -66,7 +72,7 @@ function arrive(gate: Gate, command: G.Arrive, context: CommandContext): G.GateR
     if (!gate.arrivals.has(id)) {
       gate.missing += count - gate.count;
       gate.count = count;
-      gate.retention = command.retention;
+      gate.keep(command.retention);
       gate.arrive(context, id, command.by, command.ttl);
     }
     if (gate.fate(generation) === 'closed') gate.listen(command);
@@ -91,7 +97,8 @@ function watch(gate: Gate, command: G.Watch, now: Micros): G.GateReply {
 function endGeneration(gate: Gate, command: G.EndGeneration, context: CommandContext): G.GateReply {
   const { generation, reason, count } = command;
   const { now } = context;
-  if (generation === gate.generation) {
+  if (generation === gate.generation && gate.count > 0) {
+    if (reason !== 'deleted' && !suits(gate, count)) return other(gate, now);
     gate.end(context, reason, count);
     gate.retention = command.retention;
     if (gate.kind === 'latch') gate.endsAt = now + command.ttl * 1000;
@@ -112,7 +119,7 @@ function status(gate: Gate, now: Micros, generation: number, id: string): G.Gate
   return {
     ...{ status: 'gate', now, generation, fate: gate.fate(generation) },
     ...{ reason: gate.reasonOf(generation), rank, sure },
-    ...{ current, missing, next: gate.next(now) },
+    ...{ current, missing, next: gate.next(now), count: gate.count },
   };
 }
 
@@ -122,5 +129,5 @@ function other({ kind, count }: Gate, now: Micros): G.GateOther {
 
 function none(now: Micros, generation: number): G.GateStatus {
   const about = { generation, fate: 'unknown', reason: '', rank: -1, sure: false } as const;
-  return { status: 'gate', now, ...about, current: 0, missing: 0, next: 0 };
+  return { status: 'gate', now, ...about, current: 0, missing: 0, next: 0, count: 0 };
 }

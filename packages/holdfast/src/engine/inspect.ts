@@ -2,11 +2,12 @@
  * Shows a resource. It changes nothing and does not remove expired leases.
  *
  * The cost does not grow with the number of holders: it reads only the holders that it shows, and
- * at most `EXPIRE_LIMIT` expired leases. Expired leases beyond that limit still count as used.
+ * at most `EXPIRE_LIMIT` expired leases. Expired leases beyond that limit still count as used, and
+ * so do expired holds of a lease that has others.
  */
 import { EXPIRE_LIMIT } from './limits.js';
 import type { Parked } from './parking.js';
-import type { Holder, Waiter } from './entries.js';
+import { type Holder, lives, type Waiter } from './entries.js';
 import type { Resource } from './resource.js';
 import type * as T from './commands.js';
 
@@ -15,23 +16,36 @@ export function inspect(
   { limit }: T.Inspect,
   now: T.Micros,
 ): T.InspectReply {
-  const none = { capacity: 0, used: 0, fence: 0, holderCount: 0, waiterCount: 0, parkedCount: 0 };
+  const none = {
+    kind: '',
+    capacity: 0,
+    used: 0,
+    fence: 0,
+    holderCount: 0,
+    waiterCount: 0,
+    parkedCount: 0,
+  } as const;
   if (resource === undefined) {
     return { status: 'inspected', now, ...none, holders: [], waiters: [], parked: [] };
   }
   const holder = (id: string): Holder => resource.holders.get(id) as Holder;
   const expired = resource.expiries.upTo(now);
-  const over = resource.expiries.first(Math.min(expired, EXPIRE_LIMIT));
+  const over = resource.expiries.first(Math.min(expired, EXPIRE_LIMIT)).map(holder);
+  // a hold of these has expired
+  const live = over.filter((one) => lives(one, now));
+  const dead = over.filter((one) => !lives(one, now));
+  const others = resource.expiries.from(expired, limit).map(holder);
   return {
     status: 'inspected',
     now,
+    kind: resource.kind,
     capacity: resource.capacity,
-    used: over.reduce((used, id) => used - holder(id).weight, resource.used),
+    used: dead.reduce((used, { weight }) => used - weight, resource.used),
     fence: resource.fence,
-    holderCount: resource.expiries.size - expired,
+    holderCount: resource.expiries.size - expired + live.length,
     waiterCount: resource.queue.size,
     parkedCount: resource.parking.size,
-    holders: resource.expiries.from(expired, limit).map((id) => holderView(holder(id), now, limit)),
+    holders: [...live, ...others].slice(0, limit).map((one) => holderView(one, now, limit)),
     waiters: resource.queue
       .first(limit)
       .map((id) => waiterView(resource.waiters.get(id) as Waiter)),

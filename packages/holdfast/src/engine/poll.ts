@@ -29,7 +29,7 @@ export function poll(
   resource.touch(now, retention);
   const standings = ids.map((id): T.Standing => {
     const holder = resource.leaseOf(id, now);
-    if (holder !== undefined) return granted(holder, now);
+    if (holder !== undefined) return granted(holder, id, now);
     if (resource.waiters.has(id)) return { status: 'queued' };
     resource.parking.hear(id, now, retention);
     return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };

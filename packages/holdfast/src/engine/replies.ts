@@ -1,5 +1,6 @@
 /** The replies and the pushes of a store. */
 import type { GatePush, GateReply } from './gate-messages.js';
+import type { LockKind } from './kinds.js';
 import type { Micros } from './commands.js';
 
 /** A live lease. */
@@ -43,11 +44,12 @@ export interface Full {
   readonly length: number;
 }
 
-/** The resource is in use with another capacity. */
+/** The resource is in use as another kind, or with another capacity. */
 export interface Mismatch {
   readonly status: 'mismatch';
   readonly now: Micros;
   readonly capacity: number;
+  readonly kind: LockKind;
 }
 
 /** The acquisition waits for a signal. */
@@ -203,6 +205,8 @@ export interface ParkedView {
 export interface InspectReply {
   readonly status: 'inspected';
   readonly now: Micros;
+  /** `''` if the resource is unknown. */
+  readonly kind: LockKind | '';
   /** 0 if the resource is unknown. */
   readonly capacity: number;
   readonly used: number;
@@ -219,8 +223,10 @@ export interface InspectReply {
 export interface ForceReleaseReply {
   readonly status: 'forced';
   readonly now: Micros;
-  /** The number of leases that were ended. */
-  readonly ended: number;
+  /** The leases that were ended, by the id of the acquisition that was granted. */
+  readonly ended: readonly string[];
+  /** The longest time that remained for one of them, 0 if none was ended. */
+  readonly left: Micros;
 }
 
 export interface ResizeReply {
@@ -237,11 +243,16 @@ export interface ResizeReply {
 }
 
 export interface CapacityReply {
-  /** `mismatch`: the current capacity is another one. `absent`: the resource is not in use. */
+  /**
+   * `mismatch`: the current capacity is another one, or the resource is in use as another kind.
+   * `absent`: there is no such resource.
+   */
   readonly status: 'changed' | 'mismatch' | 'absent';
   readonly now: Micros;
   /** The current capacity, 0 if there is none. */
   readonly capacity: number;
+  /** `''` if there is no such resource. */
+  readonly kind: LockKind | '';
 }
 
 /** The reply type of each command. */

@@ -6,7 +6,7 @@
  * serves the queue (I5); a change that removes permits ends no lease.
  */
 import { type CommandContext, serve } from './serve.js';
-import type { Holder } from './entries.js';
+import { endOf, type Holder } from './entries.js';
 import type { Resource } from './resource.js';
 import type * as T from './commands.js';
 import { redeliverSignals } from './signals.js';
@@ -25,7 +25,7 @@ export function resize(
   serve(resource, context, '');
   resource.touch(now, wanted.retention);
   if (holder === undefined) return { status, now, fence: 0, left: 0 };
-  return { status, now, fence: holder.fence, left: holder.expires - now };
+  return { status, now, fence: holder.fence, left: endOf(holder, wanted.id) - now };
 }
 
 function weigh(
@@ -56,15 +56,14 @@ export function setCapacity(
   context: CommandContext,
 ): T.CapacityReply {
   const { now } = context;
-  if (resource === undefined) return { status: 'absent', now, capacity: 0 };
+  if (resource === undefined) return { status: 'absent', now, capacity: 0, kind: '' };
   resource.dropExpired(now);
   redeliverSignals(resource, context);
   const agreed = resource.capacity === from || resource.capacity === capacity;
-  // signals work only at a capacity of 1
-  const parked = resource.parking.size > 0;
-  if ((agreed || resource.idle) && !parked) resource.setCapacity(capacity);
+  const changes = resource.idle || (resource.kind === 'semaphore' && agreed);
+  if (changes) resource.setCapacity('semaphore', capacity);
   serve(resource, context, '');
   resource.touch(now, retention);
-  const status = resource.capacity === capacity ? 'changed' : 'mismatch';
-  return { status, now, capacity: resource.capacity };
+  const { kind } = resource;
+  return { status: changes ? 'changed' : 'mismatch', now, capacity: resource.capacity, kind };
 }

@@ -5,6 +5,7 @@
  *         |                  ^ \--resize--> held, with another weight
  *         \----enqueue--> queued --grant (in turn), join (same owner)--> held
  *                            \--withdraw, dead channel, cannot be granted--> (nothing)
+ *     a hold of an owner --its own expiry--> (nothing); the last hold ends the lease
  *     held --park--> parked (see parking.ts) --signal, wants the permits--> queued
  *
  * Invariants kept here: I1 (`used` is the sum of the holders' weights, and no grant makes it exceed
@@ -13,7 +14,15 @@
  * lease, a hold and a waiter, and changes their maps and orders (`saved.ts` restores them); other
  * files call its methods, and append to `unconsumedSignals`. A test holds this.
  */
-import { type Hold, type Holder, type Joining, NOTHING_SENT, type Waiter } from './entries.js';
+import {
+  endOf,
+  type Hold,
+  type Holder,
+  type Joining,
+  NOTHING_SENT,
+  type Waiter,
+} from './entries.js';
+import type { LockKind } from './kinds.js';
 import { EXPIRE_LIMIT, handOffsOf } from './limits.js';
 import { type Parked, Parking } from './parking.js';
 import { Processes } from './processes.js';
@@ -21,9 +30,12 @@ import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
 
 export class Resource {
+  /** As what the resource is, or was last, in use. */
+  kind: LockKind = 'mutex';
+  /** 0 before its first use. */
   capacity = 0;
   /** The last fence that was granted or reserved. */
-  fence = 0;
+  fence: number;
   used = 0;
   lastTicket = 0;
   /** The number of waiters in fair mode, which no hand-off may overtake. */
@@ -43,6 +55,11 @@ export class Resource {
   readonly parking: Parking = new Parking(this.processes);
   /** Conditions of unconsumed signals, for the next parked waiters. Empty between commands. */
   readonly unconsumedSignals: string[] = [];
+
+  /** @param floor every fence is greater than this */
+  constructor(floor = 0) {
+    this.fence = floor;
+  }
 
   get idle(): boolean {
     return this.used === 0 && this.queue.size === 0 && this.parking.size === 0;
@@ -66,8 +83,7 @@ export class Resource {
   /** The live lease of an acquisition: its own, or the lease of its owner that it joined. */
   leaseOf(id: string, now: Micros): Holder | undefined {
     const holder = this.holders.get(this.holds.get(id) ?? id);
-    if (holder === undefined || holder.expires <= now) return undefined;
-    return holder.owner === '' || holder.holds.has(id) ? holder : undefined;
+    return holder !== undefined && endOf(holder, id) > now ? holder : undefined;
   }
 
   /** The live lease of an owner. */
@@ -77,7 +93,7 @@ export class Resource {
     return holder !== undefined && holder.expires > now ? holder : undefined;
   }
 
-  /** Microseconds until the next lease may end, 0 if none is held. */
+  /** Microseconds until the next lease or hold may end, 0 if none is held. */
   next(now: Micros): Micros {
     const first = this.expiries.at(0);
     return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
@@ -89,21 +105,53 @@ export class Resource {
       const id = this.expiries.at(0);
       if (id === undefined || (this.expiries.score(id) as number) > now) return;
       const holder = this.holders.get(id) as Holder;
-      const { since, ttl, expires, holds } = holder;
-      count += 1 + holds.size;
-      // shorter than requested: the waiter did not claim the grant in its claim window
-      if (expires < since + ttl * 1000) this.processes.lapse(holder.id, since, now);
-      this.remove(holder);
+      count += 1 + holder.holds.size;
+      if (holder.owner !== '') this.#dropHolds(holder, now);
+      else {
+        this.#lapse(holder, holder.expires, now);
+        this.remove(holder);
+      }
     }
   }
 
+  /** Removes the expired holds of a lease, and the lease if none is left. */
+  #dropHolds(holder: Holder, now: Micros): void {
+    let due = Number.POSITIVE_INFINITY;
+    let dropped = false;
+    for (const [id, { expires }] of [...holder.holds]) {
+      if (expires > now) due = Math.min(due, expires);
+      else {
+        if (id === holder.id) this.#lapse(holder, expires, now);
+        holder.holds.delete(id);
+        this.holds.delete(id);
+        dropped = true;
+      }
+    }
+    if (holder.holds.size === 0) return this.remove(holder);
+    // one of the expired holds may have received the signal
+    if (dropped && holder.signalled !== '') {
+      this.unconsumedSignals.push(holder.signalled);
+      holder.signalled = '';
+    }
+    this.#weigh(holder);
+    holder.due = due;
+    this.expiries.set(holder.id, due);
+  }
+
+  /** Notes a lease that ended before its ttl: the waiter did not claim it in its claim window. */
+  #lapse({ id, since, ttl }: Holder, expires: Micros, now: Micros): void {
+    if (expires < since + ttl * 1000) this.processes.lapse(id, since, now);
+  }
+
   /**
-   * Removes the expired lease of an acquisition that asks again, if `EXPIRE_LIMIT` left it.
+   * Removes the expired lease or hold of an acquisition that asks again, if `EXPIRE_LIMIT` left it.
    * Otherwise its permits would count twice and would never be free again.
    */
   dropStale(id: string, now: Micros): void {
     const holder = this.holders.get(this.holds.get(id) ?? id);
-    if (holder !== undefined && holder.expires <= now) this.remove(holder);
+    if (holder === undefined || endOf(holder, id) > now) return;
+    if (holder.owner === '') this.remove(holder);
+    else this.#dropHolds(holder, now);
   }
 
   /**
@@ -121,7 +169,8 @@ export class Resource {
     const expires = now + lease * 1000;
     return this.add({
       ...{ id, owner, weight, channel, meta, ttl, fence, handOffs, tasks, since: now, expires },
-      holds: new Map(owner === '' ? [] : [[id, { weight, changes: 0, channel }]]),
+      due: expires,
+      holds: new Map(owner === '' ? [] : [[id, { weight, changes: 0, channel, expires }]]),
       ...{ signalled: wanted.signalled ?? '', sent: NOTHING_SENT, changes: 0 },
     });
   }
@@ -133,7 +182,7 @@ export class Resource {
       this.owners.set(holder.owner, holder.id);
       this.holds.set(holder.id, holder.id);
     }
-    this.extend(holder, holder.expires);
+    this.#schedule(holder);
     return holder;
   }
 
@@ -141,16 +190,27 @@ export class Resource {
   join(holder: Holder, wanted: Joining, now: Micros, lease: number, signalled = ''): Holder {
     const { id, weight, channel } = wanted;
     holder.signalled ||= signalled;
-    if (!holder.holds.has(id)) holder.holds.set(id, { weight, changes: 0, channel });
+    const expires = now + lease * 1000;
+    if (!holder.holds.has(id)) {
+      holder.holds.set(id, { weight, changes: 0, channel, expires });
+      holder.due = Math.min(holder.due, expires);
+    }
     this.holds.set(id, holder.id);
-    this.extend(holder, now + lease * 1000);
+    this.extend(holder, id, expires);
     return holder;
   }
 
-  /** Extends a lease; never shortens it. */
-  extend(holder: Holder, expires: Micros): void {
+  /** Extends a lease, for one of its holds; never shortens it. */
+  extend(holder: Holder, id: string, expires: Micros): void {
     holder.expires = Math.max(holder.expires, expires);
-    this.expiries.set(holder.id, holder.expires);
+    const hold = holder.holds.get(id);
+    if (hold === undefined) holder.due = holder.expires;
+    else hold.expires = Math.max(hold.expires, expires);
+    this.#schedule(holder);
+  }
+
+  #schedule(holder: Holder): void {
+    this.expiries.set(holder.id, holder.due);
     this.latest = Math.max(this.latest, holder.expires);
   }
 
@@ -162,15 +222,19 @@ export class Resource {
     holder.holds.delete(id);
     if (holder.owner !== '') this.holds.delete(id);
     if (holder.holds.size > 0) {
-      let weight = 0;
-      for (const hold of holder.holds.values()) weight = Math.max(weight, hold.weight);
-      this.used += weight - holder.weight;
-      holder.weight = weight;
+      this.#weigh(holder);
       return false;
     }
     holder.signalled = '';
     this.remove(holder);
     return true;
+  }
+
+  #weigh(holder: Holder): void {
+    let weight = 0;
+    for (const hold of holder.holds.values()) weight = Math.max(weight, hold.weight);
+    this.used += weight - holder.weight;
+    holder.weight = weight;
   }
 
   /**
@@ -231,13 +295,19 @@ export class Resource {
     waiter.token = token;
   }
 
+  /** Records where the process of a lease, or of one hold of it, receives pushes from now on. */
+  address(holder: Holder, id: string, channel: string): void {
+    (holder.holds.get(id) ?? holder).channel = channel;
+  }
+
   /** Records how many tasks wait for a root. */
-  noteTasks(waiter: Waiter, { tasks = 0 }: Pick<Acquire, 'tasks'>): void {
+  noteTasks(waiter: Waiter | Holder, { tasks = 0 }: Pick<Acquire, 'tasks'>): void {
     waiter.tasks = tasks;
   }
 
-  /** Sets the capacity. Leases that are held stay held. */
-  setCapacity(capacity: number): void {
+  /** Sets the kind and the capacity. Leases that are held stay held. */
+  setCapacity(kind: LockKind, capacity: number): void {
+    this.kind = kind;
     this.capacity = capacity;
   }
 

@@ -9,6 +9,7 @@ import type { BreakReason, GateKind } from './gate-messages.js';
 import { Gate } from './gate.js';
 import type { Parked } from './parking.js';
 import type { Hold, Holder, Waiter } from './entries.js';
+import type { LockKind } from './kinds.js';
 import { Resource } from './resource.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
@@ -17,6 +18,7 @@ type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[
 
 /** The state of a resource between two commands. */
 export interface SavedResource {
+  readonly kind: LockKind;
   readonly capacity: number;
   readonly fence: number;
   readonly lastTicket: number;
@@ -48,9 +50,9 @@ export interface SavedGate {
 }
 
 export function savedResource(resource: Resource): SavedResource {
-  const { capacity, fence, lastTicket, latest, forgetAt } = resource;
+  const { kind, capacity, fence, lastTicket, latest, forgetAt } = resource;
   return {
-    ...{ capacity, fence, lastTicket, latest, forgetAt },
+    ...{ kind, capacity, fence, lastTicket, latest, forgetAt },
     holders: [...resource.holders.values()].map(({ holds, ...holder }) => ({
       ...holder,
       holds: [...holds],
@@ -65,7 +67,7 @@ export function savedResource(resource: Resource): SavedResource {
 
 export function restoredResource(saved: SavedResource): Resource {
   const resource = new Resource();
-  resource.capacity = saved.capacity;
+  resource.setCapacity(saved.kind, saved.capacity);
   for (const { holds, ...holder } of saved.holders) {
     resource.add({ ...holder, holds: new Map(holds) });
     // the first hold of the lease may have ended before the others

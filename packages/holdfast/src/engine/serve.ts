@@ -11,7 +11,7 @@
  * reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
-import type { Holder, Joining, Waiter } from './entries.js';
+import { endOf, type Holder, type Joining, type Waiter } from './entries.js';
 import type { Resource } from './resource.js';
 import type { Conflict, Crowded, Granted, Micros, Push } from './commands.js';
 import { redeliverSignals } from './signals.js';
@@ -31,6 +31,8 @@ export interface CommandContext {
   readonly pushes: Addressed[];
   /** True if `SERVE_LIMIT` ended the service of the queue. */
   more: boolean;
+  /** Every fence or generation of a state that starts anew is greater. */
+  readonly floor: number;
 }
 
 /** True if an acquisition may join the live lease of its owner. */
@@ -60,7 +62,7 @@ export function rejoin(
     if (own.weight < wanted.weight) return { status: 'conflict', now, weight: own.weight };
     return { status: 'crowded', now, holds: own.holds.size };
   }
-  return granted(resource.join(own, wanted, now, wanted.ttl, signalled), now);
+  return granted(resource.join(own, wanted, now, wanted.ttl, signalled), wanted.id, now);
 }
 
 /**
@@ -110,11 +112,11 @@ export function ahead({ queue, holders }: Resource, id: string): string {
   return only;
 }
 
-/** The reply that describes a lease. */
-export function granted(holder: Holder, now: Micros): Granted {
+/** The reply that describes a lease to one of its acquisitions. */
+export function granted(holder: Holder, id: string, now: Micros): Granted {
   const { fence, handOffs } = holder;
   const holds = Math.max(1, holder.holds.size);
-  return { status: 'granted', now, fence, left: holder.expires - now, handOffs, holds };
+  return { status: 'granted', now, fence, left: endOf(holder, id) - now, handOffs, holds };
 }
 
 function deliver(
@@ -133,9 +135,9 @@ function deliver(
       : resource.join(own, waiter, now, lease, waiter.signalled);
   if (isSelf || waiter.channel === '') return;
   const { fence, handOffs } = holder;
-  const left = holder.expires - now;
-  const holds = Math.max(1, holder.holds.size);
   const { id, token, channel } = waiter;
+  const left = endOf(holder, id) - now;
+  const holds = Math.max(1, holder.holds.size);
   const push = { kind: 'grant', id, fence, now, left, handOffs, holds, token } as const;
   pushes.push({ channel, push });
 }

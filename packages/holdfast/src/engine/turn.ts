@@ -59,7 +59,7 @@ function queueAgain(resource: Resource, wanted: T.Turn, now: T.Micros): void {
 function standing(resource: Resource, { again }: T.Turn, context: CommandContext): T.Again {
   const { now } = context;
   const holder = again === '' ? undefined : resource.leaseOf(again, now);
-  if (holder !== undefined) return granted(holder, now);
+  if (holder !== undefined) return granted(holder, again, now);
   const ticket = resource.queue.score(again);
   if (ticket === undefined) return { status: 'absent', now };
   return { status: 'queued', now, ticket, next: next(resource, context) };

@@ -1,24 +1,24 @@
 /** Waits until it is certain whether a lease is held: confirmed, released or lost. */
-import type { LeaseRecord } from './lease-record.js';
+import type { Root } from './root.js';
 
 export class Decisions {
-  readonly #waiting = new Map<LeaseRecord, (() => void)[]>();
+  readonly #waiting = new Map<Root, (() => void)[]>();
 
   /** Resolves at the next decision about a lease. */
-  next(record: LeaseRecord): Promise<void> {
+  next(root: Root): Promise<void> {
     return new Promise((resolve) => {
-      const waiting = this.#waiting.get(record);
-      if (waiting === undefined) this.#waiting.set(record, [resolve]);
+      const waiting = this.#waiting.get(root);
+      if (waiting === undefined) this.#waiting.set(root, [resolve]);
       else waiting.push(resolve);
     });
   }
 
   /** A decision about a lease was made. */
-  made(record: LeaseRecord): void {
+  made(root: Root): void {
     if (this.#waiting.size === 0) return;
-    const waiting = this.#waiting.get(record);
+    const waiting = this.#waiting.get(root);
     if (waiting === undefined) return;
-    this.#waiting.delete(record);
+    this.#waiting.delete(root);
     for (const tell of waiting) tell();
   }
 }

@@ -6,12 +6,12 @@
  * The others are in a heap: leases with `maxHold`, with a callback, with little time left, after a
  * failed renewal, or in doubt.
  */
-import type { Clock, Timer } from '../clock.js';
-import type { RandomSource } from '../random-source.js';
+import type { Clock, Timer } from '../base/clock.js';
+import type { RandomSource } from '../base/random-source.js';
 import { DueHeap } from './due-heap.js';
 import { RETRY_MS_MIN } from './inquiries.js';
-import type { LeaseRecord } from './lease-record.js';
 import { RenewalGroups, renewalPart } from './renewal-groups.js';
+import type { Renewal, Root } from './root.js';
 import { isUsual, type Renewals } from './renewals.js';
 import { warnAt } from './warning.js';
 
@@ -19,8 +19,13 @@ import { warnAt } from './warning.js';
 const DOUBT_MS_MAX = 500;
 const NEVER = Number.POSITIVE_INFINITY;
 
+/** When a request about a root is due: a renewal, or a question if it is in doubt. */
+export function requestAt({ renewal, renews, doubted }: Root): number {
+  return !renewal.busy && (renews || doubted) ? renewal.at : NEVER;
+}
+
 export class DueLeases {
-  readonly #heap = new DueHeap<LeaseRecord>();
+  readonly #heap = new DueHeap<Renewal>();
   readonly #groups: RenewalGroups;
   readonly #clock: Clock;
   readonly #randomSource: RandomSource;
@@ -37,78 +42,73 @@ export class DueLeases {
   }
 
   /** The lease of the heap that is due first. */
-  get first(): LeaseRecord | undefined {
-    return this.#heap.first;
+  get first(): Root | undefined {
+    return this.#heap.first?.root;
   }
 
   /** Plans the renewal of a lease that was granted, renewed or found. */
-  settle(record: LeaseRecord, now: number): void {
-    if (!record.watched) return;
-    if (isUsual(record, now)) {
-      this.remove(record);
-      this.#groups.join(record, now);
+  settle(root: Root, now: number): void {
+    const { renewal } = root;
+    if (!renewal.watched) return;
+    if (isUsual(root, now)) {
+      if (renewal.rank >= 0) this.remove(root);
+      this.#groups.join(root, now);
       this.arm();
       return;
     }
     // jitter, so that processes that started together do not keep renewing at the same time
-    const interval = (record.validUntil - now) * renewalPart(this.#randomSource);
-    record.renewAt = record.renews ? now + interval : NEVER;
-    this.plan(record);
-  }
-
-  /** The same after its terms have changed, also for a lease in a group. */
-  replan(record: LeaseRecord, now: number): void {
-    this.remove(record);
-    this.settle(record, now);
+    renewal.at = now + (root.hold.validUntil - now) * renewalPart(this.#randomSource);
+    this.plan(root);
   }
 
   /** Plans the next request for a lease after a request without a decision. */
-  retry(record: LeaseRecord): void {
+  retry(root: Root): void {
     const now = this.#clock.now();
-    const left = record.validUntil - now;
-    const pause = Math.max(RETRY_MS_MIN, Math.min(left, record.terms.ttl) / 10);
-    record.renewAt = now + (record.doubted ? Math.min(pause, DOUBT_MS_MAX) : pause);
-    this.plan(record);
+    const left = root.hold.validUntil - now;
+    const pause = Math.max(RETRY_MS_MIN, Math.min(left, root.ttl) / 10);
+    root.renewal.at = now + (root.doubted ? Math.min(pause, DOUBT_MS_MAX) : pause);
+    this.plan(root);
   }
 
-  /** Moves a lease to its place in the heap, also from its group. */
-  plan(record: LeaseRecord): void {
-    if (!record.watched) return;
-    if (record.group !== undefined) {
-      record.renewAt = record.group.due;
-      record.group.remove(record);
+  /**
+   * Moves a lease to its place in the heap, also from its group. What its hold asks for is read
+   * here and in `settle` only, so the hold may change without a trace.
+   */
+  plan(root: Root): void {
+    const { hold, renewal } = root;
+    if (!renewal.watched) return;
+    if (renewal.group !== undefined) {
+      renewal.at = renewal.group.due;
+      renewal.group.remove(renewal);
     }
-    const { ending, warned, renewing, terms, validUntil } = record;
-    const end = ending ? NEVER : validUntil;
-    const warning = warned || !terms.onExpiring ? end : warnAt(record);
-    record.due = Math.min(end, warning, renewing ? NEVER : record.renewAt);
-    this.#heap.put(record);
+    const { validUntil } = hold;
+    const end = renewal.ending ? NEVER : validUntil;
+    const warning = hold.warned || !hold.terms.onExpiring ? end : warnAt(hold);
+    renewal.due = Math.min(end, warning, requestAt(root));
+    this.#heap.put(renewal);
     this.arm();
   }
 
-  /** The next lease of a root takes the place of the one before it. */
-  succeed(before: LeaseRecord, next: LeaseRecord): void {
-    const { group } = before;
-    this.remove(before);
-    before.watched = false;
-    next.watched = true;
-    if (group?.sent === false) next.renewAt = group.due;
-    if (group?.sent === false && isUsual(next, this.#clock.now())) group.add(next);
-    else this.plan(next);
+  /** Another task has the root: renewals of the root go on. */
+  passed(root: Root): void {
+    const { group } = root.renewal;
+    // a lease in a group stays there if its hold needs nothing but renewals
+    if (group?.sent === false && isUsual(root, this.#clock.now())) return;
+    this.plan(root);
   }
 
-  remove(record: LeaseRecord): void {
-    if (record.group === undefined) this.#heap.remove(record);
-    else record.group.remove(record);
+  remove({ renewal }: Root): void {
+    if (renewal.group === undefined) this.#heap.remove(renewal);
+    else renewal.group.remove(renewal);
   }
 
   /**
    * Watches leases that are renewed with one command: they are due when the first of them ends.
    * Call the returned function when the command was answered or has failed.
    */
-  sent(records: readonly LeaseRecord[], ttl: number): () => void {
-    for (const record of records) this.remove(record);
-    const group = this.#groups.send(records, ttl);
+  sent(roots: readonly Root[], ttl: number): () => void {
+    for (const root of roots) this.remove(root);
+    const group = this.#groups.send(roots, ttl);
     this.arm();
     return () => this.#groups.answered(group);
   }
@@ -117,12 +117,13 @@ export class DueLeases {
   takeGroups(now: number, renewals: Renewals): void {
     while (!renewals.full) {
       const { due } = this.#groups;
-      const records = this.#groups.take(now, (ttl) => renewals.of(ttl));
-      if (records === undefined) return;
-      for (const record of records) {
-        record.renewAt = Math.min(now, due);
-        if (record.renewing || now >= record.validUntil) this.plan(record);
-        else renewals.add(record);
+      const taken = this.#groups.take(now, (ttl) => renewals.of(ttl));
+      if (taken === undefined) return;
+      for (const renewal of taken) {
+        const { root } = renewal;
+        renewal.at = Math.min(now, due);
+        if (renewal.busy || !root.renews || now >= root.hold.validUntil) this.plan(root);
+        else renewals.add(root);
       }
     }
   }

@@ -1,7 +1,7 @@
 /** Extends a lease for its holder. */
-import { duration } from '../checks.js';
-import { badOption, HoldfastError } from '../errors.js';
-import { quote } from '../text.js';
+import { duration } from '../base/checks.js';
+import { badOption, HoldfastError } from '../base/errors.js';
+import { quote } from '../base/text.js';
 import type { Grantor, Lease } from './lease.js';
 
 const LONGEST_MS = 86_400_000;
@@ -39,26 +39,26 @@ async function extendOnce(
   ms: number,
   more: number,
 ): Promise<number> {
-  const { record, state } = lease;
+  const { hold, state } = lease;
   if (state === 'parked') throw lease.notHeld();
-  if (clock.now() + ms > record.holdUntil) {
-    const { maxHold } = record.terms;
+  if (clock.now() + ms > hold.holdUntil) {
+    const { maxHold } = hold.terms;
     const message =
       `Holdfast: option "ms" must end within maxHold (${maxHold} ms after the grant), ` +
       `not ${ms} ms from now`;
-    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: record.key });
+    throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'ms', key: hold.key });
   }
   // an answer that has arrived may still extend a lease whose time is over; the answer to this
   // request ends the doubt after a suspend
-  if (clock.now() >= record.validUntil) await watchdog.verified(record);
-  if (record.state !== 'held') throw lease.notHeld();
+  if (clock.now() >= hold.validUntil) await watchdog.verified(hold);
+  if (hold.state !== 'held') throw lease.notHeld();
   try {
     // requests the drift margin as well, so that at least `ms` remains after it is subtracted
-    const status = await watchdog.renew(record, (ms + more) * 1.02 + 10);
-    if (status === 'absent') await watchdog.gone(record);
+    const status = await watchdog.renew(hold.root, (ms + more) * 1.02 + 10);
+    if (status === 'absent') await watchdog.gone(hold.root);
   } catch (cause) {
-    const message = `Holdfast: the store did not answer the extension of ${quote(record.key)}`;
-    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause });
+    const message = `Holdfast: the store did not answer the extension of ${quote(hold.key)}`;
+    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: hold.key, cause });
   }
   if (!lease.held) throw lease.notHeld();
   return lease.remaining;

@@ -1,17 +1,25 @@
 /**
- * The requests of the watchdog about one lease: to extend it, and to read its standing.
+ * The requests of the watchdog about leases: to extend them, and to read how long they last.
  *
  * The time in an answer is counted from before its request was sent (I7). If the machine was
  * suspended after the request was sent, the answer has no meaning, and the request is repeated.
  */
-import type { Micros, Renew, RenewManyReply, RenewReply } from '../engine/commands.js';
+import type {
+  HolderView,
+  Micros,
+  PollReply,
+  Renew,
+  RenewManyReply,
+  RenewReply,
+} from '../engine/commands.js';
 import { StoreFailure, UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
-import { drift, type LeaseRecord, withDrift } from './lease-record.js';
-import type { RenewMessage } from '../messages.js';
-import { isOn, RENEW, type Telemetry, traced } from '../telemetry.js';
+import { drift, withDrift } from './drift.js';
+import type { Root } from './root.js';
+import type { RenewMessage } from '../observe/messages.js';
+import { isOn, RENEW, type Telemetry, traced } from '../observe/telemetry.js';
 import type { LossReason } from './loss.js';
-import { markerKey } from '../marker-key.js';
+import { markerKey } from '../base/marker-key.js';
 import type { Moment, SuspendDetector } from './suspend-detector.js';
 
 /**
@@ -32,7 +40,7 @@ export interface InquiryEvents {
   /** Called before an answer is converted to the local clock. */
   noticeSleep(): void;
   /** The store has reported how long a lease lasts. */
-  confirmed(record: LeaseRecord): void;
+  confirmed(root: Root): void;
 }
 
 export class Inquiries {
@@ -60,25 +68,25 @@ export class Inquiries {
    * one.
    * @param wait the part of the ttl to wait for an answer, if it is to be repeated without one
    */
-  renew(record: LeaseRecord, ms: number, wait: number = CALL_WAITS): Promise<RenewReply['status']> {
+  renew(root: Root, ms: number, wait: number = CALL_WAITS): Promise<RenewReply['status']> {
     const count = (status: RenewReply['status']): number => (status === 'renewed' ? 1 : 0);
-    return this.#watched([record], ms, () => this.#renew(record, ms, wait), count);
+    return this.#watched([root], ms, () => this.#renew(root, ms, wait), count);
   }
 
-  async #renew(record: LeaseRecord, ms: number, wait: number): Promise<RenewReply['status']> {
-    const { key, id } = record;
+  async #renew(root: Root, ms: number, wait: number): Promise<RenewReply['status']> {
+    const { key, id } = root;
     const retention = this.#retention;
     for (;;) {
       const sent = this.#suspend.moment();
-      const length = Math.ceil(Math.min(ms, withDrift(record.holdUntil - sent.at)));
+      const length = Math.ceil(Math.min(ms, withDrift(root.hold.holdUntil - sent.at)));
       const command = { op: 'renew', key, id, ttl: Math.max(1, length), retention } as const;
-      const reply = await this.#send(record, command, sent, wait);
+      const reply = await this.#send(root, command, sent, wait);
       try {
-        if (reply.status === 'absent' || this.#confirm(record, sent, reply.left)) {
+        if (reply.status === 'absent' || this.#confirm(root, sent, reply.left)) {
           return reply.status;
         }
       } finally {
-        record.latest.unanswered -= 1;
+        root.renewal.unanswered -= 1;
       }
     }
   }
@@ -88,39 +96,41 @@ export class Inquiries {
    * machine was suspended after the request was sent; the request has to be repeated. Rejects
    * without a reply.
    */
-  renewMany(records: readonly LeaseRecord[], ttl: number): Promise<RenewManyReply | undefined> {
+  renewMany(roots: readonly Root[], ttl: number): Promise<RenewManyReply | undefined> {
     const count = (reply?: RenewManyReply): number => {
       let renewed = 0;
       for (const left of reply?.left ?? []) if (left > 0) renewed += 1;
       return renewed;
     };
-    return this.#watched(records, ttl, () => this.#renewMany(records, ttl), count);
+    return this.#watched(roots, ttl, () => this.#renewMany(roots, ttl), count);
   }
 
-  async #renewMany(
-    records: readonly LeaseRecord[],
-    ttl: number,
-  ): Promise<RenewManyReply | undefined> {
+  /** Reads how long several leases last, and extends none: a renewal for no time. */
+  verifyMany(roots: readonly Root[]): Promise<RenewManyReply | undefined> {
+    return this.#renewMany(roots, 0);
+  }
+
+  async #renewMany(roots: readonly Root[], ttl: number): Promise<RenewManyReply | undefined> {
     const sent = this.#suspend.moment();
-    const reply = await this.#sendMany(records, ttl, sent);
+    const reply = await this.#sendMany(roots, ttl, sent);
     const { left } = reply;
     this.#events.noticeSleep();
     const now = this.#telemetry.clock.now();
     const sentAt = this.#suspend.toLocal(sent, now);
     const suspended = sentAt === Number.NEGATIVE_INFINITY;
-    for (let index = 0; index < records.length; index++) {
-      const record = records[index] as LeaseRecord;
+    for (let index = 0; index < roots.length; index++) {
+      const root = roots[index] as Root;
       const micros = left[index] as number;
       const ms = micros / 1000;
-      if (ms > 0 && !suspended) record.confirm(sentAt + ms - drift(ms), now);
-      if (micros !== UNANSWERED) record.latest.unanswered -= 1;
+      if (ms > 0 && !suspended) root.confirm(sentAt + ms - drift(ms), now);
+      if (micros !== UNANSWERED) root.renewal.unanswered -= 1;
     }
     return suspended ? undefined : reply;
   }
 
   /** Counts and reports renewals, and looks for leases that are held for long. */
   async #watched<T>(
-    records: readonly LeaseRecord[],
+    roots: readonly Root[],
     ttl: number,
     renew: () => Promise<T>,
     count: (reply: T) => number,
@@ -128,11 +138,12 @@ export class Inquiries {
     const telemetry = this.#telemetry;
     const now = telemetry.clock.now();
     let delay = 0;
-    for (const record of records) {
-      delay = Math.max(delay, now - record.renewAt);
-      if (now - record.grantedAt >= record.terms.longHold) telemetry.warn('held', record);
+    for (const root of roots) {
+      const { hold, renewal } = root;
+      delay = Math.max(delay, now - renewal.at);
+      if (now - hold.grantedAt >= hold.terms.longHold) telemetry.warn('held', hold);
     }
-    const keys = (): string[] => records.map(({ key }) => key);
+    const keys = (): string[] => roots.map(({ key }) => key);
     if (delay >= LATE_MS_MIN) telemetry.warn('renews', keys(), ttl, delay);
     let renewed = 0;
     const work = async (): Promise<T> => {
@@ -148,16 +159,23 @@ export class Inquiries {
       });
     } finally {
       telemetry.renewals += renewed;
-      telemetry.failedRenewals += records.length - renewed;
+      telemetry.failedRenewals += roots.length - renewed;
     }
   }
 
-  /** Why a lease was ended by force, see `force-release.ts`; `undefined` if that is not known. */
-  async forced({ key, id }: LeaseRecord): Promise<LossReason | undefined> {
-    const command = { op: 'inspect', key: markerKey(key, 'forced', id), limit: 1 } as const;
+  /**
+   * Why a lease was ended by force, see `force-release.ts`; `undefined` if that is not known. The
+   * holder does not believe in the lease any more: removing the marker tells that.
+   */
+  async forced(root: Pick<Root, 'key' | 'id'>): Promise<LossReason | undefined> {
+    const key = markerKey(root.key, 'forced', root.id);
+    const retention = this.#retention;
     try {
+      const command = { op: 'inspect', key, limit: 1 } as const;
       const [marker] = (await this.#requests.send(command, undefined, FORCED_MS)).holders;
-      const { label, host, pid } = JSON.parse((marker as { meta: string }).meta);
+      const { id, meta } = marker as HolderView;
+      this.#requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
+      const { label, host, pid } = JSON.parse(meta);
       return `it was ended by force by process ${pid} on ${host}${label ? `: ${label}` : ''}`;
     } catch {
       return undefined;
@@ -175,17 +193,20 @@ export class Inquiries {
   }
 
   /** Reads the standing of a lease, and changes nothing. Rejects if the store did not answer. */
-  async standing(record: LeaseRecord): Promise<'granted' | 'absent'> {
-    const { key, id } = record;
+  async standing(root: Root): Promise<'granted' | 'absent'> {
+    const { key, id } = root;
     const retention = this.#retention;
     const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     for (;;) {
       const sent = this.#suspend.moment();
-      const limit = patience(record, sent, CALL_WAITS);
-      const reply = await this.#requests.send(command, undefined, limit);
+      const limit = patience(root, sent, CALL_WAITS);
+      const late = ({ standings: [one] }: PollReply): void => {
+        if (one?.status === 'granted') this.#confirm(root, sent, one.left);
+      };
+      const reply = await this.#requests.send(command, late, limit);
       const [standing] = reply.standings;
       if (standing?.status !== 'granted') return 'absent';
-      if (this.#confirm(record, sent, standing.left)) return 'granted';
+      if (this.#confirm(root, sent, standing.left)) return 'granted';
     }
   }
 
@@ -193,74 +214,66 @@ export class Inquiries {
    * Sends a renewal, and counts it as unanswered. The caller counts its answer, after it has
    * extended the lease: before, the lease might be taken for over. A late answer extends it too.
    */
-  async #send(
-    record: LeaseRecord,
-    command: Renew,
-    sent: Moment,
-    wait: number,
-  ): Promise<RenewReply> {
+  async #send(root: Root, command: Renew, sent: Moment, wait: number): Promise<RenewReply> {
     const late = (reply: RenewReply): void => {
-      record.latest.unanswered -= 1;
-      if (reply.status === 'renewed') this.#confirm(record, sent, reply.left);
+      root.renewal.unanswered -= 1;
+      if (reply.status === 'renewed') this.#confirm(root, sent, reply.left);
     };
-    record.unanswered += 1;
+    root.renewal.unanswered += 1;
     try {
-      return await this.#requests.send(command, late, patience(record, sent, wait));
+      return await this.#requests.send(command, late, patience(root, sent, wait));
     } catch (error) {
-      if (error instanceof StoreFailure && error.answered) record.latest.unanswered -= 1;
+      if (error instanceof StoreFailure && error.answered) root.renewal.unanswered -= 1;
       throw error;
     }
   }
 
   /** The same for several leases. */
-  async #sendMany(
-    records: readonly LeaseRecord[],
-    ttl: number,
-    sent: Moment,
-  ): Promise<RenewManyReply> {
+  async #sendMany(roots: readonly Root[], ttl: number, sent: Moment): Promise<RenewManyReply> {
     const retention = this.#retention;
-    const keys = records.map(({ key }) => key);
-    const ids = records.map(({ id }) => id);
+    const keys = roots.map(({ key }) => key);
+    const ids = roots.map(({ id }) => id);
     const command = { op: 'renewMany', keys, ids, ttl, retention } as const;
-    let limit = ttl * RENEWAL_WAITS;
-    for (const record of records) {
-      record.unanswered += 1;
-      limit = Math.min(limit, record.validUntil - sent.at);
+    let limit = Number.POSITIVE_INFINITY;
+    for (const root of roots) {
+      root.renewal.unanswered += 1;
+      // one that ends soon must not shorten the wait for the others: a late answer counts too
+      if (ttl === 0) limit = Math.min(limit, root.ttl * CALL_WAITS);
+      else limit = Math.min(limit, root.hold.validUntil - sent.at, ttl * RENEWAL_WAITS);
     }
     const late = (reply: RenewManyReply): void => {
       for (const [index, left] of reply.left.entries()) {
-        const record = records[index] as LeaseRecord;
-        if (left !== UNANSWERED) record.latest.unanswered -= 1;
-        if (left > 0) this.#confirm(record, sent, left);
+        const root = roots[index] as Root;
+        if (left !== UNANSWERED) root.renewal.unanswered -= 1;
+        if (left > 0) this.#confirm(root, sent, left);
       }
     };
     try {
       return await this.#requests.send(command, late, Math.max(RETRY_MS_MIN, limit));
     } catch (error) {
       if (error instanceof StoreFailure && error.answered) {
-        for (const { latest } of records) latest.unanswered -= 1;
+        for (const root of roots) root.renewal.unanswered -= 1;
       }
       throw error;
     }
   }
 
   /**
-   * Handles the remaining time of a lease in an answer; a root may have been handed off since the
-   * request. Returns false if the machine was suspended after the request was sent; the request has
-   * to be repeated.
+   * Handles the remaining time of a lease in an answer. Returns false if the machine was suspended
+   * after the request was sent; the request has to be repeated.
    */
-  #confirm({ latest: record }: LeaseRecord, sent: Moment, left: Micros): boolean {
+  #confirm(root: Root, sent: Moment, left: Micros): boolean {
     this.#events.noticeSleep();
     const sentAt = this.#suspend.toLocal(sent);
-    if (sentAt === Number.NEGATIVE_INFINITY && record.state === 'held') return false;
-    record.confirm(sentAt + left / 1000 - drift(left / 1000));
-    this.#events.confirmed(record);
+    if (sentAt === Number.NEGATIVE_INFINITY && root.held) return false;
+    root.confirm(sentAt + left / 1000 - drift(left / 1000));
+    this.#events.confirmed(root);
     return true;
   }
 }
 
 /** How long to wait for an answer: it is useful while the lease lasts, and a retry follows soon. */
-function patience(record: LeaseRecord, sent: Moment, wait: number): number {
-  const { validUntil, terms } = record;
-  return Math.max(RETRY_MS_MIN, Math.min(validUntil - sent.at, terms.ttl * wait));
+function patience(root: Root, sent: Moment, wait: number): number {
+  const { hold, ttl } = root;
+  return Math.max(RETRY_MS_MIN, Math.min(hold.validUntil - sent.at, ttl * wait));
 }

@@ -1,7 +1,7 @@
 /** The state of a lease, and the error for a lease that is not held. */
-import { HoldfastError, isHoldfastError } from '../errors.js';
-import { quote } from '../text.js';
-import type { LeaseRecord } from './lease-record.js';
+import { HoldfastError, isHoldfastError } from '../base/errors.js';
+import { quote } from '../base/text.js';
+import type { Hold } from './root.js';
 
 /**
  * The state of a lease:
@@ -20,13 +20,14 @@ export type LeaseState = 'held' | 'doubted' | 'parked' | 'released' | 'lost';
  * The error for a lease that is not held.
  * @param parked true if it is given up at a condition
  */
-export function notHeld(record: LeaseRecord, parked: boolean): HoldfastError {
-  const lease = `Holdfast: the lease of ${quote(record.key)}`;
+export function notHeld(hold: Hold, parked: boolean): HoldfastError {
+  const lease = `Holdfast: the lease of ${quote(hold.key)}`;
   const error = (code: 'HOLDFAST_LOST' | 'HOLDFAST_UNCERTAIN', what: string): HoldfastError =>
-    new HoldfastError(code, `${lease} ${what}`, { key: record.key });
+    new HoldfastError(code, `${lease} ${what}`, { key: hold.key });
   if (parked) return error('HOLDFAST_LOST', 'is given up at a condition');
-  if (record.state === 'released') return error('HOLDFAST_LOST', 'was released');
-  if (record.state === 'lost') return record.lossError();
+  if (hold.state === 'released' || hold.state === 'left')
+    return error('HOLDFAST_LOST', 'was released');
+  if (hold.state === 'lost') return hold.lossError();
   const what = 'is in doubt: await lease.verify(), then check again';
   return error('HOLDFAST_UNCERTAIN', what);
 }

@@ -1,12 +1,12 @@
 /** The lease object that an acquisition returns to its caller. */
-import type { Clock } from '../clock.js';
-import { type CallOptions, onAbort, unlessAborted } from '../abort.js';
-import type { HoldfastError } from '../errors.js';
+import type { Clock } from '../base/clock.js';
+import { type CallOptions, checkCall, onAbort, unlessAborted } from '../base/abort.js';
+import type { HoldfastError } from '../base/errors.js';
 import { checkMs, extendLease } from './extension.js';
-import type { LeaseRecord } from './lease-record.js';
+import type { Hold } from './root.js';
 import type { Watchdog } from './watchdog.js';
 import { isLossOf, type LeaseState, notHeld } from './lease-state.js';
-import { shownAs } from '../shown.js';
+import { shownAs } from '../base/shown.js';
 
 /**
  * The result of a release:
@@ -21,7 +21,7 @@ export type ReleaseOutcome = 'freed' | 'kept' | 'lost';
 export interface Grantor {
   readonly clock: Clock;
   readonly watchdog: Watchdog;
-  release(record: LeaseRecord): Promise<ReleaseOutcome>;
+  release(hold: Hold): Promise<ReleaseOutcome>;
 }
 
 /** The state of a lease while it is given up at a condition. */
@@ -48,25 +48,26 @@ export class Lease implements AsyncDisposable {
     shownAs(this, ({ key, id, fence, state, remaining }) => ({ key, id, fence, state, remaining }));
   }
 
-  #record: LeaseRecord;
+  #hold: Hold;
   readonly #grantor: Grantor;
   #away: Away | undefined;
   #released: Promise<ReleaseOutcome> | undefined;
 
   /** @internal */
-  constructor(record: LeaseRecord, grantor: Grantor) {
-    this.#record = record;
+  constructor(hold: Hold, grantor: Grantor) {
+    this.#hold = hold;
     this.#grantor = grantor;
+    hold.root.telemetry.watch(this, hold);
   }
 
   /** The key of the lock. */
   get key(): string {
-    return this.#record.key;
+    return this.#hold.key;
   }
 
   /** The unique id of this lease, see `HolderInfo.lastFence`. It changes at a condition. */
   get id(): string {
-    return this.#record.name;
+    return this.#hold.name;
   }
 
   /**
@@ -76,7 +77,7 @@ export class Lease implements AsyncDisposable {
    * read it when you need it.
    */
   get fence(): number {
-    return this.#record.fence;
+    return this.#hold.fence;
   }
 
   /**
@@ -86,7 +87,7 @@ export class Lease implements AsyncDisposable {
    * `ownerLocks.holds` asks the store.
    */
   get holds(): number {
-    return this.#away === undefined && this.#record.state === 'held' ? this.#record.holds : 0;
+    return this.#away === undefined && this.#hold.state === 'held' ? this.#hold.root.holds : 0;
   }
 
   /**
@@ -101,7 +102,7 @@ export class Lease implements AsyncDisposable {
    */
   get signal(): AbortSignal {
     if (this.#away !== undefined) return this.#away.controller.signal;
-    return this.#record.signal;
+    return this.#hold.signal;
   }
 
   /**
@@ -113,15 +114,17 @@ export class Lease implements AsyncDisposable {
    * store decides whether it is held or lost; `verify` waits for that answer.
    */
   get held(): boolean {
-    return this.#away === undefined && this.#grantor.watchdog.believes(this.#record);
+    return this.#away === undefined && this.#grantor.watchdog.believes(this.#hold);
   }
 
   /** The state of the lease. Each read checks the clock. */
   get state(): LeaseState {
     if (this.#away !== undefined) return 'parked';
-    const believed = this.#grantor.watchdog.believes(this.#record);
-    if (this.#record.state !== 'held') return this.#record.state;
-    return believed ? 'held' : 'doubted';
+    const believed = this.#grantor.watchdog.believes(this.#hold);
+    const { state } = this.#hold;
+    if (state === 'held') return believed ? 'held' : 'doubted';
+    // for its holder, a lease that is left to the store or to another process is over
+    return state === 'left' ? 'released' : state;
   }
 
   /**
@@ -130,7 +133,7 @@ export class Lease implements AsyncDisposable {
    * clock. Never rejects.
    */
   async verify(): Promise<boolean> {
-    return this.#away === undefined && this.#grantor.watchdog.verified(this.#record);
+    return this.#away === undefined && this.#grantor.watchdog.verified(this.#hold);
   }
 
   /**
@@ -138,7 +141,7 @@ export class Lease implements AsyncDisposable {
    * held. Each read checks the clock.
    */
   get remaining(): number {
-    return this.held ? this.#record.remaining : 0;
+    return this.held ? this.#hold.remaining : 0;
   }
 
   /**
@@ -179,7 +182,7 @@ export class Lease implements AsyncDisposable {
    * extends it. With `sharedBy`, the other holds of the lease are renewed further.
    */
   stopRenewal(): void {
-    this.#grantor.watchdog.stopRenewal(this.#record);
+    this.#grantor.watchdog.stopRenewal(this.#hold);
   }
 
   /**
@@ -189,15 +192,23 @@ export class Lease implements AsyncDisposable {
    * and no retry can affect a newer lease of the key. If the lock goes on to tasks of this process,
    * the promise resolves at once, without an answer of the store. Rejects with `HOLDFAST_UNCERTAIN`
    * if the store does not answer; retries continue in the background until the lease has ended by
-   * itself.
+   * itself. A further call then waits for them, and tells what they have found.
    *
    * If the lease waits at a condition, the call ends that wait, and the lock is not taken back.
    * Rejects with `HOLDFAST_ABORTED` if `signal` aborts; the release goes on.
    */
   release(options?: CallOptions): Promise<ReleaseOutcome> {
+    return options === undefined ? this.#end() : this.#endWith(options);
+  }
+
+  #end(): Promise<ReleaseOutcome> {
     this.#released ??= this.#away === undefined ? this.#release() : this.#abandon(this.#away);
-    const released = this.#released;
-    if (options === undefined) return released;
+    return this.#released;
+  }
+
+  async #endWith(options: CallOptions): Promise<ReleaseOutcome> {
+    checkCall(options);
+    const released = this.#end();
     // the call may reject before the release does
     released.catch(() => undefined);
     return unlessAborted(options, () => released, this.key);
@@ -227,17 +238,26 @@ export class Lease implements AsyncDisposable {
    */
   follow(signal: AbortSignal): () => void {
     const abort = (): void => {
-      const controller = this.#away?.controller ?? this.#record.detach();
+      const controller = this.#away?.controller ?? this.#hold.detach();
       controller.abort(signal.reason);
-      if (this.#away === undefined) this.#record.attach(controller);
+      if (this.#away === undefined) this.#hold.attach(controller);
     };
     if (signal.aborted) abort();
     return onAbort(signal, abort);
   }
 
+  /**
+   * True if it stands for the lock of another library too. It can be neither handed over nor given
+   * up at a condition: the other lock would not follow.
+   * @internal
+   */
+  get besides(): boolean {
+    return false;
+  }
+
   /** @internal */
-  get record(): LeaseRecord {
-    return this.#record;
+  get hold(): Hold {
+    return this.#hold;
   }
 
   /** @internal */
@@ -254,23 +274,30 @@ export class Lease implements AsyncDisposable {
     const over = new Promise<void>((resolve) => {
       end = resolve;
     });
-    this.#away = { controller: this.#record.detach(), abandon, over, end };
+    this.#away = { controller: this.#hold.detach(), abandon, over, end };
   }
 
   /**
-   * Continues with another lease record, or with one that is lost.
+   * Continues with another hold, or with one that is lost.
    * @internal
    */
-  comeBack(record: LeaseRecord): void {
+  comeBack(hold: Hold): void {
     const away = this.#away as Away;
     this.#away = undefined;
-    this.#record = record;
-    record.attach(away.controller);
+    this.#hold = hold;
+    hold.root.telemetry.watch(this, hold);
+    hold.attach(away.controller);
     away.end();
   }
 
-  #release(): Promise<ReleaseOutcome> {
-    return this.#grantor.release(this.#record);
+  async #release(): Promise<ReleaseOutcome> {
+    try {
+      return await this.#grantor.release(this.#hold);
+    } catch (error) {
+      // without an answer, a further call asks again
+      this.#released = undefined;
+      throw error;
+    }
   }
 
   /** The lock may have been granted by now: then it is released. */
@@ -285,6 +312,6 @@ export class Lease implements AsyncDisposable {
    * @internal
    */
   notHeld(): HoldfastError {
-    return notHeld(this.#record, this.#away !== undefined);
+    return notHeld(this.#hold, this.#away !== undefined);
   }
 }

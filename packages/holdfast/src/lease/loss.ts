@@ -1,5 +1,5 @@
 /** Why a lease was lost. */
-import type { LeaseRecord } from './lease-record.js';
+import type { Hold } from './root.js';
 
 export type LossReason =
   | 'expired'
@@ -24,8 +24,10 @@ export const LOSS: Readonly<Record<string, string>> = {
 };
 
 /** Why the time of a lease was over. */
-export function expiry({ terms, failure, unanswered }: LeaseRecord): string {
+export function expiry({ root, terms, renewed }: Hold): string {
+  const { failure, unanswered } = root.renewal;
   if (!terms.renew) return `its ttl of ${terms.ttl} ms has passed, and renew is false`;
+  if (!renewed) return `its ttl of ${terms.ttl} ms has passed, and its renewal was stopped`;
   const late = 'it could not be renewed in time: ';
   if (failure !== undefined) return late + failure.message;
   if (unanswered > 0) return `${late}the store has not answered`;

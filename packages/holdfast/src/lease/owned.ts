@@ -2,40 +2,38 @@
  * The holds of owners that the watchdog of this process renews. All holds of an owner on one key
  * are one lease in the store: an answer about one of them applies to all.
  */
-import type { LeaseRecord } from './lease-record.js';
+import type { Root } from './root.js';
 
 export class Owned {
   /** By key and owner. */
-  readonly #records = new Map<string, Set<LeaseRecord>>();
+  readonly #roots = new Map<string, Set<Root>>();
 
-  add(record: LeaseRecord): void {
-    if (record.terms.owner === '') return;
-    const name = nameOf(record);
-    const records = this.#records.get(name);
-    if (records === undefined) this.#records.set(name, new Set([record]));
-    else records.add(record);
-    this.counted(record, record.holds);
+  add(root: Root): void {
+    const name = nameOf(root);
+    const roots = this.#roots.get(name);
+    if (roots === undefined) this.#roots.set(name, new Set([root]));
+    else roots.add(root);
+    this.counted(root, root.holds);
   }
 
-  remove(record: LeaseRecord): void {
-    if (record.terms.owner === '') return;
-    const name = nameOf(record);
-    const records = this.#records.get(name);
-    if (records?.delete(record) === true && records.size === 0) this.#records.delete(name);
+  remove(root: Root): void {
+    const name = nameOf(root);
+    const roots = this.#roots.get(name);
+    if (roots?.delete(root) === true && roots.size === 0) this.#roots.delete(name);
   }
 
   /** The local holds of the lease that a hold belongs to. */
-  ofSameLease({ key, terms, fence }: LeaseRecord): LeaseRecord[] {
-    const records = this.#records.get(nameOf({ key, terms })) ?? [];
-    return [...records].filter((one) => one.fence === fence);
+  ofSameLease({ key, owner, fence }: Root): Root[] {
+    const roots = this.#roots.get(nameOf({ key, owner })) ?? [];
+    return [...roots].filter((one) => one.fence === fence);
   }
 
   /** The store reported the number of holds of a lease. */
-  counted(record: LeaseRecord, holds: number): void {
-    for (const one of this.ofSameLease(record)) one.holds = holds;
+  counted(root: Root, holds: number): void {
+    for (const one of this.ofSameLease(root)) one.extras.holds = holds;
   }
 }
 
-function nameOf({ key, terms }: Pick<LeaseRecord, 'key' | 'terms'>): string {
-  return JSON.stringify([key, terms.owner]);
+function nameOf({ key, owner }: Pick<Root, 'key' | 'owner'>): string {
+  return JSON.stringify([key, owner]);
 }

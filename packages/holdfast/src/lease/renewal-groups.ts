@@ -12,9 +12,9 @@
  * Only leases without a deadline or a warning before their renewal are in groups; see
  * `Watchdog.#settle`. A lease that is released leaves its group.
  */
-import type { RandomSource } from '../random-source.js';
+import type { RandomSource } from '../base/random-source.js';
 import { type Due, DueHeap } from './due-heap.js';
-import type { LeaseRecord } from './lease-record.js';
+import type { Renewal, Root } from './root.js';
 
 /** The maximum number of leases that are renewed with one command. */
 export const GROUP_MAX = 500;
@@ -32,7 +32,7 @@ export class RenewalGroup implements Due {
   /** True if a command for the leases is under way. */
   readonly sent: boolean;
   rank = -1;
-  readonly records: LeaseRecord[] = [];
+  readonly renewals: Renewal[] = [];
 
   constructor(ttl: number, due: number, sent: boolean) {
     this.ttl = ttl;
@@ -40,29 +40,29 @@ export class RenewalGroup implements Due {
     this.sent = sent;
   }
 
-  add(record: LeaseRecord): void {
-    record.group = this;
-    record.rank = this.records.length;
-    this.records.push(record);
+  add(renewal: Renewal): void {
+    renewal.group = this;
+    renewal.rank = this.renewals.length;
+    this.renewals.push(renewal);
   }
 
-  remove(record: LeaseRecord): void {
-    const last = this.records.pop() as LeaseRecord;
-    if (last !== record) {
-      this.records[record.rank] = last;
-      last.rank = record.rank;
+  remove(renewal: Renewal): void {
+    const last = this.renewals.pop() as Renewal;
+    if (last !== renewal) {
+      this.renewals[renewal.rank] = last;
+      last.rank = renewal.rank;
     }
-    record.group = undefined;
-    record.rank = -1;
+    renewal.group = undefined;
+    renewal.rank = -1;
   }
 
   /** Removes all leases, and returns them. */
-  clear(): LeaseRecord[] {
-    for (const record of this.records) {
-      record.group = undefined;
-      record.rank = -1;
+  clear(): Renewal[] {
+    for (const renewal of this.renewals) {
+      renewal.group = undefined;
+      renewal.rank = -1;
     }
-    return this.records.splice(0);
+    return this.renewals.splice(0);
   }
 }
 
@@ -87,30 +87,29 @@ export class RenewalGroups {
   }
 
   /** Adds a lease that was granted or renewed. */
-  join(record: LeaseRecord, now: number): void {
-    const { ttl } = record.terms;
-    const left = record.validUntil - now;
+  join({ ttl, hold, renewal }: Root, now: number): void {
+    const left = hold.validUntil - now;
     let group = this.#open.get(ttl);
-    if (group === undefined || group.records.length >= GROUP_MAX || !suits(group, now, left)) {
+    if (group === undefined || group.renewals.length >= GROUP_MAX || !suits(group, now, left)) {
       group = new RenewalGroup(ttl, now + renewalPart(this.#randomSource) * left, false);
       this.#open.set(ttl, group);
       this.#heap.put(group);
     }
-    group.add(record);
+    group.add(renewal);
   }
 
   /** Holds leases with a command under way. Their group is due when the first of them ends. */
-  send(records: readonly LeaseRecord[], ttl: number): RenewalGroup {
+  send(roots: readonly Root[], ttl: number): RenewalGroup {
     let due = Number.POSITIVE_INFINITY;
-    for (const { validUntil } of records) due = Math.min(due, validUntil);
+    for (const { hold } of roots) due = Math.min(due, hold.validUntil);
     const group = new RenewalGroup(ttl, due, true);
-    for (const record of records) group.add(record);
+    for (const { renewal } of roots) group.add(renewal);
     this.#heap.put(group);
     return group;
   }
 
   /** The command of these leases was answered or has failed. Returns those that are still here. */
-  answered(group: RenewalGroup): LeaseRecord[] {
+  answered(group: RenewalGroup): Renewal[] {
     this.#heap.remove(group);
     return group.clear();
   }
@@ -120,12 +119,12 @@ export class RenewalGroups {
    * the leases of its ttl that go anyway, if they fit into the same command.
    * @param going the number of leases with a ttl that are renewed now
    */
-  take(now: number, going: (ttl: number) => number): LeaseRecord[] | undefined {
+  take(now: number, going: (ttl: number) => number): Renewal[] | undefined {
     const { first } = this.#heap;
     if (first === undefined) return undefined;
     if (first.due > now) {
       const others = going(first.ttl) % GROUP_MAX;
-      const fits = !first.sent && others > 0 && others + first.records.length <= GROUP_MAX;
+      const fits = !first.sent && others > 0 && others + first.renewals.length <= GROUP_MAX;
       if (!fits || first.due - GATHER * first.ttl > now) return undefined;
     }
     this.#heap.remove(first);

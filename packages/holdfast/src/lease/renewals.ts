@@ -1,6 +1,7 @@
-/** The leases that the watchdog renews in one turn, as batches of one command each. */
-import { type LeaseRecord, withDrift } from './lease-record.js';
+/** The leases that the watchdog renews or verifies in one turn, as batches of one command each. */
+import { withDrift } from './drift.js';
 import { GROUP_MAX } from './renewal-groups.js';
+import type { Root } from './root.js';
 
 /** The maximum number of leases in a batch after a failure: an error may affect the whole batch. */
 const FAILING_MAX = 100;
@@ -11,11 +12,10 @@ const SHORT = 0.5;
  * True if a lease needs nothing but renewals: it has no callback, no end by `maxHold`, and is
  * certainly held for about its ttl.
  */
-export function isUsual(record: LeaseRecord, now: number): boolean {
-  const { terms, validUntil } = record;
-  const { ttl, onExpiring, maxHold } = terms;
-  if (!terms.renew || onExpiring !== undefined || maxHold !== Infinity) return false;
-  if (record.doubted || record.ending || record.renewing) return false;
+export function isUsual({ ttl, hold, renewal, doubted }: Root, now: number): boolean {
+  const { renewed, terms, validUntil } = hold;
+  if (!renewed || terms.onExpiring !== undefined || terms.maxHold !== Infinity) return false;
+  if (doubted || renewal.ending || renewal.busy) return false;
   return validUntil - now >= SHORT * ttl && validUntil - now <= ttl;
 }
 
@@ -24,11 +24,13 @@ const TURN_MAX = 2000;
 
 export class Renewals {
   readonly #now: number;
-  readonly #usual = new Map<number, LeaseRecord[]>();
+  readonly #usual = new Map<number, Root[]>();
   /** Leases that cannot be renewed with others. */
-  readonly #alone: LeaseRecord[] = [];
+  readonly #alone: Root[] = [];
+  /** Leases in doubt, which are verified. */
+  readonly #doubted: Root[] = [];
   /** By ttl. */
-  readonly #failing = new Map<number, LeaseRecord[]>();
+  readonly #failing = new Map<number, Root[]>();
   #size = 0;
 
   constructor(now: number) {
@@ -44,25 +46,34 @@ export class Renewals {
     return this.#usual.get(ttl)?.length ?? 0;
   }
 
-  add(record: LeaseRecord): void {
-    record.renewing = true;
+  add(root: Root): void {
+    root.renewal.busy = true;
     this.#size += 1;
-    const { terms, holdUntil, failure, doubted } = record;
-    // `maxHold` may end it before its ttl
-    const whole = holdUntil === Infinity || withDrift(holdUntil - this.#now) >= terms.ttl;
-    if (doubted || !whole) {
-      this.#alone.push(record);
+    const { ttl, hold, renewal, doubted } = root;
+    if (doubted) {
+      this.#doubted.push(root);
       return;
     }
-    const lists = failure === undefined ? this.#usual : this.#failing;
-    const list = lists.get(terms.ttl);
-    if (list === undefined) lists.set(terms.ttl, [record]);
-    else list.push(record);
+    const { holdUntil } = hold;
+    // `maxHold` may end it before its ttl
+    const whole = holdUntil === Infinity || withDrift(holdUntil - this.#now) >= ttl;
+    if (!whole) {
+      this.#alone.push(root);
+      return;
+    }
+    const lists = renewal.failure === undefined ? this.#usual : this.#failing;
+    const list = lists.get(ttl);
+    if (list === undefined) lists.set(ttl, [root]);
+    else list.push(root);
   }
 
-  /** @param shardOf see `Store.shardOf` */
-  *batches(shardOf: ShardOf | undefined): Iterable<readonly LeaseRecord[]> {
-    for (const record of this.#alone) yield [record];
+  /**
+   * The leases of a batch are all in doubt, or have the same ttl.
+   * @param shardOf see `Store.shardOf`
+   */
+  *batches(shardOf: ShardOf | undefined): Iterable<readonly Root[]> {
+    for (const root of this.#alone) yield [root];
+    for (const part of apart(this.#doubted, shardOf)) yield* chunks(part, GROUP_MAX);
     for (const [lists, most] of [
       [this.#usual, GROUP_MAX],
       [this.#failing, FAILING_MAX],
@@ -77,22 +88,20 @@ export class Renewals {
 type ShardOf = (key: string) => string;
 
 /** The leases of each part of the store. */
-function apart(
-  list: readonly LeaseRecord[],
-  shardOf: ShardOf | undefined,
-): Iterable<readonly LeaseRecord[]> {
+function apart(list: readonly Root[], shardOf: ShardOf | undefined): Iterable<readonly Root[]> {
   if (shardOf === undefined) return [list];
-  const parts = new Map<string, LeaseRecord[]>();
-  for (const record of list) {
-    const shard = shardOf(record.key);
+  const parts = new Map<string, Root[]>();
+  for (const root of list) {
+    const shard = shardOf(root.key);
     const part = parts.get(shard);
-    if (part === undefined) parts.set(shard, [record]);
-    else part.push(record);
+    if (part === undefined) parts.set(shard, [root]);
+    else part.push(root);
   }
   return parts.values();
 }
 
-function* chunks(list: readonly LeaseRecord[], most: number): Iterable<readonly LeaseRecord[]> {
+function* chunks(list: readonly Root[], most: number): Iterable<readonly Root[]> {
+  if (list.length === 0) return;
   if (list.length <= most) yield list;
   else for (let from = 0; from < list.length; from += most) yield list.slice(from, from + most);
 }

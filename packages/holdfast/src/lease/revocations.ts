@@ -5,10 +5,10 @@
  * For a lease of an owner, the store notifies each process of one hold only. If that hold is lost,
  * the store is asked about the other local holds.
  */
-import type { Settings } from '../options.js';
-import { retry } from '../retry.js';
+import type { Settings } from '../base/options.js';
+import { retry } from '../base/retry.js';
 import type { Requests } from '../store/requests.js';
-import type { LeaseRecord } from './lease-record.js';
+import type { Root } from './root.js';
 import type { Watchdog } from './watchdog.js';
 
 export class Revocations {
@@ -26,22 +26,22 @@ export class Revocations {
 
   /** A push reports that the lease of an acquisition was ended. */
   async heard(id: string): Promise<void> {
-    const record = this.#watchdog.find(id);
-    if (record === undefined) return;
-    await this.#check(record);
-    if (record.state === 'lost') this.foundLost(record);
+    const root = this.#watchdog.find(id);
+    if (root === undefined) return;
+    await this.#check(root);
+    if (root.hold.state === 'lost') this.foundLost(root);
   }
 
   /**
    * Handles a lease that was not ended by this process: the other holds of its owner may have ended
    * with it.
    */
-  foundLost(record: LeaseRecord): void {
-    for (const one of this.#watchdog.owned.ofSameLease(record)) void this.#check(one);
+  foundLost(root: Root): void {
+    for (const one of this.#watchdog.owned.ofSameLease(root)) void this.#check(one);
   }
 
-  async #check(record: LeaseRecord): Promise<void> {
-    const { id } = record;
+  async #check(root: Root): Promise<void> {
+    const { id } = root;
     const asking = this.#asking.has(id);
     // an answer that is under way may be older than this push
     this.#asking.set(id, asking);
@@ -49,26 +49,25 @@ export class Revocations {
     const { clock, claimWindow } = this.#settings;
     const attempt = async (): Promise<true | undefined> => {
       this.#asking.set(id, false);
-      await this.#ask(record);
+      await this.#ask(root);
       return this.#asking.get(id) === false ? true : undefined;
     };
     await retry(attempt, {
       clock,
       delay: () => claimWindow / 4,
-      continues: () => this.#watchdog.find(id) === record.latest,
+      continues: () => this.#watchdog.find(id) === root,
       weak: true,
     });
     this.#asking.delete(id);
   }
 
   /** Asks the store; ends the lease if the store does not know it. Rejects without an answer. */
-  async #ask(record: LeaseRecord): Promise<void> {
-    const { key, id } = record;
+  async #ask(root: Root): Promise<void> {
+    const { key, id } = root;
     const { retention } = this.#settings;
     const command = { op: 'poll', key, ids: [id], patience: 0, retention } as const;
     const reply = await this.#requests.send(command);
     if (reply.standings[0]?.status === 'granted') return;
-    // the root may have been handed off since
-    await this.#watchdog.gone(record.latest, 'forced');
+    await this.#watchdog.gone(root, 'forced');
   }
 }

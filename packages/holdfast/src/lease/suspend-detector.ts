@@ -7,9 +7,9 @@
  * kept for later is a `Moment`, and counts as infinitely long ago after a suspend.
  *
  * A suspend of less than a second is not detected, because corrections of a wall clock are often
- * that large. A correction of more than a second counts as a suspend, and costs one request.
+ * that large. A correction of more than a second counts as a suspend, and costs a request.
  */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 
 /** The difference between the two clocks from which a suspend is assumed. */
 const SLEEP_MS = 1000;

@@ -9,23 +9,24 @@
  * and is retried until it ends). The watchdog never keeps a process alive.
  *
  * After a suspend, all leases are in doubt (not held, not lost): the store is asked until it
- * answers, or until they end. If the answer to a renewal may have arrived, a passed deadline is
- * judged after one phase of reading; the lease is not believed meanwhile.
+ * answers, or until they end, with one command for up to 500. If the answer to a renewal may have
+ * arrived, a passed deadline is judged after one phase of reading; the lease is not believed
+ * meanwhile.
  */
-import { afterIo, type Clock } from '../clock.js';
+import { afterIo, type Clock } from '../base/clock.js';
 import type { RenewManyReply, RenewReply } from '../engine/commands.js';
 import { UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
 import { Decisions } from './decisions.js';
-import type { LeaseRecord } from './lease-record.js';
+import type { Hold, Root } from './root.js';
 import { type LossReason, notRenewed } from './loss.js';
-import { DueLeases } from './due-leases.js';
+import { DueLeases, requestAt } from './due-leases.js';
 import { Inquiries, RENEWAL_WAITS } from './inquiries.js';
 import { Owned } from './owned.js';
 import { GATHER } from './renewal-groups.js';
 import { Renewals } from './renewals.js';
 import type { SuspendDetector } from './suspend-detector.js';
-import type { Telemetry } from '../telemetry.js';
+import type { Telemetry } from '../observe/telemetry.js';
 import { rearm, warnAt, warnSoon } from './warning.js';
 
 /** A lease that was granted with less than this part of its length is extended at once. */
@@ -37,7 +38,7 @@ export class Watchdog {
   readonly #telemetry: Telemetry;
   readonly #suspend: SuspendDetector;
   readonly #due: DueLeases;
-  readonly #records = new Map<string, LeaseRecord>();
+  readonly #roots = new Map<string, Root>();
   readonly owned: Owned = new Owned();
   #suspends: number;
   #emptied: (() => void)[] = [];
@@ -52,33 +53,32 @@ export class Watchdog {
     this.#suspends = suspend.count;
     this.inquiries = new Inquiries(requests, suspend, telemetry, {
       noticeSleep: () => this.#noticeSuspend(),
-      confirmed: (record) => this.#confirmed(record),
+      confirmed: (root) => this.#confirmed(root),
     });
   }
 
-  find(id: string): LeaseRecord | undefined {
-    return this.#records.get(id);
+  find(id: string): Root | undefined {
+    return this.#roots.get(id);
   }
 
-  all(): Iterable<LeaseRecord> {
-    return this.#records.values();
+  all(): Iterable<Root> {
+    return this.#roots.values();
   }
 
   /** Adds a lease, and claims it. See `claim`. */
-  add(record: LeaseRecord): Promise<void> | undefined {
-    this.#records.set(record.id, record);
-    record.watched = true;
-    this.owned.add(record);
+  add(root: Root): Promise<void> | undefined {
+    this.#roots.set(root.id, root);
+    root.renewal.watched = true;
+    if (root.owner !== '') this.owned.add(root);
     const now = this.#clock.now();
-    this.#due.settle(record, now);
-    return this.claim(record, now);
+    this.#due.settle(root, now);
+    return this.claim(root, now);
   }
 
-  /** Continues with the next lease of the same root: renewals of the root go on. */
-  succeed(before: LeaseRecord, next: LeaseRecord): void {
-    this.#decisions.made(before);
-    this.#records.set(next.id, next);
-    this.#due.succeed(before, next);
+  /** A root went on to another task: its renewals go on. */
+  passed(root: Root): void {
+    this.#decisions.made(root);
+    this.#due.passed(root);
   }
 
   /**
@@ -86,27 +86,29 @@ export class Watchdog {
    * code can block the event loop. Resolves when the request has been written; returns `undefined`
    * if no request is needed.
    */
-  claim(record: LeaseRecord, now: number = this.#clock.now()): Promise<void> | undefined {
-    const whole = Math.min(record.terms.ttl, record.holdUntil - now);
-    if (!record.renews || record.renewing || record.validUntil - now >= CLAIM_BELOW * whole) return;
-    void this.#renewDue(record);
+  claim(root: Root, now: number = this.#clock.now()): Promise<void> | undefined {
+    const { hold, renewal } = root;
+    const whole = Math.min(root.ttl, hold.holdUntil - now);
+    if (!root.renews || renewal.busy || hold.validUntil - now >= CLAIM_BELOW * whole) return;
+    void this.#renewDue(root);
     return this.inquiries.written();
   }
 
-  stopRenewal(record: LeaseRecord): void {
-    record.terms = { ...record.terms, renew: false };
-    this.#due.replan(record, this.#clock.now());
+  /** This hold is not renewed any longer; the next one of its root is. */
+  stopRenewal(hold: Hold): void {
+    hold.renewed = false;
+    if (hold.root.hold === hold) this.#due.plan(hold.root);
   }
 
   /** Removes a lease: it is not renewed any more. */
-  remove(record: LeaseRecord): void {
-    this.#decisions.made(record);
-    if (this.#records.get(record.id) !== record) return;
-    this.#records.delete(record.id);
-    record.watched = false;
-    this.owned.remove(record);
-    this.#due.remove(record);
-    if (this.#records.size > 0) return;
+  remove(root: Root): void {
+    this.#decisions.made(root);
+    if (this.#roots.get(root.id) !== root) return;
+    this.#roots.delete(root.id);
+    root.renewal.watched = false;
+    if (root.owner !== '') this.owned.remove(root);
+    this.#due.remove(root);
+    if (this.#roots.size > 0) return;
     // the timer stays: it finds nothing to do, and the next lease can use it
     for (const tell of this.#emptied.splice(0)) tell();
   }
@@ -116,58 +118,61 @@ export class Watchdog {
   }
 
   /** Ends a lease in this process: aborts its signal, and removes it. */
-  lose(record: LeaseRecord, reason: LossReason): void {
-    record.lose(reason);
-    this.remove(record);
+  lose(hold: Hold, reason: LossReason): void {
+    // the root may be with another task by now
+    if (hold.root.hold !== hold) return;
+    hold.lose(reason);
+    this.remove(hold.root);
   }
 
   /** The store does not know a lease: it is in doubt until it is known why, and then lost. */
-  async gone(record: LeaseRecord, reason: 'gone' | 'forced' = 'gone'): Promise<void> {
-    record.doubted = true;
-    record.renewing = true;
-    this.#due.plan(record);
-    this.lose(record, (await this.inquiries.forced(record)) ?? reason);
+  async gone(root: Root, reason: 'gone' | 'forced' = 'gone'): Promise<void> {
+    root.doubted = true;
+    root.renewal.busy = true;
+    this.#due.plan(root);
+    this.lose(root.hold, (await this.inquiries.forced(root)) ?? reason);
   }
 
   /** Resolves when no lease is held. */
   empty(): Promise<void> {
-    if (this.#records.size === 0) return Promise.resolve();
+    if (this.#roots.size === 0) return Promise.resolve();
     return new Promise((resolve) => this.#emptied.push(resolve));
   }
 
   /** True if a lease is certainly held: its time is not over, and no suspend was detected. */
-  believes(record: LeaseRecord): boolean {
+  believes(hold: Hold): boolean {
     const now = this.#clock.now();
     this.#noticeSuspend(now);
     // after a stall, the first check ends it: the signal does not wait for a timer
-    if (now >= record.validUntil) this.#end(record);
-    return record.remainingAt(now) > 0;
+    if (hold.state === 'held' && now >= hold.validUntil) this.#end(hold.root);
+    return hold.remainingAt(now) > 0;
   }
 
   /** True if a lease is certainly held; waits for that decision if in doubt. */
-  async verified(record: LeaseRecord): Promise<boolean> {
-    while (!this.believes(record)) {
-      if (record.state !== 'held') return false;
-      await this.#decisions.next(record);
+  async verified(hold: Hold): Promise<boolean> {
+    while (!this.believes(hold)) {
+      if (hold.state !== 'held') return false;
+      await this.#decisions.next(hold.root);
     }
     return true;
   }
 
   /** Extends a lease to at least `ms` from now. Rejects without an answer of the store. */
-  renew(record: LeaseRecord, ms: number): Promise<RenewReply['status']> {
-    return this.inquiries.renew(record, ms);
+  renew(root: Root, ms: number): Promise<RenewReply['status']> {
+    return this.inquiries.renew(root, ms);
   }
 
   /** The store has reported how long a lease lasts. */
-  #confirmed(record: LeaseRecord): void {
-    const { group, validUntil } = record;
-    this.#cleared(record);
-    if (group === undefined || group.due >= validUntil) this.#due.plan(record);
+  #confirmed(root: Root): void {
+    const { hold, renewal } = root;
+    this.#cleared(root);
+    const { group } = renewal;
+    if (group === undefined || group.due >= hold.validUntil) this.#due.plan(root);
   }
 
-  #cleared(record: LeaseRecord): void {
-    if (record.warned) rearm(record, this.#clock.now());
-    this.#decisions.made(record);
+  #cleared(root: Root): void {
+    if (root.hold.warned) rearm(root.hold, this.#clock.now());
+    this.#decisions.made(root);
   }
 
   #look(): void {
@@ -177,124 +182,140 @@ export class Watchdog {
     const renewals = new Renewals(now);
     this.#due.takeGroups(now, renewals);
     while (!renewals.full) {
-      const record = this.#due.first;
-      if (record === undefined || record.due - GATHER * record.terms.ttl > now) break;
-      if (!this.#attend(record, now, renewals)) break;
+      const root = this.#due.first;
+      if (root === undefined || root.renewal.due - GATHER * root.ttl > now) break;
+      if (!this.#attend(root, now, renewals)) break;
     }
-    for (const records of renewals.batches(this.inquiries.shardOf)) {
-      const [first] = records as [LeaseRecord];
-      if (records.length > 1) void this.#renewTogether(records);
-      else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
-    }
+    this.#send(renewals);
     this.#due.arm();
   }
 
+  #send(renewals: Renewals): void {
+    for (const roots of renewals.batches(this.inquiries.shardOf)) {
+      const [first] = roots as [Root];
+      if (roots.length > 1) void this.#askTogether(roots, first.doubted);
+      else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
+    }
+  }
+
   /** Does the due tasks of one lease; false if none is due, and so none for later leases. */
-  #attend(record: LeaseRecord, now: number, renewals: Renewals): boolean {
-    const { terms } = record;
-    if (now >= record.validUntil && !record.ending) {
-      this.#end(record);
+  #attend(root: Root, now: number, renewals: Renewals): boolean {
+    const { hold, renewal } = root;
+    if (now >= hold.validUntil && !renewal.ending) {
+      this.#end(root);
       return true;
     }
     let attended = false;
-    if (!record.renewing && record.renewAt - GATHER * terms.ttl <= now) {
-      renewals.add(record);
+    if (requestAt(root) - GATHER * root.ttl <= now) {
+      renewals.add(root);
       attended = true;
     }
-    if (terms.onExpiring && !record.warned && now >= warnAt(record)) {
-      warnSoon(record, this.#telemetry);
+    if (hold.terms.onExpiring && !hold.warned && now >= warnAt(hold)) {
+      warnSoon(hold, this.#telemetry);
       attended = true;
     }
     // a task may be under way or postponed: without a new plan it would stay due
-    if (!attended && record.due > now) return false;
-    this.#due.plan(record);
+    if (!attended && renewal.due > now) return false;
+    this.#due.plan(root);
     return true;
   }
 
   /** Ends a lease whose time is over, after the answers that have arrived were read. */
-  #end(record: LeaseRecord): void {
-    if (record.state !== 'held' || record.over) return this.lose(record, record.endReason());
-    if (record.ending) return;
-    record.ending = true;
-    this.#due.plan(record);
+  #end(root: Root): void {
+    const { renewal } = root;
+    if (root.hold.over) return this.lose(root.hold, root.hold.endReason());
+    if (renewal.ending) return;
+    renewal.ending = true;
+    this.#due.plan(root);
     afterIo(this.#clock, () => {
-      record.ending = false;
-      if (record.state !== 'held') return;
-      if (this.#clock.now() >= record.validUntil) this.lose(record, record.endReason());
-      else this.#due.plan(record);
+      renewal.ending = false;
+      const { hold } = root;
+      if (hold.state !== 'held') return;
+      if (this.#clock.now() >= hold.validUntil) this.lose(hold, hold.endReason());
+      else this.#due.plan(root);
     });
   }
 
-  async #renewDue(record: LeaseRecord): Promise<void> {
-    record.renewing = true;
-    this.#due.plan(record);
+  async #renewDue(root: Root): Promise<void> {
+    root.renewal.busy = true;
+    this.#due.plan(root);
     let left: number;
     try {
-      const { ttl } = record.terms;
-      left = (await this.inquiries.renew(record, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
+      const { ttl } = root;
+      left = (await this.inquiries.renew(root, ttl, RENEWAL_WAITS)) === 'renewed' ? 1 : 0;
     } catch (error) {
-      return this.#renewed(record, UNANSWERED, this.#clock.now(), error as Error);
+      return this.#renewed(root, UNANSWERED, this.#clock.now(), error as Error);
     }
-    this.#renewed(record, left, this.#clock.now());
+    this.#renewed(root, left, this.#clock.now());
   }
 
-  async #renewTogether(records: readonly LeaseRecord[]): Promise<void> {
-    const { ttl } = (records[0] as LeaseRecord).terms;
-    const answered = this.#due.sent(records, ttl);
+  /** Renews leases of one ttl, or verifies leases in doubt, with one command. */
+  async #askTogether(roots: readonly Root[], doubted: boolean): Promise<void> {
+    const { ttl } = roots[0] as Root;
+    const { inquiries } = this;
+    const ask = (): Promise<RenewManyReply | undefined> =>
+      doubted ? inquiries.verifyMany(roots) : inquiries.renewMany(roots, ttl);
+    const answered = this.#due.sent(roots, ttl);
     let reply: RenewManyReply | undefined;
     let failure: Error | undefined;
     try {
-      while (reply === undefined) reply = await this.inquiries.renewMany(records, ttl);
+      while (reply === undefined) reply = await ask();
       failure = reply.failure;
     } catch (error) {
       failure = error as Error;
     }
     answered();
     const now = this.#clock.now();
-    for (let index = 0; index < records.length; index++) {
+    for (let index = 0; index < roots.length; index++) {
       const left = reply?.left[index] ?? UNANSWERED;
-      this.#renewed(records[index] as LeaseRecord, left, now, failure);
+      this.#renewed(roots[index] as Root, left, now, failure);
     }
   }
 
-  /** A renewal was answered: with the time left, "absent" (0), or not by the store (below 0). */
-  #renewed({ latest: record }: LeaseRecord, left: number, now: number, failure?: Error): void {
-    record.renewing = false;
-    if (record.state !== 'held') return;
-    if (left === 0) return void this.gone(record);
-    if (left > 0) {
-      this.#cleared(record);
-      return this.#due.settle(record, now);
+  /**
+   * A renewal or a verification was answered: with the time left, "absent" (0), or not by the store
+   * (below 0).
+   */
+  #renewed(root: Root, left: number, now: number, failure?: Error): void {
+    root.renewal.busy = false;
+    if (!root.held) return;
+    if (left === 0) return void this.gone(root);
+    if (left > 0 && !root.doubted) {
+      this.#cleared(root);
+      return this.#due.settle(root, now);
     }
-    record.failure = failure ?? notRenewed();
-    this.#due.retry(record);
+    // after a further suspend, an answer says nothing
+    if (left < 0) root.renewal.failure = failure ?? notRenewed();
+    this.#due.retry(root);
   }
 
   /** Reads the standing of a doubted lease and changes nothing: it may not be renewed. */
-  async #verify(asked: LeaseRecord): Promise<void> {
-    asked.renewing = true;
-    this.#due.plan(asked);
+  async #verify(root: Root): Promise<void> {
+    const { renewal } = root;
+    renewal.busy = true;
+    this.#due.plan(root);
     let standing: 'granted' | 'absent' | undefined;
     try {
-      standing = await this.inquiries.standing(asked);
+      standing = await this.inquiries.standing(root);
     } catch {
       // still in doubt: the store is asked again
     }
-    const record = asked.latest;
-    if (standing === 'absent') return this.gone(record);
-    record.renewing = false;
-    if (record.state !== 'held') return;
-    if (record.doubted) this.#due.retry(record);
-    else this.#due.settle(record, this.#clock.now());
+    if (standing === 'absent') return this.gone(root);
+    renewal.busy = false;
+    if (!root.held) return;
+    if (root.doubted) this.#due.retry(root);
+    else this.#due.settle(root, this.#clock.now());
   }
 
   #noticeSuspend(now: number = this.#clock.now()): void {
     const before = this.#suspends;
     this.#suspends = this.#suspend.countAt(now);
     if (this.#suspends === before) return;
-    for (const record of this.#records.values()) {
-      record.doubted = true;
-      if (!record.renewing) void this.#verify(record);
+    const all = new Renewals(now);
+    for (const root of this.#roots.values()) {
+      root.doubted = true;
+      if (!root.renewal.busy) all.add(root);
     }
+    this.#send(all);
   }
 }

@@ -6,9 +6,10 @@
  * primitive decides how many permits a call requests. The lease holds the state of a hold; the core
  * holds the state of a pending acquisition.
  */
-import type { Core } from '../core.js';
-import { badOption, isHoldfastError } from '../errors.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import type { Core } from '../acquire/core.js';
+import type { LockKind } from '../engine/kinds.js';
+import { badOption, isHoldfastError } from '../base/errors.js';
+import type { Hold } from '../lease/root.js';
 import { Lease } from '../lease/lease.js';
 import {
   type AcquireOptions,
@@ -16,21 +17,29 @@ import {
   type LockOptions,
   resolveTerms,
   type ResolvedAcquireOptions,
-} from '../options.js';
+} from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import type { AcquireRequest } from '../acquire/call.js';
 
 /** The resource that an acquirer requests. */
 export interface Subject {
   readonly key: string;
+  readonly kind: LockKind;
   readonly capacity: number;
   /** The name of the option that sets the capacity, if the user can choose it. */
   readonly option?: string;
   /** True if the lock is always served strictly in the order of arrival. */
   readonly strict?: boolean;
+  /** See `AcquireRequest.candidate`. */
+  readonly candidate?: boolean;
+  /** The default of `maxHold` for leases that are renewed. */
+  readonly maxHold?: number | undefined;
   /** Sends the request instead of `Core.acquire`. */
-  readonly send?: (request: AcquireRequest) => Promise<LeaseRecord | null>;
+  readonly send?: (request: AcquireRequest) => Promise<Hold | null>;
 }
+
+/** A ttl below it may have been meant in seconds. */
+const SHORT_MS = 100;
 
 /** Work that runs under a lease. */
 export type Work<T, L extends Lease = Lease> = (lease: L) => T | Promise<T>;
@@ -40,7 +49,7 @@ export class Acquirer<L extends Lease> {
   readonly core: Core;
   readonly #subject: Subject;
   readonly #options: LockOptions;
-  readonly #make: (record: LeaseRecord, core: Core) => L;
+  readonly #make: (hold: Hold, core: Core) => L;
   /** The resolved options of calls that pass no options, by wait time. */
   readonly #defaults = new Map<number, ResolvedAcquireOptions>();
 
@@ -49,7 +58,7 @@ export class Acquirer<L extends Lease> {
     core: Core,
     subject: Subject,
     options: LockOptions,
-    make: (record: LeaseRecord, core: Core) => L,
+    make: (hold: Hold, core: Core) => L,
   ) {
     checkLockOptions(core.settings, options);
     this.core = core;
@@ -71,21 +80,21 @@ export class Acquirer<L extends Lease> {
     options?: AcquireOptions,
     onProgress?: AcquireRequest['onProgress'],
   ): Promise<L> {
-    let record: LeaseRecord | null;
+    let hold: Hold | null;
     try {
-      record = await this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
+      hold = await this.#request(weight, options, Number.POSITIVE_INFINITY, onProgress);
     } catch (error) {
       throw await this.core.explain(this.key, error);
     }
-    if (record === null) throw failures.timedOut(this.key, 0);
-    return this.#make(record, this.core);
+    if (hold === null) throw failures.timedOut(this.key, 0);
+    return this.#make(hold, this.core);
   }
 
   /** Waits for `wait` ms (default 0); resolves to `null` if the lock is not granted by then. */
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {
     try {
-      const record = await this.#request(weight, options, 0);
-      return record === null ? null : this.#make(record, this.core);
+      const hold = await this.#request(weight, options, 0);
+      return hold === null ? null : this.#make(hold, this.core);
     } catch (error) {
       if (isHoldfastError(error, 'HOLDFAST_TIMEOUT')) return null;
       throw failures.atCaller(error);
@@ -120,7 +129,15 @@ export class Acquirer<L extends Lease> {
   /** The options of one call. Options of the call take precedence over options of the lock. */
   terms(options: AcquireOptions | undefined, wait: number): ResolvedAcquireOptions {
     if (options !== undefined) {
-      const terms = resolveTerms(this.core.settings, this.#options, options, wait);
+      const terms = resolveTerms(
+        this.core.settings,
+        this.#options,
+        options,
+        wait,
+        this.#subject.maxHold,
+      );
+      const { telemetry } = this.core;
+      if (terms.ttl < SHORT_MS) telemetry.warn('short', this.key, terms.ttl);
       return this.#subject.strict ? { ...terms, fair: true } : terms;
     }
     let terms = this.#defaults.get(wait);
@@ -137,17 +154,17 @@ export class Acquirer<L extends Lease> {
     options: AcquireOptions | undefined,
     wait: number,
     onProgress?: AcquireRequest['onProgress'],
-  ): Promise<LeaseRecord | null> {
+  ): Promise<Hold | null> {
     const terms = this.terms(options, wait);
-    const { key, capacity, option, send } = this.#subject;
-    const request = { key, capacity, weight, terms, option, onProgress };
+    const { key, kind, capacity, option, candidate, send } = this.#subject;
+    const request = { key, kind, capacity, weight, terms, option, candidate, onProgress };
     return send === undefined ? this.core.acquire(request) : send(request);
   }
 }
 
 /** Creates the lease of a lock that has no lease class of its own. */
-export function plainLease(record: LeaseRecord, core: Core): Lease {
-  return new Lease(record, core);
+export function plainLease(hold: Hold, core: Core): Lease {
+  return new Lease(hold, core);
 }
 
 /** Throws `HOLDFAST_BAD_OPTION` unless the work is a function. */

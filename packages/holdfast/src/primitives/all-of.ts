@@ -2,25 +2,21 @@
  * Several mutexes as one lock: all of them or none. They are acquired in one global order.
  * `multi-acquire.ts` describes how, and why that cannot deadlock.
  */
-import type { Core } from '../core.js';
-import { badOption, HoldfastError, isHoldfastError } from '../errors.js';
-import { over } from '../given.js';
+import type { Core } from '../acquire/core.js';
+import { badOption, HoldfastError, isHoldfastError } from '../base/errors.js';
+import { over } from '../base/given.js';
 import type { Lease } from '../lease/lease.js';
-import { checkKey, checkObject } from '../checks.js';
+import { checkLockKey, checkObject } from '../base/checks.js';
 import {
   type AcquireOptions,
   checkLockOptions,
   type LockOptions,
   type ResolvedAcquireOptions,
-} from '../options.js';
-import { Later } from '../later.js';
+} from '../base/options.js';
 import { type Acquirer, checkWork, quietly } from './acquirer.js';
-import type * as Module from './multi-acquire.js';
+import { acquireAll } from './multi-acquire.js';
 import { PlainMutex } from './plain-mutex.js';
 import type { MultiLease } from './multi-lease.js';
-
-/** @internal */
-export const MULTI: Later<typeof Module> = new Later(() => import('./multi-acquire.js'));
 
 /** The greatest number of keys of one lock. */
 export const ALL_OF_KEYS_MAX = 10_000;
@@ -125,7 +121,6 @@ export class AllOf {
     const all = { ...given, wait: own === undefined ? wait : own };
     // the call's options are checked for every mutex before the first request is sent
     const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
-    const { acquireAll } = await MULTI.get();
     const limits = terms[0] as ResolvedAcquireOptions;
     return acquireAll(this.#core.clock, this.#acquirers, all, limits);
   }
@@ -140,7 +135,7 @@ function acquirersOf(core: Core, targets: readonly (string | PlainMutex)[]): Acq
     if (acquirer !== undefined && acquirer.core !== core) {
       throw badOption('keys', 'mutexes of the same Holdfast', target);
     }
-    const key = acquirer?.key ?? checkKey(target);
+    const key = acquirer?.key ?? checkLockKey(target);
     if (acquirers.has(key)) continue;
     acquirers.set(key, acquirer ?? new PlainMutex(core, key, {}).acquirer);
   }

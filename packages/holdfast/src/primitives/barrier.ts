@@ -4,10 +4,10 @@
  * `engine/gate.ts` counts the parties and breaks generations; `gates/gate-waiters.ts` manages the
  * waiters of this process.
  */
-import type { Core } from '../core.js';
-import { duration, known, whole } from '../checks.js';
-import type { GateSubject } from '../gates/gate-waiter.js';
-import { gatesOf } from '../gates/gates-of.js';
+import type { Core } from '../acquire/core.js';
+import { duration, known, whole } from '../base/checks.js';
+import type { GateSubject } from './gates/gate-waiter.js';
+import { Gates } from './gates/gates.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** Options of a barrier. All users of a key must give the same number of parties. */
@@ -58,12 +58,14 @@ export class Barrier {
 
   /**
    * Waits until all parties have arrived. Then all of them continue, and the barrier is ready for
-   * the next generation. A caller in excess of `parties` waits for the next generation.
+   * the next generation. A caller in excess of `parties` waits for the next generation. With a
+   * `wait` of 0 only the last party passes; any other one times out, which breaks the generation.
    *
    * A waiting party breaks its generation if it dies, is frozen for longer than its `ttl`, times
    * out, aborts or closes. All other parties are rejected with `HOLDFAST_BROKEN`: at once if the
    * party could report it, otherwise within its `ttl` after its last message, plus one round trip.
-   * A frozen party that resumes is rejected as well. The next generation starts by itself.
+   * A frozen party that resumes is rejected as well, and so is a call whose generation broke before
+   * it arrived. The next generation starts by itself.
    *
    * Cancellation: if `signal` aborts or the wait ends, the call rejects at once and breaks the
    * generation in the background. If the generation opens at the same moment, the others continue.
@@ -74,28 +76,33 @@ export class Barrier {
    * for so long that the store no longer remembers whether it counted this party.
    */
   async await(options: WaitOptions = {}): Promise<BarrierResult> {
-    const request = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options, 1) };
-    const gates = await gatesOf(this.#core);
+    const request = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options) };
+    const gates = this.#core.part(Gates);
     const { generation, rank, current } = await gates.enter(this.#subject, request);
     this.#generation = current;
     return { generation, index: this.parties - 1 - rank };
   }
 
-  /** The number of parties that wait now. It sends one read-only request. */
+  /**
+   * The number of parties that wait now. It sends one read-only request. Rejects with
+   * `HOLDFAST_MISMATCH` if they wait for another number of parties.
+   */
   async waiting(): Promise<number> {
-    const { commands } = await gatesOf(this.#core);
-    const { fate, missing } = await commands.look(this.#subject);
-    return fate === 'closed' ? Math.max(0, this.parties - missing) : 0;
+    const { commands } = this.#core.part(Gates);
+    // of a generation without arrivals, the store has the number of an earlier caller
+    const { fate, count, missing } = await commands.look(this.#subject);
+    return fate === 'closed' ? count - missing : 0;
   }
 
   /**
    * Breaks the current generation: its waiting parties are rejected with `HOLDFAST_BROKEN`, and the
-   * next generation begins. Rejects with `HOLDFAST_UNCERTAIN` if the store does not reply.
+   * next generation begins. Rejects with `HOLDFAST_MISMATCH` if other parties wait, and with
+   * `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {
-    const { commands } = await gatesOf(this.#core);
-    const { current } = await commands.look(this.#subject);
-    if (current === 0) return;
+    const { commands } = this.#core.part(Gates);
+    const { current, fate } = await commands.look(this.#subject);
+    if (fate === 'unknown') return;
     this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;
   }
 }

@@ -5,15 +5,16 @@
  * releasing and starting to wait are one atomic step. `engine/condition.ts` describes how a signal
  * survives the crash of the waiter that it woke.
  */
-import { onAbort } from '../abort.js';
-import type { Core } from '../core.js';
-import { badOption } from '../errors.js';
+import { aborted, onAbort } from '../base/abort.js';
+import type { Core } from '../acquire/core.js';
+import { badOption } from '../base/errors.js';
 import { Lease } from '../lease/lease.js';
-import { duration, known } from '../checks.js';
-import * as failures from '../acquire/failures.js';
+import { duration, known } from '../base/checks.js';
 import type { ConditionWaiter } from '../acquire/condition-waiter.js';
+import * as failures from '../acquire/failures.js';
+import { runsBeside } from './shared-runs.js';
 import { sendSignal } from './send-signal.js';
-import { quote } from '../text.js';
+import { quote } from '../base/text.js';
 
 /** Options of waiting at a condition. */
 export interface AwaitOptions {
@@ -67,12 +68,13 @@ export class Condition {
    * `HOLDFAST_ABORTED`; if a signal woke it first, it resolves to `true`. `lease.release()` ends
    * the wait without acquiring the lock again: the call rejects with `HOLDFAST_LOST`.
    *
-   * Rejects with the lock still held: `HOLDFAST_BAD_OPTION`; `HOLDFAST_ABORTED`; `HOLDFAST_REFUSED`
-   * if the owner has other holds, if `maxQueue` waiters are queued already, or if the server
-   * refused the request; and `HOLDFAST_CLOSED` after `close()`. Rejects with nothing held, and the
-   * lease over: `HOLDFAST_LOST` if the lease ended before the wait; `HOLDFAST_UNREACHABLE`,
-   * `HOLDFAST_REFUSED` or `HOLDFAST_CLOSED` if the lock could not be acquired again. In this case a
-   * signal that woke the waiter goes to the next waiter.
+   * Rejects with the lock still held: `HOLDFAST_BAD_OPTION`; `HOLDFAST_ABORTED`;
+   * `HOLDFAST_REFUSED` if the owner has other holds, if another reentrant `run` of the lease is
+   * open, if `maxQueue` waiters are queued already, or if the server refused the request; and
+   * `HOLDFAST_CLOSED` after `close()`. Rejects with nothing held, and the lease over:
+   * `HOLDFAST_LOST` if the lease ended before the wait; `HOLDFAST_UNREACHABLE`, `HOLDFAST_REFUSED`
+   * or `HOLDFAST_CLOSED` if the lock could not be acquired again. In this case a signal that woke
+   * the waiter goes to the next waiter.
    */
   async await(lease: Lease, options: AwaitOptions = {}): Promise<boolean> {
     known('options', options, AWAIT);
@@ -83,27 +85,29 @@ export class Condition {
     }
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
-    if (signal?.aborted) throw failures.aborted(this.key, signal.reason);
+    if (signal?.aborted) throw aborted(this.key, signal.reason);
+    const beside = runsBeside(lease);
+    if (beside > 0) throw failures.shared(this.key, beside + 1);
     const core = this.#core;
-    const from = lease.record;
+    const from = lease.hold;
     const conditionWaiter = core.park(from, this.name);
     lease.goAway(() => core.abandon(conditionWaiter));
     this.#bind(conditionWaiter, wait, signal);
     try {
       // requests that were sent under this lease must be answered before it is parked
       // the condition waiter may fail first; its rejection is then the result of this call
-      await Promise.race([from.signalling, conditionWaiter.promise]);
+      await Promise.race([from.root.extras.signalling, conditionWaiter.promise]);
       conditionWaiter.begin();
       core.ask(conditionWaiter);
-      const record = await core.regained(conditionWaiter);
-      lease.comeBack(record ?? from);
+      const hold = await core.regained(conditionWaiter);
+      lease.comeBack(hold ?? from);
     } catch (error) {
       if (!conditionWaiter.kept && from.state !== 'lost') from.foundLost('parked');
       lease.comeBack(from);
       throw error;
     }
     const signalled = await conditionWaiter.signalled;
-    if (!signalled && signal?.aborted) throw failures.aborted(this.key, signal.reason);
+    if (!signalled && signal?.aborted) throw aborted(this.key, signal.reason);
     return signalled;
   }
 
@@ -112,8 +116,9 @@ export class Condition {
    * and again after each wake-up.
    *
    * Resolves to `true` with the lock held and the predicate true; to `false` if it is still false
-   * after `wait` ms, also with the lock held. Rejects as `await` does, or with the error of the
-   * predicate; in the latter case the lock is held.
+   * after `wait` ms, also with the lock held. Rejects as `await` does, with
+   * `HOLDFAST_LOST` if the lease has ended while the predicate was asked, or with the error of the
+   * predicate.
    */
   async awaitUntil(
     lease: Lease,
@@ -127,12 +132,16 @@ export class Condition {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
     const until = clock.now() + wait;
-    while (!(await predicate())) {
+    for (;;) {
+      const isTrue = await predicate();
+      // it may have been lost, or released, while the predicate was asked
+      if (this.#doubts(lease)) await lease.verify();
+      lease.assertHeld();
+      if (isTrue) return true;
       const remaining = until - clock.now();
       if (remaining <= 0) return false;
       await this.await(lease, { ...options, wait: remaining });
     }
-    return true;
   }
 
   /**
@@ -147,7 +156,7 @@ export class Condition {
   async signal(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
-    return sendSignal(this.#core, lease.record, this.name, 1);
+    return sendSignal(this.#core, lease.hold, this.name, 1);
   }
 
   /**
@@ -157,13 +166,14 @@ export class Condition {
   async signalAll(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
-    return sendSignal(this.#core, lease.record, this.name, 0);
+    return sendSignal(this.#core, lease.hold, this.name, 0);
   }
 
   /** True if the lease is in doubt. Throws unless it is a lease of this mutex. */
   #doubts(lease: Lease): boolean {
     const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(this.#core);
     if (!own) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);
+    if (lease.besides) throw badOption('lease', 'one without the lock of another library', lease);
     return lease.state === 'doubted';
   }
 

@@ -6,16 +6,16 @@
  *              \--store silent--> pause          \--term lost--> (wait for the work) --> campaign
  *     stop (signal, close): step down, wait for the work, resign, end
  */
-import { onAbort } from '../abort.js';
-import type { Core } from '../core.js';
-import { badOption, isHoldfastError } from '../errors.js';
-import { type HolderInfo, inspect } from '../inspection.js';
+import { onAbort } from '../base/abort.js';
+import type { Core } from '../acquire/core.js';
+import { badOption, isHoldfastError } from '../base/errors.js';
+import { type HolderInfo, inspect } from './inspection.js';
 import type { Lease } from '../lease/lease.js';
-import { duration, known } from '../checks.js';
-import type { AcquireOptions, LockOptions } from '../options.js';
+import { duration, known } from '../base/checks.js';
+import type { AcquireOptions, LockOptions } from '../base/options.js';
 import { checkWork, Acquirer, plainLease, quietly } from './acquirer.js';
 import { Leadership } from './leadership.js';
-import { Pause } from '../pause.js';
+import { Pause } from '../base/pause.js';
 import { watchLeader } from './watch-leader.js';
 
 /** Options of an election: see the same names in `LockOptions`. */
@@ -36,10 +36,11 @@ export interface LeadOptions {
   /** Ms from the end of a term to the next candidature. 1 to 86,400,000; default 100. */
   readonly pause?: number | undefined;
   /**
-   * Called with the error of a candidature that failed because the store did not reply. `lead`
-   * tries again after `pause`.
+   * Called with the error of a candidature that failed because the store did not reply, or because
+   * too few replicas have the grant. `lead` tries again after `pause`; it rejects if this function
+   * throws or rejects.
    */
-  readonly onFailure?: ((error: unknown) => void) | undefined;
+  readonly onFailure?: ((error: unknown) => unknown) | undefined;
 }
 
 /** Options of an observation. */
@@ -92,7 +93,8 @@ export class Election {
     this.key = key;
     this.#core = core;
     const lock = { ...options, fair: true, renew: true };
-    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lock, plainLease);
+    const subject = { key, kind: 'mutex', capacity: 1, candidate: true } as const;
+    this.#acquirer = new Acquirer(core, subject, lock, plainLease);
   }
 
   /**
@@ -123,8 +125,8 @@ export class Election {
    * writes.
    *
    * Rejects with the work's own error, after resigning. If the term is over, the signal's reason
-   * and an `AbortError` do not count as errors. If the store does not reply, `lead` tries again; it
-   * rejects with the other errors of `campaign`.
+   * and an `AbortError` do not count as errors. If the store does not reply, or too few
+   * replicas have the grant, `lead` tries again; it rejects with the other errors of `campaign`.
    */
   async lead(work: (leadership: Leadership) => unknown, options: LeadOptions = {}): Promise<void> {
     checkWork(work);
@@ -197,7 +199,11 @@ export class Election {
     try {
       return await this.#campaign(signal === undefined ? {} : { signal }, true);
     } catch (error) {
-      if (isHoldfastError(error, 'HOLDFAST_UNREACHABLE')) onFailure?.(error);
+      // one replica away is an outage too: it may be back at the next candidature
+      const isOutage =
+        isHoldfastError(error, 'HOLDFAST_UNREACHABLE') ||
+        isHoldfastError(error, 'HOLDFAST_UNACKNOWLEDGED');
+      if (isOutage) await onFailure?.(error);
       else if (!signal?.aborted && !isHoldfastError(error, 'HOLDFAST_CLOSED')) throw error;
       return undefined;
     }

@@ -3,10 +3,10 @@
  * One question for each key is under way, however many waits end.
  */
 import { atCaller, type Place, placeOf } from '../acquire/failures.js';
-import type { Core } from '../core.js';
+import type { Core } from '../acquire/core.js';
 import type { InspectReply } from '../engine/commands.js';
-import { party } from '../inspection.js';
-import { quote } from '../text.js';
+import { party } from './inspection.js';
+import { quote } from '../base/text.js';
 
 /** The longest time in ms by which the question delays the error. */
 const LIMIT = 200;

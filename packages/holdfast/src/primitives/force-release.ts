@@ -1,17 +1,28 @@
 /**
  * Ends leases without the consent of their holders.
  *
+ *     marked --command--> ended in the store --its process hears--> confirmed: no marker
+ *                                \--its time passes--> over: the marker ends by itself
+ *
  * Each victim gets a marker beforehand, with the reason and with the process that ends its lease.
- * Its process reads the marker when the store does not know the lease any more.
+ * Its process reads the marker when the store does not know the lease any more, stops to believe in
+ * the lease, and removes the marker. A marker lasts for longer than the lease would have. So once
+ * no marker is left, no process believes in an ended lease; `overlap` is 0 only then.
+ *
+ * A mutex's lease may go from task to task of its process without a command. So the store knows the
+ * process that holds it, by the id of the first task, and not which task does.
  */
-import type { Core } from '../core.js';
+import type { Core } from '../acquire/core.js';
+import type { HolderView } from '../engine/commands.js';
 import { FORCE_LIMIT } from '../engine/limits.js';
-import { ask } from '../inspection.js';
-import { markerKey } from '../marker-key.js';
+import { HoldfastError } from '../base/errors.js';
+import { ask } from './inspection.js';
+import { markerKey } from '../base/marker-key.js';
 import { quietly } from './acquirer.js';
-import { mark } from './markers.js';
-import type { ForcedMessage } from '../messages.js';
-import { FORCED, isOn, traced } from '../telemetry.js';
+import { mark, unmarked } from './markers.js';
+import type { ForcedMessage } from '../observe/messages.js';
+import { FORCED, isOn, traced } from '../observe/telemetry.js';
+import { quote } from '../base/text.js';
 
 /** The most leases that learn the reason. */
 const TOLD_MAX = 100;
@@ -19,47 +30,139 @@ const DAY = 86_400_000;
 /** A process reads its marker before its lease would have ended by itself, or a moment later. */
 const MARGIN_MS = 1000;
 
-/** Resolves to the number of ended leases. */
-export function forceRelease(core: Core, key: string, id: string, reason: string): Promise<number> {
-  const end = (): Promise<number> => forced(core, key, id, reason);
+/** Which leases to end, and how. */
+export interface Force {
+  /** The id of one lease, which must not be that of a later task of its process; or `''`. */
+  readonly id: string;
+  /** The id of one holder, whichever task of its process holds now; or `''`. */
+  readonly holder: string;
+  readonly reason: string;
+  /** The longest time to wait for the word of the processes. */
+  readonly wait: number;
+}
+
+/** What a forced release has done. */
+export interface ForcedRelease {
+  /** The number of leases that were ended. */
+  readonly ended: number;
+  /**
+   * The ms for which a process may still believe in a lease that was ended, beside the next holder.
+   * 0 if each has confirmed the end, or if no time of its lease is left.
+   */
+  readonly overlap: number;
+}
+
+/** Resolves to what was ended, and for how long a holder may not know it. */
+export function forceRelease(core: Core, key: string, force: Force): Promise<ForcedRelease> {
+  const end = (): Promise<ForcedRelease> => new ForceRelease(core, key, force).run();
   if (!isOn(FORCED)) return end();
   const { instance } = core.telemetry;
-  const message: ForcedMessage = { instance, key, id, reason };
-  return traced(FORCED, message, end, (to, ended) => {
+  const { id, holder, reason } = force;
+  const message: ForcedMessage = { instance, key, id: id || holder, reason };
+  return traced(FORCED, message, end, (to, { ended }) => {
     to.ended = ended;
   });
 }
 
-async function forced(core: Core, key: string, id: string, reason: string): Promise<number> {
-  const { retention } = core.settings;
-  // the store knows a lease that was handed on by the id of its root
-  const [root] = id.split('/', 1) as [string];
-  await quietly(tell(core, key, root, reason));
-  let total = 0;
-  for (;;) {
-    const command = { op: 'forceRelease', key, id: root, retention } as const;
-    const { ended } = await ask(core, command, 'HOLDFAST_UNCERTAIN');
-    total += ended;
-    if (ended < FORCE_LIMIT) break;
-  }
-  return total;
-}
+class ForceRelease {
+  readonly #core: Core;
+  readonly #key: string;
+  readonly #force: Force;
+  /** The id of the root; `''` for all leases. */
+  readonly #root: string;
+  /** The markers of each victim, by the id under which the store knows its lease. */
+  readonly #markers = new Map<string, readonly string[]>();
 
-/** Sets a marker for each hold, until its process must have found that its lease has ended. */
-async function tell(core: Core, key: string, root: string, reason: string): Promise<void> {
-  const { holders } = await core.requests.send({ op: 'inspect', key, limit: TOLD_MAX });
-  const { label } = core.settings;
-  const text = [reason, label && `by ${label}`].filter(Boolean).join(', ');
-  const victims = holders.flatMap(({ id, ids, left }) => {
-    const ttl = Math.min(DAY, Math.ceil(Math.max(0, left / 1000)) + MARGIN_MS);
-    const all = ids.length === 0 ? [id] : ids;
-    return root === '' || id === root || all.includes(root)
-      ? all.map((one) => [one, ttl] as const)
-      : [];
-  });
-  const marks = victims.slice(0, TOLD_MAX).map(async ([one, ttl]) => {
-    const marker = markerKey(key, 'forced', one);
-    (await quietly(mark(core, marker, ttl, text.slice(0, 200))))?.leave();
-  });
-  await Promise.all(marks);
+  constructor(core: Core, key: string, force: Force) {
+    this.#core = core;
+    this.#key = key;
+    this.#force = force;
+    // the store knows a lease that was handed on by the id of its root
+    this.#root = (force.id || force.holder).split('/', 1)[0] as string;
+  }
+
+  async run(): Promise<ForcedRelease> {
+    const core = this.#core;
+    const key = this.#key;
+    const { retention } = core.settings;
+    const { id } = this.#force;
+    if (id !== '') await this.#certain(id);
+    await quietly(this.#tell());
+    const ended: string[] = [];
+    let until = 0;
+    for (;;) {
+      const command = { op: 'forceRelease', key, id: this.#root, retention } as const;
+      const reply = await ask(core, command, 'HOLDFAST_UNCERTAIN');
+      ended.push(...reply.ended);
+      // the time that is left in the store is above the one in which the holder believes
+      until = Math.max(until, core.clock.now() + reply.left / 1000);
+      if (reply.ended.length < FORCE_LIMIT) break;
+    }
+    if (ended.length > 0) core.revoked(key, ended);
+    const heard = ended.length === 0 || (await this.#confirmed(ended));
+    const overlap = heard ? 0 : Math.max(0, Math.ceil(until - core.clock.now()));
+    return { ended: ended.length, overlap };
+  }
+
+  /** Rejects with `HOLDFAST_REFUSED` unless the lease of a root cannot be that of another task. */
+  async #certain(id: string): Promise<void> {
+    const own = this.#core.watchdog.find(this.#root);
+    if (own !== undefined) {
+      if (own.hold.name !== id)
+        throw this.#refused(`it has ended, and ${own.hold.name} holds the lock`);
+      // and it is not handed on until it has ended
+      own.reserved = 0;
+      return;
+    }
+    const command = { op: 'inspect', key: this.#key, limit: 1 } as const;
+    const [holder] = (await ask(this.#core, command)).holders;
+    if (holder?.id === this.#root && holder.handOffs > 0) {
+      throw this.#refused('another task of its process may have the lock now');
+    }
+  }
+
+  #refused(why: string): HoldfastError {
+    const key = this.#key;
+    const instead = `To end what its process holds, give { holder: ${quote(this.#root)} }`;
+    const what = `the lease ${quote(this.#force.id)} of ${quote(key)} was not ended by force`;
+    return new HoldfastError('HOLDFAST_REFUSED', `Holdfast: ${what}: ${why}. ${instead}`, { key });
+  }
+
+  /** Sets a marker for each hold, until its process must have found that its lease has ended. */
+  async #tell(): Promise<void> {
+    const core = this.#core;
+    const command = { op: 'inspect', key: this.#key, limit: TOLD_MAX } as const;
+    const { holders } = await core.requests.send(command);
+    const { label } = core.settings;
+    const text = [this.#force.reason, label && `by ${label}`].filter(Boolean).join(', ');
+    const marks = holders
+      .filter((one) => this.#isMeant(one))
+      .map(async ({ id, ids, left }) => {
+        const ttl = Math.min(DAY, Math.ceil(Math.max(0, left / 1000)) + MARGIN_MS);
+        const all = ids.length === 0 ? [id] : ids;
+        const keys = all.map((one) => markerKey(this.#key, 'forced', one));
+        const set = keys.map(async (one) =>
+          (await mark(core, one, ttl, text.slice(0, 200)))?.leave(),
+        );
+        await Promise.all(set);
+        this.#markers.set(id, keys);
+      });
+    await Promise.allSettled(marks);
+  }
+
+  #isMeant({ id, ids }: HolderView): boolean {
+    return this.#root === '' || id === this.#root || ids.includes(this.#root);
+  }
+
+  /** True once no process believes in one of these leases; false if that is not known in time. */
+  async #confirmed(ended: readonly string[]): Promise<boolean> {
+    const keys = ended.map((id) => this.#markers.get(id));
+    if (this.#force.wait === 0 || keys.includes(undefined)) return false;
+    const until = this.#core.clock.now() + this.#force.wait;
+    for (const key of keys.flat() as string[]) {
+      const left = Math.max(0, until - this.#core.clock.now());
+      if ((await quietly(unmarked(this.#core, key, left))) !== true) return false;
+    }
+    return true;
+  }
 }

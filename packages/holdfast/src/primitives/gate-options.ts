@@ -1,6 +1,6 @@
 /** Options that are common to latches and barriers. */
-import { badOption } from '../errors.js';
-import { duration, known } from '../checks.js';
+import { badOption } from '../base/errors.js';
+import { duration, known } from '../base/checks.js';
 
 /** Options of one `await` of a latch or a barrier. */
 export interface WaitOptions {
@@ -13,15 +13,15 @@ export interface WaitOptions {
 const AWAIT = new Set<string>(['wait', 'signal']);
 
 /** Checks the options of an `await` and fills in the defaults. */
-export function checkAwait(
-  options: WaitOptions,
-  shortest: number,
-): { wait: number; signal: AbortSignal | undefined } {
+export function checkAwait(options: WaitOptions): {
+  wait: number;
+  signal: AbortSignal | undefined;
+} {
   known('options', options, AWAIT);
   const { wait, signal } = options;
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw badOption('signal', 'an AbortSignal', signal);
   }
   const unlimited = Number.POSITIVE_INFINITY;
-  return { wait: duration('wait', wait, unlimited, shortest, Number.MAX_SAFE_INTEGER), signal };
+  return { wait: duration('wait', wait, unlimited, 0, Number.MAX_SAFE_INTEGER), signal };
 }

@@ -7,26 +7,26 @@
  *
  * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease ends, because it has an
  * expiry). The store keeps the lease: its expiry is extended before the work starts, so this also
- * holds if the process is killed. `keepUntil` of the lease record makes `close` respect it.
+ * holds if the process is killed. `keepUntil` of the hold makes `close` respect it.
  */
-import type { Core } from '../core.js';
-import { HoldfastError } from '../errors.js';
-import { drift, type LeaseRecord } from '../lease/lease-record.js';
+import type { Core } from '../acquire/core.js';
+import { HoldfastError } from '../base/errors.js';
+import { drift } from '../lease/drift.js';
+import type { Hold } from '../lease/root.js';
 import { Lease, type ReleaseOutcome } from '../lease/lease.js';
-import { quietly } from './acquirer.js';
-import { retry } from '../retry.js';
-import { quote } from '../text.js';
+import { retry } from '../base/retry.js';
+import { quote } from '../base/text.js';
 
 /** Ms between two attempts when the store does not reply. */
 const RETRY_MS = 20;
 
 export class KeptLease extends Lease {
-  readonly #record: LeaseRecord;
+  readonly #hold: Hold;
   readonly #core: Core;
 
-  constructor(record: LeaseRecord, core: Core) {
-    super(record, core);
-    this.#record = record;
+  constructor(hold: Hold, core: Core) {
+    super(hold, core);
+    this.#hold = hold;
     this.#core = core;
   }
 
@@ -36,20 +36,20 @@ export class KeptLease extends Lease {
    * reply before the lease ends.
    */
   async keep(ms: number): Promise<void> {
-    const record = this.#record;
+    const hold = this.#hold;
     const { clock } = this.#core;
     // neither a fast local clock nor a `close` before the reply may end the lease early
     const margin = ms > 0 ? ms + drift(ms) : 0;
-    record.keepUntil = clock.now() + margin;
+    hold.keepUntil = clock.now() + margin;
     // the lease in the store ends no earlier than `validUntil`
-    if (record.validUntil - clock.now() < ms) await this.#extend(ms);
-    record.keepUntil = clock.now() + margin;
-    if (!(await this.verify())) throw record.lossError();
+    if (hold.validUntil - clock.now() < ms) await this.#extend(ms);
+    hold.keepUntil = clock.now() + margin;
+    if (!(await this.verify())) throw hold.lossError();
   }
 
   /** Detaches the lease: this process does not release it, so it ends at its expiry. */
   leave(): void {
-    this.#core.leave(this.#record);
+    this.#core.leave(this.#hold);
   }
 
   /**
@@ -60,13 +60,13 @@ export class KeptLease extends Lease {
    */
   async end(): Promise<ReleaseOutcome | undefined> {
     const { clock } = this.#core;
-    const remaining = this.#record.keepUntil - clock.now();
+    const remaining = this.#hold.keepUntil - clock.now();
     if (remaining <= 0) return this.release();
     this.leave();
     let unhook = (): void => undefined;
     const release = (): void => {
       unhook();
-      void quietly(this.#core.release(this.#record));
+      this.#core.withdraw(this.#hold);
     };
     const timer = clock.after(remaining, release, true);
     unhook = this.#core.onClose(() => timer.cancel());
@@ -74,10 +74,10 @@ export class KeptLease extends Lease {
   }
 
   async #extend(ms: number): Promise<void> {
-    const record = this.#record;
+    const hold = this.#hold;
     const { clock, watchdog } = this.#core;
     let failure: unknown;
-    const status = await retry(() => watchdog.renew(record, ms), {
+    const status = await retry(() => watchdog.renew(hold.root, ms), {
       clock,
       delay: () => RETRY_MS,
       continues: () => this.verify(),
@@ -86,10 +86,10 @@ export class KeptLease extends Lease {
       },
     });
     if (status === 'renewed') return;
-    if (status === 'absent') watchdog.lose(record, 'gone');
-    if (failure === undefined) throw record.lossError();
-    const what = `the extension of ${quote(record.key)}`;
+    if (status === 'absent') watchdog.lose(hold, 'gone');
+    if (failure === undefined) throw hold.lossError();
+    const what = `the extension of ${quote(hold.key)}`;
     const message = `Holdfast: the store did not reply to ${what}; no work was run`;
-    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: record.key, cause: failure });
+    throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: hold.key, cause: failure });
   }
 }

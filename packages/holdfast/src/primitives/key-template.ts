@@ -1,8 +1,11 @@
 /**
  * Keys that contain a method's arguments: `order:{0}`, `{0.id}:{1}`. A template is parsed once and
  * filled in for each call. `{{` and `}}` stand for single braces.
+ *
+ * With several arguments, a backslash precedes each character of a value that could be taken for
+ * the text between two of them, and each backslash: no two lists of values have the same key.
  */
-import { badOption } from '../errors.js';
+import { badOption } from '../base/errors.js';
 
 const PART = /\{\{|\}\}|\{(\d+)((?:\.[^.{}]+)*)\}|[{}]/gu;
 const EXPECTED = 'a key in which {0} or {0.id} stands for an argument and {{ for a brace';
@@ -27,7 +30,16 @@ export function keyTemplate(template: string): (args: readonly unknown[]) => str
     }
   }
   const end = text + template.slice(from);
-  return (args) => paths.map((path, at) => `${texts[at]}${valueAt(args, path)}`).join('') + end;
+  const between = texts.slice(1);
+  // nothing would tell where one value ends and the next begins
+  if (between.includes(''))
+    throw badOption('key', 'a key with text between two arguments', template);
+  const marks = new Set(['\\', ...Array.from(between.join(''))]);
+  const escaped = (value: string): string =>
+    between.length === 0 ? value : Array.from(value, (c) => (marks.has(c) ? `\\${c}` : c)).join('');
+  const part = (args: readonly unknown[], path: readonly string[], at: number): string =>
+    `${texts[at]}${escaped(valueAt(args, path))}`;
+  return (args) => paths.map((path, at) => part(args, path, at)).join('') + end;
 }
 
 function valueAt(args: readonly unknown[], path: readonly string[]): string {

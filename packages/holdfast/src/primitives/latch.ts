@@ -4,10 +4,10 @@
  * `engine/gate.ts` keeps the count and breaks generations; `gates/gate-waiters.ts` manages the
  * waiters of this process.
  */
-import type { Core } from '../core.js';
-import { duration, known, whole } from '../checks.js';
-import type { GateSubject } from '../gates/gate-waiter.js';
-import { gatesOf } from '../gates/gates-of.js';
+import type { Core } from '../acquire/core.js';
+import { duration, known, whole } from '../base/checks.js';
+import type { GateSubject } from './gates/gate-waiter.js';
+import { Gates } from './gates/gates.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** Options of a latch. All users of a key must give the same count. */
@@ -16,12 +16,14 @@ export interface LatchOptions {
   readonly count: number;
   /**
    * Longest time between two counts, in ms. After it the latch is broken. 10 to 86,400,000; default
-   * 3,600,000 (one hour).
+   * 3,600,000 (one hour). If callers give different times, a count never shortens the time that an
+   * earlier one gave.
    */
   readonly ttl?: number | undefined;
   /**
    * Ms for which the store remembers an open or broken latch, for late callers. 1,000 to
-   * 86,400,000, and at least three times the `claimWindow`; default as `ttl`.
+   * 86,400,000, and at least three times the `claimWindow`; default as `ttl`. If callers of a
+   * generation give different times, the longest one counts.
    */
   readonly retention?: number | undefined;
 }
@@ -57,12 +59,15 @@ export class Latch {
    * Counts down by `by`, and resolves to the remaining count. The last count opens the latch and
    * wakes all waiters in all processes. Counting down an open latch does nothing.
    *
-   * A call counts at most once, even if its request is retried, and never in a generation that
-   * began after the call: if a `reset` comes between two attempts, the call does not count.
+   * A call counts at most once, even if its request is retried or delayed, and never in a
+   * generation that began after the call (more than a round trip after it, by the clock of the
+   * store). If a `reset` or `delete` comes between the call and its arrival at the store, the call
+   * rejects with `HOLDFAST_BROKEN`.
    *
-   * Rejects with `HOLDFAST_BROKEN` if the latch is broken, `HOLDFAST_MISMATCH` if the key is in use
-   * with another count or as a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply (the call
-   * may have counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
+   * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, `HOLDFAST_MISMATCH` if the key
+   * is in use with another count or as a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply
+   * (the call may have counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or
+   * `HOLDFAST_BAD_OPTION`.
    *
    * @param by 1 to 100,000; default 1
    */
@@ -70,7 +75,7 @@ export class Latch {
     whole('by', by, 1, 1, COUNT_MAX);
     const request = { by, waits: false, wait: Number.POSITIVE_INFINITY, signal: undefined };
     const generation = this.#generation;
-    const gates = await gatesOf(this.#core);
+    const gates = this.#core.part(Gates);
     const result = await gates.enter(this.#subject, { ...request, generation });
     this.#generation = result.current;
     return result.rank < 0 ? 0 : result.rank;
@@ -87,30 +92,31 @@ export class Latch {
    * count for `ttl` ms, if the latch was reset, or if the store forgot it; and as `countDown` does.
    */
   async await(options: WaitOptions = {}): Promise<void> {
-    const request = { by: 0, waits: true, generation: 0, ...checkAwait(options, 0) };
-    const gates = await gatesOf(this.#core);
+    const request = { by: 0, waits: true, generation: 0, ...checkAwait(options) };
+    const gates = this.#core.part(Gates);
     const result = await gates.enter(this.#subject, request);
     this.#generation = result.current;
   }
 
   /**
    * The remaining count: 0 if the latch is open, the full count if it is unused. It sends one
-   * read-only request. Rejects with `HOLDFAST_BROKEN` if the latch is broken.
+   * read-only request. Rejects with `HOLDFAST_BROKEN` if the latch is broken, and with
+   * `HOLDFAST_MISMATCH` if it has another count.
    */
   async count(): Promise<number> {
-    return (await gatesOf(this.#core)).commands.missing(this.#subject);
+    return this.#core.part(Gates).commands.missing(this.#subject);
   }
 
   /**
-   * Begins a new generation with the count of this object. Waiters of the current generation are
-   * rejected with `HOLDFAST_BROKEN`, unless it is open; its counts are discarded. Two simultaneous
-   * resets may begin only one generation. Rejects with `HOLDFAST_UNCERTAIN` if the store does not
-   * reply.
+   * Begins a new generation. Waiters of the current generation are rejected with `HOLDFAST_BROKEN`,
+   * unless it is open; its counts are discarded. Two simultaneous resets may begin only one
+   * generation. Rejects with `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to
+   * change the count), and with `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {
-    const { commands } = await gatesOf(this.#core);
-    const { current } = await commands.look(this.#subject);
-    if (current === 0) return;
+    const { commands } = this.#core.part(Gates);
+    const { current, fate } = await commands.look(this.#subject);
+    if (fate === 'unknown') return;
     this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;
   }
 
@@ -122,11 +128,12 @@ export class Latch {
    * reply, and as `count` does.
    */
   async delete(): Promise<void> {
-    const { commands } = await gatesOf(this.#core);
-    const { current } = await commands.look(this.#subject);
-    if (current === 0) return;
-    // the store forgets the next generation at its start
-    const subject = { ...this.#subject, ttl: 0, retention: 0 };
+    const { commands } = this.#core.part(Gates);
+    const { current, fate } = await commands.lookAtAny(this.#subject);
+    if (fate === 'unknown') return;
+    const { retention, unreachableAfter } = this.#core.settings;
+    // longer than a count that is under way may be repeated
+    const subject = { ...this.#subject, count: 0, ttl: 0, retention: retention + unreachableAfter };
     await commands.endGeneration(subject, current, 'deleted');
     this.#generation = 0;
   }

@@ -12,11 +12,11 @@
  * and I8 (an aborted `signal` stays aborted). `signal` aborts whenever the term ends, for any
  * reason, so work of this term only has to watch `signal`.
  */
-import type { Core } from '../core.js';
-import { HoldfastError } from '../errors.js';
+import type { Core } from '../acquire/core.js';
+import { HoldfastError } from '../base/errors.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
-import { quote } from '../text.js';
+import { quote } from '../base/text.js';
 
 /**
  * One term of a leader, from its election to the end of the term.

@@ -6,7 +6,7 @@
  * lease; the lease itself says whether it is held.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Core } from '../core.js';
+import type { Core } from '../acquire/core.js';
 import type { Lease } from '../lease/lease.js';
 
 interface ContextEntry {

@@ -1,10 +1,10 @@
 /** Questions about a lock that change nothing: who has it, for how long, and which place it has. */
-import { onAbort } from '../abort.js';
+import { aborted, onAbort } from '../base/abort.js';
 import * as failures from '../acquire/failures.js';
-import type { Core } from '../core.js';
+import type { Core } from '../acquire/core.js';
 import type { InspectReply } from '../engine/commands.js';
-import { ask } from '../inspection.js';
-import { Pause } from '../pause.js';
+import { ask } from './inspection.js';
+import { Pause } from '../base/pause.js';
 import { checkAwait, type WaitOptions } from './gate-options.js';
 
 /** The most waiters that are read to find a place. */
@@ -34,7 +34,7 @@ export async function poll(
   options: WaitOptions,
   enough: (state: InspectReply) => boolean,
 ): Promise<boolean> {
-  const { wait, signal } = checkAwait(options, 0);
+  const { wait, signal } = checkAwait(options);
   const { clock, settings } = core;
   const until = clock.now() + wait;
   const pause = new Pause(clock);
@@ -47,7 +47,7 @@ export async function poll(
   try {
     for (;;) {
       if (isClosed) throw failures.closed(key);
-      if (signal?.aborted) throw failures.aborted(key, signal.reason);
+      if (signal?.aborted) throw aborted(key, signal.reason);
       const state = await stateOf(core, key);
       if (enough(state)) return true;
       const left = until - clock.now();

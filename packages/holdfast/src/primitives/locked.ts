@@ -6,15 +6,15 @@
  * prototype, the name and the property's descriptor. The arguments tell which one it is. Code that
  * a locked method calls can find the method's lease, see `lock-context.ts`.
  */
-import { badOption, HoldfastError } from '../errors.js';
-import { over } from '../given.js';
-import type { Holdfast } from '../holdfast.js';
+import { badOption, HoldfastError } from '../base/errors.js';
+import { over } from '../base/given.js';
+import type { Holdfast } from '../instance/holdfast.js';
 import type { Lease } from '../lease/lease.js';
-import type { AcquireOptions } from '../options.js';
+import type { AcquireOptions } from '../base/options.js';
 import { keyTemplate } from './key-template.js';
 import type { MutexOptions } from './plain-mutex.js';
 import { innermost, under } from './lock-context.js';
-import { quote } from '../text.js';
+import { quote } from '../base/text.js';
 
 /** Options of a locked method: those of its lock, and those of each acquisition. */
 export interface LockedOptions extends MutexOptions, AcquireOptions {}
@@ -133,7 +133,7 @@ class Plan {
     const { signal, wait, ...lock } = options;
     this.#lock = lock;
     this.#call = over({}, { signal, wait }) as Pick<AcquireOptions, 'signal' | 'wait'>;
-    this.#reentrant = lock.reentrant === true;
+    this.#reentrant = lock.reentrant === true || lock.reentrant === 'refuse';
     this.#key = keyOf(key);
     this.#find = typeof holdfast === 'function' ? holdfast : () => holdfast;
     // if the instance is known, its options are checked when the class is defined

@@ -2,9 +2,11 @@
  * Markers: leases that nothing renews or releases, so that the store remembers a fact for some
  * time. `list` leaves them out.
  */
-import type { Core } from '../core.js';
-import type { LockOptions } from '../options.js';
-import { Acquirer } from './acquirer.js';
+import type { Core } from '../acquire/core.js';
+import type { AcquireRequest } from '../acquire/call.js';
+import type { Hold } from '../lease/root.js';
+import type { LockOptions } from '../base/options.js';
+import { Acquirer, plainLease } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
 
 /** Sets a marker for `ttl` ms; `null` if it is set already. The caller may still release it. */
@@ -18,5 +20,17 @@ export function mark(
   const options: LockOptions = { fair: true, ttl, renew: false, label };
   const make = (...args: ConstructorParameters<typeof KeptLease>): KeptLease =>
     new KeptLease(...args);
-  return new Acquirer(core, { key, capacity: 1 }, options, make).tryAcquire(1);
+  // also while the instance closes: a run that ends then says how it has ended
+  const send = (request: AcquireRequest): Promise<Hold | null> => core.mark(request);
+  const subject = { key, kind: 'mutex', capacity: 1, send } as const;
+  return new Acquirer(core, subject, options, make).tryAcquire(1);
+}
+
+/** Waits until a marker has ended; false if `wait` ms pass before. */
+export async function unmarked(core: Core, key: string, wait: number): Promise<boolean> {
+  const options: LockOptions = { fair: true, ttl: 1000, renew: false };
+  const acquirer = new Acquirer(core, { key, kind: 'mutex', capacity: 1 }, options, plainLease);
+  const lease = await acquirer.tryAcquire(1, { wait });
+  await lease?.release();
+  return lease !== null;
 }

@@ -15,15 +15,15 @@
  * Invariant: if it ends without a result, each granted lease is released (I6). The core withdraws
  * requests without a reply.
  */
-import { onAbort } from '../abort.js';
-import type { Clock } from '../clock.js';
-import { HoldfastError, isHoldfastError } from '../errors.js';
+import { aborted, onAbort } from '../base/abort.js';
+import type { Clock } from '../base/clock.js';
+import { HoldfastError, isHoldfastError } from '../base/errors.js';
 import type { Lease } from '../lease/lease.js';
-import type { AcquireOptions } from '../options.js';
+import type { AcquireOptions } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import { type Acquirer, quietly } from './acquirer.js';
 import { MultiLease } from './multi-lease.js';
-import { quote } from '../text.js';
+import { quote } from '../base/text.js';
 
 /** Locks to try together after a refusal. The number doubles each time all of them are granted. */
 const PROBE_MIN = 16;
@@ -192,7 +192,7 @@ export class MultiAcquire {
   /** Cancels when the caller's signal aborts; returns a function that removes the listener. */
   #bind(): () => void {
     const { signal } = this.#bounds;
-    const abort = (): void => this.#end.abort(failures.aborted(this.#next, signal?.reason));
+    const abort = (): void => this.#end.abort(aborted(this.#next, signal?.reason));
     if (signal?.aborted === true) abort();
     return signal === undefined ? () => undefined : onAbort(signal, abort);
   }

@@ -1,9 +1,9 @@
 /** The leases of several locks, handled as one lease. */
-import { type HoldfastError, isHoldfastError } from '../errors.js';
+import { type HoldfastError, isHoldfastError } from '../base/errors.js';
 import { isLossOf } from '../lease/lease-state.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
-import { duration } from '../checks.js';
-import { shownAs } from '../shown.js';
+import { duration } from '../base/checks.js';
+import { shownAs } from '../base/shown.js';
 import type { MultiAcquired } from './multi-acquire.js';
 
 /** The outcome of a release for one key; `uncertain` if the store did not reply for this key. */

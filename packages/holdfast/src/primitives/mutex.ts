@@ -21,7 +21,8 @@ export class Mutex extends PlainMutex {
 
   /**
    * True if any process holds the lock. The answer may be out of date when it arrives: to act on
-   * it, use `tryAcquire`. Rejects with `HOLDFAST_UNREACHABLE` if the store does not answer; so do
+   * it, use `tryAcquire`. The server that the client is connected to answers, also if it is a
+   * replica that is behind. Rejects with `HOLDFAST_UNREACHABLE` if the store does not answer; so do
    * the following methods.
    */
   async isLocked(): Promise<boolean> {

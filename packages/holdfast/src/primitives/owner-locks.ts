@@ -6,27 +6,32 @@
  *     any number of holds --expiry, force--> free
  *
  * Each hold is an acquisition with an id of its own; the store joins the holds of one owner in one
- * lease (`Acquire.owner`). `unlock` reads the ids of the owner's holds and releases one of them by
+ * lease (`Acquire.owner`). There each hold has an end of its own; a lock has one end, so `lock` and
+ * `renew` extend all holds of the owner. `unlock` reads the ids of the holds and releases one by
  * its id. So a repeated or late unlock ends the chosen hold or nothing; it never ends a hold of
  * another owner or a newer hold (I3, I8). If two calls choose the same hold, only one of them ends
  * it, and the other chooses again.
  *
  * This process keeps no state of a lock unless it was asked to renew it.
  */
-import type { Core } from '../core.js';
+import type { Core } from '../acquire/core.js';
 import type { HolderView } from '../engine/commands.js';
-import { badOption, HoldfastError, isHoldfastError } from '../errors.js';
-import { over } from '../given.js';
-import { ask } from '../inspection.js';
-import { checkKey, checkObject, checkOwner } from '../checks.js';
-import { type AcquireOptions, resolveTerms } from '../options.js';
+import { HOLD_LIMIT } from '../engine/limits.js';
+import { badOption, HoldfastError, isHoldfastError } from '../base/errors.js';
+import { over } from '../base/given.js';
+import { quietly } from './acquirer.js';
+import { ask } from './inspection.js';
+import { checkLockKey, checkObject, checkOwner } from '../base/checks.js';
+import { type AcquireOptions, resolveTerms } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
-import { quote } from '../text.js';
+import { quote } from '../base/text.js';
 
 /** Number of holds to read for choosing one; an owner may have more. */
 const SHOWN = 20;
 /** How many times to choose again when the chosen hold has gone. */
 const TRIES = 20;
+/** The end of the ids of holds that `ownerLocks` makes. */
+const MADE_HERE = '-owner';
 const TTL_MIN = 10;
 const TTL_MAX = 86_400_000;
 
@@ -102,7 +107,9 @@ export class OwnerLocks {
 
   /**
    * Ends one hold of the owner. After the last hold the lock is free or goes to the next waiter.
-   * Resolves to `false`, and changes nothing, if the owner does not hold the lock (any more).
+   * Resolves to `false`, and changes nothing, if the owner does not hold the lock (any more), or
+   * holds it only with leases that another process acquired with `sharedBy`: their holders release
+   * them.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if no hold was ended, and with `HOLDFAST_UNCERTAIN` if the
    * store did not reply. In the latter case the unlock is retried in the background, so check
@@ -114,7 +121,7 @@ export class OwnerLocks {
         const lease = await this.#leaseOf(key, owner);
         if (lease === undefined) return false;
         // the store may have the hold of a call that has no reply yet: that call would add it again
-        const id = this.#choose(lease.ids.filter((one) => !this.#core.isOpen(one)));
+        const id = this.#choose(lease.ids.filter((one) => this.#mayEnd(one)));
         if (id === undefined) return false;
         if ((await this.#core.end(key, id, lease.left / 1000)) !== 'lost') return true;
       }
@@ -132,16 +139,24 @@ export class OwnerLocks {
    */
   async renew(key: string, owner: string, ttl: number): Promise<boolean> {
     checkTtl(ttl);
-    const { retention } = this.#core.settings;
     for (let tries = 0; tries < TRIES; tries++) {
-      const lease = await this.#leaseOf(key, owner);
-      if (lease === undefined) return false;
-      const id = this.#choose(lease.ids) as string;
-      const command = { op: 'renew', key, id, ttl: Math.ceil(ttl), retention } as const;
-      const { status } = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
-      if (status === 'renewed') return true;
+      const renewed = await this.#extend(key, owner, ttl);
+      if (renewed !== undefined) return renewed;
     }
     throw this.#crowded(key);
+  }
+
+  /** Extends all holds; false if there is none, `undefined` if all of them ended meanwhile. */
+  async #extend(key: string, owner: string, ttl: number): Promise<boolean | undefined> {
+    const lease = await this.#leaseOf(key, owner, HOLD_LIMIT);
+    if (lease === undefined) return false;
+    const { retention } = this.#core.settings;
+    const replies = lease.ids.map((id) => {
+      const command = { op: 'renew', key, id, ttl: Math.ceil(ttl), retention } as const;
+      return ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
+    });
+    const renewed = (await Promise.all(replies)).some(({ status }) => status === 'renewed');
+    return renewed || undefined;
   }
 
   /** The number of the owner's holds; 0 if the owner does not hold the lock. */
@@ -156,21 +171,34 @@ export class OwnerLocks {
     options: OwnerLockOptions = {},
     wait: number,
   ): Promise<number | null> {
-    checkKey(key);
+    checkLockKey(key);
     checkTtl(ttl);
     checkObject('options', options);
     const own = { ttl, sharedBy: checkOwner(owner) };
     const asked = { ...over({ renew: false }, options), ...own };
     const terms = resolveTerms(this.#core.settings, {}, asked, wait);
-    const wanted = { key, weight: 1, capacity: 1, terms, stays: !terms.renew };
-    return (await this.#core.acquire(wanted))?.fence ?? null;
+    const mutex = { key, kind: 'mutex', weight: 1, capacity: 1 } as const;
+    const asking = { ...mutex, terms, stays: !terms.renew, mark: MADE_HERE };
+    const hold = await this.#core.acquire(asking);
+    if (hold === null) return null;
+    if (hold.root.holds > 1) await quietly(this.#extend(key, owner, ttl));
+    return hold.fence;
   }
 
-  async #leaseOf(key: string, owner: string): Promise<HolderView | undefined> {
-    checkKey(key);
+  async #leaseOf(key: string, owner: string, limit = SHOWN): Promise<HolderView | undefined> {
+    checkLockKey(key);
     checkOwner(owner);
-    const { holders } = await ask(this.#core, { op: 'inspect', key, limit: SHOWN });
+    const { holders } = await ask(this.#core, { op: 'inspect', key, limit });
     return holders.find((holder) => holder.owner === owner);
+  }
+
+  /**
+   * True for a hold of this process, or one that `ownerLocks` made in another: no object believes
+   * in that one. The holder of any other lease would not hear of its end before its next renewal.
+   */
+  #mayEnd(id: string): boolean {
+    const own = id.startsWith(`${this.#core.id}.`);
+    return (own || id.endsWith(MADE_HERE)) && !this.#core.isOpen(id);
   }
 
   /**

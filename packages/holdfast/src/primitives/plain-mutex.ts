@@ -2,10 +2,13 @@
  * The mutex without conditions: one holder at a time. Its capacity is 1, and each acquisition takes
  * 1 permit.
  */
-import type { Core } from '../core.js';
+import type { Core } from '../acquire/core.js';
+import { aborted } from '../base/abort.js';
+import type { AcquireRequest } from '../acquire/call.js';
 import type { Lease } from '../lease/lease.js';
-import { checkObject, flag } from '../checks.js';
-import { type AcquireOptions, type LockOptions, withDefaults } from '../options.js';
+import type { Hold } from '../lease/root.js';
+import { checkObject, flag } from '../base/checks.js';
+import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
@@ -17,8 +20,8 @@ export interface MutexOptions extends LockOptions {
    * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to
    * the store. Each `run` is a hold of its own: the lock is released when the last of them ends.
    * That is the outermost one, unless its work started other work without awaiting it. With
-   * `'refuse'`, such a `run` rejects with `HOLDFAST_REFUSED` instead of waiting for itself. Default
-   * `false`.
+   * `'refuse'`, such a `run` rejects with `HOLDFAST_REFUSED` instead of waiting for itself; so does
+   * an `acquire` that may wait, also of `allOf` with this mutex. Default `false`.
    */
   readonly reentrant?: boolean | 'refuse' | undefined;
 }
@@ -43,7 +46,14 @@ export class PlainMutex {
     this.key = key;
     this.#reentrant = reentrant === 'refuse' ? reentrant : flag('reentrant', reentrant, false);
     const own = withDefaults(core.settings, lockOptions);
-    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, own, plainLease);
+    const send = (request: AcquireRequest): Promise<Hold | null> => {
+      if (request.terms.wait > 0) this.#refuseInside();
+      return core.acquire(request);
+    };
+    const refuses = reentrant === 'refuse' && { send };
+    const { maxHold } = core.settings.defaults;
+    const subject = { key, kind: 'mutex', capacity: 1, maxHold, ...refuses } as const;
+    this.#acquirer = new Acquirer(core, subject, own, plainLease);
   }
 
   /**
@@ -84,27 +94,38 @@ export class PlainMutex {
    * release, that is not an error: the release is retried in the background until the lease
    * expires.
    *
-   * With `reentrant: true`, a `run` inside another `run` joins its lease; if the lease is in doubt,
-   * it first waits until the doubt is resolved. It rejects with `HOLDFAST_LOST` if the lease is
-   * lost, or released by `lease.release()`, before its work ends.
+   * With `reentrant: true`, a `run` inside another `run` joins its lease; if the lease is in
+   * doubt, it first waits until the doubt is resolved. Its options are checked, and an aborted
+   * `signal` rejects it; a `signal` that aborts later has no effect on the shared lease. It
+   * rejects with `HOLDFAST_LOST` if the lease is lost, or released by `lease.release()`, before
+   * its work ends.
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     if (!this.#reentrant) return this.#acquirer.run(1, work, options);
     const { core, key } = this.#acquirer;
+    if (this.#reentrant === 'refuse') this.#refuseInside();
     const outer = innermost({ core, key, reentrant: true });
-    if (this.#reentrant === 'refuse' && /held|doubted|parked/.test(outer?.state ?? '')) {
-      throw failures.waitsForItself(key);
-    }
     // acquiring while the outer lease is in doubt would wait for that lease itself
     while (outer?.state === 'doubted') await outer.verify();
-    if (outer?.held) return enter(outer, () => work(outer));
+    if (outer?.held) {
+      const { signal } = this.#acquirer.terms(options, Number.POSITIVE_INFINITY);
+      if (signal?.aborted) throw aborted(key, signal.reason);
+      return enter(outer, () => work(outer));
+    }
     return core.run(key, async () => {
       const lease = await this.#acquirer.acquire(1, options);
       const unfollow = options?.signal && lease.follow(options.signal);
       const run = open(lease, () => under(core, lease, true, () => work(lease)));
       return unfollow === undefined ? run : run.finally(unfollow);
     });
+  }
+
+  /** Rejects a call inside a run that has the lock. A run that waits at a condition has not. */
+  #refuseInside(): void {
+    const { core, key } = this.#acquirer;
+    const outer = innermost({ core, key, reentrant: true });
+    if (/held|doubted/.test(outer?.state ?? '')) throw failures.waitsForItself(key);
   }
 
   /**

@@ -7,24 +7,23 @@
  * is sent, and `write` only after the store has replied (I7). Each change has a number, so a late
  * duplicate of an earlier change has no effect, also if that change was refused (I3).
  */
-import { RW_PERMITS } from '../acquire/rw-permits.js';
-import type { Core } from '../core.js';
-import { HoldfastError, isHoldfastError } from '../errors.js';
-import { ask } from '../inspection.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import type { Core } from '../acquire/core.js';
+import { HoldfastError, isHoldfastError } from '../base/errors.js';
+import { ask } from './inspection.js';
+import type { Hold } from '../lease/root.js';
 import { Lease } from '../lease/lease.js';
-import { quote } from '../text.js';
+import { quote } from '../base/text.js';
 
 /** Permits of a read-write lock: one for each reader, all of them for a writer. */
 export const READER = 1;
-export const WRITER: number = RW_PERMITS;
+export const WRITER: number = 2 ** 30;
 
 /** The side of a read-write lock that a lease holds. */
 export type RwMode = 'read' | 'write';
 
 /** A granted read or write lock. It stays one lease when its side changes, and is released once. */
 export class RwLease extends Lease {
-  readonly #record: LeaseRecord;
+  readonly #hold: Hold;
   readonly #core: Core;
   #mode: RwMode;
   /** The requested side, while there is no reply. */
@@ -33,11 +32,11 @@ export class RwLease extends Lease {
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal */
-  constructor(record: LeaseRecord, core: Core) {
-    super(record, core);
-    this.#record = record;
+  constructor(hold: Hold, core: Core) {
+    super(hold, core);
+    this.#hold = hold;
     this.#core = core;
-    this.#mode = record.weight === WRITER ? 'write' : 'read';
+    this.#mode = hold.root.weight === WRITER ? 'write' : 'read';
   }
 
   /** The side that is held: `read` is shared with other readers, `write` is exclusive. */
@@ -58,7 +57,7 @@ export class RwLease extends Lease {
     return this.#inTurn(async () => {
       await this.#certainlyHeld();
       const settled = this.#mode === 'read' && this.#unanswered === undefined;
-      if (settled && this.#record.weight === READER) return;
+      if (settled && this.#hold.root.weight === READER) return;
       const before = this.#mode;
       this.#mode = 'read';
       if (await this.#change('read')) return;
@@ -103,8 +102,8 @@ export class RwLease extends Lease {
 
   /** Sends the change to the store; false if the store refuses it. */
   async #change(to: RwMode): Promise<boolean> {
-    const { key, id } = this.#record;
-    const seq = (this.#record.changes += 1);
+    const { key, id } = this.#hold;
+    const seq = (this.#hold.root.extras.changes += 1);
     const { retention } = this.#core.settings;
     const weight = to === 'write' ? WRITER : READER;
     const command = { op: 'resize', key, id, weight, seq, retention } as const;
@@ -112,8 +111,8 @@ export class RwLease extends Lease {
     try {
       const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
       this.#unanswered = undefined;
-      if (reply.status === 'absent') this.#core.watchdog.lose(this.#record, 'gone');
-      else if (reply.status === 'resized') this.#record.resized(weight, reply.fence);
+      if (reply.status === 'absent') this.#core.watchdog.lose(this.#hold, 'gone');
+      else if (reply.status === 'resized') this.#hold.root.resized(weight, reply.fence);
       await this.#certainlyHeld();
       return reply.status === 'resized';
     } catch (error) {

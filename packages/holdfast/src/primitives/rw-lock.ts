@@ -5,9 +5,9 @@
  * The queue is first in, first out: later readers wait behind a queued writer, and adjacent readers
  * are granted together. Every reader has a lease of its own.
  */
-import type { Core } from '../core.js';
-import { checkObject } from '../checks.js';
-import { type AcquireOptions, type LockOptions, withDefaults } from '../options.js';
+import type { Core } from '../acquire/core.js';
+import { checkObject } from '../base/checks.js';
+import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
 import { Acquirer } from './acquirer.js';
 import { placeOf, stateOf } from './lock-state.js';
 import { READER, RwLease, WRITER } from './rw-lease.js';
@@ -71,8 +71,9 @@ export class RwSide {
 
   /** True if any process holds this side, see `Mutex.isLocked`. */
   async isLocked(): Promise<boolean> {
-    const [holder] = (await stateOf(this.#acquirer.core, this.key)).holders;
-    return holder?.weight === this.#weight;
+    const { kind, holders } = await stateOf(this.#acquirer.core, this.key);
+    // a mutex and a reader have the same weight
+    return kind === 'rw-lock' && holders[0]?.weight === this.#weight;
   }
 
   /** The number of acquisitions of both sides before that of this instance, see `Mutex.place`. */
@@ -97,10 +98,12 @@ export class RwLock {
 
   /** @internal */
   constructor(core: Core, key: string, options: LockOptions) {
-    const subject = { key, capacity: WRITER, strict: true };
+    const { maxHold } = core.settings.defaults;
+    const mutual = { key, kind: 'rw-lock', capacity: WRITER, strict: true } as const;
+    const subject = { ...mutual, maxHold };
     checkObject('options', options);
     const own = withDefaults(core.settings, options);
-    const acquirer = new Acquirer(core, subject, own, (record) => new RwLease(record, core));
+    const acquirer = new Acquirer(core, subject, own, (hold) => new RwLease(hold, core));
     this.key = key;
     this.read = new RwSide(acquirer, READER);
     this.write = new RwSide(acquirer, WRITER);

@@ -12,9 +12,9 @@
  * expires (I9). Both are in the store before the work begins, so a run counts even if its process
  * crashes, and there is no second run.
  */
-import type { Core } from '../core.js';
-import type { HolderInfo } from '../inspection.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import type { Core } from '../acquire/core.js';
+import type { HolderInfo } from './inspection.js';
+import type { Hold } from '../lease/root.js';
 import { Acquirer, quietly } from './acquirer.js';
 import { KeptLease } from './kept-lease.js';
 import {
@@ -23,7 +23,7 @@ import {
   type RunOnceOptions,
   type RunOnceResult,
   type ScheduleOptions,
-} from './schedule.js';
+} from './schedule-options.js';
 import { holderOf, Slot } from './slots.js';
 
 /** One run of scheduled work; the work receives it as its argument. */
@@ -80,7 +80,12 @@ export class ScheduledRuns {
     this.#core = core;
     this.#key = key;
     this.#options = options;
-    this.#acquirer = new Acquirer(core, { key, capacity: 1 }, lockOptions(options), keptLease);
+    this.#acquirer = new Acquirer(
+      core,
+      { key, kind: 'mutex', capacity: 1 },
+      lockOptions(options),
+      keptLease,
+    );
   }
 
   /** See `Schedule.runOnce`. */
@@ -175,6 +180,6 @@ async function undo(leases: readonly (KeptLease | null | undefined)[]): Promise<
   await Promise.all(leases.map(async (one) => quietly(Promise.resolve(one?.release()))));
 }
 
-function keptLease(record: LeaseRecord, core: Core): KeptLease {
-  return new KeptLease(record, core);
+function keptLease(hold: Hold, core: Core): KeptLease {
+  return new KeptLease(hold, core);
 }

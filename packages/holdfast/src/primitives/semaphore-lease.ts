@@ -1,29 +1,29 @@
 /** A lease of a semaphore, of which a part can be released. */
-import type { Core } from '../core.js';
-import { HoldfastError } from '../errors.js';
-import { whole } from '../checks.js';
-import { ask } from '../inspection.js';
+import type { Core } from '../acquire/core.js';
+import { HoldfastError } from '../base/errors.js';
+import { whole } from '../base/checks.js';
+import { ask } from './inspection.js';
 import { Lease } from '../lease/lease.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
-import { quote } from '../text.js';
+import type { Hold } from '../lease/root.js';
+import { quote } from '../base/text.js';
 
 /** Granted permits of a semaphore. They are one lease, and are renewed and lost together. */
 export class SemaphoreLease extends Lease {
-  readonly #record: LeaseRecord;
+  readonly #hold: Hold;
   readonly #core: Core;
   /** Changes are made one after another. */
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal */
-  constructor(record: LeaseRecord, core: Core) {
-    super(record, core);
-    this.#record = record;
+  constructor(hold: Hold, core: Core) {
+    super(hold, core);
+    this.#hold = hold;
     this.#core = core;
   }
 
   /** The number of permits of this lease. */
   get permits(): number {
-    return this.#record.weight;
+    return this.#hold.root.weight;
   }
 
   /**
@@ -42,22 +42,22 @@ export class SemaphoreLease extends Lease {
   }
 
   async #releasePermits(count: number): Promise<number> {
-    const record = this.#record;
-    const { key, id, fence } = record;
+    const hold = this.#hold;
+    const { key, id, fence } = hold;
     whole('count', count ?? null, 0, 1, this.permits - 1);
     await this.verify();
     this.assertHeld();
     const before = this.permits;
     const weight = before - count;
-    const seq = (record.changes += 1);
+    const seq = (hold.root.extras.changes += 1);
     const { retention } = this.#core.settings;
     // from here on the permits may be granted to another holder
-    record.resized(weight, fence);
+    hold.root.resized(weight, fence);
     const command = { op: 'resize', key, id, weight, seq, retention } as const;
     const { status } = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
-    if (status === 'absent') await this.#core.watchdog.gone(record);
+    if (status === 'absent') await this.#core.watchdog.gone(hold.root);
     if (status === 'refused') {
-      record.resized(before, fence);
+      hold.root.resized(before, fence);
       const why = 'its lease has more holds';
       const message = `Holdfast: no permits of ${quote(key)} were released: ${why}`;
       throw new HoldfastError('HOLDFAST_REFUSED', message, { key });

@@ -5,16 +5,17 @@
  * order of arrival is strict: later requests wait behind a large request at the head of the queue.
  * All concurrent users of a key must give the same capacity; the store keeps it.
  */
-import type { Core } from '../core.js';
-import { badOption, isHoldfastError } from '../errors.js';
-import { ask } from '../inspection.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
-import { checkObject, whole } from '../checks.js';
-import { markerKey } from '../marker-key.js';
-import { type AcquireOptions, type LockOptions, withDefaults } from '../options.js';
+import type { Core } from '../acquire/core.js';
+import type { InspectReply } from '../engine/commands.js';
+import { badOption, type HoldfastError } from '../base/errors.js';
+import { ask } from './inspection.js';
+import type { Hold } from '../lease/root.js';
+import { checkObject, whole } from '../base/checks.js';
+import { markerKey } from '../base/marker-key.js';
+import { type AcquireOptions, type LockOptions, withDefaults } from '../base/options.js';
 import type { AcquireRequest } from '../acquire/call.js';
 import * as failures from '../acquire/failures.js';
-import { checkWork, Acquirer, plainLease } from './acquirer.js';
+import { checkWork, Acquirer, plainLease, type Subject } from './acquirer.js';
 import type { WaitOptions } from './gate-options.js';
 import { placeOf, poll, stateOf } from './lock-state.js';
 import { SemaphoreLease } from './semaphore-lease.js';
@@ -134,8 +135,8 @@ export class Semaphore {
    * next new request sets the number.
    *
    * Rejects with `HOLDFAST_MISMATCH` if the number in the store is not the number of this object
-   * (with `onMismatch: 'adopt'` it replaces any number), and with `HOLDFAST_UNCERTAIN` if the store
-   * does not reply; it is safe to repeat.
+   * (with `onMismatch: 'adopt'` it replaces any number) or if the key is in use as another kind of
+   * lock, and with `HOLDFAST_UNCERTAIN` if the store does not reply; it is safe to repeat.
    */
   async setPermits(permits: number): Promise<void> {
     const capacity = checkPermits(permits);
@@ -146,10 +147,8 @@ export class Semaphore {
       const command = { op: 'capacity', key, from, capacity, retention } as const;
       const reply = await ask(this.#core, command, 'HOLDFAST_UNCERTAIN');
       if (reply.status !== 'mismatch') break;
-      const error = failures.mismatch({ key, capacity: from, option: 'permits' }, reply.capacity);
-      // the conditions of a mutex need its single permit
-      const adopts = this.#adopts && reply.capacity !== from && reply.capacity <= PERMITS_MAX;
-      if (!adopts || tries === TRIES) throw error;
+      const adopts = this.#adopts && reply.kind === 'semaphore';
+      if (!adopts || tries === TRIES) throw this.#mismatch(from, reply);
       from = reply.capacity;
     }
     this.#use(capacity);
@@ -163,28 +162,50 @@ export class Semaphore {
   async changePermits(by: number): Promise<number> {
     whole('by', by ?? null, 0, -PERMITS_MAX, PERMITS_MAX);
     // two equal changes at the same time would count as one
-    const subject = { key: markerKey(this.key, 'permits'), capacity: 1 };
+    const subject = { key: markerKey(this.key, 'permits'), kind: 'mutex', capacity: 1 } as const;
     const changes = new Acquirer(this.#core, subject, {}, plainLease);
     return changes.run(1, () => this.#changePermits(by));
   }
 
   async #changePermits(by: number): Promise<number> {
     for (let tries = 1; ; tries++) {
-      const { capacity } = await stateOf(this.#core, this.key);
+      const capacity = this.#known(await stateOf(this.#core, this.key));
       if (capacity !== 0) this.#use(capacity);
       try {
         await this.setPermits(this.#permits + by);
         return this.#permits;
       } catch (error) {
-        if (tries === TRIES || !isHoldfastError(error, 'HOLDFAST_MISMATCH')) throw error;
+        if (tries === TRIES || failures.agreedOf(error) === undefined) throw error;
       }
     }
   }
 
-  /** The number of permits that are free now; 0 while requests wait. See `Mutex.isLocked`. */
+  /**
+   * The number of permits that are free now; 0 while requests wait. See `Mutex.isLocked`. Rejects
+   * with `HOLDFAST_MISMATCH` if the key is in use as another kind of lock.
+   */
   async available(): Promise<number> {
-    const { capacity, used, waiterCount } = await stateOf(this.#core, this.key);
-    return waiterCount > 0 ? 0 : Math.max(0, (capacity || this.permits) - used);
+    const state = await stateOf(this.#core, this.key);
+    const permits = this.#known(state) || this.permits;
+    return state.waiterCount > 0 ? 0 : Math.max(0, permits - state.used);
+  }
+
+  /**
+   * The number of permits that the store knows; 0 if it knows none. Throws `HOLDFAST_MISMATCH` if
+   * the key is in use as another kind of lock.
+   */
+  #known(state: InspectReply): number {
+    if (state.kind === 'semaphore') return state.capacity;
+    const { holderCount, waiterCount, parkedCount } = state;
+    if (holderCount + waiterCount + parkedCount === 0) return 0;
+    throw this.#mismatch(this.permits, state);
+  }
+
+  #mismatch(capacity: number, used: failures.Used): HoldfastError {
+    return failures.mismatch(
+      { key: this.key, kind: 'semaphore', capacity, option: 'permits' },
+      used,
+    );
   }
 
   /** See `Mutex.place`. */
@@ -209,11 +230,13 @@ export class Semaphore {
   /**
    * Waits until the semaphore has at least `permits` permits in total, free or not, and uses that
    * number from then on; false if `wait` ms pass before. So a program can wait for more permits
-   * than exist now, and then acquire them. It asks the store four times in a claim window.
+   * than exist now, and then acquire them. It asks the store four times in a claim window. Rejects
+   * with `HOLDFAST_MISMATCH` if the key is in use as another kind of lock.
    */
   async whenPermits(permits: number, options: WaitOptions = {}): Promise<boolean> {
     checkPermits(permits);
-    return poll(this.#core, this.key, options, ({ capacity }) => {
+    return poll(this.#core, this.key, options, (state) => {
+      const capacity = this.#known(state);
       if (capacity !== 0) this.#use(capacity);
       return this.#permits >= permits;
     });
@@ -230,14 +253,18 @@ export class Semaphore {
   }
 
   #newAcquirer(): Acquirer<SemaphoreLease> {
-    const subject = { key: this.key, capacity: this.#permits, option: 'permits', strict: true };
-    const send = (request: AcquireRequest): Promise<LeaseRecord | null> => this.#send(request);
+    const subject: Subject = {
+      ...{ key: this.key, kind: 'semaphore', capacity: this.#permits },
+      ...{ option: 'permits', strict: true },
+    };
+    const send = (request: AcquireRequest): Promise<Hold | null> => this.#send(request);
     const adopting = this.#adopts ? { ...subject, send } : subject;
-    return new Acquirer(this.#core, adopting, this.#options, semaphoreLease);
+    const { maxHold } = this.#core.settings.defaults;
+    return new Acquirer(this.#core, { ...adopting, maxHold }, this.#options, semaphoreLease);
   }
 
   /** Requests with the own number, and then with the number in use. */
-  async #send(request: AcquireRequest): Promise<LeaseRecord | null> {
+  async #send(request: AcquireRequest): Promise<Hold | null> {
     const core = this.#core;
     const { terms, weight } = request;
     const until = core.clock.now() + terms.wait;
@@ -249,7 +276,7 @@ export class Semaphore {
         return await core.acquire({ ...request, capacity, terms: { ...terms, wait } });
       } catch (error) {
         const permits = failures.agreedOf(error) ?? 0;
-        if (permits < weight || permits > PERMITS_MAX || tries === TRIES) throw error;
+        if (permits < weight || tries === TRIES) throw error;
         // soon it begins with its own number again: the semaphore may be unused by then
         this.#adopted = { permits, until: core.clock.now() + core.settings.claimWindow };
       }
@@ -267,6 +294,6 @@ function checkMismatch(value: unknown): boolean {
   throw badOption('onMismatch', '"reject" or "adopt"', value);
 }
 
-function semaphoreLease(record: LeaseRecord, core: Core): SemaphoreLease {
-  return new SemaphoreLease(record, core);
+function semaphoreLease(hold: Hold, core: Core): SemaphoreLease {
+  return new SemaphoreLease(hold, core);
 }

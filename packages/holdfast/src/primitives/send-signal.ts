@@ -5,14 +5,14 @@
  * repeated signal has no second effect (I3). Therefore a signal is sent only after the previous one
  * has a reply; otherwise the store would ignore a delayed older signal, and it would be lost.
  */
-import type { Core } from '../core.js';
+import type { Core } from '../acquire/core.js';
 import type { SignalReply } from '../engine/commands.js';
-import { HoldfastError } from '../errors.js';
-import type { LeaseRecord } from '../lease/lease-record.js';
+import { HoldfastError } from '../base/errors.js';
+import type { Hold } from '../lease/root.js';
 import { isRefusal } from '../store/port.js';
 import * as failures from '../acquire/failures.js';
-import { growing, retry } from '../retry.js';
-import { quote } from '../text.js';
+import { growing, retry } from '../base/retry.js';
+import { quote } from '../base/text.js';
 
 /** The pauses between attempts, in ms. */
 const DELAY = growing(5, 200);
@@ -20,33 +20,33 @@ const DELAY = growing(5, 200);
 /** Wakes `count` waiters of a condition, or all (0). Resolves to the number that were woken. */
 export function sendSignal(
   core: Core,
-  record: LeaseRecord,
+  hold: Hold,
   condition: string,
   count: number,
 ): Promise<number> {
-  const mine = record.signalling.then(async () => {
+  const mine = hold.root.extras.signalling.then(async () => {
     let woken = 0;
     for (;;) {
       // one command wakes or drops only a limited number of waiters
       const most = count === 0 ? 0 : count - woken;
-      const reply = await send(core, record, condition, most);
+      const reply = await send(core, hold, condition, most);
       woken += reply.woken;
       if (reply.left === 0 || (count > 0 && woken >= count)) return woken;
     }
   });
-  record.signalling = mine.catch(() => undefined);
+  hold.root.extras.signalling = mine.catch(() => undefined);
   return mine;
 }
 
 async function send(
   core: Core,
-  record: LeaseRecord,
+  hold: Hold,
   condition: string,
   count: number,
 ): Promise<SignalReply> {
-  const { key, id } = record;
+  const { key, id } = hold;
   const { clock, settings } = core;
-  record.signals += 1;
+  hold.root.extras.signals += 1;
   const { retention } = settings;
   const command = {
     op: 'signal',
@@ -54,22 +54,22 @@ async function send(
     id,
     condition,
     count,
-    seq: record.signals,
+    seq: hold.root.extras.signals,
     retention,
   } as const;
   let cause: unknown;
   const reply = await retry<SignalReply>(() => core.requests.send(command), {
     clock,
     delay: DELAY,
-    continues: () => core.watchdog.verified(record),
+    continues: () => core.watchdog.verified(hold),
     failed: (error) => {
       if (isRefusal(error)) throw failures.refusedByServer(key, error);
       cause = error;
     },
   });
   if (reply?.status === 'signalled') return reply;
-  if (reply !== undefined) core.watchdog.lose(record, 'gone');
-  if (reply !== undefined || cause === undefined) throw record.lossError();
+  if (reply !== undefined) core.watchdog.lose(hold, 'gone');
+  if (reply !== undefined || cause === undefined) throw hold.lossError();
   const what = `a signal at a condition of ${quote(key)}`;
   const message = `Holdfast: the store did not reply to ${what} before the lease ended`;
   throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key, cause });

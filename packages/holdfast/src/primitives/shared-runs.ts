@@ -7,14 +7,43 @@
  * each run is a hold: the lock is released when the last run ends. No run waits for another run,
  * because that could deadlock.
  *
+ * A wait at a condition gives the lease away, so it is refused while a run is open that does not
+ * wait for the code that asks. The runs around that code do wait for it.
+ *
  * Invariant: a run that entered again resolves only if, by the knowledge of this process, the lock
  * was held until the run ended.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Lease } from '../lease/lease.js';
 import { quietly } from './acquirer.js';
 
+/** A run, and the open run around it in the asynchronous context. */
+interface Run {
+  readonly lease: Lease;
+  readonly outer: Run | undefined;
+  open: boolean;
+}
+
+const context = new AsyncLocalStorage<Run>();
+
 /** The number of active runs of each shared lease. */
 const runs = new WeakMap<Lease, number>();
+
+/** The innermost open run of a chain. */
+function innermostOpen(run: Run | undefined): Run | undefined {
+  let open = run;
+  while (open !== undefined && !open.open) open = open.outer;
+  return open;
+}
+
+/** The number of open runs of a lease that do not wait for the code that runs now. */
+export function runsBeside(lease: Lease): number {
+  let waiting = 0;
+  for (let run = context.getStore(); run !== undefined; run = run.outer) {
+    if (run.open && run.lease === lease) waiting += 1;
+  }
+  return Math.max(0, (runs.get(lease) ?? 0) - Math.max(1, waiting));
+}
 
 /** Does the work of the run that acquired the lease. */
 export function open<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
@@ -28,13 +57,16 @@ export function enter<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
 
 async function share<T>(lease: Lease, work: () => T | Promise<T>, inner: boolean): Promise<T> {
   runs.set(lease, (runs.get(lease) ?? 0) + 1);
+  const run: Run = { lease, outer: innermostOpen(context.getStore()), open: true };
   let result: T;
   try {
-    result = await work();
+    result = await context.run(run, work);
   } catch (error) {
+    run.open = false;
     await end(lease, inner);
     throw error;
   }
+  run.open = false;
   if (!(await end(lease, inner))) throw lease.loss;
   return result;
 }

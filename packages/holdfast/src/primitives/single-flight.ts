@@ -7,13 +7,14 @@
  *
  * Callers of one process share one flight; only flights send requests to the store.
  */
-import { onAbort } from '../abort.js';
-import type { Timer } from '../clock.js';
-import type { Core } from '../core.js';
-import { badOption } from '../errors.js';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { aborted, onAbort } from '../base/abort.js';
+import type { Timer } from '../base/clock.js';
+import type { Core } from '../acquire/core.js';
+import { badOption } from '../base/errors.js';
 import type { Lease } from '../lease/lease.js';
-import { known } from '../checks.js';
-import type { AcquireOptions, LockOptions } from '../options.js';
+import { known } from '../base/checks.js';
+import type { AcquireOptions, LockOptions } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { Flight, type FlightOutcome, type Caller, SEATS } from './flight.js';
@@ -64,7 +65,7 @@ export class SingleFlight {
     known('options', options, OPTIONS);
     this.key = key;
     this.#core = core;
-    const subject = { key, capacity: SEATS };
+    const subject = { key, kind: 'flight', capacity: SEATS } as const;
     this.#lead = new Acquirer(core, subject, { ...options, renew: true }, plainLease);
     // a seat is released at once; the seat of a process that died expires after a claim window
     const { claimWindow } = core.settings;
@@ -129,10 +130,22 @@ export class SingleFlight {
   }
 
   /** Joins the flight of this process; starts one if there is none. */
-  #join(work: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
+  #join(given: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
     const { key } = this;
+    const computation: Computation = { flights: this.#flights, key, outer: inside.getStore() };
+    for (let around = computation.outer; around !== undefined; around = around.outer) {
+      const own = around.key === key && around.flights === this.#flights;
+      if (own && around.ended !== true) return Promise.reject(failures.waitsForItself(key));
+    }
+    const work = async (lease: Lease): Promise<unknown> => {
+      try {
+        return await inside.run(computation, given, lease);
+      } finally {
+        computation.ended = true;
+      }
+    };
     const { until, wait, signal } = limits;
-    if (signal?.aborted) return Promise.reject(failures.aborted(key, signal.reason));
+    if (signal?.aborted) return Promise.reject(aborted(key, signal.reason));
     const flight = this.#flight(again);
     const { clock } = this.#core;
     return new Promise((resolve, reject) => {
@@ -142,7 +155,7 @@ export class SingleFlight {
         flight.leave(caller);
         reject(error);
       };
-      const abort = (): void => leave(failures.aborted(key, signal?.reason));
+      const abort = (): void => leave(aborted(key, signal?.reason));
       let overdue = false;
       const end = (): void => {
         const { trouble } = flight;
@@ -197,6 +210,17 @@ export class SingleFlight {
     return { until: this.#core.clock.now() + wait, wait, signal };
   }
 }
+
+/** A computation, and the one around it in the asynchronous context. */
+interface Computation {
+  readonly flights: ReadonlyMap<string, Flight>;
+  readonly key: string;
+  readonly outer: Computation | undefined;
+  ended?: boolean;
+}
+
+/** The computation that the running code is part of. */
+const inside = new AsyncLocalStorage<Computation>();
 
 interface Limits {
   /** End of the wait, on the local clock. */

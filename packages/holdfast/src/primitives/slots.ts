@@ -3,11 +3,11 @@
  *
  *     free --a run begins--> marked --the work ends--> marked, and marked as `done` or `failed`
  */
-import type { Core } from '../core.js';
-import { badOption } from '../errors.js';
-import { type HolderInfo, inspect } from '../inspection.js';
-import { markerKey } from '../marker-key.js';
-import { Pause } from '../pause.js';
+import type { Core } from '../acquire/core.js';
+import { badOption } from '../base/errors.js';
+import { type HolderInfo, inspect } from './inspection.js';
+import { markerKey } from '../base/marker-key.js';
+import { Pause } from '../base/pause.js';
 import { quietly } from './acquirer.js';
 import type { KeptLease } from './kept-lease.js';
 import { mark } from './markers.js';

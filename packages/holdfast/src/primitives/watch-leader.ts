@@ -5,11 +5,11 @@
  *     poll --changed--> yield --\
  *       \---same, or no reply----+--> pause (`every`, or until notified) --> poll
  */
-import { onAbort } from '../abort.js';
-import type { Core } from '../core.js';
-import { isHoldfastError } from '../errors.js';
+import { onAbort } from '../base/abort.js';
+import type { Core } from '../acquire/core.js';
+import { isHoldfastError } from '../base/errors.js';
 import type { Leader } from './election.js';
-import { Pause } from '../pause.js';
+import { Pause } from '../base/pause.js';
 
 export interface Watching {
   /** Ms between two polls. */

@@ -8,7 +8,7 @@
  * A timer for each request would cost more than the rest of the request. The timer does not keep
  * the process alive: the connection of the request does.
  */
-import { afterIo, type Clock, type Timer } from '../clock.js';
+import { afterIo, type Clock, type Timer } from '../base/clock.js';
 
 /** An operation that ends at its deadline, unless it has ended before. */
 export interface Timed {

@@ -1,5 +1,5 @@
 /** What `Holdfast.doctor` asks of a store, and what the store answers. */
-import type { Clock } from '../clock.js';
+import type { Clock } from '../base/clock.js';
 
 /**
  * How much a finding endangers the locks:
@@ -22,6 +22,7 @@ export type FindingCode =
   | 'durable-without-persistence'
   | 'eviction'
   | 'lazy-persistence'
+  | 'login-refused'
   | 'memory-limit'
   | 'missing-right'
   | 'no-persistence'
@@ -29,8 +30,11 @@ export type FindingCode =
   | 'no-spare-server'
   | 'not-independent'
   | 'old-server'
+  | 'open-slots'
   | 'other-prefix'
   | 'read-only-replica'
+  | 'replicas-without-persistence'
+  | 'silent-connection'
   | 'slow-commands'
   | 'slow-round-trip'
   | 'unacknowledged-replicas'
@@ -75,6 +79,8 @@ export interface ExamineTerms {
   readonly requestTimeout: number;
   /** The replicas that must have a grant before it counts. */
   readonly replicas: number;
+  /** By how many ms the clocks of the servers may differ, see `clock-margin.ts`. */
+  readonly clockMargin: number;
   /** A unique name, for the keys and channels of this examination. */
   readonly id: string;
 }

@@ -9,7 +9,6 @@
  * so renewal, release and the report of a loss never load anything here.
  */
 import type { Command, Reply } from '../engine/commands.js';
-import { notLoaded } from '../later.js';
 import type { Examination, ExamineTerms } from './finding.js';
 import {
   type AcknowledgeTerms,
@@ -85,8 +84,8 @@ export class LazyStore implements Store {
     yield* (await within(this.#loaded())).keys(pattern, within);
   }
 
-  unanswered(command?: Command): void {
-    this.#store?.unanswered?.(command);
+  unanswered(command?: Command): Promise<string | undefined> | undefined {
+    return this.#store?.unanswered?.(command);
   }
 
   trouble(): string | undefined {
@@ -115,7 +114,7 @@ export class LazyStore implements Store {
     const loading = this.#parts.load(this.#prefix).catch((error: unknown) => {
       // the next command tries again
       this.#loading = undefined;
-      throw new StoreFailure(notLoaded('the store', error), 'unanswered', error);
+      throw new StoreFailure(notLoaded(error), 'unanswered', error);
     });
     this.#loading = loading;
     // the first to know: commands that wait for the code are executed before later ones
@@ -127,4 +126,13 @@ export class LazyStore implements Store {
     );
     return loading;
   }
+}
+
+/** Says why the code of the store could not be loaded, and what to do. */
+function notLoaded(cause: unknown): string {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  return (
+    `the code of the store was not loaded: ${why}. If the files of this program were replaced ` +
+    'while it runs, restart it'
+  );
 }

@@ -5,9 +5,9 @@
  * A store executes commands and delivers pushes. It does not wait, renew or retry. The commands of
  * one turn of the event loop come as one batch.
  */
-import { cleanCause } from '../clean-cause.js';
+import { cleanCause } from '../base/clean-cause.js';
 import type { Command, Push, Reply } from '../engine/commands.js';
-import { printable } from '../text.js';
+import { printable } from '../base/text.js';
 import type { Examination, ExamineTerms } from './finding.js';
 import type { ServerInfo } from './server-info.js';
 
@@ -20,10 +20,23 @@ export interface WakeListener {
   down(): void;
 }
 
+/** What becomes of a message to the own channel. */
+export interface EchoAnswer {
+  /** Resolves to false if the server knows no receiver. Rejects if it was not published. */
+  readonly published: Promise<boolean>;
+  /** Resolves when it has arrived; stays pending if it is lost. */
+  readonly arrived: Promise<true>;
+}
+
 /** A channel on which pushes arrive. */
 export interface WakeChannel {
   /** The name that commands carry to receive pushes. */
   readonly name: string;
+  /**
+   * Publishes a message to this channel.
+   * @param key the key whose node publishes it; without it, all nodes
+   */
+  echo?(key?: string): EchoAnswer;
   close(): Promise<void>;
 }
 
@@ -75,9 +88,10 @@ export interface Store {
 
   /**
    * Called when a command, or a request that is no command, has not been answered in time. The
-   * store may look for another node.
+   * store may look for another node. Resolves to a text for a warning if a connection has died
+   * silently. Never rejects.
    */
-  unanswered?(command?: Command): void;
+  unanswered?(command?: Command): Promise<string | undefined> | undefined;
 
   /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
   trouble?(): string | undefined;
@@ -103,6 +117,11 @@ export interface Store {
 /** How grants are acknowledged. */
 export interface AcknowledgeTerms {
   readonly replicas: number;
+  /**
+   * How old the memory of a master must be before a grant counts, in ms. 0: of any age.
+   * `undefined`: as old as the ttl of the grant.
+   */
+  readonly restartGuard: number | undefined;
   /** The time limit of a request, in ms. */
   readonly requestTimeout: number;
 }
@@ -162,5 +181,19 @@ export class UnreadableRecord extends StoreFailure {
   constructor(message: string, cause: unknown) {
     super(message, 'refused', cause);
     this.name = 'UnreadableRecord';
+  }
+}
+
+/** The client gave a command the reply to another one, so nothing is known of the command. */
+export class OutOfStep extends StoreFailure {
+  /** @param client the name of the client library */
+  constructor(client: string) {
+    super(
+      `the client is out of step: ${client} gave this command the reply to another one. All of ` +
+        'its replies may be wrong until its connection ends, also those to the program itself',
+      'unanswered',
+      undefined,
+    );
+    this.name = 'OutOfStep';
   }
 }

@@ -9,10 +9,11 @@
  * the deadline does not cover requests that are already written. After its deadline a request may
  * still be executed, and its reply may still come: the sender receives it through `late`.
  */
-import { afterIo, afterTurn, type Clock, type Timer } from '../clock.js';
+import { afterIo, afterTurn, type Clock, type Timer } from '../base/clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/commands.js';
+import { narrowed, widened } from './clock-margin.js';
 import { Deadlines, type Timed } from './deadlines.js';
-import { type Store, StoreFailure } from './port.js';
+import { OutOfStep, type Store, StoreFailure } from './port.js';
 
 /** The number of open requests from which on a request waits for the end of the turn. */
 const CROWD = 16;
@@ -106,21 +107,28 @@ export class Requests {
   readonly #clock: Clock;
   /** The time limit of a request in ms. */
   readonly timeout: number;
+  /** See `clock-margin.ts`; in ms. */
+  readonly #margin: number;
   readonly #deadlines: Deadlines;
   #collected: Request[] | undefined;
   /** See `written`. One wait for all callers until a new request is collected. */
   #writing: Promise<void> | undefined;
   /** Called when a request has no reply in time. */
   expired: () => void = () => undefined;
+  /** Called when the client gave a request the reply to another one. */
+  outOfStep: (failure: OutOfStep) => void = () => undefined;
+  /** Called with a text for a warning when a connection has died silently. */
+  silent: (text: string) => void = () => undefined;
   /** The number of requests without an answer, whose deadlines have not passed. */
   open = 0;
   /** The number of commands given to the store, for statistics. */
   sent = 0;
 
-  constructor(store: Store, clock: Clock, timeout: number) {
+  constructor(store: Store, clock: Clock, timeout: number, margin = 0) {
     this.#store = store;
     this.#clock = clock;
     this.timeout = timeout;
+    this.#margin = margin;
     this.#deadlines = new Deadlines(clock);
   }
 
@@ -189,11 +197,15 @@ export class Requests {
   /** The failure of a request without a reply in time. */
   noReply(limit: number, command?: Command): StoreFailure {
     this.expired();
-    this.#store.unanswered?.(command);
+    this.#unanswered(command);
     const trouble = this.#store.trouble?.();
     const why = trouble === undefined ? '' : `; ${trouble}`;
     const message = `no reply from the store within ${Math.ceil(limit)} ms${why}`;
     return new StoreFailure(message, 'unanswered', undefined);
+  }
+
+  #unanswered(command: Command | undefined): void {
+    void this.#store.unanswered?.(command)?.then((text) => text && this.silent(text));
   }
 
   /** From now on no timer remains after the last request. */
@@ -225,20 +237,25 @@ export class Requests {
 
   #execute(batch: readonly Request[]): void {
     this.sent += batch.length;
-    const answers = this.#store.execute(batch.map(({ command }) => command));
+    const margin = this.#margin;
+    const commands = batch.map(({ command }) =>
+      margin === 0 ? command : widened(command, margin),
+    );
+    const answers = this.#store.execute(commands);
     for (let index = 0; index < batch.length; index++) {
       const request = batch[index] as Request;
       (answers[index] as Promise<Reply>).then(
         (reply) => {
-          request.answer(reply);
+          request.answer(margin === 0 ? reply : narrowed(reply, margin));
           this.#deadlines.tidy();
         },
         (error: unknown) => {
           const failure = failureOf(error);
+          if (failure instanceof OutOfStep) this.outOfStep(failure);
           // a node of a cluster that is cut off says so, a closed connection rejects at once, and a
           // former master has too few replicas
           if (failure.kind !== 'refused' && failure.kind !== 'closed') {
-            this.#store.unanswered?.(request.command);
+            this.#unanswered(request.command);
           }
           request.fail(failure);
           this.#deadlines.tidy();

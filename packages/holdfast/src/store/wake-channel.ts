@@ -2,21 +2,31 @@
  * The wake channel: the channel on which this process receives pushes.
  *
  *     closed --the first waiter, warmUp--> opening --confirmed--> up <--> down
- *        ^------------------- no waiter for `linger` and no warmUp ------/
+ *        |                                    ^                   |        |
+ *        |                                    \--- replaced -------+--------/
+ *        ^--------------- no waiter for `linger` and no warmUp ---/
+ *
+ * A connection may die silently, and one that was lost may have settings that do not work any more,
+ * as an old password. So the channel is replaced, which takes the present settings of the client:
+ * when a message to itself does not arrive, and when it was down for some time.
  *
  * While the channel is not up, requests name no channel and their grants are found by polling, so a
  * broken subscription starves no waiter. Each time it comes up, every waiter repeats its request,
  * because pushes may have been lost.
  */
-import type { Clock, Timer } from '../clock.js';
+import { afterIo, type Clock, type Timer } from '../base/clock.js';
 import type { Push } from '../engine/commands.js';
-import { growing } from '../retry.js';
-import type { Store, WakeChannel } from './port.js';
+import { growing } from '../base/retry.js';
+import type { EchoAnswer, Store, WakeChannel } from './port.js';
 
 /** The pauses between attempts to open the channel, in ms. */
 const DELAY = growing(100, 5000);
 /** Ms between two looks whether the last request that names the channel has ended. */
 const NAMED_MS = 50;
+/** Ms after which a channel that is down is replaced. */
+const DOWN_MS = 2000;
+/** The pauses between two messages to itself while they do not arrive, in ms. */
+const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {
   push(push: Push): void;
@@ -30,6 +40,9 @@ export class Wake {
   readonly #name: () => string;
   readonly #linger: number;
   readonly #events: WakeEvents[];
+  /** How long a message to itself may take, in ms. */
+  readonly #limit: number;
+  readonly #silent: () => void;
   #channel: WakeChannel | undefined;
   #up = false;
   #opening: Promise<void> | undefined;
@@ -40,17 +53,36 @@ export class Wake {
   #waiters = 0;
   #naming = 0;
   #closed = false;
+  /** The message to itself that is under way. */
+  #echo: Promise<boolean | undefined> | undefined;
+  /** The messages to itself in a row that did not arrive, and the time of the last one. */
+  #losses = 0;
+  #echoedAt = Number.NEGATIVE_INFINITY;
+  /** Set from a missed push until the next message to itself. */
+  #missedTimer: Timer | undefined;
+  #downTimer: Timer | undefined;
+  /** Counts the channels: the events of a former one do not count. */
+  #era = 0;
 
+  /** @param options `silent` is called when a channel is replaced because nothing arrives */
   constructor(
     store: Store,
     clock: Clock,
-    options: { name: () => string; linger: number; events: WakeEvents },
+    options: {
+      name: () => string;
+      linger: number;
+      requestTimeout: number;
+      events: WakeEvents;
+      silent?: () => void;
+    },
   ) {
     this.#store = store;
     this.#clock = clock;
     this.#name = options.name;
     this.#linger = options.linger;
     this.#events = [options.events];
+    this.#limit = options.requestTimeout;
+    this.#silent = options.silent ?? (() => undefined);
   }
 
   /** The channel that requests name, or `''` while the channel is not up. */
@@ -85,13 +117,81 @@ export class Wake {
   }
 
   /**
-   * Opens the channel and keeps it open until `close`. Resolves when the first attempt has
-   * succeeded or failed; further attempts follow a failure.
+   * Opens the channel and keeps it open until `close`, and sends a message to itself. Resolves when
+   * the first attempt has succeeded or failed; further attempts follow a failure. A channel on
+   * which the message does not arrive is replaced once. Resolves to false if messages do not
+   * arrive, or cannot be published.
    */
-  async warmUp(): Promise<void> {
+  async warmUp(): Promise<boolean> {
     if (!this.#kept) this.enter();
     this.#kept = true;
     await this.#opening;
+    if (await this.#works()) return this.#up;
+    await this.#opening;
+    return (await this.#works()) === true && this.#up;
+  }
+
+  /** A poll found a grant whose push had not come: the connection may be dead. */
+  missed(key: string): void {
+    if (this.#missedTimer !== undefined) return;
+    const wait = this.#echoedAt + ECHO(this.#losses + 1) - this.#clock.now();
+    const look = (): void => {
+      this.#missedTimer = undefined;
+      void this.#works(key);
+    };
+    this.#missedTimer = this.#clock.after(Math.max(0, wait), look, true);
+  }
+
+  /**
+   * Sends a message to itself, and replaces the channel if it does not arrive. Resolves to false if
+   * it did not, and to `undefined` if it could not be published. Concurrent calls share a message.
+   */
+  async #works(key?: string): Promise<boolean | undefined> {
+    const channel = this.#channel;
+    if (!this.#up || channel?.echo === undefined) return this.#up;
+    this.#echo ??= this.#arrives(channel.echo(key)).finally(() => {
+      this.#echo = undefined;
+      this.#echoedAt = this.#clock.now();
+    });
+    const came = await this.#echo;
+    if (came === false && channel === this.#channel && !this.#closed) {
+      this.#losses += 1;
+      this.#failure = new Error('messages did not arrive, although the connection was open');
+      this.#silent();
+      this.#replace();
+    } else if (came === true) {
+      this.#losses = 0;
+    }
+    return came;
+  }
+
+  /** As `warmUp`, for a channel that is open. `undefined` if it is not, or it is not known. */
+  async examine(): Promise<boolean | undefined> {
+    return this.channel === '' ? undefined : this.#works();
+  }
+
+  /** False if the message does not arrive in time, `undefined` if it was not published. */
+  async #arrives({ published, arrived }: EchoAnswer): Promise<boolean | undefined> {
+    const reached = await this.#within(published);
+    return reached === true ? ((await this.#within(arrived)) ?? false) : reached;
+  }
+
+  /** `undefined` if there is no answer in time. */
+  #within(answer: Promise<boolean>): Promise<boolean | undefined> {
+    return new Promise((resolve) => {
+      const late = (): void => afterIo(this.#clock, () => resolve(undefined));
+      const timer = this.#clock.after(this.#limit, late, true);
+      answer.finally(() => timer.cancel()).then(resolve, () => resolve(undefined));
+    });
+  }
+
+  /** Opens the channel again, with the present settings of the client. */
+  #replace(): void {
+    const before = this.#channel;
+    this.#forget();
+    // a connection that is dead may take long to close
+    void before?.close();
+    if (this.#waiters > 0) this.#open();
   }
 
   /** The error of the last attempt to open the channel. */
@@ -102,19 +202,22 @@ export class Wake {
   async close(): Promise<void> {
     this.#closed = true;
     this.#timer?.cancel();
+    this.#downTimer?.cancel();
+    this.#missedTimer?.cancel();
     await this.#opening;
     await this.#shut();
   }
 
   #open(): void {
     this.#timer?.cancel();
+    const era = (this.#era += 1);
     this.#opening = this.#store
       .listen(this.#name(), {
         push: (push) => {
           for (const events of this.#events) events.push(push);
         },
-        up: () => this.#set(true),
-        down: () => this.#set(false),
+        up: () => era === this.#era && this.#set(true),
+        down: () => era === this.#era && this.#set(false),
       })
       .then(
         (channel) => {
@@ -145,8 +248,14 @@ export class Wake {
 
   #set(up: boolean): void {
     this.#up = up;
+    this.#downTimer?.cancel();
+    if (!up) this.#downTimer = this.#clock.after(DOWN_MS, () => this.#wentDown(), true);
     if (!up || this.#channel === undefined || this.#closed) return;
     for (const events of this.#events) events.up();
+  }
+
+  #wentDown(): void {
+    if (!this.#up && this.#channel !== undefined && !this.#closed) this.#replace();
   }
 
   #closeLater(): void {
@@ -163,11 +272,18 @@ export class Wake {
     else this.#timer = this.#clock.after(NAMED_MS, () => this.#lingered(), true);
   }
 
+  /** From now on, only pushes are heard of the connection. */
+  #forget(): void {
+    this.#era += 1;
+    this.#channel = undefined;
+    this.#up = false;
+    this.#downTimer?.cancel();
+  }
+
   async #shut(): Promise<void> {
     const channel = this.#channel;
     if (channel === undefined || (this.#waiters > 0 && !this.#closed)) return;
-    this.#channel = undefined;
-    this.#up = false;
+    this.#forget();
     await channel.close();
   }
 }

@@ -33,27 +33,17 @@ const lost = new Promise((resolve) => {
 });
 await client.flushall();
 const loss = await lost;
-// the control: the code of these calls is gone
+const all = await holdfast.allOf([key, `${key}-other`]).acquire();
 const calls = {
-  latch: () => holdfast.latch(key, { count: 1 }).countDown(),
-  allOf: () => holdfast.allOf([key, `${key}-other`]).acquire(),
-  schedule: () => holdfast.schedule(key, { atLeast: 0 }).runOnce(() => 1),
-  forceRelease: () => holdfast.forceRelease(key),
-  list: () => holdfast.list().next(),
-  doctor: () => holdfast.doctor(),
+  allOf: await all.release(),
+  latch: await holdfast.latch(`${key}-latch`, { count: 1 }).countDown(),
+  schedule: (await holdfast.schedule(`${key}-schedule`, { atLeast: 0 }).runOnce(() => 1)).ran,
+  forceRelease: await holdfast.forceRelease(`${key}-free`),
+  list: (await holdfast.list().next()).done !== undefined,
+  health: (await holdfast.health()).status,
 };
-/** @type {Record<string, unknown>} */
-const gone = {};
-for (const [name, call] of Object.entries(calls)) {
-  /** @type {(error: import('../../dist/index.js').HoldfastError) => unknown} */
-  const caught = ({ code, message, cause }) => ({
-    code,
-    message,
-    cause: /** @type {{ code: string }} */ (cause)?.code,
-  });
-  gone[name] = await /** @type {Promise<unknown>} */ (call()).catch(caught);
-}
-const { status, problems } = await holdfast.health();
-process.send?.({ type: 'done', released, loss, gone, health: { status, problems } });
+/** @type {string} */
+const notLoaded = await import(`${copy}memory.js`).catch(({ code }) => code);
+process.send?.({ type: 'done', released, loss, calls, notLoaded });
 await holdfast.close({ grace: 0 });
 client.disconnect();

@@ -1,8 +1,9 @@
 /** The package as it is published: it loads in each module system, runtime and tool. */
-import { readFileSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { deadLinks } from '../../../../tools/package-links.mjs';
 import { command, installed, installProject, tool, write } from './project.js';
 
 const LIMIT = { timeout: 120_000 };
@@ -30,19 +31,47 @@ it('has what users need, and nothing else', () => {
   const files = installed();
   for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md', 'package.json'])
     expect([...files.keys()]).toContain(file);
-  expect([...files.keys()].filter((file) => !/\.([cm]?js|d\.c?ts|md|json)$/.test(file))).toEqual([
-    'LICENSE',
-  ]);
+  expect(
+    [...files.keys()].filter((file) => !/\.([cm]?js|[cm]?js\.map|d\.c?ts|md|json)$/.test(file)),
+  ).toEqual(['LICENSE']);
   const manifest = JSON.parse(readFileSync(files.get('package.json') ?? '', 'utf8')) as object;
   expect(manifest).toHaveProperty(['exports', './package.json'], './package.json');
   // only the release step makes a package that may be published
   expect(manifest).toHaveProperty('private', true);
   const bytes = [...files.values()].reduce((sum, path) => sum + statSync(path).size, 0);
-  expect(bytes).toBeLessThan(1_700_000);
+  // a quarter of it are source maps
+  expect(bytes).toBeLessThan(2_500_000);
   for (const [file, path] of files) {
     if (file.endsWith('js'))
       expect(readFileSync(path, 'utf8'), file).not.toMatch(/^\s*(\/\/|\*) /m);
   }
+});
+
+it('names functions in a stack trace, and their modules with source maps', async () => {
+  const program = `import { Holdfast, memory } from 'holdfast';
+    const failed = await new Holdfast(memory()).mutex('a').tryAcquire({ ttl: 1 }).catch((e) => e);
+    console.log(failed.stack);`;
+  write('stack.mjs', program);
+  const plain = await command(tool('node-24'), ['stack.mjs']);
+  expect(plain).toMatch(/at Acquirer\.tryAcquire .*\n.*at Mutex\.tryAcquire/);
+  const mapped = await command(tool('node-24'), ['--enable-source-maps', 'stack.mjs']);
+  expect(mapped).toMatch(/at Acquirer\.tryAcquire .*primitives\/acquirer\.js:\d+/);
+  // few files, so that a process reads few files
+  const modules = [...installed().keys()].filter((file) => /^esm\/.*\.js$/.test(file));
+  expect(modules.length).toBeLessThan(25);
+});
+
+it('has pages whose links lead to its own files', () => {
+  const files = installed();
+  const shipped = new Set(files.keys());
+  const pages = [...files].filter(([file]) => file.endsWith('.md'));
+  expect(pages.length).toBeGreaterThan(3);
+  for (const [file, path] of pages) {
+    expect([file, deadLinks(readFileSync(path, 'utf8'), { file, shipped })]).toEqual([file, []]);
+  }
+  // the control: the pages of the repository lead further
+  const page = readFileSync(new URL('../../../../README.md', import.meta.url), 'utf8');
+  expect(deadLinks(page, { file: 'README.md', shipped }).length).toBeGreaterThan(5);
 });
 
 it('has the page that an error names', async () => {
@@ -51,7 +80,8 @@ it('has the page that an error names', async () => {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
     try { new Holdfast(memory(), { wrong: 1 }) } catch ({ code, page }) {
-      console.log(readFileSync(page.split('#')[0], 'utf8').includes('## ' + code));
+      const file = page.split('#')[0].replace('npm:', 'node_modules/');
+      console.log(readFileSync(file, 'utf8').includes('## ' + code));
     }`;
   write('page.mjs', program);
   expect(await command(tool('node-24'), ['page.mjs'])).toBe('true\n');
@@ -162,7 +192,64 @@ describe('a release', () => {
       expect(manifest).not.toHaveProperty('devDependencies');
       expect(await packed(tarballs[at] as string, 'README.md')).toContain('# ');
     }
+    const [page] = await Promise.all(tarballs.map((path) => packed(path, 'README.md')));
+    expect(page).toContain(`](${address}/blob/v0.1.0/docs/`);
+    await companions(tarballs.slice(0, 3));
   });
+
+  /** The companion packages load in both module systems, and their types are found in both. */
+  async function companions(tarballs: readonly string[]): Promise<void> {
+    const folder = join(repository, '.cache/packed/companions');
+    mkdirSync(folder, { recursive: true });
+    const modules = join(folder, 'node_modules');
+    for (const tarball of tarballs) {
+      const name = tarball.replace(/.*\/(.*)-[\d.]+\.tgz$/, '$1');
+      rmSync(join(modules, name), { recursive: true, force: true });
+      mkdirSync(join(modules, name), { recursive: true });
+      await command('tar', ['-xzf', tarball, '-C', join(modules, name), '--strip-components=1']);
+    }
+    cpSync(
+      join(repository, 'node_modules/@opentelemetry/api'),
+      join(modules, '@opentelemetry/api'),
+      { recursive: true },
+    );
+    const files = { 'a.cjs': 'require', 'a.mjs': 'import', 'a.cts': 'types', 'a.mts': 'types' };
+    const use = `const holdfast = new Holdfast(memory());
+      const stop = instrument(holdfast);
+      const view = dashboard(holdfast, { authorize: () => 'read' });
+      void view.fetch(new Request('http://localhost/')).then(async (page) => {
+        stop();
+        console.log(page.status, (await page.text()).includes('<html'));
+      });`;
+    for (const [file, how] of Object.entries(files)) {
+      const names = {
+        holdfast: 'Holdfast, memory',
+        'holdfast-otel': 'instrument',
+        'holdfast-dashboard': 'dashboard',
+      };
+      const lines = Object.entries(names).map(([name, used]) =>
+        how === 'require'
+          ? `const { ${used} } = require('${name}');`
+          : `import { ${used} } from '${name}';`,
+      );
+      writeFileSync(join(folder, file), [...lines, use].join('\n'));
+      if (how === 'types') continue;
+      const runtime = tool('node-20.18');
+      expect(await command(runtime, [join(folder, file)])).toBe('200 true\n');
+    }
+    const args = [
+      '--noEmit',
+      '--strict',
+      '--types',
+      'node',
+      '--target',
+      'es2022',
+      '--lib',
+      'es2022',
+    ];
+    args.push('--module', 'node16', '--moduleResolution', 'node16');
+    await command(tool('tsc'), [...args, join(folder, 'a.cts'), join(folder, 'a.mts')]);
+  }
 
   async function packed(tarball: string, file: string): Promise<string> {
     return command('tar', ['-xzOf', tarball, `package/${file}`]);

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Server, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ScriptCall } from '../../src/clients/port.js';
+import type { ScriptCall } from '../../src/store/clients/port.js';
 import { GLIDE } from '../support/glide.js';
 import {
   type Adapter,

@@ -19,12 +19,12 @@ let server: Server;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'holdfast-clients-'));
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
-  const entry = fileURLToPath(new URL('../../src/clients/detect.ts', import.meta.url));
+  const entry = fileURLToPath(new URL('../../src/store/clients/detect.ts', import.meta.url));
   const types = dirname(dirname(require.resolve('@types/node/package.json')));
   const options = [
     ...['--module', 'nodenext', '--target', 'es2022', '--skipLibCheck'],
     ...['--types', 'node', '--typeRoots', types],
-    ...['--rootDir', fileURLToPath(new URL('../../src/clients', import.meta.url))],
+    ...['--rootDir', fileURLToPath(new URL('../../src/store/clients', import.meta.url))],
   ];
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   const args = [tsc, entry, '--ignoreConfig', '--outDir', folder, ...options];

@@ -1,7 +1,7 @@
 /** The subscriptions of clients/port.ts, for each client, protocol and server. */
 import { type Server, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, expect, it } from 'vitest';
-import type { SubscriptionListener } from '../../src/clients/port.js';
+import type { SubscriptionListener } from '../../src/store/clients/port.js';
 import { type Adapter, closeAll, matrix, type Protocol, type Where } from './clients.support.js';
 
 /** What a listener received: `up`, `down`, or a payload after a colon. */

@@ -5,8 +5,8 @@ import { Redis as Redis5 } from 'ioredis-5';
 import { createClient as createClient6 } from 'redis';
 import { createClient as createClient5 } from 'redis-5';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
-import type { ClientPort } from '../../src/clients/port.js';
+import { portFor } from '../../src/store/clients/detect.js';
+import type { ClientPort } from '../../src/store/clients/port.js';
 import type { NodeRedisLike, RedisClient } from '../../src/index.js';
 
 export type Protocol = 2 | 3;

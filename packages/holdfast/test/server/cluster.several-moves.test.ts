@@ -1,7 +1,7 @@
 /** Slots move while calls for several mutexes are sent to the nodes of a real cluster. */
 import { type Server, type ServerName, sleep, until } from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
-import type { ClientPort } from '../../src/clients/port.js';
+import type { ClientPort } from '../../src/store/clients/port.js';
 import type { RenewMany } from '../../src/engine/commands.js';
 import type { RedisStore } from '../../src/store/redis/redis-store.js';
 import type { ClientName } from '../support/backends.js';

@@ -35,7 +35,7 @@ async function separate(one: Holdfast, other: Holdfast): Promise<void> {
   const key = freshKey();
   const leases = [await one.mutex(key).acquire(), await other.mutex(key).tryAcquire()];
   expect(leases.map((lease) => lease?.held)).toEqual([true, true]);
-  expect(await one.forceRelease(key)).toBe(1);
+  expect((await one.forceRelease(key)).ended).toBe(1);
   expect((await other.inspect(key))?.holders[0]?.id).toBe(leases[1]?.id);
   for await (const info of one.list()) expect(info.key).not.toBe(key);
 }

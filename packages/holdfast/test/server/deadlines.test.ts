@@ -3,7 +3,7 @@
  */
 import { type Proxy, type Server, startProxy, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Clock } from '../../src/clock.js';
+import type { Clock } from '../../src/base/clock.js';
 import type { Command } from '../../src/engine/commands.js';
 import { Holdfast, type HoldfastOptions } from '../../src/index.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';

@@ -101,6 +101,30 @@ describe('settings', () => {
     expect(found?.evidence).toContain(`127.0.0.1:${main.port}`);
   });
 
+  it('replicas that forget with their master, and the clock of a replica', async () => {
+    const shim = await makeClockShim();
+    expect(shim).toBeDefined();
+    const main = await start(['--appendonly', 'no', '--repl-diskless-sync-delay', '0']);
+    const follow = ['--replicaof', main.host, `${main.port}`];
+    const replica = await start(follow, { env: shim?.env ?? {} });
+    shim?.step(10_000);
+    const online = async (): Promise<boolean> =>
+      /slave0:.*state=online/.test(String(await main.command('INFO', 'replication')));
+    await until(online, { within: 15_000 });
+    for (const client of CLIENTS) {
+      const { findings } = await doctor(main, { replicas: 1, ttl: 20_000 }, {}, client);
+      expect(findings).toContainEqual(
+        expect.objectContaining({ code: 'replicas-without-persistence', severity: 'danger' }),
+      );
+      const clocks = findings.find(({ code }) => code === 'clocks-differ');
+      expect(clocks?.evidence).toMatch(
+        new RegExp(`127.0.0.1:${replica.port} is (9|10)\\d{3} ms ahead of 127.0.0.1:${main.port}`),
+      );
+    }
+    const margin = { replicas: 1, ttl: 20_000, clockMargin: 20_000 };
+    expect(codes(await doctor(main, margin))).not.toContain('clocks-differ');
+  });
+
   it('a node of a cluster', async () => {
     const found = await only(doctor(await start(['--cluster-enabled', 'yes'])));
     expect(found).toMatchObject({ code: 'cluster-node', severity: 'danger' });

@@ -1,7 +1,7 @@
 /** `fencedPut` with the recipe of docs/fences.md for Azure Blob Storage, on Azurite. */
 import { type Azurite, startAzurite } from 'holdfast-testkit';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { type FencedObject, fencedPut, type PutCondition } from '../../src/entries/fence.js';
+import { type FencedObject, fencedPut, type PutCondition } from '../../src/fence.js';
 import { interrupted } from '../support/object-store.js';
 
 /** What the recipe uses of a `BlockBlobClient` of `@azure/storage-blob`. */

@@ -8,7 +8,7 @@ import {
   type RowDataPacket,
 } from 'mysql2/promise';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { mysql } from '../../src/entries/fence.js';
+import { mysql } from '../../src/fence.js';
 
 /** Microseconds since 1970: above 2^32, below 2^53. */
 const FENCE = 1_790_000_000_000_000;

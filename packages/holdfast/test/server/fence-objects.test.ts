@@ -3,7 +3,7 @@
  * `fence-azure.test.ts` has a store that is a product.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { fencedPut } from '../../src/entries/fence.js';
+import { fencedPut } from '../../src/fence.js';
 import {
   interrupted,
   objectAt,

@@ -10,7 +10,7 @@ import { type Postgres, startPostgres } from 'holdfast-testkit';
 import knex, { type Knex } from 'knex';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { fragment, postgres } from '../../src/entries/fence.js';
+import { fragment, postgres } from '../../src/fence.js';
 import { Prisma, prismaClient } from '../support/prisma.js';
 
 /** Microseconds since 1970: above 2^32, below 2^53. */

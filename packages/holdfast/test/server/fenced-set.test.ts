@@ -1,7 +1,7 @@
 /** `fencedSet` on real servers, with each client. */
 import type { Server } from 'holdfast-testkit';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { fencedSet } from '../../src/entries/fence.js';
+import { fencedSet } from '../../src/fence.js';
 import {
   CLIENTS,
   openClient,

@@ -78,7 +78,7 @@ describe.each(cases)('on %s with %s', (name, clientName) => {
   });
 
   it('the count sees each text: without the loader there are as many as calls', async () => {
-    const source = await scripts.inspect.load();
+    const source = scripts.inspect.text;
     const keys = ['a', 'b', 'c'];
     await Promise.all(keys.map((key) => server.command('EVAL', source, '3', key, 'q', 'e', '1')));
     expect(await texts()).toBe(3);

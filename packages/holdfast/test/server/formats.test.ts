@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Server } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
-import { adopt, toText } from '../../src/entries/handover.js';
+import { adopt, toText } from '../../src/handover.js';
 import type { Holdfast, Lease } from '../../src/index.js';
 import {
   type ClientName,
@@ -64,7 +64,7 @@ it('the layout of the records is that of format 1', async () => {
   const [n, t] = ['number', 'string'];
   const fields = (name: string, ...kinds: (string | undefined)[]): string =>
     [name, ...kinds].join(' ');
-  const state = [n, n, n, n, n, n, n, n, n];
+  const state = [n, n, n, n, n, n, n, n, n, n];
   const lease = [n, n, n, n, n, n];
   expect(await layout(mutex)).toEqual([
     fields('m', t, n, t),

@@ -45,6 +45,7 @@ const COVERAGE: Record<string, number> = {
   'watch latch unknown': 50,
   'watch other': 100,
   'push broken expired': 100,
+  'push broken deleted': 20,
   'push broken reset': 50,
   'push broken withdrawn': 50,
   'push open ': 100,

@@ -9,9 +9,9 @@ import {
   until,
 } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
-import { Outbox } from '../../src/clients/glide-commands.js';
-import { slotOf } from '../../src/clients/slots.js';
+import { portFor } from '../../src/store/clients/detect.js';
+import { Outbox } from '../../src/store/clients/glide-commands.js';
+import { slotOf } from '../../src/store/clients/slots.js';
 import { Holdfast } from '../../src/index.js';
 import { each, freeAll, storeOn, takeAll } from '../support/cluster-store.js';
 import { GLIDE, openGlideCluster } from '../support/glide.js';
@@ -245,7 +245,7 @@ it('glide on a cluster goes on with the replica of a frozen master', LONG, async
 
 describe('the outbox', () => {
   it('starts the commands on a key in turn, also after a failure', async () => {
-    const outbox = new Outbox();
+    const outbox = new Outbox(500);
     const log: string[] = [];
     const later = async (name: string): Promise<string> => {
       log.push(`${name} starts`);
@@ -267,7 +267,7 @@ describe('the outbox', () => {
   });
 
   it('sends a command with several keys after the earlier ones of each', async () => {
-    const outbox = new Outbox();
+    const outbox = new Outbox(500);
     const order: string[] = [];
     const ends = new Map<string, () => void>();
     const add = (name: string, ...keys: string[]): Promise<void> =>

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type Server, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { portFor } from '../../src/store/clients/detect.js';
 import { matchingKeys } from '../../src/store/glob.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';

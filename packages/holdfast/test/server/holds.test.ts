@@ -70,7 +70,7 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
       const largest = Math.max(...values.map((value) => value.length));
       expect(largest, 'bytes of the largest field').toBeLessThan(200);
       const [ended] = await run({ op: 'forceRelease', key, id: '', retention });
-      expect(ended).toMatchObject({ ended: 1 });
+      expect(ended).toMatchObject({ status: 'forced', ended: ['h0'] });
       expect(await at.redis.hlen(`h:{${key}}`), 'fields that are left').toBe(1);
     }
     expect(prices[1]).toEqual(prices[0]);

@@ -4,7 +4,8 @@
  */
 import { type Server, sleep, until } from 'holdfast-testkit';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { besides, redisson, redlock } from '../../src/entries/migrate.js';
+import { handOver, toText } from '../../src/handover.js';
+import { besides, redisson, redlock } from '../../src/migrate.js';
 import { Holdfast } from '../../src/index.js';
 import {
   CLIENTS,
@@ -115,6 +116,19 @@ describe.each(OLD_LIBRARIES)('beside $name', (library) => {
     expect(await program.tries(key, 50)).toBe(true);
   });
 
+  it('is neither handed over nor given up at a condition', async () => {
+    const key = freshKey();
+    const program = oldProgram(library);
+    const [holdfast, { client }] = await newProgram();
+    const lease = await besides(holdfast, key, library.lock(client, key)).acquire();
+    expect(() => handOver(holdfast, lease)).toThrow(/lock of another library/);
+    expect(() => toText(holdfast, lease)).toThrow(/lock of another library/);
+    const waiting = holdfast.mutex(key).condition('c').await(lease, { wait: 10 });
+    await failure(waiting, 'HOLDFAST_BAD_OPTION');
+    expect([lease.held, await program.tries(key, TTL)]).toEqual([true, false]);
+    expect(await lease.release()).toBe('freed');
+  });
+
   it('renews both locks, so the old one outlives its ttl', async () => {
     const key = freshKey();
     const program = oldProgram(library);
@@ -173,7 +187,7 @@ describe.each(OLD_LIBRARIES)('beside $name', (library) => {
     const [holdfast, { client }] = await newProgram();
     const lock = library.lock(client, key);
     const lease = await besides(holdfast, key, lock).acquire({ ttl: 600 });
-    expect(await holdfast.forceRelease(key)).toBe(1);
+    expect((await holdfast.forceRelease(key)).ended).toBe(1);
     await aborted(lease.signal);
     expect(await server.command('EXISTS', lock.key)).toBe(1);
     await until(async () => (await server.command('EXISTS', lock.key)) === 0);

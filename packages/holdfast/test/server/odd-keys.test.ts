@@ -18,7 +18,10 @@ const drawn = fc.sample(
 );
 
 function glyph(): fc.Arbitrary<string> {
-  return fc.string({ unit: 'binary', minLength: 1, maxLength: 1 });
+  // no key of a lock contains the character of the keys of markers
+  return fc
+    .string({ unit: 'binary', minLength: 1, maxLength: 1 })
+    .filter((one) => one !== '\u001f');
 }
 
 type Step = (one: Holdfast, other: Holdfast, text: string) => Promise<void>;
@@ -36,7 +39,7 @@ async function locks(one: Holdfast, other: Holdfast, key: string): Promise<void>
   const keys: string[] = [];
   for await (const info of one.list()) keys.push(info.key);
   expect(keys).toContain(key);
-  expect(await one.forceRelease(key)).toBe(1);
+  expect((await one.forceRelease(key)).ended).toBe(1);
   await until(() => lease.signal.aborted, { what: `${JSON.stringify(key)} is lost` });
   await unused(one, key);
 }

@@ -1,7 +1,7 @@
 /** A quorum of real servers: killed, frozen and restarted servers, refusals, and the script. */
 import { type Server, startServer, until } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { portFor } from '../../src/store/clients/detect.js';
 import type { Acceptor, Vote } from '../../src/store/quorum/acceptor.js';
 import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 import { RedisAcceptor } from '../../src/store/quorum/redis-acceptor.js';
@@ -97,8 +97,9 @@ describe('a server that restarts without its memory', () => {
   /**
    * A lease is on servers 1 and 2 only; server 2 forgets it; then servers 2 and 3 alone are there.
    * Resolves to true if a second lease is granted while the first one is held.
+   * @param saved server 2 has an older snapshot, and another prefix is in use on it
    */
-  async function grantedTwice(settings: object): Promise<boolean> {
+  async function grantedTwice(settings: object, saved = false): Promise<boolean> {
     const trio = await Promise.all([0, 1, 2].map(() => startServer({ server: 'redis' })));
     const [first, second, third] = trio as [Server, Server, Server];
     const connect = async (withoutThird = false): Promise<Holdfast> => {
@@ -118,10 +119,20 @@ describe('a server that restarts without its memory', () => {
       });
       await use(trusting);
       await trusting.close();
+      if (saved) await second.command('SAVE');
       const [one, other] = [await connect(true), await connect()];
       const key = freshKey();
       const lease = await one.mutex(key).acquire({ ttl: 20_000 });
       await second.restart();
+      if (saved) {
+        const neighbour = { ...SHORT, prefix: 'neighbour:' };
+        const terms = { serverTimeout: TIMEOUT, ...settings };
+        const next = await made.across(openClients(trio), neighbour, terms);
+        await next
+          .mutex(key)
+          .tryAcquire()
+          .catch(() => null);
+      }
       first.pause();
       const again = await other
         .mutex(key)
@@ -140,9 +151,32 @@ describe('a server that restarts without its memory', () => {
     expect(await grantedTwice({ restartGuard: 60_000 })).toBe(false);
   });
 
+  it('does not vote by the marker of an older snapshot', async () => {
+    expect(await grantedTwice({ restartGuard: 60_000 }, true)).toBe(false);
+  });
+
   it('control: without the guard there are two holders', async () => {
     expect(await grantedTwice({ restartGuard: 0 })).toBe(true);
   });
+});
+
+it('leases are renewed and released while the memory of the servers is full', async () => {
+  const holdfast = await open(3);
+  const [held, other] = [freshKey(), freshKey()];
+  const lease = await holdfast.mutex(held).acquire();
+  await holdfast.mutex(other).acquire({ ttl: 60_000 });
+  const full = servers.slice(0, 3);
+  for (const server of full) await server.command('CONFIG', 'SET', 'maxmemory', '1');
+  try {
+    await lease.extend(20_000);
+    await lease.extend(30_000);
+    await lease.release();
+    expect((await holdfast.inspect(held))?.holderCount ?? 0).toBe(0);
+    const error = await failure(holdfast.mutex(freshKey()).acquire(), 'HOLDFAST_UNREACHABLE');
+    expect(error.message).toMatch(/server 1 failed \(.*OOM/);
+  } finally {
+    for (const server of full) await server.command('CONFIG', 'SET', 'maxmemory', '0');
+  }
 });
 
 describe('at the first use', () => {
@@ -234,6 +268,7 @@ describe('the script and the acceptor in memory', () => {
     const both: Acceptor[] = [real, memory];
     const random = randomOf(7);
     const keys = [freshKey(), freshKey()];
+    const late = freshKey();
     const seen = new Set<string>();
     const shown = (vote: Vote): string => {
       const { time: _time, until: _until, ...rest } = vote as Vote & { time?: 0; until?: 0 };
@@ -246,15 +281,25 @@ describe('the script and the acceptor in memory', () => {
     };
     await compare((one) => one.prepare(keys[0] as string, '5', 1000));
     for (const one of both) {
-      const { runId } = await one.check({ durable: false });
+      const { boot } = await one.check({ durable: false });
+      const decision = { boot, from: 60_000, mark: 5e6, long: [[late, 90_000]] } as const;
       // decided for another boot
-      await one.check({ durable: false, from: 60_000, runId: `not ${runId}` });
+      await one.check({ durable: false, decision: { ...decision, boot: `not ${boot}` } });
       expect((await one.check({ durable: false })).votesFrom).toBe(undefined);
-      await one.check({ durable: false, from: 60_000, runId });
+      await one.check({ durable: false, decision });
+      const { votesFrom, mark, long } = await one.check({ durable: false, long: true });
+      expect({ votesFrom, mark, long }).toEqual({
+        votesFrom: 60_000,
+        mark: 5e6,
+        long: [[late, 90_000]],
+      });
     }
     await compare((one) => one.prepare(keys[0] as string, '5', 1000));
     // by the clock of the quorum, not by its own
     await compare((one) => one.prepare(`other ${keys[0]}`, '6', 60_000));
+    // for this key, later
+    await compare((one) => one.prepare(late, '6', 60_000));
+    await compare((one) => one.prepare(late, '6', 90_000));
     await server.command('DEL', `marker ${keys[0]}`);
     await server.command(
       'EVAL',
@@ -268,13 +313,31 @@ describe('the script and the acceptor in memory', () => {
       const ballot = `${Math.floor(random() * 900) + 100 + step}`.padStart(5, '0');
       if (random() < 0.5) {
         await compare((one) => one.prepare(key, ballot, 0));
+        await compare((one) => one.look(key, 0));
       } else {
         const next = `${Number(ballot) + 1}`.padStart(5, '0');
-        const proposal = { ballot, now: 0, next, value: `v${step}`, keep: 60_000, messages: [] };
+        const [keep, fence] = [random() < 0.2 ? 600_000 : 60_000, Math.floor(random() * 1e8)];
+        const grows = random() < 0.5;
+        const proposal = {
+          grows,
+          ballot,
+          now: 0,
+          next,
+          value: `v${step}`,
+          keep,
+          messages: [],
+          fence,
+        };
         await compare((one) => one.accept(key, proposal));
         if (random() < 0.2) await compare((one) => one.accept(key, proposal));
       }
     }
     expect([...seen].sort()).toEqual(['guarded', 'no', 'unmarked', 'yes']);
+    const known = both.map(async (one) => {
+      const { keeps, mark, long } = await one.check({ durable: true, long: true });
+      return { keeps, mark, long: Object.fromEntries(long) };
+    });
+    const [real2, memory2] = await Promise.all(known);
+    expect(real2).toEqual(memory2);
   });
 });

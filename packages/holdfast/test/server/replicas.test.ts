@@ -8,7 +8,7 @@ import {
   until,
 } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Holdfast, type HoldfastOptions, memory } from '../../src/index.js';
+import { Holdfast, type HoldfastOptions, type Lease, memory } from '../../src/index.js';
 import { CLIENTS, type ClientName, Made, openClient } from '../support/backends.js';
 import { openCluster } from '../support/clusters.js';
 import { openSentinel } from '../support/sentinels.js';
@@ -17,13 +17,35 @@ import { failure, freshKey, queued } from '../suites/helpers.js';
 const made = new Made();
 afterEach(() => made.close());
 
-const TERMS: HoldfastOptions = { ttl: 20_000, claimWindow: 500, requestTimeout: 1000 };
+// the servers of these tests start a moment before
+const TERMS: HoldfastOptions = {
+  ...{ ttl: 20_000, claimWindow: 500, requestTimeout: 1000 },
+  restartGuard: 0,
+};
 
 /** How many times a server received a command since the last call. */
 async function calls(server: Server, names: readonly string[]): Promise<number[]> {
   const stats = await server.commandstats();
   await server.command('CONFIG', 'RESETSTAT');
   return names.map((name) => stats.get(name)?.calls ?? 0);
+}
+
+/** A master with one replica that acknowledges. */
+async function startPair(): Promise<Replicated> {
+  const pair = await startReplicated({ server: 'redis', replicas: 1, sentinels: 0 });
+  await isFollowed(pair.nodes[0] as Server);
+  return pair;
+}
+
+/** Waits until a server has a replica that acknowledges. */
+async function isFollowed(server: Server): Promise<void> {
+  await until(
+    async () => {
+      await server.command('SET', 'written', '1');
+      return (await server.command('WAIT', 1, 500)) === 1;
+    },
+    { within: 15_000, every: 10 },
+  );
 }
 
 describe('a master of valkey with two replicas', () => {
@@ -125,6 +147,100 @@ describe('a master of valkey with two replicas', () => {
     } finally {
       frozen.resume();
     }
+  });
+});
+
+it.each(['ioredis-6', 'node-redis-6'] as const)(
+  '%s: opens the connection again that the server has closed',
+  async (client) => {
+    await using deployment = await startPair();
+    const [{ host, port }] = deployment.nodes as [Server];
+    const holdfast = await made.on(openClient(client, { host, port }), { ...TERMS, replicas: 1 });
+    await holdfast.mutex(freshKey()).run(async () => undefined);
+    const [master] = deployment.nodes as [Server];
+    const waited = async (): Promise<string | undefined> => {
+      const list = String(await master.command('CLIENT', 'LIST'));
+      return list.split('\n').find((line) => line.includes(' cmd=wait '));
+    };
+    const id = /^id=(\d+)/.exec((await waited()) ?? '')?.[1] as string;
+    // as the server does after `timeout` seconds without a command
+    expect(await master.command('CLIENT', 'KILL', 'ID', id)).toBe(1);
+    await until(async () => (await waited()) === undefined);
+    // the process has read what the server sent before this reply
+    await holdfast.inspect(freshKey());
+    const lease = await holdfast.mutex(freshKey()).tryAcquire();
+    expect(lease?.held).toBe(true);
+    await lease?.release();
+  },
+);
+
+describe('a master that starts again before a fail-over', () => {
+  const TTL = 3000;
+  interface Loss {
+    readonly save: (master: Server) => Promise<void>;
+    readonly promote: boolean;
+    readonly ttl?: number;
+  }
+  const SAVING = {
+    'without a snapshot': async () => undefined,
+    'with an older snapshot': async (master: Server) => void (await master.command('SAVE')),
+  };
+  /** A deployment with a lease that its holder does not renew, and a master that has lost it. */
+  const forgotten = async (
+    options: HoldfastOptions,
+    { save, promote, ttl = TTL }: Loss,
+  ): Promise<{ lease: Lease; other: Holdfast; [Symbol.asyncDispose](): Promise<void> }> => {
+    const deployment = await startPair();
+    const [master, replica] = deployment.nodes as [Server, Server];
+    const on = async ({ host, port }: Server): Promise<Holdfast> =>
+      made.on(openClient('ioredis-6', { host, port }), { ...TERMS, replicas: 1, ...options });
+    const one = await on(master);
+    // the marker is in the snapshot
+    await one.mutex('earlier', { ttl }).run(async () => undefined);
+    await save(master);
+    const lease = await one.mutex('key', { ttl, renew: false }).acquire();
+    await master.kill();
+    await master.restart();
+    const linked = async (): Promise<boolean> => {
+      const info = String(await replica.command('INFO', 'replication'));
+      return info.includes('master_link_status:up\r') && !(await replica.command('EXISTS', NAME));
+    };
+    await until(linked, { within: 10_000, every: 10 });
+    if (promote) {
+      await replica.command('REPLICAOF', 'NO', 'ONE');
+      await master.command('REPLICAOF', replica.host, replica.port);
+    }
+    await isFollowed(promote ? replica : master);
+    const other = await on(promote ? replica : master);
+    return { lease, other, [Symbol.asyncDispose]: () => deployment.stop() };
+  };
+  const NAME = 'holdfast:{key}';
+
+  describe.each([false, true])('and a replica takes over: %s', (promote) => {
+    it.each(Object.entries(SAVING))('%s: grants nothing twice', async (_, save) => {
+      await using lost = await forgotten({ restartGuard: undefined }, { save, promote });
+      const next = await lost.other.mutex('key', { ttl: TTL }).acquire();
+      expect(lost.lease.held).toBe(false);
+      expect(next.held).toBe(true);
+      await next.release();
+    });
+  });
+
+  it('says when grants count again', async () => {
+    await using deployment = await startPair();
+    const [{ host, port }] = deployment.nodes as [Server];
+    const options = { ...TERMS, replicas: 1, restartGuard: 3_600_000 };
+    const holdfast = await made.on(openClient('ioredis-6', { host, port }), options);
+    const error = await failure(holdfast.mutex('key').tryAcquire(), 'HOLDFAST_UNREACHABLE');
+    expect(error.message).toMatch(
+      /may have lost its memory.*count again in 3\d\d\d s.*restartGuard/,
+    );
+  });
+
+  it.each(Object.entries(SAVING))('%s: would grant it twice without the guard', async (_, save) => {
+    await using lost = await forgotten({ restartGuard: 0 }, { save, promote: true, ttl: 60_000 });
+    const next = await lost.other.mutex('key').acquire();
+    expect([lost.lease.held, next.held]).toEqual([true, true]);
   });
 });
 

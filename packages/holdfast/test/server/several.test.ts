@@ -2,8 +2,8 @@
 import { type ServerName, startServer, until } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
-import type { ClientPort } from '../../src/clients/port.js';
+import { portFor } from '../../src/store/clients/detect.js';
+import type { ClientPort } from '../../src/store/clients/port.js';
 import type { Acquire, Command, Release, Reply } from '../../src/engine/commands.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { asking } from '../support/crowds.js';
@@ -60,22 +60,60 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     expect(await at.calls('evalsha')).toEqual([2 * 3]);
   });
 
-  it('a mutex that is held gets a call of its own, at once until it is found free', async () => {
+  it('a mutex that is held is asked for in the same call', async () => {
     await send(take('held'));
     await at.redis.config('RESETSTAT');
     const three = (id: string): Command[] => [take('k0', id), take('held', id), take('k1', id)];
     expect(await send(...three('b'))).toEqual(['granted', 'queued', 'granted']);
-    // one for all, and one for the held mutex
-    expect(await at.calls('evalsha')).toEqual([2]);
+    expect(await at.calls('evalsha')).toEqual([1]);
     expect(await send(free('k0', 'b'), free('held', 'b'), free('k1', 'b'))).toEqual([
       ...(['freed', 'dequeued', 'freed'] as const),
     ]);
-    expect(await at.calls('evalsha')).toEqual([4]);
+    expect(await at.calls('evalsha')).toEqual([2]);
     await send(free('held'));
     expect(await send(...three('c'))).toEqual(['granted', 'granted', 'granted']);
-    expect(await at.calls('evalsha')).toEqual([7]);
     await send(free('k0', 'c'), free('held', 'c'), free('k1', 'c'));
-    expect(await at.calls('evalsha')).toEqual([8]);
+    expect(await at.calls('evalsha')).toEqual([5]);
+  });
+
+  it('a mutex that is held keeps the order of the calls', async () => {
+    for (let round = 0; round < 10; round++) {
+      const held = `held ${round}`;
+      await send(take(held));
+      const asked = ['b', 'c', 'd'].map((id) =>
+        // a single call, or one of several: both come in the order in which they were sent
+        at.store.execute(id === 'c' ? [take(held, id)] : [take(`${id} ${round}`), take(held, id)]),
+      );
+      const replies = await Promise.all(asked.map((batch) => batch.at(-1) as Promise<Reply>));
+      const tickets = replies.map((one) => (one.status === 'queued' ? one.ticket : 0));
+      expect(tickets).toEqual(tickets.toSorted((a, b) => a - b));
+      expect(new Set(tickets).size).toBe(3);
+    }
+  });
+
+  it('a withdrawal comes after the acquisition of an earlier call', async () => {
+    await send(take('held'));
+    const [, queued] = at.store.execute([take('k0', 'b'), take('held', 'b')]);
+    const [withdrawn] = at.store.execute([free('held', 'b')]);
+    expect(await Promise.all([queued, withdrawn])).toMatchObject([
+      ...[{ status: 'queued' }, { status: 'dequeued' }],
+    ]);
+  });
+
+  it('a waiter of a call with others is told of its grant with its own token', async () => {
+    const heard: string[] = [];
+    const channel = await at.store.listen('c', {
+      push: (push) => push.kind === 'grant' && heard.push(push.token),
+      ...{ up: () => undefined, down: () => undefined },
+    });
+    await send(take('k0'), take('k1'));
+    const waiting = (key: string, id: string): Acquire =>
+      take(key, id, { channel: channel.name, token: `token of ${id}`.replaceAll(' ', '-') });
+    await send(waiting('k0', 'b'), waiting('k1', 'c'));
+    await send(free('k0'), free('k1'));
+    await until(() => heard.length === 2);
+    expect(new Set(heard)).toEqual(new Set(['token-of-b', 'token-of-c']));
+    await channel.close();
   });
 
   it('a release with a waiter serves the queue', async () => {

@@ -4,7 +4,7 @@
  */
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { portFor } from '../../src/store/clients/detect.js';
 import type { HoldfastError, LockInfo } from '../../src/index.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { type Backend, NEWEST_BACKENDS, onBackends } from '../support/backends.js';

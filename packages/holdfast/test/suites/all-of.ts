@@ -151,7 +151,7 @@ function releasing(backend: Backend): void {
     const [a, b, c] = keys;
     const outer = await one.mutex(b, { sharedBy: 'me' }).acquire();
     const lease = await one.allOf(keys, { sharedBy: 'me' }).acquire();
-    expect(await other.forceRelease(c)).toBe(1);
+    expect((await other.forceRelease(c)).ended).toBe(1);
     expect(await lease.release()).toBe('lost');
     expect(Object.fromEntries(lease.outcomes)).toEqual({ [a]: 'freed', [b]: 'kept', [c]: 'lost' });
     expect(await outer.release()).toBe('freed');
@@ -186,7 +186,7 @@ function working(backend: Backend): void {
   it('rejects with HOLDFAST_LOST for the lost key, and releases the others', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const keys = freshKeys(3) as [string, string, string];
-    const work = (): Promise<number> => other.forceRelease(keys[1]);
+    const work = (): Promise<unknown> => other.forceRelease(keys[1]);
     const error = await failure(one.allOf(keys).run(work), 'HOLDFAST_LOST');
     expect(error.key).toBe(keys[1]);
     for (const key of keys) await unused(one, key);

@@ -87,6 +87,7 @@ export function barrierSizes(backend: Backend): void {
       Barrier,
     ];
     await Promise.all([two.await(), two.await()]);
+    expect(await three.waiting()).toBe(0);
     const waits = later(three.await());
     await waiting(three, 1);
     await failure(two.await(), 'HOLDFAST_MISMATCH');

@@ -122,7 +122,7 @@ function forcing(backend: Backend): void {
     const lease = await victim.mutex(key).acquire({ ttl: 60_000 });
     const waiting = waiter.mutex(key).acquire();
     await queued(admin, key, 1);
-    expect(await admin.forceRelease(key)).toBe(1);
+    expect((await admin.forceRelease(key)).ended).toBe(1);
     const next = await waiting;
     expect(next.fence).toBeGreaterThan(lease.fence);
     expect(await lease.release()).toBe('lost');
@@ -131,17 +131,19 @@ function forcing(backend: Backend): void {
 
   it('returns 0 if there is no holder', async () => {
     const holdfast = await backend.make();
-    expect(await holdfast.forceRelease(freshKey())).toBe(0);
+    expect((await holdfast.forceRelease(freshKey())).ended).toBe(0);
   });
 
   it('of one acquisition leaves the others', async () => {
     const holdfast = await backend.make();
     const key = freshKey();
     const lease = await holdfast.mutex(key).acquire();
-    expect(await holdfast.forceRelease(key, { id: 'somebody else' })).toBe(0);
+    expect((await holdfast.forceRelease(key, { id: 'another id' })).ended).toBe(0);
     expect(lease.held).toBe(true);
-    expect(await holdfast.forceRelease(key, { id: lease.id })).toBe(1);
+    expect((await holdfast.forceRelease(key, { id: lease.id })).ended).toBe(1);
     expect(await holdfast.inspect(key)).toBeNull();
+    const both = { id: lease.id, holder: lease.id };
+    await failure(holdfast.forceRelease(key, both), 'HOLDFAST_BAD_OPTION');
     await failure(holdfast.forceRelease(key, { id: '' }), 'HOLDFAST_BAD_OPTION');
   });
 
@@ -158,7 +160,7 @@ function forcing(backend: Backend): void {
     // its next renewal would be in 20 s
     const lease = await victim.mutex(key).acquire({ ttl: 60_000 });
     const reason = aborted(lease.signal);
-    expect(await admin.forceRelease(key)).toBe(1);
+    expect((await admin.forceRelease(key)).ended).toBe(1);
     expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
     expect((await reason).message).toContain('by force');
     expect(lease.held).toBe(false);
@@ -166,14 +168,42 @@ function forcing(backend: Backend): void {
 
   telling(backend);
 
+  confirming(backend);
+
   it('aborts the signal at the next renewal in a process without a wake channel', async () => {
     const [victim, admin] = [await backend.make(), await backend.make()];
     const key = freshKey();
     const lease = await victim.mutex(key).acquire({ ttl: 300 });
     const reason = aborted(lease.signal);
-    expect(await admin.forceRelease(key)).toBe(1);
+    expect((await admin.forceRelease(key)).ended).toBe(1);
     expect(await reason).toMatchObject({ code: 'HOLDFAST_LOST', key });
     expect(await lease.release()).toBe('lost');
+  });
+}
+
+function confirming(backend: Backend): void {
+  it('waits for the word of each holder, and says for how long one may not know', async () => {
+    const calm = { claimWindow: 20_000, retention: 600_000 };
+    const [listener, silent, admin] = [
+      await backend.make(),
+      await backend.make(calm),
+      await backend.make(),
+    ];
+    const key = freshKey();
+    await listener.warmUp();
+    const first = await listener.mutex(key).acquire({ ttl: 60_000 });
+    expect(await admin.forceRelease(key, { wait: 20_000 })).toEqual({ ended: 1, overlap: 0 });
+    expect(first.held).toBe(false);
+    // of two holders, one does not listen, and would ask the store in 20 s
+    const semaphore = { permits: 2, ttl: 60_000 };
+    const second = await listener.semaphore(`${key}s`, semaphore).acquire();
+    const third = await silent.semaphore(`${key}s`, semaphore).acquire();
+    const { ended, overlap } = await admin.forceRelease(`${key}s`, { wait: 50 });
+    expect(ended).toBe(2);
+    expect(overlap).toBeGreaterThan(30_000);
+    expect(overlap).toBeLessThanOrEqual(60_000);
+    expect(third.held).toBe(true);
+    await aborted(second.signal);
   });
 }
 
@@ -187,11 +217,11 @@ function telling(backend: Backend): void {
     // at the next renewal, at an extension, and at the release
     const lease = await victim.mutex(key).acquire({ ttl: 300 });
     const reason = aborted(lease.signal);
-    expect(await admin.forceRelease(key, force)).toBe(1);
+    expect((await admin.forceRelease(key, force)).ended).toBe(1);
     expect((await reason).message).toContain(expected);
     expect(lease.held).toBe(false);
     const extending = await victim.mutex(key).acquire({ ttl: 60_000 });
-    await admin.forceRelease(key, { ...force, id: extending.id });
+    await admin.forceRelease(key, { ...force, holder: extending.id });
     const lost = await failure(extending.extend(1000), 'HOLDFAST_LOST');
     expect(lost.message).toContain(expected);
     const working = victim.semaphore(key, { permits: 3 }).run(async () => {

@@ -1,18 +1,30 @@
 /** Leases as text, adopted by another process. On any backend. */
 import { expect, it } from 'vitest';
-import { adopt, adoptLeadership, handOver, toText } from '../../src/entries/handover.js';
+import { adopt, adoptLeadership, handOver, toText } from '../../src/handover.js';
 import type { Lease, MultiLease, RwLease, SemaphoreLease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, freshKeys, renewedUntil } from './helpers.js';
 
 export function leaseHandover(backend: Backend): void {
   handing(backend);
+  ending(backend);
   kinds(backend);
   terms(backend);
   refusing(backend);
 }
 
 function handing(backend: Backend): void {
+  it('keeps the end that maxHold sets, and no closed instance adopts', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const lease = await one.mutex(freshKey()).acquire({ maxHold: 400, ttl: 300 });
+    const text = handOver(one, lease);
+    const closed = await backend.make();
+    await closed.close();
+    await failure(adopt(closed, text), 'HOLDFAST_CLOSED');
+    const taken = (await adopt(other, text)) as Lease;
+    expect((await aborted(taken.signal)).message).toContain('maxHold');
+  });
+
   it('hands a lease over: the other process renews and releases it', async () => {
     const [one, other] = [await backend.make({ ttl: 2400 }), await backend.make()];
     const key = freshKey();
@@ -59,6 +71,40 @@ function handing(backend: Backend): void {
     const next = await third;
     expect(next.fence).toBeGreaterThan(taken.fence);
     await next.release();
+  });
+}
+
+/** The first process has nothing to free any more. */
+function ending(backend: Backend): void {
+  it('is not freed by its first process: release, await using, the end of run, close', async () => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const ends: Record<string, (key: string) => Promise<string>> = {
+      release: async (key) => {
+        const lease = await one.mutex(key).acquire();
+        const text = handOver(one, lease);
+        expect(await lease.release()).toBe('kept');
+        return text;
+      },
+      'await using': async (key) => {
+        await using lease = await one.mutex(key).acquire();
+        return handOver(one, lease);
+      },
+      run: (key) => one.mutex(key).run((lease) => handOver(one, lease)),
+      close: async (key) => {
+        const text = handOver(one, await one.mutex(key).acquire());
+        await one.close();
+        return text;
+      },
+    };
+    for (const [how, end] of Object.entries(ends)) {
+      const taken = (await adopt(other, await end(freshKey()))) as Lease;
+      expect(
+        (await other.inspect(taken.key))?.holders.map(({ id }) => id),
+        how,
+      ).toEqual([taken.id]);
+      expect(await taken.verify(), how).toBe(true);
+      expect(await taken.release(), how).toBe('freed');
+    }
   });
 }
 
@@ -141,6 +187,17 @@ function refusing(backend: Backend): void {
     await failure(adopt(other, text), 'HOLDFAST_LOST');
     const bad = ['', '{}', 'null', text.replace('"holdfast":1', '"holdfast":2')];
     for (const one of bad) await failure(adopt(other, one), 'HOLDFAST_BAD_OPTION');
+    const written = JSON.parse(text) as { leases: Record<string, unknown>[] };
+    const changes = [
+      ...['key', 'id', 'owner', 'kind'].map((name) => ({ [name]: undefined })),
+      ...['index', 'fence', 'weight', 'ttl', 'changes', 'signals'].map((name) => ({ [name]: '1' })),
+      ...[{ fence: 0 }, { weight: 0.5 }, { ttl: -1 }, { ttl: 1e12 }, { index: -1 }, { maxHold: 0 }],
+    ];
+    const damaged: unknown[] = changes.map((change) => [{ ...written.leases[0], ...change }]);
+    for (const leases of [...damaged, [], [null], {}, 'leases']) {
+      const changed = JSON.stringify({ ...written, leases });
+      await failure(adopt(other, changed), 'HOLDFAST_BAD_OPTION');
+    }
     await failure(adopt({} as never, text), 'HOLDFAST_BAD_OPTION');
     await failure(adoptLeadership(other, text), 'HOLDFAST_BAD_OPTION');
     const foreign = await other.mutex(freshKey()).acquire();

@@ -70,9 +70,35 @@ export function refusingItself(backend: Backend): void {
       // other code waits as usual
       expect(await other.mutex(key).tryAcquire()).toBeNull();
     });
+    await mutex.run(async () => {
+      await failure(mutex.acquire(), 'HOLDFAST_REFUSED');
+      await failure(one.allOf([mutex, `${key}b`]).acquire(), 'HOLDFAST_REFUSED');
+      // without a wait, an answer comes in any case
+      expect(await mutex.tryAcquire()).toBeNull();
+      expect(await one.allOf([mutex]).tryAcquire()).toBeNull();
+    });
     expect(await mutex.run(() => mutex.key)).toBe(key);
     expect(await Promise.all([1, 2].map((at) => mutex.run(() => at)))).toEqual([1, 2]);
     expect(() => one.mutex(key, { reentrant: 'no' as never })).toThrow(/"reentrant"/);
+  });
+}
+
+export function refusingParked(backend: Backend): void {
+  it("with reentrant: 'refuse' a run may wait while the lease waits at a condition", async () => {
+    const one = await backend.make();
+    const mutex = one.mutex(freshKey(), { reentrant: 'refuse' });
+    const order: string[] = [];
+    await mutex.run(async (lease) => {
+      const waiting = mutex.condition('c').await(lease);
+      const other = mutex.run(async (inside) => {
+        order.push('inside');
+        await mutex.condition('c').signal(inside);
+      });
+      await Promise.all([waiting, other]);
+      order.push('again');
+      expect(lease.held).toBe(true);
+    });
+    expect(order).toEqual(['inside', 'again']);
   });
 }
 
@@ -85,6 +111,9 @@ export function sideState(backend: Backend): void {
     expect(await sides()).toEqual([false, false, null]);
     await lock.read.run(async () => expect(await sides()).toEqual([true, false, null]));
     await lock.write.run(async () => expect(await sides()).toEqual([false, true, null]));
+    // a mutex and a reader have the same weight
+    const held = await holdfast.mutex(freshKey()).acquire();
+    expect(await holdfast.rwLock(held.key).read.isLocked()).toBe(false);
   });
 }
 

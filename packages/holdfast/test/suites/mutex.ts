@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Lease } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { aborted, failure, freshKey, later, queued, unused } from './helpers.js';
-import { mutexState, refusingItself } from './lock-state.js';
+import { mutexState, refusingItself, refusingParked } from './lock-state.js';
 import { mutexExclusion } from './mutex-exclusion.js';
 import { mutexCancellation } from './mutex-cancellation.js';
 import { mutexOrder } from './mutex-order.js';
@@ -18,6 +18,7 @@ export function mutexSuite(backend: Backend): void {
   describe('state', () => {
     mutexState(backend);
     refusingItself(backend);
+    refusingParked(backend);
   });
   describe('cancellation', () => mutexCancellation(backend));
   if (backend.store === 'redis') describe('server faults', () => mutexServerFaults(backend));
@@ -185,7 +186,7 @@ function running(backend: Backend): void {
   it('rejects with HOLDFAST_LOST if the lease ended before the process learned of it', async () => {
     const [one, other] = [await backend.make(), await backend.make()];
     const mutex = one.mutex(freshKey());
-    const work = (): Promise<number> => other.forceRelease(mutex.key);
+    const work = (): Promise<unknown> => other.forceRelease(mutex.key);
     const error = await failure(mutex.run(work), 'HOLDFAST_LOST');
     expect(error.key).toBe(mutex.key);
   });

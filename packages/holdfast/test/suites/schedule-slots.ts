@@ -1,9 +1,9 @@
 /** A slot has one run, for any number of machines and at any distance in time. */
 import { expect, it } from 'vitest';
 import type { Holdfast } from '../../src/index.js';
-import { markerKey } from '../../src/marker-key.js';
+import { markerKey } from '../../src/base/marker-key.js';
 import type { Backend } from '../support/backends.js';
-import { aborted, failure, fenceOf, freshKey, turn } from './helpers.js';
+import { aborted, failure, fenceOf, freshKey, turn, unused } from './helpers.js';
 
 const LONG = 60_000;
 
@@ -63,8 +63,8 @@ export function scheduleSlots(backend: Backend): void {
     const [one, other] = [await backend.make(), await backend.make()];
     const schedule = one.schedule(freshKey(), { atLeast: 0, retention: 50 });
     await schedule.runOnce(() => 1, { slot: 'a' });
-    // its marker is a lease without renewal: a waiter is granted it when it has expired
-    await other.mutex(markerKey(schedule.key, 'a')).run(() => undefined);
+    // its marker is a lease without renewal
+    await unused(other, markerKey(schedule.key, 'a'));
     expect(await schedule.runOnce(() => 2, { slot: 'a' })).toMatchObject({ ran: true });
   });
 

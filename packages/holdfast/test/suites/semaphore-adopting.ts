@@ -1,6 +1,6 @@
 /** A semaphore that continues with the number of permits in use, on any backend. */
 import { expect, it } from 'vitest';
-import type { Semaphore } from '../../src/index.js';
+import type { Holdfast, Lease, Semaphore } from '../../src/index.js';
 import type { Backend } from '../support/backends.js';
 import { failure, freshKey } from './helpers.js';
 import { WeightWatch } from './rw-lock.js';
@@ -48,11 +48,49 @@ export function adopting(backend: Backend): void {
     expect([second.held, third.held, old.permits]).toEqual([true, true, 8]);
   });
 
-  it('is not adopted from another kind of lock', async () => {
-    const [key, , fresh] = await roll();
-    await using lease = await (await backend.make()).rwLock(key).read.acquire();
-    await failure(fresh.acquire(), 'HOLDFAST_MISMATCH');
-    await failure(fresh.setPermits(3), 'HOLDFAST_MISMATCH');
+  ofAnotherKind(backend);
+}
+
+/** The key is in use as another kind of lock. */
+function ofAnotherKind(backend: Backend): void {
+  it.each<[string, string, (one: Holdfast, key: string) => Promise<Lease>]>([
+    ['a read-write lock', 'a read-write lock', (one, key) => one.rwLock(key).read.acquire()],
+    ['a mutex', 'a mutex', (one, key) => one.mutex(key).acquire()],
+    ['a mutex of an owner', 'a mutex', (one, key) => one.mutex(key).acquire({ sharedBy: 'us' })],
+    ['an election', 'a mutex', async (one, key) => (await one.election(key).campaign()).lease],
+  ])('is neither adopted from %s nor changes it', async (_, kind, acquire) => {
+    const [one, other] = [await backend.make(), await backend.make()];
+    const key = freshKey();
+    const fresh = other.semaphore(key, { permits: 8, onMismatch: 'adopt' });
+    await using lease = await acquire(one, key);
+    const before = await one.inspect(key);
+    const sole = other.semaphore(key, { permits: 1 });
+    const calls: (() => Promise<unknown>)[] = [
+      () => fresh.acquire(),
+      () => fresh.setPermits(3),
+      () => fresh.changePermits(1),
+      () => fresh.available(),
+      () => fresh.drain(),
+      () => fresh.whenPermits(9, { wait: 0 }),
+      () => sole.tryAcquire(),
+      () => sole.setPermits(2),
+      () => sole.changePermits(1),
+      () => sole.available(),
+    ];
+    for (const [at, call] of calls.entries()) {
+      const error = await failure(call(), 'HOLDFAST_MISMATCH');
+      expect(error.message, `${at}`).toContain(`in use as ${kind}`);
+    }
+    const second = await other
+      .mutex(key)
+      .tryAcquire()
+      .catch(() => null);
+    expect(second).toBeNull();
+    const { permits, used, holderCount, waiterCount } = (await one.inspect(key)) ?? {};
+    expect({ permits, used, holderCount, waiterCount }).toEqual({
+      ...{ permits: before?.permits, used: before?.used },
+      ...{ holderCount: 1, waiterCount: 0 },
+    });
     expect(lease.held).toBe(true);
   });
 }

@@ -16,7 +16,7 @@ import {
   type QuorumOptions,
 } from '../../src/index.js';
 import { MemoryRegister } from '../../src/store/register/memory-register.js';
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/base/clock.js';
 import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 import { QuorumStore } from '../../src/store/quorum/quorum-store.js';
 import { RegisterStore } from '../../src/store/register/register-store.js';

@@ -1,7 +1,7 @@
 /** Stores on a real cluster of three masters, and what its nodes have of them. */
 import { type Cluster, type Server, type ServerName, SLOTS, startCluster } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
-import type { ClientPort } from '../../src/clients/port.js';
+import type { ClientPort } from '../../src/store/clients/port.js';
 import type { Acquire, Command, Release, Reply } from '../../src/engine/commands.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import { slotOf } from '../../src/store/redis/slots.js';

@@ -5,7 +5,7 @@ import { Cluster as Cluster5 } from 'ioredis-5';
 import { createCluster as createCluster6 } from 'redis';
 import { createCluster as createCluster5 } from 'redis-5';
 import { afterAll } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { portFor } from '../../src/store/clients/detect.js';
 import type { RedisClient } from '../../src/index.js';
 import type { Opened } from '../server/clients.support.js';
 import { type Backend, CLIENTS, type ClientName, Made } from './backends.js';

@@ -8,9 +8,12 @@ const retention = 86_400_000;
 /** More than any limit of one command. */
 export const MANY = 1300;
 
+/** By default of a semaphore, or of a mutex if the capacity is 1. */
 export function asking(id: string, more: Partial<Acquire> = {}): Acquire {
+  const kind = more.capacity === 1 ? 'mutex' : 'semaphore';
   return {
-    ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 2000, ttl: 1000, claim: 1000 },
+    ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 2000 },
+    ...{ kind, ttl: 1000, claim: 1000 },
     ...{ fair: false, handOffs: 0, channel: '', queue: true, ticket: 0, maxQueue: 1e6 },
     ...{ patience: 1e6, retention, meta: '', token: '' },
     ...more,
@@ -24,7 +27,7 @@ function many(more: (index: number) => Partial<Acquire>): Step[] {
 const poll = (...ids: string[]): KeyCommand => ({ op: 'poll', key, ids, patience: 1e6, retention });
 const force: KeyCommand = { op: 'forceRelease', key, id: '', retention };
 const release = (id: string): KeyCommand => ({ op: 'release', key, id, retention });
-/** A mutex, because conditions need capacity 1. */
+/** A mutex, because conditions need one. */
 const one: Partial<Acquire> = { key: 'k1', capacity: 1 };
 const parking = (id: string, as: string, more: Partial<Park> = {}): KeyCommand => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want: 'signal', ttl: 1000, claim: 1000 },
@@ -174,7 +177,7 @@ export const crowds: readonly (readonly [name: string, steps: Step[]])[] = [
     [
       ...many(() => ({})),
       literally({ op: 'capacity', key, from: 2000, capacity: 1, retention }),
-      literally(asking('next', { capacity: 1, handOffs: 3 })),
+      literally(asking('next', { kind: 'semaphore', capacity: 1, handOffs: 3 })),
       literally(poll('next')),
       literally(force),
       literally(poll('next')),

@@ -15,6 +15,7 @@ import type { Command, Op, Push, Reply } from '../../src/engine/commands.js';
 import { decodePush } from '../../src/store/push-text.js';
 import { answerTo, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
+import { answerWith, NO_PROOF } from '../../src/store/redis/proven-port.js';
 import { argsOf, renewalsOf } from '../../src/store/redis/renewals.js';
 import { isShort, type Short } from '../../src/store/redis/several.js';
 import { DUMP, type Dump, dumpOf } from './dump.js';
@@ -77,6 +78,16 @@ interface Expected {
   readonly states: readonly (Dump | null)[];
 }
 
+/** The proof of the call at a place of a pipeline. */
+export const proofOf = (place: number): string => `p${place}`;
+
+/** The result of a script, whose reply must repeat the proof of its call. */
+export function answerAt(place: number, raw: unknown): unknown {
+  const answer = answerWith(proofOf(place), raw);
+  if (answer === NO_PROOF) throw new Error(`no proof in ${JSON.stringify(raw)}`);
+  return answer;
+}
+
 /** Sequences run by all drivers: keeps the key names of different drivers apart. */
 let sequences = 0;
 
@@ -117,17 +128,16 @@ export class Differential {
     const places: number[] = [];
     const send = (script: string, { keys, args }: Call, now: number): void => {
       const { sha } = this.#scripts[script] as { sha: string };
-      pipeline.evalsha(sha, keys.length + 1, ...keys, `${now}`, ...args);
+      const proof = proofOf(pipeline.length);
+      pipeline.evalsha(sha, keys.length + 1, ...keys, `${now}`, ...args, proof);
     };
     for (const [index, { command, now, lost }] of expected.sent.entries()) {
       for (const { key, part } of lost) {
         pipeline.del(keysOf(prefix, key)[PARTS.indexOf(part)] as string);
       }
-      if (isOfSeveral(command, index)) {
-        send(`${command.op}Many`, callOfTwo(prefix, command, index), now);
-      }
       places.push(pipeline.length);
-      send(command.op, callOf(prefix, command), now);
+      if (!isOfSeveral(command, index)) send(command.op, callOf(prefix, command), now);
+      else send(`${command.op}Many`, callOfTwo(prefix, command, index), now);
     }
     for (const key of KEYS) pipeline.eval(DUMP, 3, ...keysOf(prefix, key));
     pipeline.publish(SYNC, prefix);
@@ -135,14 +145,14 @@ export class Differential {
     const answers = (await pipeline.exec()) as [Error | null, unknown][];
     await allHeard;
     for (const [index, { command, reply }] of expected.sent.entries()) {
-      const [error, raw] = answers[places[index] as number] as [Error | null, unknown];
+      const place = places[index] as number;
+      const [error, raw] = answers[place] as [Error | null, unknown];
       const what = `reply to step ${index} ${JSON.stringify(command)}`;
       if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
-      const [, first] = answers[(places[index] as number) - 1] ?? [];
+      const answer = answerAt(place, raw);
       const several = isOfSeveral(command, index);
-      const done = several ? replyOfTwo(command, first) : undefined;
-      if (several) this.#count(`${command.op} with another: ${done ? 'done' : 'not done'}`);
-      same(what, done ?? replyOf(command, raw), reply);
+      if (several) this.#count(`${command.op} with another: ${reply.status}`);
+      same(what, several ? replyOfTwo(command, answer) : replyOf(command, answer), reply);
     }
     same('pushes', this.#heard, expected.pushes);
     for (const [index, key] of KEYS.entries()) {
@@ -249,7 +259,7 @@ export class Differential {
     } else if (command.op === 'turn' && 'again' in reply) {
       this.#count(`turn again ${reply.again.status}`);
     } else if (reply.status === 'forced') {
-      this.#count(`forced ${Math.min(reply.ended, 2)}`);
+      this.#count(`forced ${Math.min(reply.ended.length, 2)}`);
     }
   }
 
@@ -267,7 +277,7 @@ export class Differential {
   }
 }
 
-/** Every second acquisition and release is first sent with a call for several mutexes. */
+/** Every second acquisition and release is sent with a call for several mutexes. */
 function isOfSeveral(command: Command, index: number): command is Short {
   return index % 2 === 1 && command.op !== 'renewMany' && isShort(command);
 }

@@ -5,6 +5,7 @@
  */
 import type { Parked } from '../../src/engine/parking.js';
 import type { Hold, Holder, Waiter } from '../../src/engine/entries.js';
+import { numberOf } from '../../src/engine/kinds.js';
 import type { Resource } from '../../src/engine/resource.js';
 
 /** The values of a field as text, because Lua numbers have no other exact form. */
@@ -25,11 +26,20 @@ if #all == 0 then return 'null' end
 local function general(plain, about)
   local _, expires, forget, waiting, id, fence, last_ticket, fair, hand_offs, ttl, since =
     cmsgpack.unpack(plain)
-  if id == '' then return cmsgpack.pack(1, fence, last_ticket, 0, 0, fair, 0, waiting, forget) end
+  if id == '' then
+    return cmsgpack.pack(1, 1, fence, last_ticket, 0, 0, fair, 0, waiting, forget)
+  end
   local own = fence - hand_offs
   if since == 0 then since = own end
-  return cmsgpack.pack(1, fence, last_ticket, 1, expires, fair, 1, waiting, forget, id, expires, 1,
-    own, hand_offs, ttl, since, '', '', cmsgpack.unpack(about))
+  return cmsgpack.pack(1, 1, fence, last_ticket, 1, expires, fair, 1, waiting, forget, id, expires,
+    1, own, hand_offs, ttl, since, '', '', cmsgpack.unpack(about))
+end
+local function text(one)
+  if type(one) == 'number' then return string.format('%.0f', one) end
+  if type(one) ~= 'table' then return one end
+  local parts = {}
+  for at, part in ipairs(one) do parts[at] = text(part) end
+  return table.concat(parts, ' ')
 end
 local record = {}
 for index = 1, #all, 2 do
@@ -40,17 +50,16 @@ for index = 1, #all, 2 do
   local packed = field == 's' or field == 'l' or string.find(field, '^[hrwcln]:')
   if packed then value = { cmsgpack.unpack(value[1]) } end
   for at, one in ipairs(value) do
-    value[at] = type(one) == 'number' and string.format('%.0f', one)
-      or type(one) == 'table' and table.concat(one, ' ') or one
+    value[at] = text(one)
   end
   -- a record that is not plain, or is free, may have an old field m
   if field ~= 'm' then record[field] = value end
 end
-local kept = table.remove(record.s, 9)
-local sole = table.remove(record.s, 9)
+local kept = table.remove(record.s, 10)
+local sole = table.remove(record.s, 10)
 if sole then
   local rest = {}
-  while record.s[9] do rest[#rest + 1] = table.remove(record.s, 9) end
+  while record.s[10] do rest[#rest + 1] = table.remove(record.s, 10) end
   record['h:' .. sole] = rest
 end
 local function list(key)
@@ -63,10 +72,12 @@ for index = 1, 3 do ends[index] = redis.call('PEXPIRETIME', KEYS[index]) end
 if ends[1] ~= tonumber(kept) then ends[1] = 'the record says ' .. kept end
 local queue, expiries = list(KEYS[2]), list(KEYS[3])
 -- what is left of an order that the record knows nothing of
-if record.s[8] == '0' then queue, ends[2] = '', -2 end
-if sole or record.s[7] == '0' then expiries, ends[3] = '', -2 end
+if record.s[9] == '0' then queue, ends[2] = '', -2 end
+if sole or record.s[8] == '0' then expiries, ends[3] = '', -2 end
 if sole and expiries == '' then
-  expiries, ends[3] = sole .. ' ' .. record['h:' .. sole][1], ends[1]
+  local lease = record['h:' .. sole]
+  -- of a lease with holds, when the first of them may end
+  expiries, ends[3] = sole .. ' ' .. (string.match(lease[8], '%d+$') or lease[1]), ends[1]
 end
 return cjson.encode({ record = record, queue = queue, expiries = expiries, ends = ends })
 `;
@@ -97,17 +108,17 @@ export function dumpOf(resource: Resource | undefined): Dump | null {
 }
 
 function summaryOf(resource: Resource): string[] {
-  const { capacity, fence, lastTicket, used, latest, fairWaiting } = resource;
+  const { kind, capacity, fence, lastTicket, used, latest, fairWaiting } = resource;
   const { holders, waiters } = resource;
   const known = [holders.size, waiters.size];
-  return texts(capacity, fence, lastTicket, used, latest, fairWaiting, ...known);
+  return texts(numberOf(kind), capacity, fence, lastTicket, used, latest, fairWaiting, ...known);
 }
 
 function holderOf(holder: Holder): string[] {
   const { expires, weight, fence, handOffs, ttl, since, owner, channel, tasks, meta } = holder;
   const ids = [...holder.holds.keys()];
   const full = [...holder.holds.values()].filter((hold) => hold.weight === weight).length;
-  const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1), full].join(' ');
+  const holds = owner === '' ? '' : [ids.length, ids[0], ids.at(-1), full, holder.due].join(' ');
   const { signalled, sent } = holder;
   const { changes } = holder;
   const signals = signalled !== '' || sent.seq > 0 || changes > 0;
@@ -145,10 +156,10 @@ function holdsOf({ holders, holds }: Resource, record: Record<string, string[]>)
     const own = [...holder.holds.keys()];
     own.forEach((id, at) => {
       if (holds.get(id) !== holder.id) return;
-      const { weight, changes, channel } = holder.holds.get(id) as Hold;
+      const { weight, changes, channel, expires } = holder.holds.get(id) as Hold;
       const beside = [own[at - 1] ?? '', own[at + 1] ?? ''];
       const changed = changes > 0 ? [changes] : [];
-      record[`r:${id}`] = texts(holder.id, ...beside, weight, channel, ...changed);
+      record[`r:${id}`] = texts(holder.id, ...beside, weight, channel, expires, ...changed);
     });
   }
 }

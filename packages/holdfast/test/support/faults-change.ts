@@ -1,7 +1,7 @@
 /** Faults in changes of leases and capacities. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
-const acquire = 'acquire.lua';
+const acquire = 'lib/acquire.lua';
 const resize = 'resize.lua';
 const capacity = 'capacity.lua';
 const record = 'lib/record.lua';
@@ -61,7 +61,7 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   fault('resize: a hold forgets its changes when the hold after it leaves', [
     holds,
     'local hold = { read_hold(id) }',
-    'local hold = { read_hold(id) }\n  hold[6] = nil',
+    'local hold = { read_hold(id) }\n  hold[7] = nil',
   ]),
   fault('resize: the weight of the lease is taken for the weight of each hold', [
     resize,
@@ -71,8 +71,8 @@ export const CHANGE_FAULTS: readonly Fault[] = [
   fault('resize: the queue is not served', [resize, "serve('')\n", '']),
   fault('capacity: a waiter that lost its place changes the capacity', [
     acquire,
-    'capacity and may_agree and idle()',
-    'capacity and idle()',
+    'if may_agree and idle()',
+    'if idle()',
   ]),
   fault('capacity: the queue is not served', [capacity, "serve('')\n", '']),
   fault('capacity: a call with the wrong `from` changes it', [
@@ -81,6 +81,32 @@ export const CHANGE_FAULTS: readonly Fault[] = [
     'true or',
   ]),
   fault('capacity: only an idle capacity changes', [capacity, 'capacity == from or', '']),
+  fault('capacity: a mutex in use gets another one', [capacity, 'kind == 2 and agreed', 'agreed']),
+  fault('kinds: a semaphore of one permit and a mutex share a key', [
+    acquire,
+    'kind == wanted_kind and',
+    '',
+  ]),
+  fault('kinds: an idle key keeps its kind', [
+    holders,
+    'kind, capacity = wanted_kind, wanted',
+    'capacity = wanted',
+  ]),
+  fault('kinds: a semaphore of one permit is stored as a mutex', [
+    record,
+    'and kind == 1 and parked == 0',
+    'and capacity == 1 and parked == 0',
+  ]),
+  fault('kinds: a semaphore of one permit takes the short path of a mutex', [
+    'lib/take.lua',
+    'wanted_kind == 1 and',
+    'wanted_kind < 3 and',
+  ]),
+  fault('kinds: a semaphore of one permit has conditions', [
+    'park.lua',
+    'or kind ~= 1 then',
+    'or capacity ~= 1 then',
+  ]),
   fault('capacity: the sole lease is lost', [holders, 'sole, many = nil, true\n', 'many = true\n']),
   fault('capacity: leases are granted beside a root', [
     holders,

@@ -1,7 +1,7 @@
 /** Faults in the effects of a lease's end on other acquisitions. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
-const release = 'release.lua';
+const release = 'lib/release.lua';
 const free = 'lib/free.lua';
 const park = 'park.lua';
 const holders = 'lib/holders.lua';
@@ -41,8 +41,8 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
   ]),
   fault('holders: each hold gets the weight of the lease', [
     holders,
-    'append_hold(h, w.id, w.weight, w.channel)',
-    'append_hold(h, w.id, h.weight, w.channel)',
+    'append_hold(h, w.id, w.weight, w.channel, expires)',
+    'append_hold(h, w.id, h.weight, w.channel, expires)',
   ]),
   fault('holds: the weight of a released hold stays in use', [
     holds,
@@ -53,6 +53,31 @@ export const HAND_OFF_FAULTS: readonly Fault[] = [
     holds,
     'listed[channel], id = true, after',
     "listed[channel], id = true, ''",
+  ]),
+  fault('holds: an expired hold stays', [
+    holders,
+    'if expires > now then\n      due',
+    'if true then\n      due',
+  ]),
+  fault('holds: a hold is told the end of the lease', [
+    holds,
+    'root == h.id and expires or 0',
+    'root == h.id and h.expires or 0',
+  ]),
+  fault('holds: a renewal extends only the lease', [
+    holders,
+    'link(id, 6, math.max(end_of(h, id), expires))',
+    'link(id, 6, end_of(h, id))',
+  ]),
+  fault('holds: the weight of an expired hold stays in use', [
+    holders,
+    'if full == 0 then weigh_again(h) end\n',
+    '',
+  ]),
+  fault('inspect: a lease with an expired hold is not shown', [
+    'inspect.lua',
+    'if h and lives(h) then',
+    'if h and h.expires < 0 then',
   ]),
   fault('force: a process is notified of each hold', [holds, ' and not listed[channel]', '']),
   fault('holders: reserved fences of other leases are freed', [

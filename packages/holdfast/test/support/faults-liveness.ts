@@ -1,7 +1,7 @@
 /** Faults in the detection of dead processes, and in polls. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
-const acquire = 'acquire.lua';
+const acquire = 'lib/acquire.lua';
 const park = 'park.lua';
 const poll = 'poll.lua';
 const holders = 'lib/holders.lua';
@@ -38,10 +38,10 @@ export const LIVENESS_FAULTS: readonly Fault[] = [
     '',
   ]),
   fault('liveness: a patience of 0 sets a deadline', [processes, 'patience > 0 and ', '']),
-  fault('liveness: a lapsed claim has no effect', [holders, '      lapse(sole)\n', '']),
+  fault('liveness: a lapsed claim has no effect', [holders, '  lapse(h, h.expires)\n', '']),
   fault('liveness: the end of a full lease counts as a lapsed claim', [
     processes,
-    'h.expires < h.since + h.ttl * 1000 and ',
+    'expires < h.since + h.ttl * 1000 and ',
     '',
   ]),
   fault('liveness: a lapsed claim counts against a process heard since', [

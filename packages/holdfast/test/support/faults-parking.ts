@@ -7,11 +7,7 @@ const parking = 'lib/parking.lua';
 
 export const PARKING_FAULTS: readonly Fault[] = [
   fault('park: the lease is kept', [park, 'leave(h, id)\n    take_back', 'take_back']),
-  fault('park: a lease with several holds is accepted', [
-    park,
-    'holds > 1 or capacity',
-    'capacity',
-  ]),
+  fault('park: a lease with several holds is accepted', [park, 'holds > 1 or kind', 'kind']),
   fault('park: one more than the limit', [park, '>= max_parked', '> max_parked']),
   fault('park: a repeat releases the lease again', [park, 'elseif not lease_of(as) then', 'else']),
   fault('park: a parked acquisition keeps its old channel', [

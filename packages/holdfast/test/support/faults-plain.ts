@@ -1,14 +1,15 @@
 /** Faults in the short paths for a plain record. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
-const acquire = 'acquire.lua';
+const acquireAlone = 'acquire.lua';
+const acquire = 'lib/acquire.lua';
 const takeMany = 'acquireMany.lua';
 const freeMany = 'releaseMany.lua';
 const names = 'lib/names.lua';
 const take = 'lib/take.lua';
 const free = 'lib/free.lua';
 const renew = 'renew.lua';
-const release = 'release.lua';
+const release = 'lib/release.lua';
 const turn = 'turn.lua';
 const plain = 'lib/plain.lua';
 const record = 'lib/record.lua';
@@ -29,11 +30,11 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short acquire: the weight and the capacity are ignored', [
     take,
-    'is_sole == 49 and',
+    'wanted_kind == 1 and',
     'true and',
   ]),
   fault('short acquire: the other waiters of its process are forgotten', [
-    acquire,
+    acquireAlone,
     'seen, stored, count = unpack(',
     'seen, stored = unpack(',
   ]),
@@ -83,22 +84,46 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'if is_own and queued == 0 then',
     'if is_own then',
   ]),
-  fault('acquireMany: a mutex that is not free counts as taken', [
+  fault('acquireMany: a mutex that is held counts as taken', [
     takeMany,
-    'if taken ~= now then',
-    'if taken and taken ~= now then',
+    'if answer ~= now then',
+    "if answer ~= now and answer[1] == 'granted' then",
   ]),
-  fault('acquireMany: a later fence is forgotten', [takeMany, 'taken[3] or 0', 'now or 0']),
   fault('acquireMany: the hand-offs grow with each mutex', [
     takeMany,
-    'resource, id, hand_offs)',
-    'resource, id)',
+    'index, resource, id, hand_offs)',
+    'index, resource, id)',
+  ]),
+  fault('acquireMany: the token of another acquisition', [
+    takeMany,
+    'all_tokens[index]',
+    'all_tokens[1]',
+  ]),
+  fault('acquireMany: the wait of another acquisition', [
+    takeMany,
+    'all_waited[index]',
+    'all_waited[1]',
+  ]),
+  fault('acquireMany: the queue of another mutex', [
+    takeMany,
+    "resource .. ':q'",
+    "names[1] .. ':q'",
+  ]),
+  fault('acquireMany: the expiries of another mutex', [
+    takeMany,
+    "resource .. ':x'",
+    "names[1] .. ':x'",
   ]),
   fault('acquireMany: another place', [takeMany, '1] = place', '1] = 3 - place']),
-  fault('releaseMany: a mutex with a waiter counts as released', [
+  fault('releaseMany: every lease counts as released', [
     freeMany,
-    'if freed ~= now then',
+    'if answer ~= now then',
     'if false then',
+  ]),
+  fault('releaseMany: the queue of another mutex', [
+    freeMany,
+    "resource .. ':q'",
+    "names[1] .. ':q'",
   ]),
   fault('names: the last acquisition is missing', [
     names,
@@ -256,7 +281,7 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     '(true)',
   ]),
   fault('plain: a record with parked waiters is plain', [record, ' and parked == 0', '']),
-  fault('plain: a record with another capacity is plain', [record, ' and capacity == 1', '']),
+  fault('plain: a record of another kind is plain', [record, ' and kind == 1', '']),
   fault('plain: the lease of an owner is plain', [record, "sole.owner == '' and ", '']),
   fault('plain: a lease with signals is plain', [
     record,

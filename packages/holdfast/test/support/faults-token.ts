@@ -1,7 +1,7 @@
 /** Faults in the tokens of waiters. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
-const acquire = 'acquire.lua';
+const acquire = 'lib/acquire.lua';
 const park = 'park.lua';
 const parking = 'lib/parking.lua';
 const serve = 'lib/serve.lua';

@@ -1,7 +1,7 @@
 /** Faults in the end of roots. See `faults.ts`. */
 import { type Fault, fault } from './faults.js';
 
-const acquire = 'acquire.lua';
+const acquire = 'lib/acquire.lua';
 const turn = 'turn.lua';
 const inspect = 'inspect.lua';
 const holders = 'lib/holders.lua';

@@ -14,8 +14,8 @@ export function fault(name: string, ...edits: Edit[]): Fault {
   return { name, edits };
 }
 
-const acquire = 'acquire.lua';
-const release = 'release.lua';
+const acquire = 'lib/acquire.lua';
+const release = 'lib/release.lua';
 const poll = 'poll.lua';
 const force = 'forceRelease.lua';
 const inspect = 'inspect.lua';
@@ -52,13 +52,13 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault(
     'acquire: a repeat doubles the holds',
-    [acquire, 'if held then reply = granted(held) else', 'do'],
+    [acquire, 'if held then reply = granted(held, id) else', 'do'],
     [holders, listed, 'if true then'],
   ),
   fault('acquire: a repeat prolongs the lease', [
     acquire,
-    'reply = granted(held)',
-    'reply = granted(join(held, newcomer(), ttl))',
+    'reply = granted(held, id)',
+    'reply = granted(join(held, newcomer(), ttl), id)',
   ]),
   fault('acquire: a join does not serve the queue', [acquire, 'if reply or not (', 'if not (']),
   fault('acquire: an acquisition that does not wait does not join', [
@@ -83,12 +83,12 @@ export const FAULTS: readonly Fault[] = [
   ]),
   fault('acquire: a waiter above the capacity gets a plain refusal', [
     acquire,
-    "return rejoin(newcomer()) or { 'mismatch', now, capacity }",
+    "return rejoin(newcomer()) or { 'mismatch', now, capacity, kind }",
     "return { 'refused', now, 0 }",
   ]),
   fault('acquire: the capacity of an idle resource stays', [
     acquire,
-    'if capacity ~= wanted_capacity and may_agree and idle() then',
+    'if may_agree and idle() then',
     'if not known then',
   ]),
   fault('release: the id is not compared', [
@@ -201,7 +201,7 @@ export const FAULTS: readonly Fault[] = [
     "  if known then redis.call('PEXPIREAT', resource, at) end",
     '',
   ]),
-  fault('holders: < for <= at the expiry', [holders, 'sole.expires <= now', 'sole.expires < now']),
+  fault('holders: < for <= at the expiry', [holders, 'due_of(sole) <= now', 'due_of(sole) < now']),
   fault('holders: < for <= at the expiry of several leases', [
     holders,
     "string.format('%.0f', now)",

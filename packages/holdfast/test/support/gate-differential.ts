@@ -11,7 +11,7 @@ import type { GateCommand, GatePush, GateReply } from '../../src/engine/commands
 import { decodePush } from '../../src/store/push-text.js';
 import { answerTo, encode } from '../../src/store/redis/codec.js';
 import { gateKeysOf } from '../../src/store/redis/keys.js';
-import { FOLDER, type Scripts, scriptOf } from './differential.js';
+import { answerAt, FOLDER, proofOf, type Scripts, scriptOf } from './differential.js';
 import { GATE_PARTS, type GateLoss, lose, type LossyGateStep } from './gate-loss.js';
 import { GATE_KEYS, gateCommandOf, LIVE_CHANNELS } from './gate-traffic.js';
 
@@ -150,7 +150,8 @@ export class GateDifferential {
       }
       places.push(pipeline.length);
       const { sha } = this.#scripts[command.op] as { sha: string };
-      pipeline.evalsha(sha, 5, ...gateKeysOf(prefix, command.key), `${now}`, ...encode(command));
+      const [keys, proof] = [gateKeysOf(prefix, command.key), proofOf(pipeline.length)];
+      pipeline.evalsha(sha, 5, ...keys, `${now}`, ...encode(command), proof);
     }
     for (const key of GATE_KEYS) pipeline.eval(DUMP, 4, ...gateKeysOf(prefix, key));
     pipeline.publish(SYNC, prefix);
@@ -162,10 +163,11 @@ export class GateDifferential {
     const answers = (await pipeline.exec()) as [Error | null, unknown][];
     await heard;
     for (const [index, { command, reply }] of sent.entries()) {
-      const [error, raw] = answers[places[index] as number] as [Error | null, unknown];
+      const place = places[index] as number;
+      const [error, raw] = answers[place] as [Error | null, unknown];
       const what = `reply to step ${index} ${JSON.stringify(command)}`;
       if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
-      same(what, answerTo(command, raw), reply);
+      same(what, answerTo(command, answerAt(place, raw)), reply);
     }
     same('pushes', this.#heard, pushes);
     for (const [index, key] of GATE_KEYS.entries()) {

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import type { Gate } from '../../src/engine/gate.js';
 import type { GateCommand, GateKind } from '../../src/engine/commands.js';
 
-type When = 'current' | 'past' | 'older' | 'future' | 'zero';
+type When = 'current' | 'past' | 'between' | 'older' | 'future' | 'zero';
 
 /** One step: the clock moves, then a command arrives. */
 export interface GateStep {
@@ -54,7 +54,7 @@ const watch = fc.record({
 const turn = fc.record({
   ...base,
   op: fc.constant('endGeneration' as const),
-  reason: fc.constantFrom('withdrawn' as const, 'reset' as const),
+  reason: fc.constantFrom('withdrawn' as const, 'reset' as const, 'deleted' as const),
 });
 
 const command = fc
@@ -65,13 +65,14 @@ const command = fc
   )
   .map((one): GateCommand => {
     const kind = one.kind === '' ? (KINDS[one.key] as GateKind) : one.kind;
-    return { ...one, kind };
+    const deletes = one.op === 'endGeneration' && one.reason === 'deleted';
+    return { ...one, kind, ...(deletes && { count: 0 }) };
   });
 
 const when = fc.oneof(
   { weight: 12, arbitrary: fc.constant<When>('current') },
   { weight: 4, arbitrary: fc.constant<When>('past') },
-  { weight: 1, arbitrary: fc.constantFrom<When>('older', 'future', 'zero') },
+  { weight: 1, arbitrary: fc.constantFrom<When>('between', 'older', 'future', 'zero') },
 );
 
 const elapsed = fc.oneof(
@@ -96,6 +97,7 @@ export function gateCommandOf(
   const generations: Record<When, number> = {
     current,
     past: gate?.pastGeneration || current - 1,
+    between: current - 1,
     older: gate?.broken[0]?.generation ?? gate?.since ?? 1,
     future: current + 1,
     zero: one.op === 'watch' ? 0 : current,

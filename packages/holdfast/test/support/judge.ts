@@ -191,7 +191,14 @@ function sound(resource: Resource): void {
     'I1: a lease does not have the weight of its heaviest hold',
   );
   demand(
-    held.every(({ id, expires }) => expiries.score(id) === expires && expires <= resource.latest),
+    held.every(({ id, due }) => expiries.score(id) === due),
+    'the order of the expiries is wrong',
+  );
+  const ends = ({ holds, expires }: Holder): number[] =>
+    holds.size === 0 ? [expires] : [...holds.values()].map((hold) => hold.expires);
+  demand(
+    held.every((one) => one.due <= Math.min(...ends(one)) && one.expires <= resource.latest) &&
+      held.every((one) => one.expires >= Math.max(...ends(one))),
     'the expiries are wrong',
   );
 }

@@ -3,14 +3,14 @@ import type { Micros } from '../../src/engine/commands.js';
 import type { Acceptor, Proposal, Vote } from '../../src/store/quorum/acceptor.js';
 import type { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 
-type Request = 'prepare' | 'accept';
+type Request = 'prepare' | 'accept' | 'look' | 'check';
 
 export class Link implements Acceptor {
   readonly label = 'link';
   readonly #to: MemoryAcceptor;
   /** What happens to a request: it arrives, is lost, or its answer is lost. */
   fate: (request: Request) => 'arrives' | 'lost' | 'unanswered' = () => 'arrives';
-  readonly sent = { prepare: 0, accept: 0 };
+  readonly sent = { prepare: 0, accept: 0, look: 0, check: 0 };
 
   constructor(to: MemoryAcceptor) {
     this.#to = to;
@@ -20,19 +20,23 @@ export class Link implements Acceptor {
     return this.#send('prepare', () => this.#to.prepare(key, ballot, now));
   }
 
+  look(key: string, now: Micros): Promise<Vote> {
+    return this.#send('look', () => this.#to.look(key, now));
+  }
+
   accept(key: string, proposal: Proposal): Promise<Vote> {
     return this.#send('accept', () => this.#to.accept(key, proposal));
   }
 
-  check: Acceptor['check'] = (terms) => this.#to.check(terms);
+  check: Acceptor['check'] = (terms) => this.#send('check', () => this.#to.check(terms));
   subscribe: Acceptor['subscribe'] = (channel, listener) => this.#to.subscribe(channel, listener);
   tell: Acceptor['tell'] = (message) => this.#to.tell(message);
   keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);
 
-  #send(request: Request, send: () => Promise<Vote>): Promise<Vote> {
+  #send<T>(request: Request, send: () => Promise<T>): Promise<T> {
     this.sent[request] += 1;
     const fate = this.fate(request);
-    const never = new Promise<Vote>(() => undefined);
+    const never = new Promise<T>(() => undefined);
     if (fate === 'lost') return never;
     const answer = send();
     return fate === 'unanswered' ? never : answer;

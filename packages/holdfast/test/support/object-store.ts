@@ -5,7 +5,7 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FencedObject, PutCondition } from '../../src/entries/fence.js';
+import type { FencedObject, PutCondition } from '../../src/fence.js';
 
 interface Kept {
   readonly etag: string;

@@ -8,8 +8,8 @@ import type { Server } from 'holdfast-testkit';
 import { Redis as Redis6 } from 'ioredis';
 import { Redis } from 'ioredis-5';
 import { Mutex } from 'redis-semaphore';
-import { redisSemaphore, redisson, redlock } from '../../src/entries/migrate.js';
-import type { OldLock, RedisClient } from '../../src/entries/migrate.js';
+import { redisSemaphore, redisson, redlock } from '../../src/migrate.js';
+import type { OldLock, RedisClient } from '../../src/migrate.js';
 
 /** A program that knows only the other library. */
 export interface OldProgram {

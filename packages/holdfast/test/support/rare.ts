@@ -29,8 +29,10 @@ const turn = (id: string, again: string, fence: number, of = 'k1'): Step =>
     ...{ channel: '', token: '', waited: 0, tasks: 1, patience, retention, meta: '' },
   });
 
-/** A mutex, because conditions need capacity 1. */
+/** A mutex, because conditions need one. */
 const one = { key: 'k1', capacity: 1 } as const;
+const sole = { kind: 'semaphore', capacity: 1 } as const;
+const few = { capacity: 4 } as const;
 const parking = (id: string, as: string, want: Park['want'] = 'signal'): KeyCommand => ({
   ...{ op: 'park', key: 'k1', id, as, condition: 'c', want, ttl: 1000, claim: 1000, fair: false },
   ...{ channel: '', maxParked: 100, patience, retention, meta: '', token: '' },
@@ -64,8 +66,71 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
     [ask('heavy', { owner: 'o', weight: 3 }), ask('light', { owner: 'o' }), resize('heavy', 2)],
   ],
   [
+    'a hold that expires beside another one, and a waiter for its permits',
+    [
+      ask('light', { ...few, owner: 'o', weight: 4 }),
+      ask('heavy', { ...few, owner: 'o', weight: 4, ttl: 10 }),
+      resize('light', 1),
+      ask('waits', few),
+      literally({ op: 'renew', key, id: 'light', ttl: 5000, retention }, 5_000),
+      { ...inspect(), elapsed: 6_000 },
+      poll('light', 'heavy', 'waits'),
+      ask('again', { ...few, owner: 'o', ttl: 10 }),
+      release('light'),
+      inspect(),
+      { ...inspect(), elapsed: 20_000 },
+      poll('again', 'light'),
+      inspect(),
+    ],
+  ],
+  [
+    'a dead sharer of a mutex, beside one that renews',
+    [
+      ask('dead', { ...one, owner: 'o', ttl: 10 }),
+      ask('alive', { ...one, owner: 'o' }),
+      literally({ op: 'renew', key: 'k1', id: 'dead', ttl: 1, retention }, 5_000),
+      { ...inspect('k1'), elapsed: 6_000 },
+      literally({ op: 'renew', key: 'k1', id: 'dead', ttl: 1000, retention }),
+      literally({ op: 'renew', key: 'k1', id: 'alive', ttl: 2000, retention }),
+      inspect('k1'),
+      release('alive', 'k1'),
+      inspect('k1'),
+    ],
+  ],
+  [
+    'a higher capacity for a root of a semaphore that is held',
+    [
+      ask('p0.a', { ...sole, handOffs: 20 }),
+      { ...lower(1, 2), elapsed: 1 },
+      ask('p1.a', { capacity: 2 }),
+      inspect(),
+    ],
+  ],
+  [
     'a higher capacity for a mutex that is held',
-    [ask('p0.a', { capacity: 1, handOffs: 20 }), { ...lower(1, 2), elapsed: 1 }, inspect()],
+    [
+      ask('p0.a', { capacity: 1 }),
+      lower(1, 2),
+      ask('p1.a', { capacity: 2, queue: false }),
+      ask('p1.b', { ...sole, queue: false }),
+      lower(1, 1),
+      inspect(),
+      release('p0.a'),
+      ask('p1.b', sole),
+      ask('p1.c', { capacity: 1, queue: false }),
+      lower(1, 2),
+      inspect(),
+    ],
+  ],
+  [
+    'conditions of a semaphore of one permit',
+    [
+      ask('a', { ...sole, key: 'k1' }),
+      literally(parking('a', 'b')),
+      ...signalled,
+      literally({ op: 'capacity', key: 'k1', from: 1, capacity: 2, retention }),
+      inspect('k1'),
+    ],
   ],
   [
     'a turn whose next root has a lease already',

@@ -5,7 +5,7 @@ import { Redis as Redis5 } from 'ioredis-5';
 import { createSentinel as createSentinel6 } from 'redis';
 import { createSentinel as createSentinel5 } from 'redis-5';
 import { afterAll } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { portFor } from '../../src/store/clients/detect.js';
 import type { RedisClient } from '../../src/index.js';
 import type { Opened } from '../server/clients.support.js';
 import { type Backend, type ClientName, Made } from './backends.js';

@@ -2,7 +2,7 @@
 import { type Server, type ServerName, startServer } from 'holdfast-testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
+import { portFor } from '../../src/store/clients/detect.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 
 /** Starts before the first test and stops after the last one. */

@@ -10,7 +10,8 @@ import fc from 'fast-check';
 import { changesOf, fixed } from './fixed-step.js';
 import { idOf, ownerOf, parkedAs, type Pointer, POOL, poolFrom, withoutOwner } from './pointer.js';
 import type { Resource } from '../../src/engine/resource.js';
-import type { KeyCommand, Park, Renew, RenewMany } from '../../src/engine/commands.js';
+import type { LockKind } from '../../src/engine/kinds.js';
+import type { Acquire, KeyCommand, Park, Renew, RenewMany } from '../../src/engine/commands.js';
 
 /** One step: the clock moves, then a command arrives. */
 export interface Step {
@@ -33,7 +34,7 @@ export interface Step {
 /** Channels with a subscriber. All other channels are dead. */
 export const LIVE_CHANNELS: readonly string[] = ['live-1', 'live-2'];
 
-/** The usual type of each key. */
+/** The usual capacity of each key: a mutex and a semaphore. */
 const CAPACITY: Record<string, number> = { k1: 1, k2: 3 };
 export const KEYS: readonly string[] = Object.keys(CAPACITY);
 
@@ -50,19 +51,25 @@ function pointer(...kinds: Weighted): fc.Arbitrary<Pointer> {
 
 const key = fc.constantFrom(...KEYS);
 const ttl = fc.constantFrom(1, 5, 50, 1000, 1000);
+/** 0: extends nothing. */
+const renewed = fc.constantFrom(0, 1, 5, 50, 1000, 1000);
 const retention = fc.constant(RETENTION);
 const anyRetention = fc.constantFrom(RETENTION / 4, RETENTION, RETENTION, 4 * RETENTION);
 const token = fc.constantFrom('', 't1', 't2');
 const patience = fc.constantFrom(0, 3, 50, ...Array.from({ length: 20 }, () => 100_000));
 const id = fc.constant('');
 
+const usual = Array.from({ length: 20 }, () => 'mutex' as const);
+const perhaps = Array.from({ length: 12 }, () => 'flight' as const);
 const acquire = fc.record({
   op: fc.constant('acquire' as const),
   key,
   id,
   owner: fc.constant(''),
   weight: fc.constantFrom(1, 1, 1, 2, 3),
-  // Rarely another capacity than the agreed one.
+  // `mutex` stands for the agreed or usual kind, `flight` for the agreed one or a semaphore.
+  // Rarely another kind or capacity.
+  kind: fc.constantFrom<LockKind>(...usual, ...perhaps, 'semaphore', 'semaphore', 'rw-lock'),
   capacity: fc.constantFrom(...Array.from({ length: 30 }, () => 0), 1, 3, 4),
   ttl,
   claim: fc.constantFrom(1, 3, 20),
@@ -118,6 +125,12 @@ const turning = fc.record({
   ...{ retention, patience },
 });
 
+const renewing = fc.record({
+  ...{ op: op('renew'), key, id, ttl: renewed, retention: anyRetention },
+  channel: fc.constantFrom('', '', '', 'live-1', 'dead-1'),
+  tasks: fc.constantFrom(undefined, undefined, 0, 7),
+});
+
 const signalling = fc.record({
   ...{ op: op('signal'), key: most, id, condition, count, seq, retention },
 });
@@ -144,7 +157,7 @@ const action = fc.oneof(
     id: pointer([12, 'holder'], [1, 'waiter'], [1, 'any']),
     to: pointer([3, 'none'], [8, 'newcomer'], [1, 'waiter'], [1, 'any']),
   }),
-  kind(4, fc.record({ op: op('renew'), key, id, ttl, retention: anyRetention }), {
+  kind(4, renewing, {
     id: pointer([6, 'holder'], [1, 'waiter'], [1, 'any']),
   }),
   kind(3, fc.record({ op: op('poll'), key, ids: fc.constant([]), patience, retention }), { ids }),
@@ -188,7 +201,7 @@ const play: fc.Arbitrary<Step[]> = fc
 
 function onMutex(command: KeyCommand): Step {
   const id: Pointer = { who: command.op === 'acquire' ? 'newcomer' : 'holder', pick: 0 };
-  const own = command.op === 'acquire' ? { capacity: 1, weight: 1 } : {};
+  const own = command.op === 'acquire' ? { kind: 'mutex', capacity: 1, weight: 1 } : {};
   const changed = { ...command, ...own, key: 'k1' } as KeyCommand;
   return { elapsed: 0, command: changed, id, to: NEWCOMER, ids: [], again: false };
 }
@@ -230,15 +243,13 @@ export function commandOf(
     case 'acquire': {
       const who = notParked(one.id);
       const ticket = one.again ? (tickets.get(`${command.key} ${who}`) ?? 0) : 0;
-      const used = resource !== undefined && !resource.idle;
-      const agreed = used ? resource.capacity : (CAPACITY[command.key] as number);
-      const capacity = command.capacity || agreed;
+      const { kind, capacity } = agreedOf(command, resource);
       // No request exceeds the capacity.
       const weighs = Math.min(command.weight, capacity);
       const owner = ownerOf(who);
       // the lease of an owner is never handed off
       const handOffs = owner === '' ? command.handOffs : 0;
-      return { ...command, id: who, owner, handOffs, ticket, capacity, weight: weighs };
+      return { ...command, id: who, owner, handOffs, ticket, kind, capacity, weight: weighs };
     }
     case 'release':
       return { ...command, id: at(one.id) };
@@ -272,6 +283,20 @@ export function commandOf(
     case 'endGeneration':
       return command;
   }
+}
+
+/** The kind and the capacity that the key has, unless the command has drawn another one. */
+function agreedOf(
+  { key, kind: drawn, capacity: other }: Acquire,
+  resource: Resource | undefined,
+): Pick<Acquire, 'kind' | 'capacity'> {
+  const used = resource !== undefined && !resource.idle;
+  const usually = CAPACITY[key] as number;
+  const first = usually === 1 && drawn === 'mutex' ? 'mutex' : 'semaphore';
+  const agreed = used ? resource.kind : first;
+  const kind = drawn === 'mutex' || drawn === 'flight' ? agreed : drawn;
+  if (kind === 'mutex') return { kind, capacity: 1 };
+  return { kind, capacity: other || (used ? resource.capacity : usually) };
 }
 
 /** `used` of the drawn command is the number of hand-offs of the lease. */

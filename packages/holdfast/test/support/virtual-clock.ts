@@ -2,7 +2,7 @@
  * A virtual clock. Timers run in the order of their times. All promise callbacks of one timer run
  * before the next timer.
  */
-import type { Clock, Timer } from '../../src/clock.js';
+import type { Clock, Timer } from '../../src/base/clock.js';
 
 interface Pending {
   readonly at: number;

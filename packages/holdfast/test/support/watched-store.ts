@@ -2,7 +2,7 @@
  * A memory store that records the commands and batches that it receives, and simulates network
  * failures of requests and replies.
  */
-import type { Clock } from '../../src/clock.js';
+import type { Clock } from '../../src/base/clock.js';
 import type { Command, KeyCommand, Op, RenewMany, Reply } from '../../src/engine/commands.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
 import {
@@ -38,10 +38,15 @@ export class WatchedStore implements Store {
     this.inner = inner;
   }
 
-  /** The received commands of one kind. A command for several leases counts as one for each. */
+  /**
+   * The received commands of one kind. A command for several leases counts as one for each. A
+   * renewal that only names a channel, with a ttl of 1, does not count.
+   */
   seen<O extends KeyCommand['op']>(op: O): Extract<KeyCommand, { op: O }>[] {
     const all = this.batches.flat().flatMap(singly) as Extract<KeyCommand, { op: O }>[];
-    return all.filter((command) => command.op === op);
+    return all.filter(
+      (one) => one.op === op && !('ttl' in one && one.op === 'renew' && one.ttl === 1),
+    );
   }
 
   /** Sets the fate of a kind of command from now on. */

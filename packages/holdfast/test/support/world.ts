@@ -35,10 +35,15 @@ export class World {
     return reply;
   }
 
-  /** Asks for permits; by default of a mutex, with pushes to a channel named after `id`. */
+  /**
+   * Asks for permits; by default of a mutex, or of a semaphore if the capacity is not 1, with
+   * pushes to a channel named after `id`.
+   */
   ask(id: string, more: Partial<T.Acquire> = {}): Answer {
+    const kind = (more.capacity ?? 1) === 1 ? 'mutex' : 'semaphore';
     return this.apply({
-      ...{ op: 'acquire', key, id, owner: '', weight: 1, capacity: 1, ttl: 10_000, claim: 1000 },
+      ...{ op: 'acquire', key, id, owner: '', weight: 1, kind, capacity: 1 },
+      ...{ ttl: 10_000, claim: 1000 },
       ...{ fair: false, handOffs: 0, channel: `to ${id}`, queue: true, ticket: 0, maxQueue: 100 },
       ...{ patience: 3_600_000, retention, meta: '', token: `of ${id}` },
       ...more,

@@ -14,32 +14,43 @@ interface Layer {
 }
 
 const LAYERS: readonly Layer[] = [
+  { files: /^base\//, only: /^base\/|^node:/ },
   { files: /^engine\//, only: /^engine\// },
-  { files: /^clients\//, only: /^clients\/|^node:(events|dns\/promises)$/ },
+  { files: /^store\/clients\//, only: /^store\/clients\/|^node:(events|dns\/promises)$/ },
   {
     files: /^store\/port\.ts$/,
-    only: /^(engine\/|(text|clean-cause|store\/(finding|server-info))\.ts$)/,
+    only: /^(engine\/|base\/(text|clean-cause)\.ts$|store\/(finding|server-info)\.ts$)/,
   },
-  { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|clock\.ts$)/ },
+  { files: /^store\/memory\//, only: /^(engine\/|store\/(memory\/|port\.ts$)|base\/clock\.ts$)/ },
   {
     files: /^store\/register\//,
-    only: /^(engine\/|store\/(register\/|(port|push-text|renew-singly)\.ts$)|(clock|prefix)\.ts$)/,
+    only: new RegExp(
+      '^(engine/|store/register/|store/(port|push-text|renew-singly).ts$|' +
+        'base/(clock|prefix).ts$)',
+      'u',
+    ),
   },
   {
     files: /^store\/quorum\//,
     only: new RegExp(
-      '^(engine/|store/(quorum|register)/|store/redis/error-replies.ts$|' +
-        'store/(port|push-text|deadlines|server-info).ts$|clients/port.ts$|' +
-        '(clock|prefix|retry).ts$|node:crypto$)',
+      '^(engine/|store/(quorum|register)/|store/redis/(error-replies|proven-port).ts$|' +
+        'store/(port|push-text|deadlines|server-info).ts$|store/clients/port.ts$|' +
+        'base/(clock|prefix|retry).ts$|node:crypto$)',
       'u',
     ),
   },
-  { files: /^store\/redis\//, never: /^(store\/memory|primitives|acquire|cleanup|gates)\// },
+  { files: /^store\/redis\//, never: /^store\/memory\// },
+  { files: /^store\//, never: /^(observe|lease|acquire|primitives|instance)\// },
   {
-    files: /^(primitives|acquire|cleanup|gates|lease)\//,
-    never: /^(store\/(redis|memory)|clients)\//,
+    files: /^(observe|lease|acquire|primitives)\//,
+    never: /^store\/(redis|memory|register|quorum|clients)\//,
   },
-  { files: /./, never: /^index\.ts$/ },
+  { files: /^(observe|lease)\//, never: /^(primitives|instance)\// },
+  { files: /^acquire\//, never: /^(primitives|instance)\// },
+  // a locked method is given the instance, and uses its primitives
+  { files: /^primitives\/(?!locked)/, never: /^instance\// },
+  // a file at the root is an entry of the package
+  { files: /^[a-z]+\//, never: /^[a-z-]+\.ts$/ },
 ];
 
 /** Imports that leave a layer in the wrong direction. */

@@ -16,7 +16,7 @@ describe('the linter', () => {
       const add = (name: string, text: string): void => writeFileSync(join(folder, name), text);
       copyFileSync(join(root, '.oxlintrc.json'), join(folder, '.oxlintrc.json'));
       add('tsconfig.json', '{ "compilerOptions": { "strict": true } }');
-      add('file.ts', 'export {};\n'.repeat(301));
+      add('file.ts', 'export {};\n'.repeat(401));
       add('function.ts', `export function f() {\n${'  f();\n'.repeat(69)}}\n`);
       add('promise.ts', 'export async function f(): Promise<void> {}\nf();\nif (f()) f;\n');
       const oxlint = join(root, 'node_modules/.bin/oxlint');

@@ -41,10 +41,11 @@ const source = written.filter(({ path }) => path.startsWith(SRC) && path.endsWit
 /** The files that use the store port and nothing behind it. */
 const ABOVE_STORE = new RegExp(
   [
-    '^(acquire|cleanup|gates|lease|primitives)/',
+    '^(acquire|base|lease|observe|primitives)/',
     '^store/(deadlines|requests|wake-channel)\\.ts$',
-    // these name the clients and stores that a user may give
-    '^(?!(?:holdfast|holdfast-core|quorum|index|redis)\\.ts$)[\\w-]+\\.ts$',
+    // these name the clients and stores that a user may give, and locks of other libraries
+    '^instance/(?!migrate/|(?:holdfast|holdfast-core|quorum|redis)\\.ts$)',
+    '^(?!(?:fence|index|redis|migrate)\\.ts$)[\\w-]+\\.ts$',
   ].join('|'),
 );
 
@@ -73,11 +74,11 @@ const rules: Rule[] = [
     ],
   },
   {
-    name: 'a Lua file has at most 300 lines, a Lua function at most 70',
+    name: 'a Lua file has at most 400 lines, a Lua function at most 70',
     rule: longLua,
     files: written.filter(({ path }) => path.endsWith('.lua')),
     bad: [
-      ['a.lua', 'x()\n'.repeat(301)],
+      ['a.lua', 'x()\n'.repeat(401)],
       ['a.lua', `local function f()\n${'  x()\n'.repeat(69)}end\n`],
     ],
     good: [['a.lua', `local function f()\n${'  x()\n'.repeat(68)}end\n${'x()\n'.repeat(100)}`]],
@@ -113,7 +114,7 @@ const rules: Rule[] = [
   {
     name: 'only clock.ts names a clock',
     rule: clocks,
-    files: source.filter(({ path }) => path !== `${SRC}clock.ts`),
+    files: source.filter(({ path }) => path !== `${SRC}base/clock.ts`),
     bad: [
       'Date.now()',
       'let a: Date',
@@ -147,9 +148,9 @@ const rules: Rule[] = [
     good: [['a.ts', "import { port } from './redis/ioredis.js'; const a = 'redis'"]],
   },
   {
-    name: 'only clients/ names a client',
+    name: 'only store/clients/ names a client',
     rule: clientNames,
-    files: source.filter(({ path }) => !path.startsWith(`${SRC}clients/`)),
+    files: source.filter(({ path }) => !path.startsWith(`${SRC}store/clients/`)),
     bad: ["const a = 'ioredis'", 'isIoredis(client)', 'const a = `a node-redis`'].map((text) => [
       'a.ts',
       text,
@@ -183,12 +184,12 @@ const rules: Rule[] = [
       [`${SRC}engine/resource.ts`, 'gate.endsAt = 0'],
       [`${SRC}engine/gate.ts`, 'resource.queue.set(id, 1)'],
       [`${SRC}acquire/a.ts`, "record.state = 'released'"],
-      [`${SRC}lease/watchdog.ts`, 'record.validUntil = 0'],
+      [`${SRC}lease/watchdog.ts`, 'root.storeUntil = 0'],
     ],
     good: [
       [`${SRC}engine/resource.ts`, 'holder.weight = 1; this.holders.delete(id)'],
       [`${SRC}engine/a.ts`, 'this.used += 1; const used = resource.used; resource.holders.get(id)'],
-      [`${SRC}lease/lease-record.ts`, "record.state = 'lost'"],
+      [`${SRC}lease/root.ts`, "record.state = 'lost'"],
       [`${SRC}acquire/a.ts`, 'record.renewing = true'],
     ],
   },
@@ -215,19 +216,22 @@ const rules: Rule[] = [
     bad: [
       [`${SRC}engine/a.ts`, "import type { Store } from '../store/port.js'"],
       [`${SRC}engine/a.ts`, "import { hash } from 'node:crypto'"],
-      [`${SRC}clients/a.ts`, "import { Clock } from '../clock.js'"],
+      [`${SRC}store/clients/a.ts`, "import { Clock } from '../../base/clock.js'"],
       [`${SRC}store/memory/a.ts`, "import { b } from '../redis/b.js'"],
       [`${SRC}store/redis/a.ts`, "import { b } from '../../acquire/b.js'"],
       [`${SRC}primitives/a.ts`, "export { b } from '../store/memory/b.js'"],
-      [`${SRC}acquire/a.ts`, "type B = import('../clients/port.js').ClientPort"],
+      [`${SRC}acquire/a.ts`, "type B = import('../store/clients/port.js').ClientPort"],
       [`${SRC}lease/b.ts`, "import { b } from '../store/redis/b.js'"],
-      [`${SRC}lease/a.ts`, "await import('../clients/b.js')"],
-      [`${SRC}holdfast.ts`, "import { b } from './index.js'"],
+      [`${SRC}lease/a.ts`, "await import('../store/clients/b.js')"],
+      [`${SRC}instance/holdfast.ts`, "import { b } from '../index.js'"],
+      [`${SRC}base/a.ts`, "import type { b } from '../acquire/b.js'"],
+      [`${SRC}acquire/a.ts`, "import type { b } from '../primitives/b.js'"],
+      [`${SRC}primitives/a.ts`, "import type { b } from '../instance/b.js'"],
     ],
     good: [
       [`${SRC}engine/a.ts`, "import { b } from './b.js'"],
       [`${SRC}store/memory/a.ts`, "import { b } from '../port.js'"],
-      [`${SRC}store/redis/a.ts`, "import type { ClientPort } from '../../clients/port.js'"],
+      [`${SRC}store/redis/a.ts`, "import type { ClientPort } from '../clients/port.js'"],
       [`${SRC}primitives/a.ts`, "import type { Store } from '../store/port.js'"],
     ],
   },

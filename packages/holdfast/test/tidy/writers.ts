@@ -34,8 +34,13 @@ const OWNED: readonly Owned[] = [
   },
   {
     files: /./,
-    writers: /^lease\/lease-record\.ts$/,
-    fields: /^(state|reason|validUntil)$/,
+    writers: /^lease\/root\.ts$/,
+    fields: /^(state|reason)$/,
+  },
+  {
+    files: /./,
+    writers: /^lease\/root\.ts$/,
+    fields: /^(storeUntil|hold)$/,
   },
 ];
 

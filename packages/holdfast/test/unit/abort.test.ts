@@ -1,7 +1,7 @@
 /** Acquisitions that share an abort signal share one listener. */
 import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { onAbort } from '../../src/abort.js';
+import { onAbort } from '../../src/base/abort.js';
 import { Holdfast, memory } from '../../src/index.js';
 
 const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length;

@@ -3,11 +3,11 @@
  * replies, and the fixed order that prevents deadlock.
  */
 import { describe, expect, it } from 'vitest';
-import { Core } from '../../src/core.js';
+import { Core } from '../../src/acquire/core.js';
 import type { KeyCommand } from '../../src/engine/commands.js';
 import { Holdfast } from '../../src/index.js';
 import type { Lease } from '../../src/lease/lease.js';
-import { resolveSettings } from '../../src/options.js';
+import { resolveSettings } from '../../src/base/options.js';
 import { Acquirer, plainLease } from '../../src/primitives/acquirer.js';
 import { MultiAcquire } from '../../src/primitives/multi-acquire.js';
 import { circle } from '../support/waits-for.js';
@@ -181,7 +181,8 @@ describe('the order of keys', () => {
     const take = (label: string, keys: string[]): void => {
       const order = sorted ? [...keys].sort() : keys;
       const acquirers = order.map(
-        (key) => new Acquirer<Lease>(core, { key, capacity: 1 }, { label }, plainLease),
+        (key) =>
+          new Acquirer<Lease>(core, { key, kind: 'mutex', capacity: 1 }, { label }, plainLease),
       );
       const bounds = { wait: 60_000, signal: undefined };
       const taking = new MultiAcquire(clock, acquirers, {}, bounds).take();

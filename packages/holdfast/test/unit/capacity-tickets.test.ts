@@ -30,15 +30,19 @@ it('lets a newcomer change the capacity of an idle key', () => {
   expect(world.show().capacity).toBe(5);
 });
 
-it('does not turn a semaphore into a mutex for a returning waiter', () => {
+it('does not lower the capacity for a returning waiter', () => {
+  const sole = { kind: 'semaphore', capacity: 1 } as const;
   world = new World();
-  world.grant('a');
+  world.grant('a', sole);
   world.dead.add('to b');
-  const queued = world.ask('b').ticket as number;
+  const queued = world.ask('b', sole).ticket as number;
   world.setCapacity(1, 2);
   world.release('a');
   expect(world.waiting()).toEqual([]);
-  expect(world.ask('b', { ticket: queued })).toMatchObject({ status: 'mismatch', capacity: 2 });
+  expect(world.ask('b', { ...sole, ticket: queued })).toMatchObject({
+    status: 'mismatch',
+    capacity: 2,
+  });
   expect(world.show().capacity).toBe(2);
 });
 

@@ -14,14 +14,15 @@ import {
   createSentinel as createSentinel5,
 } from 'redis-5';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { portFor } from '../../src/clients/detect.js';
-import { isErrorReply } from '../../src/clients/errors.js';
-import type { IoredisLike } from '../../src/clients/ioredis.js';
-import type { NodeRedisLike } from '../../src/clients/node-redis.js';
+import { portFor } from '../../src/store/clients/detect.js';
+import { isErrorReply } from '../../src/store/clients/errors.js';
+import type { IoredisLike } from '../../src/store/clients/ioredis.js';
+import type { NodeRedisLike } from '../../src/store/clients/node-redis.js';
 
 const lazy = { lazyConnect: true };
 const node = [{ host: '127.0.0.1', port: 1 }];
 const sentinels = { name: 'mymaster', sentinelRootNodes: node };
+const repeating = new Cluster5(node, { ...lazy, redisOptions: { reconnectOnError: () => 2 } });
 const rootNodes = [{ url: 'redis://127.0.0.1:1' }];
 
 /** A client as its classes create it, in a given state, without a server. */
@@ -107,6 +108,9 @@ describe('refused', () => {
     ['redis 4', { ...methods(), executeIsolated: () => undefined }, /before version 5/],
     ['redis 3', { internal_send_command: () => undefined }, /before version 5/],
     ['ioredis, subscribed', inState(new Redis5(lazy), { mode: 'subscriber' }), /subscriber mode/],
+    ['ioredis that repeats NOSCRIPT', new Redis6({ ...lazy, reconnectOnError: () => 2 }), /2 for/],
+    ['a cluster that repeats NOSCRIPT', repeating, /reconnectOnError returns 2 for NOSCRIPT/],
+    ['a cluster with an empty tag', new Cluster5(node, { ...lazy, keyPrefix: '{}' }), /empty tag/],
     ['ioredis, monitoring', inState(new Redis6(lazy), { mode: 'monitor' }), /in monitor mode/],
     ['redis 5, subscribed', inState(createClient5(), on()), /subscriber mode, .*duplicate\(\)/],
     ['redis 6, subscribed, RESP2', inState(createClient6({ RESP: 2 }), on()), /subscriber mode/],

@@ -1,10 +1,10 @@
 /** Calls on a cluster go to the client of their node, and if needed again to the cluster. */
 import { describe, expect, it } from 'vitest';
-import { UnknownNode } from '../../src/clients/cluster.js';
-import { ioredisClusterPort } from '../../src/clients/ioredis-cluster.js';
-import { nodeRedisClusterPort } from '../../src/clients/node-redis-cluster.js';
-import type { ClientPort, ScriptCall } from '../../src/clients/port.js';
-import { slotOf } from '../../src/clients/slots.js';
+import { UnknownNode } from '../../src/store/clients/cluster.js';
+import { ioredisClusterPort } from '../../src/store/clients/ioredis-cluster.js';
+import { nodeRedisClusterPort } from '../../src/store/clients/node-redis-cluster.js';
+import type { ClientPort, ScriptCall } from '../../src/store/clients/port.js';
+import { slotOf } from '../../src/store/clients/slots.js';
 
 const HALF = 8192;
 const ADDRESSES = ['a:1', 'b:2'] as const;
@@ -100,6 +100,19 @@ describe.each([
     },
   );
 
+  it.each(['ASK 1 b:2', 'TRYAGAIN later'])(
+    'reports %s if the caller has another call for it',
+    async (message) => {
+      const answer = async (): Promise<unknown> => {
+        throw reply(message);
+      };
+      const [log, port] = open({ answer });
+      const call = { ...callOf(KEYS[0]), movesApart: true };
+      await expect(port.evalsha([call])[0]).rejects.toThrow(message);
+      expect(log).toEqual(['node 0']);
+    },
+  );
+
   it('reports other replies', async () => {
     const answer = async (): Promise<unknown> => {
       throw reply('NOSCRIPT No matching script');
@@ -167,10 +180,23 @@ describe('ioredis', () => {
     expect(log).toEqual(['node 1', 'cluster']);
   });
 
-  it('leaves calls with a prefix to the client of the cluster', async () => {
-    const [log, port] = ioredis({ keyPrefix: 'app:' });
+  it('does not repeat a call whose time limit of the client has passed', async () => {
+    const [log, port] = ioredis({
+      answer: async () => {
+        throw new Error('Command timed out');
+      },
+    });
+    await expect(port.evalsha([callOf(KEYS[1])])[0]).rejects.toThrow('Command timed out');
+    expect(log).toEqual(['node 1']);
+  });
+
+  it('adds the prefix of the client, which the nodes do not add', async () => {
+    const keyPrefix = 'app:';
+    const seen: string[] = [];
+    const [log, port] = ioredis({ keyPrefix, answer: async (key) => seen.push(key) });
     await port.evalsha([callOf(KEYS[0])])[0];
-    expect(log).toEqual(['cluster']);
+    expect(seen).toEqual([`app:${KEYS[0]}`]);
+    expect(log).toEqual([`node ${Math.floor(slotOf(`app:${KEYS[0]}`) / HALF)}`]);
   });
 });
 

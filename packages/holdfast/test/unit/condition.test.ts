@@ -8,6 +8,7 @@ import { Resource } from '../../src/engine/resource.js';
 import type { Command, Op, Park, Reply } from '../../src/engine/commands.js';
 import { Holdfast, type HoldfastErrorCode, type Lease, type Mutex } from '../../src/index.js';
 import { MemoryStore } from '../../src/store/memory/memory-store.js';
+import { StoreFailure } from '../../src/store/port.js';
 import { later } from '../suites/helpers.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
@@ -278,4 +279,37 @@ describe('no signal is lost', () => {
     others = new Holdfast(inTwoSteps, { ...options, clock }).mutex('k');
     expect(await signalAtOnce()).toBe(0);
   });
+});
+
+it('awaitUntil does not resolve without the lock', async () => {
+  const lease = await mutex.acquire({ renew: false });
+  const slow = async (): Promise<boolean> => {
+    await new Promise<void>((resolve) => clock.after(4000, resolve));
+    return true;
+  };
+  const waiting = later(mutex.condition('c').awaitUntil(lease, slow));
+  await clock.advance(5000);
+  await expect(waiting).rejects.toMatchObject({ code: 'HOLDFAST_LOST' });
+});
+
+it('a waiter that comes back while replicas are away asks again, and has its lease', async () => {
+  Object.assign(store, { acknowledged: () => store });
+  mutex = new Holdfast(store, { ...options, clock, replicas: 1 }).mutex('k');
+  const lease = await mutex.acquire();
+  const execute = store.execute.bind(store);
+  let away = false;
+  store.execute = (batch) =>
+    execute(batch).map(async (reply, at) => {
+      const answer = await reply;
+      if (!away || batch[at]?.op !== 'park' || answer.status !== 'granted') return answer;
+      throw new StoreFailure('1 of 1 replicas is away', 'unacknowledged', undefined);
+    });
+  const waiting = later(mutex.condition('c').await(lease, { wait: 100 }));
+  await clock.advance(50);
+  away = true;
+  await clock.advance(500);
+  expect(lease.held).toBe(false);
+  away = false;
+  await clock.advance(2000);
+  expect([await waiting, lease.held]).toEqual([false, true]);
 });

@@ -47,3 +47,31 @@ it('the wait of a mutex does not count in allOf', async () => {
   await failure(all.acquire({ wait: 1 }), 'HOLDFAST_TIMEOUT');
   expect(await all.tryAcquire()).toBeNull();
 });
+
+describe('the maxHold of an instance', () => {
+  const limited = (): Holdfast => new Holdfast(memory(), { maxHold: 5000 });
+
+  it('applies to the leases that are renewed, and to no others', async () => {
+    const one = limited();
+    const ends = async (lease: Promise<{ extend(ms: number): Promise<number> }>) => {
+      const extending = (await lease).extend(20_000);
+      return extending.then(
+        () => 'no',
+        (error: Error) => (error.message.includes('maxHold') ? 'maxHold' : error.message),
+      );
+    };
+    expect(await ends(one.mutex('a').acquire())).toBe('maxHold');
+    expect(await ends(one.mutex('b').acquire({ renew: false }))).toBe('no');
+    expect(await ends(one.mutex('c', { renew: false }).acquire({ renew: true }))).toBe('maxHold');
+    expect(await ends(one.rwLock('d').read.acquire({ renew: false }))).toBe('no');
+    const semaphore = one.semaphore('e', { permits: 2 });
+    expect(await ends(semaphore.acquire(1, { renew: false }))).toBe('no');
+    expect(await ends(semaphore.acquire(1))).toBe('maxHold');
+    const both = await one.allOf(['f', 'g']).acquire({ renew: false });
+    expect(both.held).toBe(true);
+    // that of a lock still contradicts a call
+    const own = one.mutex('h', { maxHold: 1000 }).acquire({ renew: false });
+    expect((await failure(own, 'HOLDFAST_BAD_OPTION')).option).toBe('maxHold');
+    await one.close({ grace: 0 });
+  });
+});

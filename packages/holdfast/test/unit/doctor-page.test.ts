@@ -27,9 +27,12 @@ it('the page has each code once', () => {
 it('each code is reported somewhere, and has a test', () => {
   const folder = `${SOURCES}redis/doctor/`;
   const code = readdirSync(new URL(folder, root)).map((file) => text(folder + file));
-  const tests = ['', '.rights', '.several'].map((part) =>
-    text(`packages/holdfast/test/server/doctor${part}.test.ts`),
-  );
+  code.push(text('packages/holdfast/src/instance/doctor.ts'));
+  const suites = 'packages/holdfast/test/server/';
+  const tests = readdirSync(new URL(suites, root))
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => text(suites + file))
+    .filter((test) => test.includes('doctor('));
   for (const one of codesOf(text(`${SOURCES}finding.ts`))) {
     expect([one, code.join('').includes(`'${one}'`)]).toEqual([one, true]);
     expect([one, tests.join('').includes(`'${one}'`)]).toEqual([one, true]);

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Command, Reply } from '../../src/engine/commands.js';
 import { Holdfast, type HoldfastOptions, type Leader, type Leadership } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
+import { StoreFailure } from '../../src/store/port.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
 
@@ -47,6 +48,32 @@ describe('refuses bad input at the call', () => {
   });
 });
 
+describe('the next leader in the same process', () => {
+  it('is the one that leader() and observe() of all processes show', async () => {
+    const other = open().election('k');
+    const stop = new AbortController();
+    const seen: (number | undefined)[] = [];
+    const watching = (async () => {
+      const options = { signal: stop.signal, every: 10 };
+      for await (const leader of other.observe(options)) seen.push(leader?.term);
+    })();
+    const all = [0, 1, 2].map(() => later(holdfast.election('k').campaign()));
+    const terms: number[] = [];
+    for (const one of all) {
+      const leadership = await one;
+      terms.push(leadership.term);
+      const { id, term } = leadership;
+      expect(await other.leader()).toMatchObject({ id, term });
+      await clock.advance(100);
+      await leadership.resign();
+      await clock.advance(100);
+    }
+    stop.abort();
+    await watching;
+    expect(seen.filter((term) => term !== undefined)).toEqual(terms);
+  });
+});
+
 describe('a term', () => {
   it('ends locally before it ends in the store, even if the event loop was blocked', async () => {
     const leadership = await holdfast.election('k').campaign();
@@ -61,7 +88,8 @@ describe('a term', () => {
     await clock.advance(100_000);
     expect(leadership.leads).toBe(true);
     await leadership.resign();
-    await clock.advance(10_000);
+    // the connection of a lease that lasts is kept for a while
+    await clock.advance(60_000);
     expect(clock.timers()).toBe(0);
     await holdfast.close();
   });
@@ -227,4 +255,41 @@ describe('a close that hands leadership over', () => {
     holdfast = open();
     expect(await handOver()).toBeGreaterThan(8000);
   });
+});
+
+it('lead campaigns again after a grant that too few replicas have', async () => {
+  const execute = store.execute.bind(store);
+  let away = true;
+  store.execute = (batch) => {
+    if (!away || !batch.some(({ op }) => op === 'acquire')) return execute(batch);
+    const failure = new StoreFailure('1 of 1 replicas is away', 'unacknowledged', undefined);
+    return batch.map(() => Promise.reject(failure));
+  };
+  const failures: unknown[] = [];
+  const stop = new AbortController();
+  let leads = false;
+  const leading = holdfast.election('k').lead(
+    ({ signal }) => {
+      leads = true;
+      return new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+    { signal: stop.signal, onFailure: (error) => failures.push(error) },
+  );
+  await clock.advance(250);
+  expect(failures.length).toBeGreaterThan(1);
+  expect(failures[0]).toMatchObject({ code: 'HOLDFAST_UNACKNOWLEDGED' });
+  away = false;
+  await clock.advance(250);
+  expect(leads).toBe(true);
+  stop.abort();
+  await clock.advance(10);
+  await leading;
+});
+
+it('lead rejects with the error of an onFailure that rejects', async () => {
+  store.ail('acquire', 'failed');
+  const onFailure = (): Promise<never> => Promise.reject(new Error('in onFailure'));
+  const leading = later(holdfast.election('k').lead(() => 1, { onFailure }));
+  await clock.advance(30_000);
+  await expect(leading).rejects.toThrow('in onFailure');
 });

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { HoldfastError } from '../../src/index.js';
 
 const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8');
-const source = read('../../src/errors.ts');
+const source = read('../../src/base/errors.ts');
 const page = read('../../../../docs/errors.md');
 
 it('docs/errors.md has a section for each code, and no other', () => {
@@ -20,7 +20,7 @@ it('docs/errors.md has a section for each code, and no other', () => {
 it('an error names its section, also when it is printed', () => {
   const error = new HoldfastError('HOLDFAST_LOST', 'gone');
   const [path, anchor] = error.page.split('#');
-  expect(path).toBe('node_modules/holdfast/docs/errors.md');
+  expect(path).toBe('npm:holdfast/docs/errors.md');
   expect(page).toMatch(new RegExp(`^## ${anchor}$`, 'im'));
   expect(inspect(error)).toContain(error.page);
 });

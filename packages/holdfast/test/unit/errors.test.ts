@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { badOption, HoldfastError, isHoldfastError, unknownOption } from '../../src/errors.js';
+import { badOption, HoldfastError, isHoldfastError, unknownOption } from '../../src/base/errors.js';
 
 describe('an error', () => {
   const cause = new Error('why');

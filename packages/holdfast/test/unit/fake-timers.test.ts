@@ -33,8 +33,8 @@ it('the code under test sees the loss of its lock', async () => {
   });
   const lost = expect(work).rejects.toMatchObject({ code: 'HOLDFAST_LOST' });
   await vi.advanceTimersByTimeAsync(0);
-  const ended = holdfast.forceRelease('report');
+  const forced = holdfast.forceRelease('report');
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(await ended).toBe(1);
+  expect((await forced).ended).toBe(1);
   await lost;
 });

@@ -1,10 +1,10 @@
-/** The table of docs/first-hour.md, and the pages that it names. */
+/** The table of verification/first-hour.md, and the pages that it names. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 
 const url = (path: string): URL => new URL(`../../../../${path}`, import.meta.url);
 const read = (path: string): string => readFileSync(url(path), 'utf8');
-const page = read('docs/first-hour.md');
+const page = read('verification/first-hour.md');
 
 /** The anchor of a heading. */
 const anchor = (heading: string): string =>
@@ -22,7 +22,7 @@ function problems(text: string): string[] {
     if (!shown.includes('](')) found.push(`without a link: ${point}`);
     for (const [, title = '', target = ''] of shown.matchAll(/\[(.+?)\]\(([^)]+)\)/g)) {
       const [path = '', section] = target.split('#');
-      const file = path.startsWith('../') ? path.slice(3) : `docs/${path}`;
+      const file = path.startsWith('../') ? path.slice(3) : `verification/${path}`;
       const there = existsSync(url(file)) ? read(file) : undefined;
       if (there === undefined) found.push(`no file ${file}`);
       else if (file.endsWith('.ts')) {
@@ -48,13 +48,13 @@ it('finds a row without a link, a missing file, title and section', () => {
     '| a | nothing |',
     `| b | [${wrong}](${here}) |`,
     '| c | [x](missing.md) |',
-    '| d | [x](fences.md#nowhere) |',
-    `| e | [a row without a link](${here}); [x](fences.md#object-stores) |`,
+    '| d | [x](../docs/fences.md#nowhere) |',
+    `| e | [a row without a link](${here}); [x](../docs/fences.md#object-stores) |`,
   ];
   expect(problems(rows.join('\n'))).toEqual([
     'without a link: a',
     `not in packages/holdfast/test/unit/first-hour.test.ts: ${wrong}`,
-    'no file docs/missing.md',
+    'no file verification/missing.md',
     'no section nowhere in docs/fences.md',
   ]);
 });

@@ -199,7 +199,7 @@ describe('a revocation', () => {
 
   it('that the store confirms ends the lease at once', async () => {
     const { signal } = waited as Lease;
-    expect(await other.forceRelease('k')).toBe(1);
+    expect((await other.forceRelease('k')).ended).toBe(1);
     await clock.advance(1);
     expect(signal.aborted).toBe(true);
     expect(String(signal.reason)).toMatch(/force/);

@@ -1,7 +1,7 @@
 /** Options that are `undefined` or `null`, and numbers at the limits of their ranges. */
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Acquire } from '../../src/engine/commands.js';
-import { systemClock } from '../../src/clock.js';
+import { systemClock } from '../../src/base/clock.js';
 import { Holdfast, locked, memory } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
 import { VirtualClock } from '../support/virtual-clock.js';
@@ -200,7 +200,7 @@ describe('memory()', () => {
     const lease = await one?.mutex('k').acquire();
     expect(await same?.mutex('k').tryAcquire()).toBeNull();
     expect((await other?.mutex('k').tryAcquire())?.held).toBe(true);
-    expect(await other?.forceRelease('k')).toBe(1);
+    expect((await other?.forceRelease('k'))?.ended).toBe(1);
     expect(lease?.held).toBe(true);
     const listed: string[] = [];
     for await (const { key } of other?.list() ?? []) listed.push(key);

@@ -1,8 +1,8 @@
 /** The instance without locks, and the mutex that a function makes. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HoldfastCore } from '../../src/entries/core.js';
-import { memory } from '../../src/entries/memory.js';
-import { createMutex } from '../../src/entries/mutex.js';
+import { HoldfastCore } from '../../src/core.js';
+import { memory } from '../../src/memory.js';
+import { createMutex } from '../../src/mutex.js';
 import { Holdfast } from '../../src/index.js';
 
 const store = memory();

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Ids } from '../../src/ids.js';
+import { Ids } from '../../src/base/ids.js';
 import { Holdfast } from '../../src/index.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
@@ -57,7 +57,7 @@ describe('ids of copies', () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const require = createRequire(import.meta.url);
     const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc');
-    const entry = fileURLToPath(new URL('../../src/ids.ts', import.meta.url));
+    const entry = fileURLToPath(new URL('../../src/base/ids.ts', import.meta.url));
     const options = ['--module', 'commonjs', '--target', 'es2022', '--esModuleInterop'];
     const node = (...args: string[]): string =>
       execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' });

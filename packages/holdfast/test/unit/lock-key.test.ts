@@ -1,7 +1,7 @@
 /** Names of locks made of parts. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { lockKey } from '../../src/index.js';
+import { Holdfast, lockKey, memory } from '../../src/index.js';
 
 it('joins parts with colons, and escapes colons in them', () => {
   expect(lockKey('order', 42, 7n)).toBe('order:42:7');
@@ -31,3 +31,14 @@ it.each([[[]], [['']], [['a', '']], [[{}]], [[undefined]], [['x'.repeat(1025)]]]
     );
   },
 );
+
+it('the key of a lock does not contain the character of the keys of markers', async () => {
+  const holdfast = new Holdfast(memory());
+  const refused = expect.objectContaining({ code: 'HOLDFAST_BAD_OPTION', option: 'key' });
+  const key = 'nightly\u001fslot\u001f4';
+  expect(() => holdfast.mutex(key)).toThrow(refused);
+  expect(() => holdfast.semaphore(key, { permits: 2 })).toThrow(refused);
+  expect(() => lockKey('a', 'b\u001f')).toThrow(/U\+001F/);
+  // a marker can be shown
+  expect(await holdfast.inspect(key)).toBeNull();
+});

@@ -214,3 +214,23 @@ describe('a private method', () => {
     expect(await vault.open()).toBe(true);
   });
 });
+
+it("with reentrant: 'refuse' a locked method inside itself is refused", async () => {
+  const { holdfast } = setUp();
+  const decorate = locked(holdfast, 'k', { reentrant: 'refuse' });
+  const inner = decorated(decorate, async () => 1, 'standard');
+  const outer = decorated(decorate, async () => inner(), 'standard');
+  await failure(outer() as Promise<unknown>, 'HOLDFAST_REFUSED');
+  expect(await inner()).toBe(1);
+});
+
+it('two lists of values have two keys', () => {
+  const of = (template: string, ...args: unknown[]): string => keyTemplate(template)(args);
+  expect(of('{0}:{1}', '1:2', '3')).not.toBe(of('{0}:{1}', '1', '2:3'));
+  expect(of('{0}:{1}', '1\\', '3')).not.toBe(of('{0}:{1}', '1', '\\3'));
+  expect(of('{0}::{1}', 'a:', 'b')).not.toBe(of('{0}::{1}', 'a', ':b'));
+  expect(of('{0}:{1}', 'a', 'b')).toBe('a:b');
+  // one value needs no mark
+  expect(of('order:{0}', 'a:b')).toBe('order:a:b');
+  expect(() => keyTemplate('{0}{1}')).toThrow(/text between two arguments/);
+});

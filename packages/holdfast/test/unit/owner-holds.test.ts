@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease } from '../../src/index.js';
 import { settle, VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
+import { HOLD_LIMIT } from '../../src/engine/limits.js';
 import { World } from '../support/world.js';
 
 const owner = 'me';
@@ -190,5 +191,60 @@ describe('a lease has the weight of its heaviest hold', () => {
     expect(world.ask('d', { ...five, weight: 4 })).toMatchObject({ status: 'conflict', weight: 3 });
     expect(world.ask('d', { ...five, weight: 3 }).status).toBe('granted');
     expect(world.show().used).toBe(3);
+  });
+});
+
+describe('each hold has an end of its own', () => {
+  const held = { owner: 'o', capacity: 4 };
+  let world: World;
+  beforeEach(() => {
+    world = new World();
+  });
+
+  it('so a sharer that died blocks no other owner beyond its ttl while another one lives', () => {
+    world.grant('dead', { ...held, weight: 3, ttl: 1000 });
+    world.grant('alive', { ...held, weight: 1, ttl: 1000 });
+    world.ask('waits', { capacity: 4, weight: 3 });
+    world.now += 900_000;
+    expect(world.renew('alive', 1000)).toMatchObject({ status: 'renewed', left: 1_000_000 });
+    expect(world.held()).toEqual(['dead']);
+    world.now += 100_000;
+    // the store says when it must be asked again, and the permits of the dead hold go on
+    expect(world.poll('dead', 'alive', 'waits').standings.map(({ status }) => status)).toEqual([
+      'absent',
+      'granted',
+      'granted',
+    ]);
+    expect(world.show()).toMatchObject({ used: 4, holderCount: 2 });
+    expect(world.release('alive')).toMatchObject({ status: 'freed' });
+  });
+
+  it('and a lease ends with the last hold, not with the longest one that it had', () => {
+    world.grant('short', { ...held, weight: 4, ttl: 1000 });
+    world.grant('long', { ...held, weight: 4, ttl: 60_000 });
+    expect(world.renew('short', 1000).left).toBe(1_000_000);
+    world.release('long');
+    expect(world.show().holderCount).toBe(1);
+    const { next } = world.ask('waits', { capacity: 4 });
+    expect(next).toBe(1_000_000);
+    world.now += 1_000_000;
+    expect(world.show().holderCount).toBe(0);
+    expect(world.poll('waits').standings[0]?.status).toBe('granted');
+  });
+
+  it('so holds that are not renewed do not fill a lease without end', () => {
+    world.grant('alive', { ...held, ttl: 10_000 });
+    for (let n = 1; n < HOLD_LIMIT; n++) world.grant(`left ${n}`, { ...held, ttl: 1000 });
+    expect(world.ask('next', held).status).toBe('crowded');
+    world.now += 1_000_000;
+    expect(world.ask('next', held)).toMatchObject({ status: 'granted', holds: 2 });
+  });
+
+  it('and a renewal revives no hold that has ended', () => {
+    world.grant('one', { ...held, ttl: 1000 });
+    world.grant('other', { ...held, ttl: 5000 });
+    world.now += 1_000_000;
+    expect(world.renew('one').status).toBe('absent');
+    expect(world.renew('other').status).toBe('renewed');
   });
 });

@@ -175,7 +175,9 @@ describe('two simultaneous unlocks', () => {
 class NamedAfterOwner extends WatchedStore {
   override execute(batch: readonly Command[]): Promise<Reply>[] {
     return super.execute(
-      batch.map((command) => (command.op === 'acquire' ? { ...command, id: 'me.1' } : command)),
+      batch.map((command) =>
+        command.op === 'acquire' ? { ...command, id: 'me.1-owner' } : command,
+      ),
     );
   }
 }
@@ -198,4 +200,16 @@ describe('a late duplicate of an unlock', () => {
   it('would release it if ids were derived from owners, and the test detects it', async () => {
     expect(await delivered(NamedAfterOwner)).toBe(0);
   });
+});
+
+it('an unlock leaves a lease that another process acquired with sharedBy', async () => {
+  const { one, other } = setUp();
+  const lease = await one.mutex(KEY).acquire({ sharedBy: 'me' });
+  // negative control: the hold that ownerLocks made is ended
+  await other.ownerLocks.lock(KEY, 'me', LONG);
+  expect(await one.ownerLocks.holds(KEY, 'me')).toBe(2);
+  expect(await other.ownerLocks.unlock(KEY, 'me')).toBe(true);
+  expect(await other.ownerLocks.unlock(KEY, 'me')).toBe(false);
+  expect(lease.held).toBe(true);
+  expect(await lease.release()).toBe('freed');
 });

@@ -48,6 +48,7 @@ class Distant implements Acceptor {
     return this.#ask(`accept ${proposal.ballot}`, () => this.#to.accept(key, proposal));
   }
 
+  look: Acceptor['look'] = (key, now) => this.#ask('look', () => this.#to.look(key, now));
   check: Acceptor['check'] = (terms) => this.#to.check(terms);
   tell: Acceptor['tell'] = (message: Message) => this.#send(() => this.#to.tell(message));
   keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);

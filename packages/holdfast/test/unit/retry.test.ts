@@ -1,8 +1,8 @@
 /** The loop that repeats requests, and its policies. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { resolveSettings } from '../../src/options.js';
-import { Pause } from '../../src/pause.js';
-import { growing, retry, type RetryPolicy, spread } from '../../src/retry.js';
+import { resolveSettings } from '../../src/base/options.js';
+import { Pause } from '../../src/base/pause.js';
+import { growing, retry, type RetryPolicy, spread } from '../../src/base/retry.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 
 let clock: VirtualClock;

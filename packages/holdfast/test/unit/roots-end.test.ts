@@ -72,7 +72,7 @@ describe('the end of a root', () => {
     const { lease, waiting } = await holding(2);
     await lease.release();
     const second = (await waiting[0]) as Lease;
-    expect(await other.forceRelease('k', { id: second.id })).toBe(1);
+    expect((await other.forceRelease('k', { holder: lease.id })).ended).toBe(1);
     await clock.advance(10);
     expect(second.signal.aborted).toBe(true);
     expect(lease.signal.aborted).toBe(false);
@@ -84,7 +84,7 @@ describe('the end of a root', () => {
   it('by force without a wake channel is noticed within a claim window', async () => {
     const { lease, waiting } = await holding(1);
     await clock.advance(1500);
-    expect(await other.forceRelease('k')).toBe(1);
+    expect((await other.forceRelease('k')).ended).toBe(1);
     await clock.advance(1000);
     expect(lease.signal.aborted).toBe(true);
     expect(((await waiting[0]) as Lease).held).toBe(true);
@@ -280,4 +280,18 @@ it('an inspection shows the fences of a root, and the tasks of its process', asy
   const info = await other.inspect('k');
   const [holder] = info?.holders ?? [];
   expect(holder).toMatchObject({ lastFence: (holder?.fence ?? 0) + 16, localWaiters: 2 });
+});
+
+it('the store learns how many tasks wait, in the queue and for a lease', async () => {
+  const lease = await other.mutex('k').acquire();
+  const waiting = [later(world.take())];
+  await clock.advance(100);
+  for (let more = 1; more < 8; more++) waiting.push(later(world.take()));
+  await clock.advance(1100);
+  expect((await other.inspect('k'))?.waiters).toMatchObject([{ localWaiters: 8 }]);
+  await lease.release();
+  await waiting[0];
+  for (let more = 0; more < 3; more++) waiting.push(later(world.take()));
+  await clock.advance(2100);
+  expect((await other.inspect('k'))?.holders).toMatchObject([{ localWaiters: 10 }]);
 });

@@ -31,6 +31,7 @@ describe('refuses bad input at the call', () => {
   const run = (options: object): unknown => schedule().runOnce(() => 1, options);
   const calls: [name: string, call: () => unknown, option: string][] = [
     ['a key', () => holdfast.schedule('', { atLeast: 1 }), 'key'],
+    ['no options', () => holdfast.schedule('k', undefined as never), 'atLeast'],
     ['no atLeast', () => holdfast.schedule('k', {} as ScheduleOptions), 'atLeast'],
     ['a negative atLeast', () => schedule({ atLeast: -1 }), 'atLeast'],
     ['atMost', () => schedule({ atMost: 9 }), 'atMost'],
@@ -230,4 +231,24 @@ describe('a silent store', () => {
     await clock.advance(5000);
     expect(await firing).toMatchObject({ ran: true });
   });
+});
+
+it('a run that ends well while its instance closes has done its slot', async () => {
+  let finish = (): void => undefined;
+  const work = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const schedule = holdfast.schedule('k', { atLeast: 0 });
+  const running = schedule.runOnce(() => work, { slot: 's' });
+  await settle();
+  const closing = holdfast.close();
+  await clock.advance(10);
+  finish();
+  expect(await running).toMatchObject({ ran: true });
+  await clock.advance(10);
+  await closing;
+  const found = open()
+    .schedule('k', { atLeast: 0 })
+    .runOnce(() => 1, { slot: 's' });
+  expect(await found).toMatchObject({ ran: false, reason: 'slot-taken', slot: 'done' });
 });

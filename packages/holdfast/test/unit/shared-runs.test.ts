@@ -1,6 +1,7 @@
 /** Runs of a reentrant mutex that share a lease: the lock is held until the last run ends. */
 import { beforeEach, expect, it } from 'vitest';
 import { Holdfast, type Lease, type Mutex } from '../../src/index.js';
+import { failure, later } from '../suites/helpers.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
 
@@ -101,4 +102,59 @@ it('nested runs release once, at the end of the outermost', async () => {
   expect(depth).toBe(3);
   expect(store.seen('acquire')).toHaveLength(1);
   expect(store.seen('release')).toHaveLength(1);
+});
+
+it('a condition does not give the lease away under another open run', async () => {
+  const condition = mutex.condition('c');
+  let refused: unknown;
+  const held: boolean[] = [];
+  await mutex.run(async (outer) => {
+    const working = mutex.run(async (lease) => {
+      await pause(100);
+      held.push(lease.held, (await other()) === null);
+    });
+    const waiting = mutex
+      .run((lease) => condition.await(lease, { wait: 50 }))
+      .catch((error) => {
+        refused = error;
+      });
+    await later(waiting);
+    held.push(outer.held);
+    const both = later(working);
+    await clock.advance(200);
+    await both;
+  });
+  expect(refused).toMatchObject({ code: 'HOLDFAST_REFUSED' });
+  expect(held).toEqual([true, true, true]);
+});
+
+it('a condition may be awaited in a run of which all others wait for it', async () => {
+  const condition = mutex.condition('c');
+  const work = mutex.run(() =>
+    mutex.run(async (lease) => {
+      const woken = await condition.await(lease, { wait: 50 });
+      return [woken, lease.held];
+    }),
+  );
+  await clock.advance(100);
+  expect(await work).toEqual([false, true]);
+  // detached runs that have ended do not count
+  let inner: Promise<unknown> = Promise.resolve();
+  const next = mutex.run(async (lease) => {
+    inner = mutex.run(() => 1);
+    await inner;
+    return condition.await(lease, { wait: 50 });
+  });
+  await clock.advance(100);
+  expect(await next).toBe(false);
+});
+
+it('an inner run checks its options, and is rejected by an aborted signal', async () => {
+  await mutex.run(async (outer) => {
+    const wrong = mutex.run(() => 1, { wait: -1 });
+    expect((await failure(wrong, 'HOLDFAST_BAD_OPTION')).option).toBe('wait');
+    const aborted = mutex.run(() => 1, { signal: AbortSignal.abort('over') });
+    expect((await failure(aborted, 'HOLDFAST_ABORTED')).cause).toBe('over');
+    expect(outer.signal.aborted).toBe(false);
+  });
 });

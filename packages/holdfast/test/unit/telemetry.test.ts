@@ -100,7 +100,7 @@ describe('an acquisition', () => {
     await clock.advance(1000);
     expect(names()).toEqual(['acquire:start', 'acquire:end', 'wait']);
     expect(one.stats()).toMatchObject({ held: 0, waiting: 1 });
-    expect(one.statsByKey()).toEqual(new Map([['k', { held: 0, waiting: 1 }]]));
+    expect(one.statsByKey()).toEqual(new Map([['k', { held: 0, permits: 0, waiting: 1 }]]));
     await soon(before.release());
     const lease = await waiting;
     expect(of(found, 'handoff')).toMatchObject([{ key: 'k', fence: lease.fence, how: 'push' }]);
@@ -208,14 +208,28 @@ describe('a lost lease', () => {
 });
 
 describe('the health check', () => {
-  it('is ok, and takes no lock', async () => {
+  it('is ok, takes a lock of its own, and frees it', async () => {
     const health = await soon(one.health());
     expect(health).toEqual({ status: 'ok', problems: [], roundTrip: 0 });
-    expect(store.seen('acquire')).toEqual([]);
+    const [acquire] = store.seen('acquire');
+    expect(store.seen('release')).toMatchObject([{ key: acquire?.key, id: acquire?.id }]);
+    expect(acquire?.key).toContain(one.id);
+    const locks = [];
+    for await (const lock of one.list('*', { markers: true })) locks.push(lock);
+    expect(locks).toEqual([]);
+    expect(one.stats().acquisitions).toBe(0);
+  });
+
+  it('is down if the store answers reads and grants no lock', async () => {
+    store.ail('acquire', 'refused');
+    const { status, problems } = await soon(one.health());
+    expect([status, problems]).toEqual(['down', [expect.stringContaining('grants no lock')]]);
+    // negative control: a look succeeds
+    expect(await soon(one.inspect('k'))).toBeNull();
   });
 
   it('is down if the store does not answer', async () => {
-    store.ail('inspect', 'lost');
+    store.ail('acquire', 'lost');
     const checking = one.health();
     await clock.advance(3000);
     expect(await checking).toMatchObject({ status: 'down', roundTrip: undefined });

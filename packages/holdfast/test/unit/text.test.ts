@@ -2,10 +2,10 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cleanCause } from '../../src/clean-cause.js';
+import { cleanCause } from '../../src/base/clean-cause.js';
 import { HoldfastError, Holdfast, isHoldfastError, memory } from '../../src/index.js';
 import { StoreFailure } from '../../src/store/port.js';
-import { printable, quote } from '../../src/text.js';
+import { printable, quote } from '../../src/base/text.js';
 
 /** Characters that control a terminal, end a line, or reverse the text direction. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u;

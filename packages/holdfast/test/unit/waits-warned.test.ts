@@ -37,6 +37,17 @@ async function soon<T>(promise: Promise<T>): Promise<T> {
 }
 
 describe('a long wait', () => {
+  it('of candidates in an election is not told; that of another call is', async () => {
+    const one = make({ longWait: 1000 });
+    const leader = await soon(one.election('k').campaign());
+    for (const by of [one, make({ longWait: 1000 })]) void later(by.election('k').campaign());
+    await advance(30_000);
+    expect([leader.leads, warnings]).toEqual([true, []]);
+    void later(one.mutex('k').acquire());
+    await advance(30_000);
+    expect(warnings).toMatchObject([{ key: 'k' }]);
+  });
+
   it('is told once for each call, and not before `longWait`', async () => {
     const one = make({ longWait: 2000 });
     await soon(other.mutex('k').acquire());

@@ -79,8 +79,9 @@ beforeAll(async () => {
     () => victoriaMetrics[Symbol.asyncDispose](),
   );
   await holdfast.warmUp();
-  // one lease and one call that stay
+  // leases and a call that stay
   await holdfast.mutex('kept').acquire();
+  await holdfast.semaphore('pool', { permits: 8 }).acquire(2);
   await other.mutex('busy').acquire();
   const waiting = holdfast.mutex('busy').acquire();
   waiting.catch(() => undefined);

@@ -124,6 +124,50 @@ describe('the span of an acquisition', () => {
   });
 });
 
+describe('the span of a hold', () => {
+  const holds = (): (string | undefined)[][] =>
+    recording
+      .spans()
+      .filter(({ name }) => name.startsWith('hold '))
+      .map(({ name, status, parentSpanContext }) => [
+        name,
+        status.message,
+        parentSpanContext?.spanId,
+      ]);
+
+  it('begins with the grant, in the trace of the caller, and ends with the release', async () => {
+    const started = vi.spyOn(recording.tracer, 'startSpan');
+    const lease = await inRequest(recording.tracer, () => holdfast.mutex('k').acquire());
+    expect(started.mock.calls.map(([name]) => name)).toEqual(['request', 'acquire k', 'hold k']);
+    expect(holds()).toEqual([]);
+    await lease.release();
+    const request = recording.spans().find(({ name }) => name === 'request');
+    expect(holds()).toEqual([['hold k', undefined, request?.spanContext().spanId]]);
+  });
+
+  it('ends with the loss, and has its reason', async () => {
+    const lease = await holdfast.mutex('k').acquire();
+    await other.forceRelease('k', { reason: 'stuck' });
+    await vi.waitFor(() => expect(lease.state).toBe('lost'), PATIENT);
+    await lease.release();
+    expect(holds()).toEqual([['hold k', expect.stringContaining('stuck'), undefined]]);
+  });
+
+  it('is one for each task, also after a local hand-off', async () => {
+    const first = await holdfast.mutex('k').acquire();
+    const second = holdfast.mutex('k').acquire();
+    await first.release();
+    await (await second).release();
+    expect(holds()).toHaveLength(2);
+  });
+
+  it('ends with `stop`', async () => {
+    await holdfast.mutex('k').acquire();
+    stop();
+    expect(holds()).toHaveLength(1);
+  });
+});
+
 describe('the metrics', () => {
   it('have the durations in seconds, by lock and outcome', async () => {
     const lease = await afterWait('invoice:42');
@@ -153,6 +197,33 @@ describe('the metrics', () => {
     const after = await scraped();
     expect(valueOf(after, 'holdfast_held', labels)).toBe(0);
     expect(valueOf(after, 'holdfast_waiting', labels)).toBe(0);
+  });
+
+  it('have the permits of semaphores in use, and their limit', async () => {
+    const lease = await holdfast.semaphore('pool:7', { permits: 8 }).acquire(3);
+    await holdfast.mutex('job').acquire();
+    await holdfast.rwLock('table').read.acquire();
+    const [used, limit] = ['holdfast_permits_used', 'holdfast_permits_limit'];
+    const labels = { lock_name: 'pool:{id}' };
+    const samples = await scraped();
+    expect(valueOf(samples, used, labels)).toBe(3);
+    expect(valueOf(samples, limit, labels)).toBe(8);
+    // other locks have none
+    expect(samples.filter(({ name }) => name === used || name === limit)).toHaveLength(2);
+    await lease.release();
+    expect(valueOf(await scraped(), used, labels)).toBe(0);
+  });
+
+  it('add up the instances of a process', async () => {
+    const { meter, tracer } = recording;
+    const stopOther = instrument(other, { meter, tracer });
+    await holdfast.mutex('job:1').acquire();
+    await other.mutex('job:2').acquire();
+    await other.mutex('job:3').acquire();
+    const labels = { lock_name: 'job:{id}' };
+    expect(valueOf(await scraped(), 'holdfast_held', labels)).toBe(3);
+    stopOther();
+    expect(valueOf(await scraped(), 'holdfast_held', labels)).toBe(1);
   });
 
   it('have lost leases with a reason that names no process', async () => {

@@ -1,11 +1,13 @@
 /** All mutants. */
 import type { Mutant } from '../mutant.js';
+import { KINDS_AND_GATES } from './kinds-and-gates.js';
 import { LEASE } from './lease.js';
 import { QUORUM } from './quorum.js';
 import { REVIEW_DOUBT } from './review-doubt.js';
 import { REVIEW } from './review.js';
 import { ROOTS, ROOTS_IN_STORE } from './roots.js';
 import { STORE } from './store.js';
+import { TOPOLOGIES } from './topologies.js';
 import { WAITING } from './waiting.js';
 
 /** Mistakes that a review by hand found. */
@@ -13,5 +15,6 @@ export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
 
 export const MUTANTS: readonly Mutant[] = [
   ...[...STORE, ...LEASE, ...WAITING],
-  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED, ...QUORUM],
+  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED, ...QUORUM, ...TOPOLOGIES],
+  ...KINDS_AND_GATES,
 ];

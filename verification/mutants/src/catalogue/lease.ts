@@ -11,11 +11,6 @@ const inquiries = (find: string, replace: string): Edit => ({
   find,
   replace,
 });
-const record = (find: string, replace: string): Edit => ({
-  file: 'lease/lease-record.js',
-  find,
-  replace,
-});
 const room = (find: string, replace: string): Edit => ({
   file: 'acquire/acquisitions.js',
   find,
@@ -60,7 +55,11 @@ export const LEASE: readonly Mutant[] = [
     name: 'no margin for drift',
     mistake: 'two clocks are assumed to run at the same speed',
     edits: [
-      record('export function drift(lease) {', 'export function drift(lease) {\n    return 0;'),
+      {
+        file: 'lease/drift.js',
+        find: 'export function drift(lease) {',
+        replace: 'export function drift(lease) {\n    return 0;',
+      },
     ],
   },
   {
@@ -69,7 +68,7 @@ export const LEASE: readonly Mutant[] = [
       'leases are measured on a clock that can be set (`Date.now()` in every library but few)',
     edits: [
       {
-        file: 'options.js',
+        file: 'base/options.js',
         find: 'clock: checkClock(options.clock),',
         replace:
           'clock: ((c) => ({ now: () => c.wall(), wall: () => c.wall(), ' +
@@ -95,9 +94,9 @@ export const LEASE: readonly Mutant[] = [
     mistake: 'an error at renewal is ignored, and the lease still counts as held',
     edits: [
       watchdog(
-        'record.failure = failure ?? notRenewed();',
-        'record.failure = failure ?? notRenewed();\n' +
-          '        if (left < 0)\n            record.validUntil += record.terms.ttl / 3;',
+        'root.renewal.failure = failure ?? notRenewed();',
+        'root.renewal.failure = failure ?? notRenewed();\n' +
+          '        if (left < 0)\n            root.storeUntil += root.ttl / 3;',
       ),
     ],
   },
@@ -106,11 +105,11 @@ export const LEASE: readonly Mutant[] = [
     mistake: 'the holder is not told that its lease has ended (most libraries: there is no signal)',
     edits: [
       watchdog(
-        'lose(record, reason) {',
-        `lose(record, reason) {
+        'lose(hold, reason) {',
+        `lose(hold, reason) {
         if (reason === 'expired') {
-            record.validUntil += 1000;
-            return this.#due.plan(record);
+            hold.root.storeUntil += 1000;
+            return this.#due.plan(hold.root);
         }`,
       ),
     ],
@@ -121,7 +120,7 @@ export const LEASE: readonly Mutant[] = [
     edits: [
       {
         file: 'acquire/releaser.js',
-        find: 'record.release();\n        this.#watchdog.remove(record);',
+        find: 'hold.release();\n        watchdog.remove(root);',
         replace: '',
       },
     ],

@@ -29,7 +29,65 @@ export const QUORUM: readonly Mutant[] = [
   {
     name: 'restart without a guard',
     mistake: 'a server votes right after a restart without its memory (every Redlock library)',
-    edits: [quorum('members', 'const wait = this.#waitOf(status, answers);', 'const wait = 0;')],
+    edits: [
+      quorum(
+        'restarts',
+        'const { boot } = status;',
+        'const { boot } = status;\n    return { decision: { boot, from: 0, long: [], mark: 0 } };',
+      ),
+    ],
+    quorum: true,
+    rare: true,
+  },
+  {
+    name: 'votes by the marker of a snapshot',
+    mistake: 'a server that restarts from an older snapshot votes by the marker in it',
+    edits: [
+      quorum(
+        'memory-acceptor',
+        'return marker?.boot === this.runId ? marker : undefined;',
+        'return marker;',
+      ),
+    ],
+    quorum: true,
+  },
+  {
+    name: 'servers without memory know the past',
+    mistake: 'a server without memory counts others without memory among those that know the past',
+    edits: [
+      quorum(
+        'restarts',
+        'answers.filter(({ votesFrom }) => votesFrom !== undefined && votesFrom <= now)',
+        'answers',
+      ),
+    ],
+    quorum: true,
+    rare: true,
+  },
+  {
+    name: 'a young server remembers nothing',
+    mistake: 'the records of a server that has voted for less than 10 s do not count',
+    edits: [
+      quorum(
+        'restarts',
+        'keeps > 0 || long.length > 0 || time - markedAt > FIRST_USE',
+        'time - markedAt > FIRST_USE',
+      ),
+    ],
+    quorum: true,
+    rare: true,
+  },
+  {
+    name: 'long records are left out',
+    mistake: 'a restarted server votes for a key whose record lasts for longer than its guard',
+    edits: [quorum('restarts', 'const long = longest(answers, from);', 'const long = [];')],
+    quorum: true,
+    rare: true,
+  },
+  {
+    name: 'a new record takes its fence from the clock',
+    mistake: 'a record that starts anew knows no earlier fence, and the clocks say an earlier time',
+    edits: [quorum('quorum-register', 'settled, floor: mark,', 'settled,')],
     quorum: true,
     rare: true,
   },
@@ -124,8 +182,8 @@ export const QUORUM: readonly Mutant[] = [
   {
     name: 'a marker for any boot',
     mistake: 'a marker that was decided before a restart counts after it (a request is sent again)',
-    edits: [quorum('memory-acceptor', 'decidedFor === runId ? from : undefined', 'from')],
-    elsewhere: 'seed 1140 of the simulated quorum',
+    edits: [quorum('memory-acceptor', 'decision?.boot === boot', 'decision !== undefined')],
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'a lost fork is unknown',

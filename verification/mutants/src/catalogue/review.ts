@@ -41,7 +41,7 @@ export const REVIEW: readonly Mutant[] = [
     name: 'undefined is thrown',
     mistake: 'a run whose hold was ended by a call of its owner rejects with `undefined`',
     edits: [
-      { file: 'acquire/releaser.js', find: "record.foundLost('unlocked');", replace: ';' },
+      { file: 'acquire/releaser.js', find: "hold.foundLost('unlocked');", replace: ';' },
       {
         file: 'primitives/acquirer.js',
         find: 'throw lease.loss',
@@ -55,8 +55,8 @@ export const REVIEW: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/condition.js',
-        find: 'await Promise.race([from.signalling, conditionWaiter.promise]);',
-        replace: 'await from.signalling;',
+        find: 'await Promise.race([from.root.extras.signalling, conditionWaiter.promise]);',
+        replace: 'await from.root.extras.signalling;',
       },
     ],
     elsewhere: 'the tests of conditions',
@@ -96,8 +96,9 @@ export const REVIEW: readonly Mutant[] = [
     mistake: 'each waiter with an owner sends its own command in each claim window',
     edits: [
       sender(
-        'if (acquisition.channel !== this.#wake.channel)',
-        "if (acquisition.request.terms.owner !== '' || acquisition.channel !== this.#wake.channel)",
+        'const isKnown = channel === this.#wake.channel && ',
+        'const isKnown = channel === this.#wake.channel && ' +
+          "acquisition.request.terms.owner === '' && ",
       ),
     ],
   },

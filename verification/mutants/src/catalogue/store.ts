@@ -1,5 +1,6 @@
 /** Mistakes of the store. */
 import type { Edit, Mutant } from '../mutant.js';
+import { SCRIPTS } from '../plant.js';
 
 const engine = (find: string, replace: string): Edit => ({
   file: 'engine/engine.js',
@@ -48,7 +49,7 @@ export const STORE: readonly Mutant[] = [
   {
     name: 'expired holders count',
     mistake: 'the weight of an expired holder is never freed (a semaphore as a counter)',
-    edits: [resource('count += 1 + holds.size;', 'count += 1; this.used += holder.weight;')],
+    edits: [resource('count += 1 + holder.holds.size;', 'count += 1; this.used += holder.weight;')],
   },
   {
     name: 'renewal revives',
@@ -114,5 +115,59 @@ export const STORE: readonly Mutant[] = [
     name: 'over the capacity',
     mistake: 'one permit too many is granted (a comparison that is off by one)',
     edits: [resource('this.used + weight <= this.capacity', 'this.used <= this.capacity')],
+  },
+  {
+    name: 'replies without proof',
+    mistake: 'the reply to any call of a script is believed (all clients, before decision 28)',
+    edits: [
+      {
+        file: 'store/redis/proven-port.js',
+        find: 'raw.startsWith(`${proof} `) ? Number(raw.slice(proof.length + 1)) : NO_PROOF;',
+        replace: "Number(raw.split(' ')[1]);",
+      },
+      {
+        file: 'store/redis/proven-port.js',
+        find: 'raw.length === 2 && raw[0] === proof ? raw[1] : NO_PROOF;',
+        replace: 'raw.length === 2 ? raw[1] : NO_PROOF;',
+      },
+    ],
+    elsewhere: 'the tests of proofs, and of a client whose connection is reset',
+  },
+  {
+    name: 'a replica answers for its master',
+    mistake: 'a script that knows no lease says so on a server that may not write',
+    edits: [
+      {
+        file: SCRIPTS,
+        find: "if not seen then redis.call('HDEL', resource, '') end",
+        replace: '',
+        every: true,
+      },
+    ],
+    elsewhere: 'the tests of replicas that answer',
+  },
+  {
+    name: 'repeated while it is on its way',
+    mistake: 'a call that the client gave up is sent again, and the second reply is believed',
+    edits: [
+      {
+        file: 'store/clients/ioredis-cluster.js',
+        find: 'if (isLost(error) || isForCluster(call, error))',
+        replace: 'if (!isErrorReply(error) || isForCluster(call, error))',
+      },
+    ],
+    elsewhere: 'the tests of cluster clients',
+  },
+  {
+    name: 'three keys in a half-moved slot',
+    mistake: 'a call names keys that no node has together (TRYAGAIN until the move ends)',
+    edits: [
+      {
+        file: 'store/redis/redis-store.js',
+        find: 'if (call.movesApart === true && isHalfMoved(error))',
+        replace: 'if (false)',
+      },
+    ],
+    elsewhere: 'the tests of half-moved slots',
   },
 ];

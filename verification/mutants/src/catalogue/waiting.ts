@@ -12,6 +12,22 @@ const line = (find: string, replace: string): Edit => ({
   replace,
 });
 
+const several = (find: string, replace: string): Edit => ({
+  file: 'store/redis/several.js',
+  find,
+  replace,
+});
+const ONE_OF_A_BATCH = [
+  several(
+    'const names = commands.map(mainKeyOf);',
+    'commands = commands.slice(0, 1);\n        const names = commands.map(mainKeyOf);',
+  ),
+  several(
+    'commands.map((command) => shortReply(command, now, now))',
+    'commands.map((command, at) => (at === 0 ? shortReply(command, now, now) : undefined))',
+  ),
+];
+
 const NO_POLLS = line('this.#poll(this);', '');
 
 export const WAITING: readonly Mutant[] = [
@@ -44,7 +60,7 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       room('this.#withdraw(acquisition, true);', ''),
       {
-        file: 'cleanup/abandoned.js',
+        file: 'acquire/cleanup/abandoned.js',
         find: 'this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);',
         replace: '',
       },
@@ -56,7 +72,7 @@ export const WAITING: readonly Mutant[] = [
     mistake: 'a release without a reply is not repeated',
     edits: [
       {
-        file: 'cleanup/release-retrier.js',
+        file: 'acquire/cleanup/release-retrier.js',
         find: 'continues: (failures) => failures === 0 || !this.#stopped',
         replace: 'continues: (failures) => failures === 0',
       },
@@ -82,10 +98,15 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/owner-locks.js',
-        find: 'lease.ids.filter((one) => !this.#core.isOpen(one))',
-        replace: 'lease.ids',
+        find: ' && !this.#core.isOpen(id)',
+        replace: '',
       },
     ],
     elsewhere: 'the tests of owner locks, and a saved plan of the simulator',
+  },
+  {
+    name: 'a busy key of a batch asks again',
+    mistake: 'a batch takes one key, and the others ask a round trip later, behind later calls',
+    edits: ONE_OF_A_BATCH,
   },
 ];

@@ -4,10 +4,12 @@
  *     opening --confirmed--> up <--> down        (it opens itself again until it is closed)
  *        \--refused--> failed
  */
+import type { ClientPort } from '../../../../packages/holdfast/dist/store/clients/port.js';
 import type { Push } from '../../../../packages/holdfast/dist/engine/commands.js';
-import type { WakeListener } from '../../../../packages/holdfast/dist/store/port.js';
-import type { StoreParts } from './client-store.js';
+import type { PortParts } from './client-port.js';
 import { Connection } from './connection.js';
+
+type SubscriptionListener = Parameters<ClientPort['subscribe']>[1];
 
 const BACKOFF_MS_MIN = 20;
 const BACKOFF_MS_MAX = 2000;
@@ -16,16 +18,16 @@ export class Subscription {
   /** Settles with the first confirmation, or the first failure. */
   readonly opened: Promise<void>;
   connection: Connection | undefined;
-  readonly #parts: StoreParts;
+  readonly #parts: PortParts;
   readonly #name: string;
-  readonly #listener: WakeListener;
+  readonly #listener: SubscriptionListener;
   #confirm: (() => void) | undefined;
   #fail: ((error: Error) => void) | undefined;
   #attempt = 0;
   #count = 0;
   #closed = false;
 
-  constructor(parts: StoreParts, name: string, listener: WakeListener) {
+  constructor(parts: PortParts, name: string, listener: SubscriptionListener) {
     this.#parts = parts;
     this.#name = name;
     this.#listener = listener;
@@ -48,9 +50,9 @@ export class Subscription {
 
   #hear(push: Push): void {
     if (this.#closed) return;
-    const { process, trace } = this.#parts;
+    const { process, trace, library } = this.#parts;
     trace?.(() => `${process.name} <~ ${JSON.stringify(push)}`);
-    this.#listener.push(push);
+    this.#listener.message(library.encodePush(push));
   }
 
   #connect(): void {

@@ -1,12 +1,12 @@
 /**
  * The other primitives, on separate keys: mixed lease lengths, read-write locks that change sides,
  * capacities that change, several keys at once, terms of leaders, scheduled runs, calls by owners,
- * crowds and sprints. They draw from a separate random source, so the draws of the other tasks do
- * not change.
+ * crowds, sprints, and calls that share a root. They draw from a separate random source, so the
+ * draws of the other tasks do not change.
  */
 import type { Random } from '../base/random.js';
 import type { Scene } from './generate.js';
-import type { TaskPlan } from './plan.js';
+import type { Change, TaskPlan } from './plan.js';
 
 /** The weight of a writer of a read-write lock. */
 const WRITER = 2 ** 30;
@@ -29,6 +29,7 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   sprint: [0.1, sprint],
   crowd: [0.015, crowd],
   sides: [0.2, sides],
+  shared: [0.3, shared],
 };
 
 /** Whether a seed has sprints: then its processes reserve many fences. */
@@ -95,6 +96,37 @@ function terms(random: Random, scene: Scene, make: Maker): void {
         ? { expiring: random.pick([0, ttl * random.between(0.1, 0.97)]) }
         : {}),
     });
+  }
+}
+
+/**
+ * Calls of few processes that share roots. Some end their renewal, have `maxHold`, or hand their
+ * lease over. Calls of one task are made in one step of the program.
+ */
+function shared(random: Random, scene: Scene, make: Maker): void {
+  const at = times(random, scene);
+  const processes = [random.pick(scene.processes), random.pick(scene.processes)];
+  const fair = random.chance(0.5);
+  const ttls = [scene.ttl, Math.round(scene.ttl * random.between(0.6, 1.5))] as const;
+  const limit = Math.round(scene.ttl * random.between(1, 4));
+  const isLimited = random.chance(0.4);
+  // some hold for longer than their ttl, so that they need their renewals
+  const length =
+    scene.ttl * (random.chance(0.6) ? random.spread(0.003, 0.3) : random.between(1, 3));
+  const change = (): Change => ({
+    ttl: ttls[random.chance(0.25) ? 1 : 0],
+    ms: length * random.between(0.2, 2),
+    ...(isLimited ? { maxHold: limit } : {}),
+    ...(random.chance(0.3) ? { stops: true } : {}),
+    ...(random.chance(0.15)
+      ? { heir: random.pick(scene.processes).name, keeps: scene.ttl * random.spread(0.01, 2) }
+      : {}),
+  });
+  for (let left = random.whole(2, 12); left > 0; left--) {
+    const changes = Array.from({ length: random.whole(1, 5) }, change);
+    const process = random.pick(processes).name;
+    const ttl = Math.max(...changes.map((one) => one.ttl));
+    make({ at: at(), face: 'shared', fair, renew: true, process, changes, ttl });
   }
 }
 

@@ -11,6 +11,7 @@ import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
 import { tasksOf } from './tasks.js';
 import { teamsOf } from './team.js';
 import { troubleOf } from './trouble.js';
+import { turnsOf } from './turns.js';
 
 /** The largest drift of a clock; two clocks differ by less than the library's margin of 1 %. */
 const DRIFT = 0.0045;
@@ -53,7 +54,7 @@ export function planOf(seed: number): Plan {
   const scene = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
   const meetings = meetingsOf(scene);
   const family = familyOf(scene);
-  const own = [...tasksOf(scene), ...teamsOf(scene)];
+  const own = [...tasksOf(scene), ...teamsOf(scene), ...turnsOf(scene)];
   const wanted = [...own, ...meetings, ...family];
   const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
   if (profile === 'faults') faults.push(...troubleOf(scene, wanted, faults));

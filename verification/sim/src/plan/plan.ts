@@ -2,7 +2,7 @@
  * The events of one simulation, as data. The plan is drawn from the seed before the run, so that
  * parts can be left out and the other parts run as before.
  */
-import type { Habits } from '../net/client-store.js';
+import type { Habits } from '../net/client-port.js';
 import type { Weather } from '../net/path.js';
 
 export interface MachinePlan {
@@ -43,7 +43,19 @@ export type Acquirer =
   | ('mutex' | 'read' | 'write' | 'permits')
   | ('consume' | 'produce' | 'settle')
   | ('latch' | 'count' | 'barrier')
-  | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd');
+  | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd' | 'shared');
+
+/** What a call that shares a root does: its terms, its work, and its end. */
+export interface Change {
+  readonly ttl: number;
+  readonly ms: number;
+  readonly maxHold?: number;
+  /** It ends the renewal of its lease when it begins. */
+  readonly stops?: boolean;
+  /** The process that it hands its lease over to, and how long that one holds it. */
+  readonly heir?: string;
+  readonly keeps?: number;
+}
 
 export interface TaskPlan {
   readonly name: string;
@@ -73,6 +85,8 @@ export interface TaskPlan {
   readonly permits?: number;
   readonly keys?: readonly string[];
   readonly slot?: string;
+  /** What each call of a task does with its lease. */
+  readonly changes?: readonly Change[];
   readonly end: 'release' | 'twice' | 'never';
 }
 

@@ -7,6 +7,7 @@ import type { Scene } from './generate.js';
 import { RUSH } from './meetings.js';
 import type { FaultPlan, TaskPlan } from './plan.js';
 import { TEAM } from './team.js';
+import { TURN } from './turns.js';
 
 /** Only tasks without a history may lose their key: a history cannot tell it from a mistake. */
 const FORGOTTEN: ReadonlySet<string> = new Set<TaskPlan['face']>([
@@ -38,6 +39,7 @@ export function troubleOf(
     ...muting(random.fork('mute'), scene, tasks),
     ...breaking(random.fork('break'), scene, tasks),
     ...napping(random.fork('nap'), scene, tasks),
+    ...ending(random.fork('end'), scene, tasks),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -100,6 +102,17 @@ function breaking(random: Random, scene: Scene, tasks: readonly TaskPlan[]): Fau
     const { at: from, process } = random.pick(some);
     const at = from + scene.ttl * random.spread(0.0005, 1);
     return { kind: 'reset', at, process, which: 'commands', lingers: 0, unnoticed: 1 };
+  });
+}
+
+/** A process closes at once while requests of one step are under way. */
+function ending(random: Random, scene: Scene, tasks: readonly TaskPlan[]): FaultPlan[] {
+  const some = tasks.filter(({ name, abort }) => name.startsWith(TURN) && abort !== undefined);
+  if (some.length === 0 || !random.chance(0.4)) return [];
+  return Array.from({ length: random.whole(1, 3) }, () => {
+    const { at, process, abort = 0 } = random.pick(some);
+    const soon = abort + random.pick([0, scene.ttl * random.spread(0.0001, 0.02)]);
+    return { kind: 'close', at: at + soon, process, grace: 0 };
   });
 }
 

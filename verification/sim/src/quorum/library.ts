@@ -1,8 +1,8 @@
 /** The compiled quorum store under test, from the same folder as the rest of the library. */
 import { pathToFileURL } from 'node:url';
-import type { Clock } from '../../../../packages/holdfast/dist/clock.js';
+import type { Clock } from '../../../../packages/holdfast/dist/base/clock.js';
 import type { Holdfast, HoldfastOptions } from '../../../../packages/holdfast/dist/index.js';
-import type { RandomSource } from '../../../../packages/holdfast/dist/random-source.js';
+import type { RandomSource } from '../../../../packages/holdfast/dist/base/random-source.js';
 import type { Store } from '../../../../packages/holdfast/dist/store/port.js';
 import type * as memory from '../../../../packages/holdfast/dist/store/quorum/memory-acceptor.js';
 import type { QuorumParts } from '../../../../packages/holdfast/dist/store/quorum/quorum-store.js';
@@ -15,11 +15,12 @@ export interface QuorumLibrary {
     options: HoldfastOptions & { randomSource: RandomSource },
   ) => Holdfast;
   readonly isHoldfastError: (error: unknown) => boolean;
-  readonly QuorumStore: new (parts: QuorumParts) => Store;
+  readonly QuorumStore: new (parts: QuorumParts, prefix?: string) => Store;
   readonly MemoryAcceptor: new (
     name: string,
     clock: Clock,
     uptime: number,
+    of?: readonly [memory.MemoryAcceptor, string],
   ) => memory.MemoryAcceptor;
   readonly decodeRecord: (value: string) => QuorumRecord;
   readonly decode: (key: string, state: string) => Loaded;
@@ -35,15 +36,12 @@ export async function loadQuorum(
       : pathToFileURL(`${folder}/`);
   const load = async (path: string): Promise<object> =>
     (await import(new URL(path, base).href)) as object;
-  const [later, ...parts] = await Promise.all([
-    load('preload.js'),
+  const parts = await Promise.all([
     load('index.js'),
     load('store/quorum/quorum-store.js'),
     load('store/quorum/memory-acceptor.js'),
     load('store/quorum/record.js'),
     load('store/register/state-codec.js'),
   ]);
-  // no event of a run may wait for the file system
-  await (later as { preload(): Promise<void> }).preload();
   return Object.assign({}, ...parts) as QuorumLibrary;
 }

@@ -6,7 +6,7 @@ import type { Acceptor } from '../../../../packages/holdfast/dist/store/quorum/a
 import type { Random } from '../base/random.js';
 import type { Scheduler } from '../base/scheduler.js';
 import type { Process } from '../world/process.js';
-import type { Node } from './node.js';
+import type { MarkerName, Node } from './node.js';
 
 /** How badly the network of a simulation behaves. */
 export interface Network {
@@ -25,6 +25,7 @@ export interface Network {
 export class Link implements Acceptor {
   readonly label = 'simulated';
   readonly #node: Node;
+  readonly #server: Acceptor;
   readonly #process: Process;
   readonly #scheduler: Scheduler;
   readonly #random: Random;
@@ -33,13 +34,14 @@ export class Link implements Acceptor {
   #last = 0;
 
   constructor(
-    node: Node,
+    [node, marker]: readonly [Node, MarkerName],
     process: Process,
     scheduler: Scheduler,
     random: Random,
     network: Network,
   ) {
     this.#node = node;
+    this.#server = node.acceptor(marker);
     this.#process = process;
     this.#scheduler = scheduler;
     this.#random = random;
@@ -47,16 +49,17 @@ export class Link implements Acceptor {
   }
 
   prepare: Acceptor['prepare'] = (key, ballot, now) => {
-    return this.#send(() => this.#node.server.prepare(key, ballot, now));
+    return this.#send(() => this.#server.prepare(key, ballot, now));
   };
 
   accept: Acceptor['accept'] = (key, proposal) => {
-    return this.#send(() => this.#node.server.accept(key, proposal));
+    return this.#send(() => this.#server.accept(key, proposal));
   };
 
-  check: Acceptor['check'] = (terms) => this.#send(() => this.#node.server.check(terms));
-  tell: Acceptor['tell'] = (message) => this.#send(() => this.#node.server.tell(message));
-  keys: Acceptor['keys'] = (prefix) => this.#node.server.keys(prefix);
+  look: Acceptor['look'] = (key, now) => this.#send(() => this.#server.look(key, now));
+  check: Acceptor['check'] = (terms) => this.#send(() => this.#server.check(terms));
+  tell: Acceptor['tell'] = (message) => this.#send(() => this.#server.tell(message));
+  keys: Acceptor['keys'] = (prefix, within) => this.#server.keys(prefix, within);
 
   subscribe: Acceptor['subscribe'] = (channel, listener) => {
     const message = (text: string): void => {
@@ -64,7 +67,7 @@ export class Link implements Acceptor {
     };
     const up = (): void => listener.up();
     const down = (): void => listener.down();
-    return this.#node.server.subscribe(channel, { message, up, down });
+    return this.#server.subscribe(channel, { message, up, down });
   };
 
   #send<T>(request: () => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 /** A simulated server of a quorum: the acceptor of the library, a clock, and its condition. */
-import type { Clock, Timer } from '../../../../packages/holdfast/dist/clock.js';
+import type { Clock, Timer } from '../../../../packages/holdfast/dist/base/clock.js';
 import type { Acceptor, Vote } from '../../../../packages/holdfast/dist/store/quorum/acceptor.js';
 import type * as memory from '../../../../packages/holdfast/dist/store/quorum/memory-acceptor.js';
 import type { Scheduler } from '../base/scheduler.js';
@@ -38,14 +38,19 @@ class NodeClock implements Clock {
   }
 }
 
+/** The name of the marker of a process's prefix. */
+export type MarkerName = string;
+
 export class Node {
   readonly server: memory.MemoryAcceptor;
+  readonly #acceptors = new Map<MarkerName, memory.MemoryAcceptor>();
+  readonly #open: (marker: MarkerName) => memory.MemoryAcceptor;
   /** Until this time it answers nothing; requests wait. */
   frozenUntil = 0;
   /** Until this time messages from and to it are lost. */
   cutUntil = 0;
-  /** Until this time it does not vote, because it has lost its memory. */
-  weakUntil = 0;
+  /** True if it restarted, and does not vote yet because it has lost its memory. */
+  #weak = false;
 
   /** @param rate milliseconds of its clock per true millisecond */
   constructor(
@@ -57,15 +62,48 @@ export class Node {
   ) {
     const clock = new NodeClock(new Machine(`s${at}`, rate, 0, 0), scheduler);
     this.server = new library.MemoryAcceptor(`s${at}`, clock, UPTIME);
-    const accept: Accept = this.server.accept.bind(this.server);
-    this.server.accept = async (key, proposal): Promise<Vote> => {
-      const vote = await accept(key, proposal);
-      if (vote.status === 'yes') accepted(at, key, proposal.ballot, proposal.value);
-      return vote;
+    this.#open = (marker) => {
+      const server = new library.MemoryAcceptor(`s${at}`, clock, UPTIME, [this.server, marker]);
+      const accept: Accept = server.accept.bind(server);
+      server.accept = async (key, proposal): Promise<Vote> => {
+        const vote = await accept(key, proposal);
+        if (vote.status === 'yes') accepted(at, key, proposal.ballot, proposal.value);
+        return vote;
+      };
+      return server;
     };
   }
 
-  failed(now: number): boolean {
-    return Math.max(this.frozenUntil, this.cutUntil, this.weakUntil) > now;
+  /** The acceptor of a prefix. */
+  acceptor(marker: MarkerName): memory.MemoryAcceptor {
+    const acceptor = this.#acceptors.get(marker) ?? this.#open(marker);
+    this.#acceptors.set(marker, acceptor);
+    return acceptor;
+  }
+
+  /** Restarts the server. Unless it keeps its memory, it does not vote until it may. */
+  restart(memory: 'keeps' | 'saved' | 'loses', durable: boolean): void {
+    this.server.restart(memory);
+    this.#weak = !durable;
+  }
+
+  /** Its keys are deleted. */
+  empty(): void {
+    this.server.empty();
+    this.#weak = true;
+  }
+
+  /**
+   * True while it has lost its memory and does not vote.
+   * @param time of the servers, in µs
+   */
+  weak(time: number): boolean {
+    if (this.#weak) this.#weak = ![...this.#acceptors.values()].every((one) => one.votes(time));
+    return this.#weak;
+  }
+
+  /** True if it does not answer. */
+  silent(now: number): boolean {
+    return Math.max(this.frozenUntil, this.cutUntil) > now;
   }
 }

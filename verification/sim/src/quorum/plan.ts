@@ -17,20 +17,40 @@ export interface QuorumPlan {
   readonly ttl: number;
   readonly claimWindow: number;
   readonly localHandOffs: number;
+  /** The longest pause of a task, in ms. */
+  readonly pause: number;
+  /** Servers whose clocks are wrong all the time. */
+  readonly wrongClocks: number;
+  /** Two applications with different prefixes use the servers. */
+  readonly neighbours: boolean;
+  /** Any number of servers may be silent at a time, for up to `silence` ms each. */
+  readonly mute: boolean;
+  readonly silence: number;
 }
+
+/** The longest pause of tasks in plans that are long enough for a server to vote again. */
+const SLOW_MS = 4000;
 
 export function quorumPlanOf(seed: number): QuorumPlan {
   const random = new Random(`quorum ${seed}`);
   const harsh = random.chance(0.3);
   const ttl = random.pick([400, 600, 1500]);
+  const slow = random.chance(0.35);
+  const servers = random.pick([3, 3, 5, 5, 7]);
+  const mute = random.chance(0.35);
   return {
     seed,
-    servers: random.pick([3, 3, 5, 5, 7]),
+    servers,
+    mute,
+    silence: mute && slow ? random.pick([1500, 20_000, 100_000]) : 1500,
+    pause: slow ? SLOW_MS : 60,
+    wrongClocks: random.chance(0.3) ? random.whole(1, Math.floor(servers / 2)) : 0,
+    neighbours: random.chance(0.3),
     processes: random.whole(2, 4),
     tasks: random.whole(1, 3),
-    ms: random.pick([10_000, 10_000, 20_000, 60_000]),
+    ms: slow ? 240_000 : random.pick([10_000, 10_000, 20_000, 60_000]),
     durable: random.chance(0.25),
-    faults: random.pick([300, 800, 2000]),
+    faults: random.pick(slow ? [800, 4000, 8000] : [300, 800, 2000]),
     network: {
       latency: random.pick([0.5, 2, 2]),
       slow: harsh ? 0.1 : 0.01,

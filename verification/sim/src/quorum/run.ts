@@ -22,7 +22,9 @@ const OVER_MS = 40_000;
 const CLOSE_TURNS = 60;
 const SEMAPHORE = 3;
 const RW = 2 ** 30;
-const KEYS = ['mutex', 'fair', 'semaphore', 'rw'];
+const KEYS = ['mutex', 'fair', 'semaphore', 'rw', 'long'];
+/** The lease of a task that works for long, in ms, and for how long it works. */
+const LONG = { ttl: 150_000, work: 100_000 };
 
 class Tasks {
   readonly #world: QuorumWorld;
@@ -50,7 +52,7 @@ class Tasks {
   async #work(client: Client, random: Random): Promise<void> {
     this.#open.set(client, this.open(client) + 1);
     while (!this.over) {
-      await client.process.sleep(random.spread(0.5, 60));
+      await client.process.sleep(random.spread(0.5, this.#world.plan.pause));
       try {
         await this.#once(client, random);
       } catch (error) {
@@ -60,11 +62,15 @@ class Tasks {
     this.#open.set(client, this.open(client) - 1);
   }
 
-  async #once({ holdfast, process }: Client, random: Random): Promise<void> {
+  async #once(client: Client, random: Random): Promise<void> {
     const { plan } = this.#world;
+    const { holdfast, process } = client;
     const renew = random.chance(0.85);
     const options = { wait: random.chance(0.1) ? 0 : random.spread(50, 4000), renew };
     if (random.chance(0.2)) return void (await holdfast.inspect(random.pick(KEYS)));
+    if (random.chance(0.02)) return this.#arrive(client);
+    const isSlow = plan.pause > 1000;
+    if (isSlow && random.chance(0.05)) return this.#workLong(client, random);
     const kind = random.next();
     let granted: [string, number, number];
     let lease;
@@ -88,11 +94,28 @@ class Tasks {
     }
     if (lease === null) return;
     const [name, capacity, weight] = granted;
-    const end = this.#world.granted(name, capacity, { lease, weight, process });
+    const end = this.#world.granted(name, capacity, { lease, weight, client });
     const long = random.chance(renew ? 0.02 : 0.2);
     await process.sleep(long ? random.between(0, 2 * plan.ttl) : random.spread(0.1, 20));
     end();
     await lease.release();
+  }
+
+  /** A lease that lasts for longer than a server without memory may need to vote again. */
+  async #workLong(client: Client, random: Random): Promise<void> {
+    const options = { ttl: LONG.ttl, renew: false, wait: 0 };
+    const lease = await client.holdfast.mutex('long').tryAcquire(options);
+    if (lease === null) return;
+    const end = this.#world.granted('long', 1, { lease, weight: 1, client });
+    const till = this.#world.scheduler.now + random.spread(100, LONG.work);
+    while (this.#world.scheduler.now < till && !this.over) await client.process.sleep(500);
+    end();
+    await lease.release();
+  }
+
+  /** Records of latches last for long. `fork` is asserted of them, as of all records. */
+  async #arrive({ holdfast }: Client): Promise<void> {
+    await holdfast.latch('latch', { count: 100_000, ttl: 600_000 }).countDown();
   }
 }
 

@@ -2,8 +2,11 @@
  * Processes with the library's real code on a simulated quorum, in virtual time. One seed
  * determines the whole run.
  *
- * At any time at most a minority of the servers is frozen, cut off or without its memory, and the
- * clock of one server steps. It asserts:
+ * At most a minority of the servers is without its memory at a time: restarted empty, restarted
+ * from an older snapshot, or emptied. At most a minority has a wrong clock: one that steps, or that
+ * is off by up to a day all the time. In some plans at most a minority of the servers fails in any
+ * of these ways or is frozen or cut off; in others any number is silent for a while beside those.
+ * Processes of two prefixes use the same servers in some plans. It asserts:
  *
  * - `belief`: the leases in which processes believe fit the capacity (I1, I7);
  * - `fence`: a grant's fence is above all earlier ones (I2);
@@ -23,11 +26,12 @@ import { Link } from './link.js';
 import { EPOCH, Node } from './node.js';
 import type { QuorumPlan } from './plan.js';
 
-/** How long a server that has lost its memory counts as failed, in ms. */
-const WEAK_MS = 75_000;
 /** After this time a server that has not got a value will mostly not get it, in ms. */
 const STALE_MS = 15;
-const PREFIX = 'holdfast:';
+/** The prefixes of two applications that use the same servers. */
+const PREFIXES = ['holdfast:', 'neighbour:'] as const;
+/** A clock that is wrong all the time is off by this much, in ms, at most. */
+const OFF_MS = 86_400_000;
 
 export interface Violation {
   readonly kind: string;
@@ -39,10 +43,12 @@ export interface Violation {
 interface Belief {
   readonly lease: Lease;
   readonly weight: number;
-  readonly process: Process;
+  readonly client: Client;
 }
 
 interface Key {
+  readonly prefix: string;
+  readonly name: string;
   readonly capacity: number;
   readonly beliefs: Set<Belief>;
   fence: number;
@@ -52,6 +58,7 @@ interface Key {
 export interface Client {
   readonly process: Process;
   readonly holdfast: Holdfast;
+  readonly prefix: string;
 }
 
 export class QuorumWorld {
@@ -83,6 +90,12 @@ export class QuorumWorld {
         if (isChosen && this.#armed) this.scheduler.after(STALE_MS, () => this.#worst(key, ballot));
       });
     });
+    const offsets = this.random.fork('offsets');
+    const right = [...this.nodes];
+    for (let wrong = 0; wrong < plan.wrongClocks; wrong++) {
+      const [node] = right.splice(offsets.whole(0, right.length - 1), 1);
+      (node as Node).server.offset = offsets.spread(100, OFF_MS) * offsets.pick([-1, 1]);
+    }
   }
 
   /** The time of the servers with right clocks, in µs. */
@@ -99,25 +112,28 @@ export class QuorumWorld {
     const { plan, scheduler } = this;
     this.#lives += 1;
     const name = `p${this.#lives}`;
+    const prefix = PREFIXES[plan.neighbours ? this.#lives % 2 : 0] as string;
     const random = this.random.fork(name);
     const machine = new Machine(name, 1 + random.between(-4e-3, 4e-3), 1e6 * random.next(), EPOCH);
     const process = new Process(name, machine, scheduler, random.fork('timers'));
-    const links = this.nodes.map((node, at) => {
-      return new Link(node, process, scheduler, random.fork(at), plan.network);
-    });
+    const linksTo = (marker: string): Link[] =>
+      this.nodes.map((node, at) => {
+        return new Link([node, marker], process, scheduler, random.fork(at), plan.network);
+      });
     const draws = random.fork('draws');
     const fraction = (): number => draws.next();
-    const store = new this.#library.QuorumStore({
-      ...{ acceptors: () => links, clock: process, fraction },
+    const parts = {
+      ...{ acceptors: linksTo, clock: process, fraction },
       ...{ timeout: 50, guard: 5000, durable: plan.durable },
-    });
+    };
+    const store = new this.#library.QuorumStore(parts, prefix);
     const { ttl, claimWindow, localHandOffs } = plan;
     const holdfast = new this.#library.Holdfast(store, {
       ...{ ttl, claimWindow, localHandOffs, retention: 1000, requestTimeout: 400 },
       ...{ clock: process, longWait: Number.POSITIVE_INFINITY },
       randomSource: { id: () => name, fraction, secret: () => draws.next().toString(36) },
     });
-    const client = { process, holdfast };
+    const client = { process, holdfast, prefix };
     this.clients.push(client);
     return client;
   }
@@ -127,15 +143,17 @@ export class QuorumWorld {
     client.process.crash();
     this.clients = this.clients.filter((one) => one !== client);
     for (const { beliefs } of this.#keys.values()) {
-      for (const belief of beliefs) if (belief.process === client.process) beliefs.delete(belief);
+      for (const belief of beliefs) if (belief.client === client) beliefs.delete(belief);
     }
     this.counts.crashes += 1;
   }
 
   /** A lease was granted. Returns a function to call before it is released. */
   granted(name: string, capacity: number, belief: Belief): () => void {
-    const key = this.#keys.get(name) ?? { capacity, beliefs: new Set(), fence: 0 };
-    this.#keys.set(name, key);
+    const { prefix } = belief.client;
+    const none = { prefix, name, capacity, beliefs: new Set<Belief>(), fence: 0 };
+    const key: Key = this.#keys.get(prefix + name) ?? none;
+    this.#keys.set(prefix + name, key);
     this.counts.grants += 1;
     const { lease, weight } = belief;
     if (lease.held && weight === capacity) {
@@ -143,7 +161,7 @@ export class QuorumWorld {
       key.fence = Math.max(key.fence, lease.fence);
     }
     key.beliefs.add(belief);
-    lease.signal.addEventListener('abort', () => this.#lost(name, belief), { once: true });
+    lease.signal.addEventListener('abort', () => this.#lost(key, belief), { once: true });
     this.look();
     return () => {
       this.look();
@@ -166,8 +184,10 @@ export class QuorumWorld {
   last(names: readonly string[]): void {
     const alive = new Set(this.clients.map(({ process }) => process.name));
     const isAlive = (id: string): boolean => alive.has(id.slice(0, id.lastIndexOf('.')));
-    for (const name of names) {
-      const resource = this.#state(name);
+    for (const [prefix, name] of names.flatMap((one) =>
+      PREFIXES.map((two) => [two, one] as const),
+    )) {
+      const resource = this.#state(prefix, name);
       if (resource === undefined) continue;
       const holds = [...resource.holders.keys()].filter((id) => {
         return isAlive(id) && resource.leaseOf(id, this.time) !== undefined;
@@ -175,25 +195,40 @@ export class QuorumWorld {
       const waits = [...resource.waiters.keys()].filter(isAlive);
       if (holds.length + waits.length === 0) continue;
       const [held, waited] = [holds.join(' '), waits.join(' ')];
-      this.report('ghost', `${name} is held by [${held}], and [${waited}] wait for it`);
+      this.report('ghost', `${prefix}${name} is held by [${held}], and [${waited}] wait for it`);
     }
   }
 
-  /** Draws a fault, such that a majority of the servers stays in order. */
+  /** Draws a fault, such that a minority of the servers is without its memory. */
   fault(): void {
-    const { nodes, random, scheduler } = this;
+    const { nodes, random, scheduler, plan } = this;
     const now = scheduler.now;
     const client = random.pick(this.clients);
     const node = random.pick(nodes);
     const kind = random.next();
     if (kind < 0.1) return this.#disturb(client);
     if (kind < 0.2) return this.#step();
-    const failed = nodes.filter((one) => one.failed(now)).length;
-    if (failed >= Math.floor(nodes.length / 2) || node.failed(now)) return;
-    if (kind < 0.5) node.frozenUntil = now + random.spread(10, 1500);
-    else if (kind < 0.8) node.cutUntil = now + random.spread(10, 1500);
-    else if (random.chance(0.3)) this.#restart(node);
+    if (kind < 0.25) return node.server.save();
+    const most = plan.mute ? nodes.length - 1 : Math.floor(nodes.length / 2);
+    if (node.silent(now) || node.weak(this.time)) return;
+    if (this.#failed >= most) return;
+    if (kind < 0.5) node.frozenUntil = now + random.spread(10, plan.silence);
+    else if (kind < 0.8) node.cutUntil = now + random.spread(10, plan.silence);
+    else if (!this.#mayForget) return;
+    else if (random.chance(0.5)) this.#restart(node);
     else this.#armed = true;
+  }
+
+  /** The number of servers that are silent or without their memory. */
+  get #failed(): number {
+    const { nodes, time, scheduler } = this;
+    return nodes.filter((one) => one.silent(scheduler.now) || one.weak(time)).length;
+  }
+
+  /** True if one more server may lose its memory. */
+  get #mayForget(): boolean {
+    const weak = this.nodes.filter((one) => one.weak(this.time)).length;
+    return weak < Math.floor(this.nodes.length / 2);
   }
 
   /** A bare majority has a value: one of these servers restarts. */
@@ -201,9 +236,22 @@ export class QuorumWorld {
     const { nodes, random, scheduler } = this;
     const holders = this.chosen.holders(key, ballot);
     if (!this.#armed || holders === undefined || holders.size > nodes.length / 2 + 1) return;
-    if (nodes.some((one) => one.failed(scheduler.now))) return;
+    if (!this.#mayForget || (!this.plan.mute && this.#failed > 0)) return;
     this.#armed = false;
     this.#restart(nodes[random.pick([...holders])] as Node);
+    if (!this.plan.mute) return;
+    // further ones that have the value forget it too, as many as may
+    for (const at of holders) {
+      const node = nodes[at] as Node;
+      if (this.#mayForget && !node.weak(this.time) && random.chance(0.5)) this.#restart(node);
+    }
+    // the others that have the value are silent for a moment
+    for (const at of holders) {
+      const node = nodes[at] as Node;
+      if (!node.weak(this.time) && random.chance(0.5)) {
+        node.cutUntil = scheduler.now + random.spread(10, this.plan.silence);
+      }
+    }
   }
 
   #disturb(client: Client): void {
@@ -213,28 +261,31 @@ export class QuorumWorld {
 
   /** The clock of the first server is set, by at most 20 s away from the others. */
   #step(): void {
-    const { server } = this.nodes[0] as Node;
-    server.offset = this.random.between(-20_000, 20_000);
+    const { nodes, random, plan } = this;
+    if (plan.wrongClocks >= Math.floor(nodes.length / 2)) return;
+    (nodes[0] as Node).server.offset = random.between(-20_000, 20_000);
     this.counts.steps += 1;
   }
 
   #restart(node: Node): void {
     const { durable } = this.plan;
-    node.server.restart(durable || this.random.chance(0.3) ? 'keeps' : 'loses');
-    if (!durable) node.weakUntil = this.scheduler.now + WEAK_MS;
+    const { random } = this;
     this.counts.restarts += 1;
+    if (durable) return node.restart('keeps', true);
+    if (random.chance(0.2)) return node.empty();
+    node.restart(random.pick(['keeps', 'saved', 'saved', 'loses']), false);
   }
 
   /** The time of all leases is bounded, so a lease that ends early was dropped by an error. */
-  #lost(name: string, { lease, process }: Belief): void {
+  #lost({ prefix, name }: Key, { lease, client }: Belief): void {
     const { message } = lease.signal.reason as Error;
-    if (!process.alive || !message.includes('does not know it any more')) return;
-    const holder = this.#state(name)?.leaseOf(lease.id, this.time);
+    if (!client.process.alive || !message.includes('does not know it any more')) return;
+    const holder = this.#state(prefix, name)?.leaseOf(lease.id, this.time);
     if (holder !== undefined) this.report('dropped', `${lease.id} of ${name}: ${message}`);
   }
 
   /** The chosen state of a lock. */
-  #state(name: string): Resource | undefined {
-    return this.chosen.engine(`${PREFIX}lock:${name}`, name).resource(name);
+  #state(prefix: string, name: string): Resource | undefined {
+    return this.chosen.engine(`${prefix}lock:${name}`, name).resource(name);
   }
 }

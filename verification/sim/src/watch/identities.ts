@@ -1,5 +1,6 @@
 /** Which attempt an acquisition of the store belongs to: commands carry its label. */
 import type { Command } from '../../../../packages/holdfast/dist/engine/commands.js';
+import { nameOf } from '../plan/turns.js';
 import type { Attempt } from '../work/attempt.js';
 import type { World } from '../world/world.js';
 
@@ -33,7 +34,7 @@ export class Identities {
     if (id === undefined || this.#attempts.has(id) || !('meta' in command) || command.meta === '')
       return;
     const { label } = JSON.parse(command.meta) as { label?: string };
-    this.#attempts.set(id, label ?? '');
+    this.#attempts.set(id, nameOf(label ?? '', command.key));
   }
 
   /** The attempt of an acquisition; of a root: its oldest task when it was first requested. */

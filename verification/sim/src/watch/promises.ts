@@ -17,7 +17,7 @@ import type {
   Reply,
 } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { TaskPlan } from '../plan/plan.js';
-import type { Attempt } from '../work/attempt.js';
+import type { Client } from '../world/client.js';
 import type { World } from '../world/world.js';
 
 /** The library requests slightly more than the argument of `ensure` and `extend`. */
@@ -169,7 +169,7 @@ export class Promises {
     if (!this.#waits) return;
     const { now } = this.#world.scheduler;
     const attempt = this.#world.watch.identities.attempt(id);
-    if (attempt === undefined || !this.#answersInTime(attempt)) return;
+    if (attempt === undefined || !answersInTime(this.#world, attempt.client)) return;
     const { claimWindow } = attempt.client.plan.options;
     const from = now - WINDOWS * claimWindow;
     // an unanswered request is sent again
@@ -180,13 +180,6 @@ export class Promises {
     if (asked.repeats.length <= REPEATS_MAX) return;
     const text = `${attempt.name} is requested again ${asked.repeats.length} times`;
     this.#world.report('chatty', command.key, text);
-  }
-
-  /** Without a disturbance, a request is answered before its process abandons it. */
-  #answersInTime({ client }: Attempt): boolean {
-    const { loose, latency, jitter, spikes, spike } = this.#world.plan.weather;
-    const takes = 2 * (latency + jitter + (spikes > 0 ? spike : 0));
-    return !loose && 2 * takes < client.plan.options.requestTimeout;
   }
 
   #capacity(command: KeyCommand, resource: Resource, key: Key): void {
@@ -201,6 +194,13 @@ export class Promises {
     const text = `${command.op} changes the agreed capacity ${agreed.capacity} to`;
     this.#world.report('capacity', command.key, `${text} ${resource.capacity}`);
   }
+}
+
+/** Without a disturbance, a request is answered before its process abandons it. */
+export function answersInTime({ plan }: World, client: Client): boolean {
+  const { loose, latency, jitter, spikes, spike } = plan.weather;
+  const takes = 2 * (latency + jitter + (spikes > 0 ? spike : 0));
+  return !loose && 2 * takes < client.plan.options.requestTimeout;
 }
 
 /** The longest possible lease of a task. */

@@ -9,7 +9,7 @@ import type { Attempt } from './attempt.js';
 const SLACK_MS = 100;
 
 export function mayBlame(world: World, { client, task, askedAt }: Attempt): boolean {
-  const answered = client.store.answeredAt(task.key);
+  const answered = client.redis.answeredAt(task.key);
   if (answered >= askedAt || world.watch.isHeldBy(client, task.key)) return true;
   const { claimWindow, requestTimeout } = client.plan.options;
   const mayShare = !task.fair && task.owner === undefined && task.renew;

@@ -31,6 +31,7 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
     case 'calls':
     case 'sprint':
     case 'crowd':
+    case 'shared':
       return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });

@@ -5,6 +5,7 @@
 import type { Happening } from 'holdfast-checker';
 import type { AcquireOptions, Lease } from '../../../../packages/holdfast/dist/index.js';
 import type { Step, TaskPlan } from '../plan/plan.js';
+import { labelOf } from '../plan/turns.js';
 import { INNER } from '../watch/identities.js';
 import { checkLoss } from '../watch/needless.js';
 import type { Client } from '../world/client.js';
@@ -136,7 +137,7 @@ class Performer {
       });
     }
     return {
-      ...{ ttl, renew, fair, label: name },
+      ...{ ttl, renew, fair, label: labelOf(name) },
       ...warning(this.#world, this.#attempt),
       ...(maxHold === undefined ? {} : { maxHold }),
       ...(owner === undefined || task.how === 'reenter' ? {} : { sharedBy: owner }),

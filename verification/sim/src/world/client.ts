@@ -3,7 +3,7 @@ import type { Holdfast } from '../../../../packages/holdfast/dist/index.js';
 import type { Random } from '../base/random.js';
 import type { Scheduler } from '../base/scheduler.js';
 import type { Library } from '../library.js';
-import { ClientStore } from '../net/client-store.js';
+import { SimulatedClient } from '../net/client-port.js';
 import type { Path } from '../net/path.js';
 import type { Server } from '../net/server.js';
 import type { ProcessPlan } from '../plan/plan.js';
@@ -24,7 +24,7 @@ export class Client {
   readonly name: string;
   readonly plan: ProcessPlan;
   readonly process: Process;
-  readonly store: ClientStore;
+  readonly redis: SimulatedClient;
   readonly holdfast: Holdfast;
   closing = false;
 
@@ -38,8 +38,10 @@ export class Client {
     const secret = random.fork('secret');
     const own = { random: random.fork('store'), habits: plan.habits };
     this.process = process;
-    this.store = new ClientStore({ library, process, server, paths, trace, ...own });
-    this.holdfast = new library.Holdfast(this.store, {
+    this.redis = new SimulatedClient({ library, process, server, paths, trace, ...own });
+    const store = new library.RedisStore(this.redis.port, '');
+    // in a crowd, requests would wait for a turn of the real event loop
+    this.holdfast = new library.Holdfast(Object.assign(store, { joins: false }), {
       ...plan.options,
       clock: process,
       longWait: Number.POSITIVE_INFINITY,

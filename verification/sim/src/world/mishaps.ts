@@ -124,8 +124,10 @@ export class Mishaps {
     if (client.closing) return;
     client.closing = true;
     client.process.deliver('task', () => {
+      const since = scheduler.now;
       void client.holdfast.close(grace === undefined ? {} : { grace }).then(() => {
         const { nextTimer } = client.process;
+        if (client.clearSince < since) this.#world.watch.closed(client);
         // requests in flight at the end have their own deadline
         client.process.later(1.05 * client.plan.options.requestTimeout + 50, () => {
           // releases after that have one too
@@ -158,13 +160,13 @@ export class Mishaps {
   }
 
   #reset(fault: FaultPlan & { kind: 'reset' }): void {
-    this.#with(fault.process, ({ process, store }) => {
+    this.#with(fault.process, ({ process, redis }) => {
       process.disturb(this.#world.scheduler.now + fault.unnoticed);
       // what waits for a cut to end would be delivered later than any copy is given back
       const up = this.#world.paths.get(process.machine.name)?.up;
       const isCut = (up?.cutUntil ?? 0) > this.#world.scheduler.now;
       const lingers = isCut ? 0 : fault.lingers;
-      for (const connection of store.connections) {
+      for (const connection of redis.connections) {
         const pushes = connection.name.includes('/s');
         if (fault.which === (pushes ? 'commands' : 'pushes')) continue;
         connection.reset(fault.unnoticed, 1, lingers);
@@ -173,8 +175,8 @@ export class Mishaps {
   }
 
   /** Replies on the present connection are lost. Then both sides learn that it is broken. */
-  #mute({ process, store }: Client, ms: number): void {
-    const { commands } = store;
+  #mute({ process, redis }: Client, ms: number): void {
+    const { commands } = redis;
     if (commands === undefined) return;
     commands.muted = true;
     process.mute(this.#world.scheduler.now + ms + AFTERMATH_MS);

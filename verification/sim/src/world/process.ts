@@ -8,7 +8,7 @@
  * real machine. Code that computes without yielding advances the process's own time (`work`): its
  * messages leave at that time.
  */
-import type { Clock, Timer } from '../../../../packages/holdfast/dist/clock.js';
+import type { Clock, Timer } from '../../../../packages/holdfast/dist/base/clock.js';
 import type { Random } from '../base/random.js';
 import type { Scheduler } from '../base/scheduler.js';
 import type { Machine } from './machine.js';

@@ -7,7 +7,8 @@ import type { Library } from '../library.js';
 import { singly } from '../net/commands.js';
 import { Path } from '../net/path.js';
 import { Server } from '../net/server.js';
-import type { MachinePlan, Plan, ProcessPlan } from '../plan/plan.js';
+import type { MachinePlan, Plan, ProcessPlan, TaskPlan } from '../plan/plan.js';
+import { Order } from '../watch/order.js';
 import { Promises } from '../watch/promises.js';
 import { RootRules } from '../watch/root-rules.js';
 import { Watch } from '../watch/watch.js';
@@ -46,6 +47,7 @@ export class World {
   readonly watch: Watch;
   readonly promises: Promises = new Promises(this);
   readonly roots: RootRules = new RootRules(this);
+  readonly order: Order = new Order(this);
   readonly meetings: Meetings = new Meetings();
   /** The agreed number of permits of each key. */
   readonly permits: Map<string, number> = new Map();
@@ -57,7 +59,7 @@ export class World {
   grants = 0;
   /** The smallest remaining time of a lease when its holder got it, as a part of its length. */
   shortest = 1;
-  readonly #library: Library;
+  readonly library: Library;
   readonly #random: Random;
   readonly #trace: Trace | undefined;
   readonly #disturbances = new Map<string, number>();
@@ -68,7 +70,7 @@ export class World {
 
   constructor(plan: Plan, library: Library, print: ((line: string) => void) | undefined) {
     this.plan = plan;
-    this.#library = library;
+    this.library = library;
     this.#random = new Random(`world/${plan.seed}`);
     const { scheduler } = this;
     this.#trace = print && ((text) => print(`${scheduler.now.toFixed(3).padStart(14)} ${text()}`));
@@ -92,6 +94,7 @@ export class World {
             this.watch.after(one);
             this.promises.after(one, reply);
             this.roots.after(one);
+            this.order.after(one);
           }
           if (command.op === 'acquire' && reply.status === 'queued') {
             this.#queued(command.id, command.key, reply.ticket);
@@ -107,10 +110,13 @@ export class World {
     this.history.note(scheduler.now, '-', beginning(plan));
     for (const machine of plan.machines) this.#addMachine(machine);
     for (const process of plan.processes) this.start(process);
-    for (const task of plan.tasks) {
-      scheduler.at(task.at, () => {
-        const client = this.clients.get(task.process);
-        client?.process.deliver('task', () => perform(this, client, task));
+    for (const tasks of steps(plan.tasks)) {
+      const [{ at, process }] = tasks as [TaskPlan];
+      scheduler.at(at, () => {
+        const client = this.clients.get(process);
+        client?.process.deliver('task', () => {
+          for (const task of tasks) perform(this, client, task);
+        });
       });
     }
     const mishaps = new Mishaps(this);
@@ -128,7 +134,7 @@ export class World {
     const { scheduler, server } = this;
     const machine = this.machines.get(plan.machine) as Machine;
     const paths = this.paths.get(plan.machine) as { up: Path; down: Path };
-    const own = { library: this.#library, random: this.#random, trace: this.#trace };
+    const own = { library: this.library, random: this.#random, trace: this.#trace };
     const client = new Client(plan, life, { scheduler, server, machine, paths, ...own });
     // it may start during a fault
     client.process.disturb(this.#disturbances.get(plan.machine) ?? 0);
@@ -147,7 +153,7 @@ export class World {
   kill(client: Client, tellsServerAfter: number): void {
     this.history.note(this.scheduler.now, client.name, { e: 'crash' });
     client.process.crash();
-    client.store.abandon(this.scheduler.now + tellsServerAfter);
+    client.redis.abandon(this.scheduler.now + tellsServerAfter);
     for (const attempt of this.attempts.values()) {
       if (attempt.client !== client || attempt.over) continue;
       attempt.overAt = this.scheduler.now;
@@ -169,10 +175,10 @@ export class World {
   }
 
   /** Asserts that a closed client has no leases and no waiters. */
-  leftovers({ name, process, store }: Client, nextTimer: number): void {
+  leftovers({ name, process, redis }: Client, nextTimer: number): void {
     const left = [...process.timers].filter((number) => number < nextTimer);
     if (left.length > 0) this.report('timer', '', `${name} has ${left.length} timers after close`);
-    const listens = [...store.subscriptions].some(({ isOpen }) => isOpen);
+    const listens = [...redis.subscriptions].some(({ isOpen }) => isOpen);
     if (listens) this.report('listener', '', `${name} has a subscription after close`);
   }
 
@@ -228,6 +234,18 @@ export class World {
       new Path(this.scheduler, this.#random.fork(`${plan.name}/${way}`), this.plan.weather);
     this.paths.set(plan.name, { up: path('up'), down: path('down') });
   }
+}
+
+/** The tasks that a process begins in one step. */
+function steps(tasks: readonly TaskPlan[]): Iterable<readonly TaskPlan[]> {
+  const all = new Map<string, TaskPlan[]>();
+  for (const task of tasks) {
+    const step = `${task.process} ${task.at}`;
+    const others = all.get(step);
+    if (others === undefined) all.set(step, [task]);
+    else others.push(task);
+  }
+  return all.values();
 }
 
 function machineOf({ name, rate, uptime, wallApart }: MachinePlan): Machine {

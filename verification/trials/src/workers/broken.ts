@@ -3,7 +3,7 @@
  * the trials must find it.
  */
 import { type Clock, Holdfast, type HoldfastOptions, type RedisClient } from 'holdfast';
-import { portFor } from '../../../../packages/holdfast/dist/clients/detect.js';
+import { portFor } from '../../../../packages/holdfast/dist/store/clients/detect.js';
 import type { Command, Reply } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Store } from '../../../../packages/holdfast/dist/store/port.js';
 import { RedisStore } from '../../../../packages/holdfast/dist/store/redis/redis-store.js';

@@ -2,12 +2,17 @@
  * The embedded store: the engine in this process, without a server or a network.
  *
  * `Holdfast` instances with the same memory store share its locks; other processes do not. Replies
- * and pushes come in a later microtask, never inside the call that caused them.
+ * and pushes come in a later microtask, never inside the call that caused them. A loop of calls
+ * would never end its step, so one reply in a while comes in a later turn: timers and sockets of
+ * the program go on.
  */
-import { type Clock, systemClock } from '../../clock.js';
+import { type Clock, nextTurn, systemClock } from '../../base/clock.js';
 import { Engine } from '../../engine/engine.js';
 import type { Command, Reply } from '../../engine/commands.js';
 import type { Store, WakeChannel, WakeListener } from '../port.js';
+
+/** The number of commands after which one turn of the event loop must pass. */
+const TURN_MAX = 256;
 
 /** The number of commands between two sweeps. */
 const SWEEP_EVERY = 1024;
@@ -22,6 +27,8 @@ export class MemoryStore implements Store {
   /** Separate stores by prefix. */
   readonly #spaces = new Map<string, MemoryStore>();
   #commands = 0;
+  #sinceTurn = 0;
+  #turn: Promise<void> | undefined;
 
   constructor(clock: Clock = systemClock) {
     this.#clock = clock;
@@ -42,7 +49,21 @@ export class MemoryStore implements Store {
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
-    return batch.map((command) => Promise.resolve(this.#apply(command)));
+    const replies = batch.map((command) => this.#apply(command));
+    this.#sinceTurn += batch.length;
+    // a clock of a test has no event loop
+    if (this.#sinceTurn < TURN_MAX || this.#clock !== systemClock) {
+      return replies.map((reply) => Promise.resolve(reply));
+    }
+    this.#turn ??= new Promise((resolve) => {
+      nextTurn(() => {
+        this.#sinceTurn = 0;
+        this.#turn = undefined;
+        resolve();
+      });
+    });
+    const turn = this.#turn;
+    return replies.map((reply) => turn.then(() => reply));
   }
 
   listen(name: string, listener: WakeListener): Promise<WakeChannel> {

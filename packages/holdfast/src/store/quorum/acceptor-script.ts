@@ -1,77 +1,121 @@
 /**
- * The script of an acceptor. It has one text for all three requests: a server that does not know
- * the script has booted since it was loaded last, and the only request that is ever sent with the
- * text is `check`. So no vote is given after a boot before the marker was compared with the boot.
+ * The script of an acceptor.
+ *
+ * Each vote compares the marker with the boot of the server, in the same step. The replication id
+ * names the boot: a server takes a new one when it starts as a master and when it becomes one, and
+ * that of its master while it is a replica. So a marker that came with an older snapshot, or with
+ * the data of another server, gives no votes.
  *
  * Ballots are decimal texts of equal length, so they compare as texts.
  *
  *     KEYS   1 the record: hash p (promised ballot), b (ballot of the value), v (value)
- *            2 the marker: hash r (run id), v (time of the quorum from which it votes), s (time at
- *              which it was set), k (time until which it keeps records)
- *     ARGV   'check', durable 0 or 1, time of the quorum from which it votes or '', the run id for
- *              which that was decided
+ *            2 the marker: hash r (boot), s (time at which it was set or decided), v (time from
+ *              which the server votes; absent: not decided), k (time until which it keeps records
+ *              that are not long), f (mark of fences), u:KEY (time until which it does not vote for
+ *              a key)
+ *            3 the long records: sorted set of keys, by the time until which they are kept
+ *     ARGV   'check', durable 0 or 1, long records wanted 0 or 1, then of a decision: boot, time
+ *              from which the server votes, mark of fences, then keys and times in turn
  *            'prepare', ballot, time of the quorum
- *            'accept', ballot, time of the quorum, next ballot, ms to keep, value, channel of the
- *              process that gets the next ballot or '', text for it, then channels and texts in
- *              turn
+ *            'accept', ballot, time of the quorum, next ballot, ms to keep, value, fence, channel
+ *              of the process that gets the next ballot or '', text for it, then channels and texts
+ *              in turn
+ *            'look', '', time of the quorum
  *            'tell', channel, text
  *
- * The time of the quorum comes from the client: a server that was restarted may have a wrong clock
- * that is set soon, so it must not measure by itself for how long it does not vote.
+ * A second form of the script may run while the memory of the server is full. It is used for all
+ * but values that are longer than the one before.
+ *
+ * All times but `s` are those of the quorum, which the clients send: a server that was restarted
+ * may have a wrong clock that is set soon, so it must not measure by itself for how long it does
+ * not vote.
  */
-import { PROMISE_MS } from './acceptor.js';
+import { LONG_MAX, LONG_MS, PROMISE_MS } from './acceptor.js';
 
-export const SOURCE: string = `
+export const TEXT: string = `
 local op = ARGV[1]
 if op == 'tell' then return redis.call('PUBLISH', ARGV[2], ARGV[3]) end
 local t = redis.call('TIME')
-local now = t[1] * 1000000 + t[2]
+local function whole(number) return string.format('%.0f', number) end
 if op == 'check' then
   local info = redis.call('INFO', 'server', 'replication', 'cluster', 'memory')
   local function field(name)
     return string.match(info, '[\\r\\n]' .. name .. ':([^\\r\\n]*)') or ''
   end
-  local run, role = field('run_id'), field('role')
+  local boot, role = field('master_replid'), field('role')
   local policy = field('maxmemory') ~= '0' and field('maxmemory_policy') or 'noeviction'
-  local marker = {}
+  local long, marker = {}, {}
+  local at = whole(t[1] * 1000000 + t[2])
   if role == 'master' then
-    marker = redis.call('HMGET', KEYS[2], 'r', 'v', 's', 'k')
-    if marker[1] ~= run then
-      local from = ARGV[2] == '1' and '0' or ARGV[4] == run and ARGV[3] or ''
-      marker = {}
-      if from ~= '' then
-        marker = { run, from, string.format('%.0f', now) }
-        redis.call('DEL', KEYS[2])
-        redis.call('HSET', KEYS[2], 'r', marker[1], 'v', marker[2], 's', marker[3])
+    if redis.call('HGET', KEYS[2], 'r') ~= boot then
+      if ARGV[2] ~= '1' then redis.call('DEL', KEYS[2], KEYS[3]) end
+      redis.call('HSET', KEYS[2], 'r', boot, 's', at)
+    end
+    local decided = redis.call('HEXISTS', KEYS[2], 'v') == 1
+    if ARGV[2] == '1' and not decided then
+      redis.call('HSET', KEYS[2], 'v', '0')
+    elseif ARGV[4] == boot and not decided then
+      redis.call('HSET', KEYS[2], 's', at, 'v', ARGV[5], 'f', ARGV[6])
+      for i = 7, #ARGV, 2 do redis.call('HSET', KEYS[2], 'u:' .. ARGV[i], ARGV[i + 1]) end
+    end
+    marker = redis.call('HMGET', KEYS[2], 'v', 's', 'k', 'f')
+    if ARGV[3] == '1' then
+      if redis.call('ZCARD', KEYS[3]) <= ${LONG_MAX} then
+        long = redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES')
+      else
+        local last = tonumber(redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2])
+        marker[3] = whole(math.max(last, tonumber(marker[3] or 0)))
+      end
+      local all = redis.call('HGETALL', KEYS[2])
+      for i = 1, #all, 2 do
+        if string.sub(all[i], 1, 2) == 'u:' then
+          long[#long + 1] = string.sub(all[i], 3)
+          long[#long + 1] = all[i + 1]
+        end
       end
     end
   end
-  return { t[1], t[2], run, field('redis_version'), role, field('master_replid'),
-    field('cluster_enabled'), policy, marker[2] or '', marker[3] or '', marker[4] or '',
-    field('uptime_in_seconds') }
+  return { t[1], t[2], field('run_id'), field('redis_version'), role, boot,
+    field('cluster_enabled'), policy, marker[1] or '', marker[2] or '', marker[3] or '',
+    field('uptime_in_seconds'), marker[4] or '', long }
 end
-local marker = redis.call('HMGET', KEYS[2], 'v', 'k')
-local from = marker[1]
-if not from then return { 'unmarked' } end
-if tonumber(ARGV[3]) < tonumber(from) then return { 'guarded', t[1], t[2], from } end
-local key, ballot = KEYS[1], ARGV[2]
+local key, ballot, now = KEYS[1], ARGV[2], tonumber(ARGV[3])
+local marker = redis.call('HMGET', KEYS[2], 'r', 'v', 'k', 'f', 'u:' .. key)
+local from, mark = marker[2], marker[4] or '0'
+if not from or not string.find(redis.call('INFO', 'replication'),
+  'master_replid:' .. marker[1], 1, true) then return { 'unmarked' } end
+if marker[5] and tonumber(marker[5]) > tonumber(from) then from = marker[5] end
+if now < tonumber(from) then return { 'guarded', t[1], t[2], from } end
 local r = redis.call('HMGET', key, 'p', 'b')
+if op == 'look' then
+  return { 'yes', t[1], t[2], r[2] or '', r[2] and redis.call('HGET', key, 'v') or '', mark }
+end
 if op == 'prepare' then
   if r[1] and r[1] > ballot then return { 'no', t[1], t[2], r[1] } end
   redis.call('HSET', key, 'p', ballot)
   if redis.call('PTTL', key) < ${PROMISE_MS} then redis.call('PEXPIRE', key, ${PROMISE_MS}) end
-  return { 'yes', t[1], t[2], r[2] or '', r[2] and redis.call('HGET', key, 'v') or '' }
+  return { 'yes', t[1], t[2], r[2] or '', r[2] and redis.call('HGET', key, 'v') or '', mark }
 end
-if r[2] == ballot then return { 'yes', t[1], t[2], '', '' } end
+if r[2] == ballot then return { 'yes', t[1], t[2], '', '', mark } end
 if r[1] and r[1] > ballot then return { 'no', t[1], t[2], r[1] } end
+local keep = tonumber(ARGV[5])
+local keeps = now + keep * 1000
+if keep > ${LONG_MS} then
+  local over = redis.call('ZRANGE', KEYS[3], '-inf', ARGV[3], 'BYSCORE', 'LIMIT', 0, 100)
+  if #over > 0 then redis.call('ZREM', KEYS[3], unpack(over)) end
+  redis.call('ZADD', KEYS[3], whole(keeps), key)
+  if redis.call('PTTL', KEYS[3]) < keep then redis.call('PEXPIRE', KEYS[3], ARGV[5]) end
+elseif keeps > tonumber(marker[3] or 0) then
+  -- some seconds more, so that the marker is rarely written
+  redis.call('HSET', KEYS[2], 'k', whole(keeps + 5000000))
+end
+if tonumber(ARGV[7]) > tonumber(mark) then
+  mark = whole(math.ceil(ARGV[7] / 1000000) * 1000000)
+  redis.call('HSET', KEYS[2], 'f', mark)
+end
 redis.call('HSET', key, 'p', ARGV[4], 'b', ballot, 'v', ARGV[6])
 redis.call('PEXPIRE', key, ARGV[5])
-local keeps = now + ARGV[5] * 1000
--- some seconds more, so that the marker is rarely written
-if keeps > tonumber(marker[2] or 0) then
-  redis.call('HSET', KEYS[2], 'k', string.format('%.0f', keeps + 5000000))
-end
-if ARGV[7] ~= '' then redis.pcall('PUBLISH', ARGV[7], ballot .. ' ' .. ARGV[8] .. ARGV[6]) end
-for i = 9, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
-return { 'yes', t[1], t[2], '', '' }
+if ARGV[8] ~= '' then redis.pcall('PUBLISH', ARGV[8], ballot .. ' ' .. ARGV[9] .. ARGV[6]) end
+for i = 10, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
+return { 'yes', t[1], t[2], '', '', mark }
 `;

@@ -2,8 +2,14 @@
  * The acceptor port: one server of a quorum. It keeps a promise and an accepted value for each key,
  * and decides alone; see `quorum-register.ts` for what several of them guarantee.
  *
- * A server that may have forgotten its votes does not vote. It keeps a marker that names its boot.
- * `check` compares the marker with the boot, and sets it.
+ * A server that may have forgotten its votes does not vote. It keeps a marker that names its boot:
+ *
+ *     foreign --check--> undecided --decision--> guarded --the time has come--> voting
+ *        ^-------------------------- restart, promotion, loss of the keys ---------/
+ *
+ * Each vote compares the marker with the boot, so no vote depends on an earlier check. A check that
+ * finds a difference overwrites the marker in the same step. So what an older snapshot says about
+ * votes counts for nothing.
  */
 import type { Micros } from '../../engine/commands.js';
 import type { TimeLimit } from '../port.js';
@@ -12,11 +18,25 @@ import type { Message, MessageListener } from '../register/register.js';
 /** For how many ms a server keeps a promise at least: much longer than a request is on its way. */
 export const PROMISE_MS = 60_000;
 
+/**
+ * A server notes each key whose record it must keep for longer than this, in ms, so that a server
+ * which has lost its memory waits that long for these keys only.
+ */
+export const LONG_MS = 180_000;
+/** The most such keys that a server names. If it has more, they count for all keys. */
+export const LONG_MAX = 1000;
+
 /** The promised ballot and the accepted value of a key. */
 export interface Accepted {
   /** The ballot of the value, `''` if there is none. */
   readonly ballot: string;
   readonly value: string;
+}
+
+/** What was accepted, and what the server knows of all keys. */
+export interface Promised extends Accepted {
+  /** No value that the server accepted, for any key, has a fence above this. */
+  readonly mark: number;
 }
 
 /** A value that shall be accepted. */
@@ -29,6 +49,10 @@ export interface Proposal {
   readonly value: string;
   /** For how many ms the server keeps the record. */
   readonly keep: number;
+  /** The greatest fence of the value. */
+  readonly fence: number;
+  /** True if the state of the key becomes longer, so a server with full memory may refuse it. */
+  readonly grows: boolean;
   /** Published with the ballot before the text, if the value is accepted. */
   readonly messages: readonly Message[];
   /**
@@ -48,25 +72,35 @@ export interface Proposal {
  * - `unmarked`: the server has no marker, or a new one is needed; `check` is the next step.
  */
 export type Vote =
-  | ({ readonly status: 'yes'; readonly time: Micros } & Accepted)
+  | ({ readonly status: 'yes'; readonly time: Micros } & Promised)
   | { readonly status: 'no'; readonly time: Micros; readonly promised: string }
   | { readonly status: 'guarded'; readonly time: Micros; readonly until: Micros }
   | { readonly status: 'unmarked' };
 
-/** How a server without a marker of its boot is treated. */
+/** A key, and the time of the quorum until which its record must be kept. */
+export type LongRecord = readonly [key: string, until: Micros];
+
+/** From when on a server votes that has no memory, and what it must know then. */
+export interface Decision {
+  /**
+   * The boot for which it was decided. A client may send a request again when the server is back
+   * after a restart, and a decision must not count for the new boot.
+   */
+  readonly boot: string;
+  /** The time of the quorum from which it votes. */
+  readonly from: Micros;
+  /** The keys for which it votes later. */
+  readonly long: readonly LongRecord[];
+  readonly mark: number;
+}
+
+/** What `check` decides about a server with the marker of another boot, or without one. */
 export interface GuardTerms {
   /** True if a restart loses no vote, so the server votes at once. */
   readonly durable: boolean;
-  /**
-   * The time of the quorum from which it votes; 0: at once. `undefined` leaves it without a marker,
-   * so without votes.
-   */
-  readonly from?: Micros | undefined;
-  /**
-   * The boot for which `from` was decided. A client may send a request again when the server is
-   * back after a restart, and `from` must not count for the new boot.
-   */
-  readonly runId?: string | undefined;
+  readonly decision?: Decision | undefined;
+  /** True if the answer names the long records. */
+  readonly long?: boolean | undefined;
 }
 
 /** What a server tells about itself. */
@@ -74,6 +108,8 @@ export interface ServerStatus {
   readonly time: Micros;
   /** Identifies one boot of one server. */
   readonly runId: string;
+  /** Changes with each restart of a server, and when a replica becomes a master. */
+  readonly boot: string;
   readonly version: string;
   /** `master`, or `slave` for a replica. */
   readonly role: string;
@@ -82,14 +118,17 @@ export interface ServerStatus {
   readonly cluster: boolean;
   /** True if the server removes keys when its memory is full. */
   readonly evicts: boolean;
-  /** The time at which the marker was set; `undefined` without a marker. */
+  /** When the marker was set or decided, by the clock of the server; `undefined` without one. */
   readonly markedAt: Micros | undefined;
-  /** The time of the quorum from which it votes; `undefined` without a marker. */
+  /** The time of the quorum from which it votes; `undefined` while that is not decided. */
   readonly votesFrom: Micros | undefined;
   /** For how many ms it has been running. */
   readonly uptime: number;
-  /** For how many ms it keeps records that it accepted, at most. */
-  readonly keeps: number;
+  /** The time of the quorum until which it keeps records that are not long; 0: it has none. */
+  readonly keeps: Micros;
+  /** The long records, also those that it does not have and that it knows of. */
+  readonly long: readonly LongRecord[];
+  readonly mark: number;
 }
 
 export interface Acceptor {
@@ -97,6 +136,8 @@ export interface Acceptor {
   readonly label: string;
   /** Promises to accept no smaller ballot, and answers with the value accepted last. */
   prepare(key: string, ballot: string, now: Micros): Promise<Vote>;
+  /** Answers with the value accepted last. Promises and writes nothing. */
+  look(key: string, now: Micros): Promise<Vote>;
   /** Accepts a value, unless a greater ballot was promised. */
   accept(key: string, proposal: Proposal): Promise<Vote>;
   /** Compares the marker with the boot of the server, and sets it if the terms decide that. */

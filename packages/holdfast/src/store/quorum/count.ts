@@ -8,7 +8,7 @@
  * a majority. But if a server has promised another ballot, or no majority can agree any more, the
  * proposer will ask again in any case. Then the round waits only as long as servers usually take.
  */
-import type { Clock, Timer } from '../../clock.js';
+import type { Clock, Timer } from '../../base/clock.js';
 import type { Vote } from './acceptor.js';
 import type { Answer, Member } from './member.js';
 

@@ -5,7 +5,7 @@
  * Nothing depends on it: the value is chosen, and a server without it counts as one that was silent
  * for a moment. With it, the value survives further servers, and a read finds it on all of them.
  */
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Proposal, Vote } from './acceptor.js';
 import type { Member } from './member.js';

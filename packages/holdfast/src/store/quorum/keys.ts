@@ -1,5 +1,9 @@
-/** The keys with a record at a majority of the servers. */
+/**
+ * The keys with a record. Every value is at a majority of the servers, so a majority names all
+ * keys. A server that is silent is left out while the others suffice.
+ */
 import type { TimeLimit } from '../port.js';
+import type { Member } from './member.js';
 import type { Members } from './members.js';
 
 export async function* keysOf(
@@ -8,18 +12,26 @@ export async function* keysOf(
   within: TimeLimit,
 ): AsyncIterable<string> {
   const seen = new Set<string>();
-  let answered = 0;
+  let wanted = members.majority;
+  let left: readonly Member[] = members.sound;
   let failure: unknown;
-  for (const { acceptor } of members.sound) {
-    try {
-      for await (const key of acceptor.keys(prefix, within)) {
-        if (!seen.has(key)) yield key;
-        seen.add(key);
+  // a busy server may need longer than the first limit
+  for (const limit of [members.limit, within]) {
+    const failed: Member[] = [];
+    for (const member of left) {
+      if (wanted === 0) return;
+      try {
+        for await (const key of member.acceptor.keys(prefix, limit)) {
+          if (!seen.has(key)) yield key;
+          seen.add(key);
+        }
+        wanted -= 1;
+      } catch (error) {
+        failure = error;
+        failed.push(member);
       }
-      answered += 1;
-    } catch (error) {
-      failure = error;
     }
+    left = failed;
   }
-  if (answered < members.majority) throw failure;
+  if (wanted > 0) throw failure;
 }

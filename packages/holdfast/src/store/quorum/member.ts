@@ -6,10 +6,11 @@
  * Each request has a deadline of its own. A server that has let one pass is asked once in a second
  * until it answers, so a frozen server costs few deadlines, and no memory.
  */
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
+import { StoreFailure } from '../port.js';
 import type { Deadlines, Timed } from '../deadlines.js';
-import type { Acceptor, ServerStatus, Vote } from './acceptor.js';
+import type { Acceptor, GuardTerms, ServerStatus, Vote } from './acceptor.js';
 
 /** The time between two requests to a server that does not answer, in ms. */
 const PROBE_MS = 1000;
@@ -17,7 +18,8 @@ const PROBE_MS = 1000;
 /** Why a server has not agreed. */
 export type Trouble =
   | { readonly kind: 'promised' }
-  | { readonly kind: 'unmarked' }
+  /** `until` is the time of the quorum at which it may vote again, if that is known. */
+  | { readonly kind: 'unmarked'; readonly until: Micros | undefined }
   | { readonly kind: 'guarded'; readonly until: Micros }
   | { readonly kind: 'late' }
   | { readonly kind: 'failed'; readonly message: string };
@@ -25,7 +27,7 @@ export type Trouble =
 /** The answer of one server, or the reason why there is none. */
 export type Answer =
   | { readonly vote: Vote }
-  /** `sent` is false if the server has certainly not received the request. */
+  /** `sent` is false if the server has certainly not done what was asked. */
   | { readonly trouble: Trouble; readonly sent: boolean };
 
 /** A deadline that passes only if the server has answered nothing in the meantime. */
@@ -58,12 +60,18 @@ export class Member {
   status: ServerStatus | undefined;
   /** The last trouble; `undefined` if the last request was agreed to. */
   trouble: Trouble | undefined;
+  /** The time of the quorum at which it will probably vote again, if it has no memory. */
+  guardedUntil: Micros | undefined;
+  /** It is not asked what it knows before this time, if it has no memory. */
+  lookFrom: number = Number.NEGATIVE_INFINITY;
   /** The time at which it took much longer than usual to answer. */
   slowSince: number = Number.NEGATIVE_INFINITY;
   readonly #parts: MemberParts;
   /** The time of the last request, if one let its deadline pass and no answer came since. */
   #lateSince: number | undefined;
   #lastAnswer = Number.NEGATIVE_INFINITY;
+  /** The boot that was seen last, since when, and for how many ms the server ran then. */
+  #boot: { readonly name: string; readonly at: number; readonly ran: number } | undefined;
 
   constructor(acceptor: Acceptor, parts: MemberParts) {
     this.acceptor = acceptor;
@@ -123,26 +131,50 @@ export class Member {
         (error: unknown) => {
           const message = error instanceof Error ? error.message : String(error);
           this.trouble = { kind: 'failed', message };
-          if (!end()) resolve({ trouble: this.trouble, sent: true });
+          // a script that a server refused has written nothing
+          const refused = error instanceof StoreFailure && error.answered;
+          if (!end()) resolve({ trouble: this.trouble, sent: !refused });
         },
       );
     });
   }
 
   /** Asks the server about itself. Resolves to `undefined` if it does not answer in time. */
-  async look(check: (acceptor: Acceptor) => Promise<ServerStatus>): Promise<void> {
+  async look(terms: GuardTerms): Promise<ServerStatus | undefined> {
+    let answered: ServerStatus | undefined;
     const seen = async (acceptor: Acceptor): Promise<Vote> => {
-      this.status = await check(acceptor);
-      return { status: 'yes', time: this.status.time, ballot: '', value: '' };
+      const status = await acceptor.check(terms);
+      const { boot: name, time, uptime } = status;
+      if (this.#boot?.name !== name) {
+        this.#boot = { name, at: this.#parts.clock.now(), ran: uptime };
+      }
+      answered = this.status = status;
+      return { status: 'yes', time, ballot: '', value: '', mark: 0 };
     };
+    const before = this.trouble;
     await this.ask(seen, () => undefined);
+    // only a vote shows that it votes again
+    const mute = before?.kind === 'guarded' || before?.kind === 'unmarked';
+    if (answered !== undefined && mute) this.trouble = before;
+    return answered;
+  }
+
+  /**
+   * For how long the server has been running, and for how long this process has known that. By the
+   * clock of this process: that of a server may be set after its boot.
+   */
+  get age(): { readonly running: number; readonly seen: number } {
+    const { clock } = this.#parts;
+    const { at, ran } = this.#boot ?? { at: clock.now(), ran: 0 };
+    return { running: ran + clock.now() - at, seen: clock.now() - at };
   }
 
   #note(vote: Vote, sent: number): void {
     if (vote.status !== 'unmarked') this.#parts.time(vote.time, sent, this.#parts.clock.now());
     if (vote.status === 'guarded') this.trouble = { kind: 'guarded', until: vote.until };
-    else if (vote.status === 'unmarked') this.trouble = { kind: 'unmarked' };
-    else this.trouble = vote.status === 'no' ? { kind: 'promised' } : undefined;
+    else if (vote.status === 'unmarked') {
+      this.trouble = { kind: 'unmarked', until: this.guardedUntil };
+    } else this.trouble = vote.status === 'no' ? { kind: 'promised' } : undefined;
   }
 }
 
@@ -153,13 +185,15 @@ export function textOf(trouble: Trouble | undefined, now: Micros): string {
       return 'agreed';
     case 'promised':
       return 'promised another ballot';
-    case 'unmarked':
-      return 'lost its memory, and too few others answer to tell for how long that matters';
     case 'late':
       return 'did not answer in time';
     case 'failed':
       return `failed (${trouble.message})`;
+    case 'unmarked':
     case 'guarded': {
+      if (trouble.until === undefined) {
+        return 'lost its memory, and too few others answer to tell for how long that matters';
+      }
       const seconds = Math.max(0, Math.ceil((trouble.until - now) / 1e6));
       return `lost its memory (a restart without durable data?) and votes again in ${seconds} s`;
     }

@@ -1,18 +1,17 @@
 /** The servers of a quorum: their checks, and rounds in which all of them are asked in parallel. */
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { Deadlines } from '../deadlines.js';
-import { StoreFailure } from '../port.js';
+import { StoreFailure, type TimeLimit } from '../port.js';
 import type { Message } from '../register/register.js';
 import type { ServerInfo } from '../server-info.js';
-import type { Acceptor, ServerStatus, Vote } from './acceptor.js';
+import type { Acceptor, Vote } from './acceptor.js';
 import { Count, type Round } from './count.js';
 import { type Answer, Member, type MemberParts, textOf, type Trouble } from './member.js';
 import { refusalOf } from './refusals.js';
+import { verdictOf } from './restarts.js';
 import { ServerClocks } from './server-clocks.js';
 
-/** Markers that are younger than this, in µs, belong to the same first use of all servers. */
-const FIRST_USE = 10_000_000;
 /** A clock that is wrong by more than this, in ms, is reported. */
 const CLOCK_OFF = 1000;
 const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>> = {
@@ -27,8 +26,8 @@ const SLOW_MIN_MS = 5;
 const SLOW_MAX_MS = 50;
 /** The weight of a new round in the usual time. */
 const USUAL_WEIGHT = 0.1;
-/** Longer than a request is on its way, in ms. */
-const REQUEST_MS = 5000;
+/** A server without memory is asked at most once in this time, in ms, whether it may vote. */
+const LOOK_EVERY_MS = 1000;
 
 export interface MembersOptions {
   readonly clock: Clock;
@@ -53,6 +52,8 @@ export interface RoundTerms {
   readonly key: string;
   /** True if the round asks no more servers than must agree, while they do. */
   readonly bare: boolean;
+  /** How many servers must agree; a majority by default. */
+  readonly wanted?: number;
   /** Receives votes that come after the round. */
   readonly late?: ((vote: Vote) => void) | undefined;
 }
@@ -64,6 +65,7 @@ export class Members {
   readonly #clock: Clock;
   readonly #durable: boolean;
   readonly #guard: number;
+  readonly #timeout: number;
   readonly #spares: boolean;
   readonly #looks = new Map<Member, Promise<void>>();
   #first: Promise<unknown> | undefined;
@@ -78,6 +80,7 @@ export class Members {
     this.#clock = clock;
     this.#durable = durable || guard === 0;
     this.#guard = guard;
+    this.#timeout = timeout;
     this.#spares = spares;
     this.majority = Math.floor(acceptors.length / 2) + 1;
     this.clocks = new ServerClocks(acceptors.length);
@@ -95,6 +98,15 @@ export class Members {
     return this.clocks.earliest(this.#clock.now());
   }
 
+  /** The time limit of a request to one server. */
+  readonly limit: TimeLimit = (answer) =>
+    new Promise((resolve, reject) => {
+      const late = (): void =>
+        reject(new StoreFailure('no answer in time', 'unanswered', undefined));
+      const timer = this.#clock.after(this.#timeout, late);
+      answer.then(resolve, reject).finally(() => timer.cancel());
+    });
+
   get all(): readonly Member[] {
     return this.#members;
   }
@@ -109,13 +121,13 @@ export class Members {
    * refused, it waits for a moment for the other answers: then it is mostly known whether any
    * server agreed.
    */
-  async round(send: Send, { key, bare, late = () => undefined }: RoundTerms): Promise<Round> {
+  async round(send: Send, terms: RoundTerms): Promise<Round> {
+    const { key, bare, late = () => undefined, wanted: majority = this.majority } = terms;
     await this.#known();
     const began = this.#clock.now();
     const { now } = this;
     const request = (acceptor: Acceptor): Promise<Vote> => send(acceptor, now);
     const round = await new Promise<Round>((resolve) => {
-      const { majority } = this;
       const servers = this.#members.length;
       const slow = Math.min(SLOW_MAX_MS, Math.max(SLOW_MIN_MS, SLOW_FACTOR * this.#usual));
       const count = new Count({ servers, majority, clock: this.#clock, slow, resolve });
@@ -191,9 +203,26 @@ export class Members {
     return [...turned.filter((member) => !member.isDoubtful), ...doubtful];
   }
 
-  /** What each server said last, if one of them did not agree. */
+  /** What each server said last, if one of them did not agree, or if its clock is wrong. */
   trouble(): string | undefined {
-    return this.#members.some(({ trouble }) => trouble !== undefined) ? this.describe() : undefined;
+    const isOff = (_: Member, at: number): boolean => {
+      return Math.abs(this.clocks.offset(at, this.#clock.now()) ?? 0) > CLOCK_OFF;
+    };
+    const isTroubled = this.#members.some(({ trouble }) => trouble !== undefined);
+    return isTroubled || this.#members.some(isOff) ? this.describe() : undefined;
+  }
+
+  /**
+   * Why nothing can be said about a lease of this length, in ms: the clocks of the servers that
+   * answer differ by more, and too few answer to tell which are right.
+   */
+  clockFailure(ttl: number): StoreFailure | undefined {
+    const spread = this.clocks.spread(this.#clock.now()) / 1000;
+    if (spread < ttl / 2) return undefined;
+    const message =
+      `the clocks of the servers differ by ${Math.round(spread)} ms, and too few servers answer ` +
+      `to tell which are right; a wrong clock counts as a failed server: ${this.describe()}`;
+    return new StoreFailure(message, 'unanswered', undefined);
   }
 
   /** What each server said last, for messages. */
@@ -228,6 +257,7 @@ export class Members {
     if (member.status === undefined) await this.#look(member);
     const answer = await member.ask(send, late);
     if (!('vote' in answer) || answer.vote.status !== 'unmarked') return answer;
+    if (this.#clock.now() < member.lookFrom) return answer;
     await this.#look(member);
     return member.ask(send, late);
   }
@@ -245,38 +275,22 @@ export class Members {
   }
 
   async #lookNow(member: Member): Promise<void> {
-    const check = (one: Member, from?: Micros, runId?: string): Promise<void> =>
-      one.look((acceptor) => acceptor.check({ durable: this.#durable, from, runId }));
-    await check(member);
-    const { status } = member;
+    const durable = this.#durable;
+    const status = await member.look({ durable });
     if (status === undefined || status.votesFrom !== undefined || status.role !== 'master') return;
     const others = this.#members.filter((one) => one !== member);
-    await Promise.all(others.map((one) => check(one)));
-    const answers = others.flatMap((one) => (one.trouble === undefined ? (one.status ?? []) : []));
-    const wait = this.#waitOf(status, answers);
-    const latest = wait === 0 ? 0 : this.clocks.latest(this.#clock.now());
+    const answers = await Promise.all(others.map((one) => one.look({ durable, long: true })));
+    const { now, majority } = this;
+    const latest = this.clocks.latest(this.#clock.now());
     // not before the clock of the quorum is known
-    if (wait === undefined || latest === Infinity) return;
-    await check(member, latest + wait * 1000, status.runId);
-  }
-
-  /**
-   * How long a server without a marker of its boot does not vote, in ms. `undefined` if too few
-   * other servers answered to tell.
-   */
-  #waitOf(status: ServerStatus, others: readonly ServerStatus[]): number | undefined {
-    const remembers = others.some(({ time, markedAt }) => {
-      return markedAt !== undefined && time - markedAt > FIRST_USE;
-    });
-    if (!remembers) {
-      // the first use of these servers, or all of them were restarted
-      const known = others.length + 1 >= this.majority;
-      return known ? Math.max(0, this.#guard - status.uptime) : undefined;
-    }
-    // All that it voted for was accepted by other servers too. With so many answers, one of them
-    // knows for how long that matters.
-    if (others.length < this.majority) return undefined;
-    return Math.max(REQUEST_MS, ...others.map(({ keeps }) => keeps));
+    if (latest === Infinity) return;
+    const known = answers.filter((one) => one !== undefined);
+    const terms = { majority, others: others.length, guard: this.#guard, now, latest };
+    const { decision, ...undecided } = verdictOf({ status, ...member.age }, known, terms);
+    if (decision !== undefined) return void (await member.look({ durable, decision }));
+    const { left } = undecided as { left: number | undefined };
+    member.guardedUntil = left === undefined ? undefined : now + left * 1000;
+    member.lookFrom = this.#clock.now() + Math.min(left ?? LOOK_EVERY_MS, LOOK_EVERY_MS);
   }
 }
 

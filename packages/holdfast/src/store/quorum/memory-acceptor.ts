@@ -2,12 +2,15 @@
  * An acceptor in the memory of this process, for tests and for the simulator. It does what the
  * script does (`acceptor-script.ts`), and a test compares the two.
  */
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Message, MessageListener } from '../register/register.js';
 import {
   type Acceptor,
   type GuardTerms,
+  LONG_MAX,
+  LONG_MS,
+  type LongRecord,
   PROMISE_MS,
   type Proposal,
   type ServerStatus,
@@ -15,91 +18,161 @@ import {
 } from './acceptor.js';
 
 interface Entry {
-  promised: string;
-  ballot: string;
-  value: string;
-  expires: Micros;
+  readonly promised: string;
+  readonly ballot: string;
+  readonly value: string;
+  readonly expires: Micros;
 }
 
 interface Marker {
-  readonly runId: string;
-  readonly votesFrom: Micros;
+  readonly boot: string;
   readonly setAt: Micros;
-  keeps: Micros;
+  readonly votesFrom: Micros | undefined;
+  readonly keeps: Micros;
+  readonly mark: number;
+  /** By key: the time until which the server does not vote for it. */
+  readonly unknown: ReadonlyMap<string, Micros>;
+  /** By key: the time until which the server keeps the record. */
+  readonly long: ReadonlyMap<string, Micros>;
+}
+
+/** What a server writes to its disk. */
+interface Memory {
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** By the name of the marker: one for each prefix. */
+  readonly markers: ReadonlyMap<string, Marker>;
+}
+
+/** A server, which the acceptors of all prefixes share. */
+class MemoryServer {
+  entries = new Map<string, Entry>();
+  markers = new Map<string, Marker>();
+  boots = 0;
+  bootedAt: number;
+  offset = 0;
+  saved: Memory = { entries: new Map(), markers: new Map() };
+  readonly listeners = new Map<string, Set<MessageListener>>();
+
+  constructor(bootedAt: number) {
+    this.bootedAt = bootedAt;
+  }
 }
 
 export class MemoryAcceptor implements Acceptor {
   readonly label = 'memory';
   /** What the server tells about itself. */
   about: Pick<ServerStatus, 'version' | 'role' | 'replication' | 'cluster' | 'evicts'>;
-  /** By how much the clock of the server is ahead, in ms. */
-  offset = 0;
   readonly name: string;
   readonly #clock: Clock;
-  readonly #listeners = new Map<string, Set<MessageListener>>();
-  #entries = new Map<string, Entry>();
-  #marker: Marker | undefined;
-  #boots = 0;
-  #bootedAt: number;
+  readonly #server: MemoryServer;
+  readonly #prefix: string;
 
-  /** @param uptime the ms since the server was started */
-  constructor(name: string, clock: Clock, uptime: number) {
+  /**
+   * @param uptime the ms since the server was started
+   * @param of an acceptor on the same server, and the name of the marker
+   */
+  constructor(name: string, clock: Clock, uptime: number, of?: readonly [MemoryAcceptor, string]) {
     this.name = name;
     this.#clock = clock;
-    this.#bootedAt = clock.now() - uptime;
+    this.#server = of === undefined ? new MemoryServer(clock.now() - uptime) : of[0].#server;
+    this.#prefix = of?.[1] ?? '';
     const kind = { version: '7.0.0', role: 'master', cluster: false, evicts: false };
     this.about = { ...kind, replication: `replication of ${name}` };
   }
 
-  get runId(): string {
-    return `${this.name}.${this.#boots}`;
+  /** By how much the clock of the server is ahead, in ms. */
+  get offset(): number {
+    return this.#server.offset;
   }
 
-  /** Starts the server again. It keeps its records and an old marker, or nothing. */
-  restart(memory: 'keeps' | 'loses'): void {
-    this.#boots += 1;
-    this.#bootedAt = this.#clock.now();
-    if (memory === 'loses') this.empty();
-    // its script is not loaded, so the next request is `check`
-    else if (this.#marker !== undefined) this.#marker = { ...this.#marker, runId: '' };
+  set offset(ms: number) {
+    this.#server.offset = ms;
+  }
+
+  get runId(): string {
+    return `${this.name}.${this.#server.boots}`;
+  }
+
+  /** Writes a snapshot. */
+  save(): void {
+    const { entries, markers } = this.#server;
+    this.#server.saved = { entries: new Map(entries), markers: new Map(markers) };
+  }
+
+  /** Starts the server again, with all of its memory, that of the last snapshot, or none. */
+  restart(memory: 'keeps' | 'saved' | 'loses'): void {
+    this.#server.boots += 1;
+    this.#server.bootedAt = this.#clock.now();
+    if (memory === 'keeps') return;
+    this.empty();
+    if (memory === 'loses') return;
+    this.#server.entries = new Map(this.#server.saved.entries);
+    this.#server.markers = new Map(this.#server.saved.markers);
   }
 
   /** Deletes all keys. */
   empty(): void {
-    this.#entries = new Map();
-    this.#marker = undefined;
+    this.#server.entries = new Map();
+    this.#server.markers = new Map();
+  }
+
+  /** True if it votes for all keys, but those of long records. */
+  votes(now: Micros): boolean {
+    const from = this.#marker?.votesFrom;
+    return from !== undefined && from <= now;
   }
 
   async prepare(key: string, ballot: string, now: Micros): Promise<Vote> {
     const time = this.#now();
-    const refusal = this.#refusal(time, now);
-    if (refusal !== undefined) return refusal;
+    const marker = this.#voter(key, time, now);
+    if ('status' in marker) return marker;
     const entry = this.#entry(key, time);
     if (entry.promised > ballot) return { status: 'no', time, promised: entry.promised };
-    entry.promised = ballot;
-    entry.expires = Math.max(entry.expires, time + PROMISE_MS * 1000);
-    this.#entries.set(key, entry);
-    return { status: 'yes', time, ballot: entry.ballot, value: entry.value };
+    const expires = Math.max(entry.expires, time + PROMISE_MS * 1000);
+    this.#server.entries.set(key, { ...entry, promised: ballot, expires });
+    const { ballot: accepted, value } = entry;
+    return { status: 'yes', time, ballot: accepted, value, mark: marker.mark };
+  }
+
+  async look(key: string, now: Micros): Promise<Vote> {
+    const time = this.#now();
+    const marker = this.#voter(key, time, now);
+    if ('status' in marker) return marker;
+    const { ballot, value } = this.#entry(key, time);
+    return { status: 'yes', time, ballot, value, mark: marker.mark };
   }
 
   async accept(key: string, proposal: Proposal): Promise<Vote> {
     const { ballot, next, value, keep, messages, handOver, now } = proposal;
     const time = this.#now();
-    const refusal = this.#refusal(time, now);
-    if (refusal !== undefined) return refusal;
+    const marker = this.#voter(key, time, now);
+    if ('status' in marker) return marker;
     const { promised, ballot: accepted } = this.#entry(key, time);
-    const yes = { status: 'yes', time, ballot: '', value: '' } as const;
-    if (accepted === ballot) return yes;
+    const yes = (mark: number): Vote => ({ status: 'yes', time, ballot: '', value: '', mark });
+    if (accepted === ballot) return yes(marker.mark);
     if (promised > ballot) return { status: 'no', time, promised };
-    this.#entries.set(key, { promised: next, ballot, value, expires: time + keep * 1000 });
-    const keeps = time + keep * 1000;
-    const marker = this.#marker as Marker;
-    if (keeps > marker.keeps) marker.keeps = keeps + 5e6;
+    const expires = time + keep * 1000;
+    this.#server.entries.set(key, { promised: next, ballot, value, expires });
+    const noted = this.#noted(marker, key, proposal);
+    if (noted !== marker) this.#server.markers.set(this.#prefix, noted);
     if (handOver !== undefined) {
       this.#publish({ ...handOver, text: `${ballot} ${handOver.text}${value}` });
     }
     for (const { channel, text } of messages) this.#publish({ channel, text: `${ballot} ${text}` });
-    return yes;
+    return yes(noted.mark);
+  }
+
+  /** The marker after a value was accepted. */
+  #noted(marker: Marker, key: string, { keep, now, fence }: Proposal): Marker {
+    const until = now + keep * 1000;
+    let after = marker;
+    if (keep > LONG_MS) {
+      const others = [...marker.long].filter(([one, end]) => end > now && one !== key);
+      after = { ...after, long: new Map([...others, [key, until]]) };
+    } else if (until > marker.keeps) {
+      after = { ...after, keeps: until + 5e6 };
+    }
+    return fence > marker.mark ? { ...after, mark: Math.ceil(fence / 1e6) * 1e6 } : after;
   }
 
   async tell(message: Message): Promise<void> {
@@ -107,36 +180,52 @@ export class MemoryAcceptor implements Acceptor {
   }
 
   #publish({ channel, text }: Message): void {
-    for (const listener of this.#listeners.get(channel) ?? []) {
+    for (const listener of this.#server.listeners.get(channel) ?? []) {
       queueMicrotask(() => listener.message(text));
     }
   }
 
-  async check({ durable, from, runId: decidedFor }: GuardTerms): Promise<ServerStatus> {
+  async check({ durable, decision, long = false }: GuardTerms): Promise<ServerStatus> {
     const time = this.#now();
-    const { runId } = this;
-    let marker = this.#marker;
-    if (marker?.runId !== runId && this.about.role === 'master') {
-      const votesFrom = durable ? 0 : decidedFor === runId ? from : undefined;
-      marker = votesFrom === undefined ? undefined : { runId, votesFrom, setAt: time, keeps: 0 };
-      this.#marker = marker ?? this.#marker;
-    }
+    const boot = this.runId;
+    if (this.about.role === 'master') this.#decide(boot, time, durable, decision);
+    const marker = this.#marker;
+    const records = marker === undefined || !long ? [] : longOf(marker);
+    const isTooLong = records.length > LONG_MAX;
+    const until = isTooLong ? records.map(([, end]) => end) : [];
     return {
-      ...{ ...this.about, time, runId, votesFrom: marker?.votesFrom, markedAt: marker?.setAt },
-      uptime: Math.floor((this.#clock.now() - this.#bootedAt) / 1000) * 1000,
-      keeps: Math.max(0, ((marker?.keeps ?? 0) - time) / 1000),
+      ...{ ...this.about, time, runId: boot, boot },
+      ...{ votesFrom: marker?.votesFrom, markedAt: marker?.setAt, mark: marker?.mark ?? 0 },
+      uptime: Math.floor((this.#clock.now() - this.#server.bootedAt) / 1000) * 1000,
+      keeps: Math.max(marker?.keeps ?? 0, ...until),
+      long: isTooLong ? [] : records,
     };
   }
 
+  /** Overwrites a marker of another boot, and decides from when on the server votes. */
+  #decide(boot: string, time: Micros, durable: boolean, decision: GuardTerms['decision']): void {
+    const old = this.#server.markers.get(this.#prefix);
+    const none = { keeps: 0, mark: 0, unknown: new Map(), long: new Map() };
+    let marker: Marker = { ...none, boot, setAt: time, votesFrom: undefined };
+    if (old?.boot === boot) marker = old;
+    else if (old !== undefined && durable) marker = { ...old, boot, setAt: time };
+    if (marker.votesFrom === undefined && durable) marker = { ...marker, votesFrom: 0 };
+    if (marker.votesFrom === undefined && decision?.boot === boot) {
+      const { from, mark, long: unknown } = decision;
+      marker = { ...marker, setAt: time, votesFrom: from, mark, unknown: new Map(unknown) };
+    }
+    this.#server.markers.set(this.#prefix, marker);
+  }
+
   async subscribe(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
-    const listeners = this.#listeners.get(channel) ?? new Set();
-    this.#listeners.set(channel, listeners.add(listener));
+    const listeners = this.#server.listeners.get(channel) ?? new Set();
+    this.#server.listeners.set(channel, listeners.add(listener));
     return { close: async () => void listeners.delete(listener) };
   }
 
   async *keys(prefix: string): AsyncIterable<string> {
     const time = this.#now();
-    for (const [key, { expires, ballot }] of this.#entries) {
+    for (const [key, { expires, ballot }] of this.#server.entries) {
       if (expires > time && ballot !== '' && key.startsWith(prefix)) yield key;
     }
   }
@@ -145,18 +234,27 @@ export class MemoryAcceptor implements Acceptor {
     return Math.floor((this.#clock.wall() + this.offset) * 1000);
   }
 
-  /** @param now the time of the quorum */
-  #refusal(time: Micros, now: Micros): Vote | undefined {
-    if (this.#marker === undefined || this.#marker.runId !== this.runId) {
-      return { status: 'unmarked' };
-    }
-    const until = this.#marker.votesFrom;
-    return now < until ? { status: 'guarded', time, until } : undefined;
+  /** The marker, if the server votes for a key; or why it does not. */
+  #voter(key: string, time: Micros, now: Micros): Marker | Vote {
+    const marker = this.#marker;
+    if (marker?.votesFrom === undefined) return { status: 'unmarked' };
+    const until = Math.max(marker.votesFrom, marker.unknown.get(key) ?? 0);
+    return now < until ? { status: 'guarded', time, until } : marker;
+  }
+
+  /** The marker of this boot. */
+  get #marker(): Marker | undefined {
+    const marker = this.#server.markers.get(this.#prefix);
+    return marker?.boot === this.runId ? marker : undefined;
   }
 
   #entry(key: string, time: Micros): Entry {
-    const entry = this.#entries.get(key);
+    const entry = this.#server.entries.get(key);
     if (entry !== undefined && entry.expires > time) return entry;
     return { promised: '', ballot: '', value: '', expires: 0 };
   }
+}
+
+function longOf({ long, unknown }: Marker): LongRecord[] {
+  return [...long, ...unknown];
 }

@@ -1,5 +1,8 @@
-/** Gives leases back that would be valid for too short a time. */
-import type { Clock } from '../../clock.js';
+/**
+ * Gives leases back that would be valid for too short a time, and names the reason if that is a
+ * wrong clock.
+ */
+import type { Clock } from '../../base/clock.js';
 import type { Acquire, Command, Reply } from '../../engine/commands.js';
 import { type Store, StoreFailure } from '../port.js';
 
@@ -10,13 +13,28 @@ const DRIFT_MS = 2;
 export interface MinValidity {
   readonly store: Pick<Store, 'execute'>;
   readonly clock: Clock;
-  /** In ms. */
+  /** In ms; 0 for any. */
   readonly least: number;
+  /** Why the end of a lease of this length, in ms, is not known. */
+  readonly failure: (ttl: number) => StoreFailure | undefined;
+}
+
+/** Extends a lease. Rejects if the clocks do not tell when it ends. */
+export async function withClocks(
+  { failure }: MinValidity,
+  { ttl }: Pick<Acquire, 'ttl'>,
+  answer: Promise<Reply>,
+): Promise<Reply> {
+  const reply = await answer;
+  if (reply.status !== 'renewed' || reply.left > 0) return reply;
+  const reason = failure(ttl);
+  if (reason !== undefined) throw reason;
+  return reply;
 }
 
 /** Executes an acquisition. Rejects if its lease is valid for too short a time, and releases it. */
 export async function withValidity(
-  { store, clock, least }: MinValidity,
+  { store, clock, least, failure }: MinValidity,
   acquire: Acquire,
   answer: Promise<Reply>,
 ): Promise<Reply> {
@@ -24,14 +42,17 @@ export async function withValidity(
   const reply = await answer;
   if (reply.status !== 'granted' || !('left' in reply)) return reply;
   const left = reply.left / 1000;
-  // a lease from the queue starts with the claim window, and its holder renews it at once
-  if (acquire.claim < acquire.ttl && left <= acquire.claim) return reply;
   const valid = left * (1 - DRIFT) - DRIFT_MS - (clock.now() - sent);
-  if (valid >= least) return reply;
+  const reason = left <= 0 ? failure(acquire.ttl) : undefined;
+  // a lease from the queue starts with the claim window, and its holder renews it at once
+  const isClaimed = acquire.claim < acquire.ttl && left <= acquire.claim;
+  if (reason === undefined && (least === 0 || isClaimed || valid >= least)) return reply;
   const { key, id, retention } = acquire;
   const release: Command = { op: 'release', key, id, retention };
   // if this fails, the caller withdraws the acquisition too
   store.execute([release])[0]?.catch(() => undefined);
+  // to try again is of no use until the clock is set
+  if (reason !== undefined) throw new StoreFailure(reason.message, 'refused', undefined);
   const message =
     `the lease would be valid for ${Math.floor(valid)} ms, and minValidity is ${least} ms; ` +
     'it was given back: use a longer ttl, or look for slow servers';

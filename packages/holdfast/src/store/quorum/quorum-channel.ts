@@ -4,9 +4,9 @@
  *
  * The channel is up while it is subscribed on a majority.
  */
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../base/clock.js';
 import { StoreFailure } from '../port.js';
-import { growing } from '../../retry.js';
+import { growing } from '../../base/retry.js';
 import type { Acceptor } from './acceptor.js';
 
 /** The first character of a command that another process left, and of its answer. */
@@ -19,7 +19,7 @@ const HEARD_MAX = 2000;
 /** The pauses between attempts to subscribe on a server, in ms. */
 const DELAY = growing(100, 5000);
 
-/** Receives what a channel of a quorum carries. No method may throw. */
+/** Receives what a channel of a quorum carries. It may throw for a message that it cannot read. */
 export interface QuorumListener {
   /** A message of a change that is made. */
   message(text: string, ballot: string): void;
@@ -27,6 +27,8 @@ export interface QuorumListener {
   told(text: string): void;
   up(): void;
   down(): void;
+  /** A message could not be read, or has no proof. */
+  dropped(): void;
 }
 
 interface Closable {
@@ -87,7 +89,7 @@ export class QuorumChannel {
   ): Promise<void> {
     try {
       const subscription = await acceptor.subscribe(channel, {
-        message: (text) => this.#hear(server, text),
+        message: (text) => this.#read(server, text),
         up: () => this.#set(server, true),
         down: () => this.#set(server, false),
       });
@@ -115,12 +117,21 @@ export class QuorumChannel {
     else this.#listener.down();
   }
 
+  /** Every client that may publish can send anything, and no message may end the process. */
+  #read(server: number, message: string): void {
+    try {
+      this.#hear(server, message);
+    } catch {
+      this.#listener.dropped();
+    }
+  }
+
   #hear(server: number, message: string): void {
     if (this.#closed) return;
     if (message.startsWith(TOLD)) return this.#listener.told(message);
     const space = message.indexOf(' ');
-    // one change hands one version over, so its long text need not be compared
-    const name = message[space + 1] === HANDED ? message.slice(0, space + 2) : message;
+    // the first line has a proof of the rest, so the long text need not be compared
+    const name = message[space + 1] === HANDED ? message.split('\n', 1).join() : message;
     const servers = this.#heard.get(name) ?? new Set();
     if (servers.has(server)) return;
     servers.add(server);

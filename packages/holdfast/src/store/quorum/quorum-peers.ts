@@ -7,20 +7,26 @@
  * it with the value to the other process. Once a majority has published both, that process knows
  * what a majority of promises would tell it, so it needs no read:
  *
- *     =next ballot key\nvalue        with the ballot of the value, by each server that accepts it
+ *     =next proof key\nvalue         with the ballot of the value, by each server that accepts it
  *
  * A ballot is used by one process, once. The proposer gave it away before anyone could use it.
  *
  * Commands that can wait go to the owner of the ballot, which applies them with its next change:
  *
- *     >number until ballot from key\ncommand     to the owner, by a majority of the servers
- *     >number                                    from a process that does not own the ballot
- *     <number answer                             with the change
+ *     >proof number until ballot from key\ncommand   to the owner, by a majority of the servers
+ *     >proof number                                  from a process that does not own the ballot
+ *     <number proof answer                           with the change
+ *
+ * Every client that may publish can send such messages, and every client that may subscribe can
+ * read them. So each has a proof: the text is signed with the secret of the owner. A process writes
+ * its secret into the records that it changes, where only clients with rights to the keys read it.
+ * A message without a proof, or that cannot be read, is dropped and counted.
  *
  * A command is not applied later than `until`, by the clock of the quorum. Its sender repeats it
  * only when that time has passed.
  */
-import type { Clock } from '../../clock.js';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Errand, Message, PeerListener, Peers } from '../register/register.js';
 import type { Members } from './members.js';
@@ -49,6 +55,20 @@ export interface Handed {
 export interface Owner {
   readonly channel: string;
   readonly next: string;
+  readonly secret: string;
+}
+
+/** A command that was left to another process. */
+interface Left {
+  readonly secret: string;
+  readonly settle: (answer: string | undefined) => void;
+}
+
+interface PeerParts {
+  readonly clock: Clock;
+  readonly fraction: () => number;
+  /** The secret of this process. */
+  readonly secret: string;
 }
 
 export class QuorumPeers implements Peers {
@@ -57,11 +77,12 @@ export class QuorumPeers implements Peers {
   readonly #clock: Clock;
   readonly #fraction: () => number;
   readonly #own: () => string | undefined;
+  readonly #secret: string;
   readonly #versions: Versions;
   readonly #owners = new Map<string, Owner & { readonly at: number }>();
   /** The channels of owners that did not answer, and since when. */
   readonly #silent = new Map<string, number>();
-  readonly #left = new Map<string, (answer: string | undefined) => void>();
+  readonly #left = new Map<string, Left>();
   /** What was told about versions that this process does not have yet. */
   readonly #early: string[] = [];
   /** The commands that came lately: each comes by several servers. */
@@ -72,9 +93,10 @@ export class QuorumPeers implements Peers {
   constructor(
     members: Members,
     versions: Versions,
-    { clock, fraction }: { readonly clock: Clock; readonly fraction: () => number },
+    { clock, fraction, secret }: PeerParts,
     own: () => string | undefined,
   ) {
+    this.#secret = secret;
     this.#members = members;
     this.#versions = versions;
     this.#clock = clock;
@@ -106,18 +128,21 @@ export class QuorumPeers implements Peers {
     return this.#members.clocks.latest(this.#clock.now());
   }
 
-  async leave(owner: string, key: string, command: string): Promise<string | undefined> {
+  async leave(channel: string, key: string, command: string): Promise<string | undefined> {
     const from = this.#own();
     const { now } = this.#members;
-    const next = this.#owners.get(key)?.next;
-    if (from === undefined || next === undefined || now === 0) return undefined;
+    const owner = this.#owners.get(key);
+    if (from === undefined || owner === undefined || now === 0) return undefined;
     this.#count += 1;
     const number = `${this.#count}.${Math.floor(this.#fraction() * 1e9)}`;
     const until = now + LEAVE;
-    const text = `${TOLD}${number} ${until} ${next} ${from.length} ${from}${key}\n${command}`;
-    const answer = new Promise<string | undefined>((resolve) => this.#left.set(number, resolve));
-    this.#members.tell(key, { channel: owner, text });
-    void this.#expire(number, owner, until);
+    const { next, secret } = owner;
+    const text = `${number} ${until} ${next} ${from.length} ${from}${key}\n${command}`;
+    const answer = new Promise<string | undefined>((settle) => {
+      this.#left.set(number, { secret, settle });
+    });
+    this.#members.tell(key, { channel, text: `${TOLD}${proofOf(secret, text)} ${text}` });
+    void this.#expire(number, channel, until);
     return answer;
   }
 
@@ -135,15 +160,18 @@ export class QuorumPeers implements Peers {
   }
 
   #settle(number: string, answer: string | undefined): void {
-    this.#left.get(number)?.(answer);
+    this.#left.get(number)?.settle(answer);
     this.#left.delete(number);
   }
 
   /** Reads what another process told. It must name a version that was handed over to this one. */
-  told(text: string): void {
-    const declined = /^>(\S+)$/.exec(text)?.[1];
-    if (declined !== undefined) return this.#settle(declined, undefined);
-    const found = /^>(\S+) (\d+) (\d+) (\d+) /.exec(text);
+  told(message: string): void {
+    const space = message.indexOf(' ');
+    const [proof, text] = [message.slice(TOLD.length, space), message.slice(space + 1)];
+    const secret = this.#left.get(text)?.secret;
+    if (secret !== undefined && isProven(secret, text, proof)) return this.#settle(text, undefined);
+    if (!isProven(this.#secret, text, proof)) throw new TypeError('a message without a proof');
+    const found = /^(\S+) (\d+) (\d+) (\d+) /.exec(text);
     if (found === null) return;
     const [head, number, until, next, length] = found as unknown as [string, ...string[]];
     const from = text.slice(head.length, head.length + Number(length));
@@ -154,7 +182,7 @@ export class QuorumPeers implements Peers {
     if (left < 0 || left > 2 * LEAVE) return;
     if (!this.#versions.wasHanded(key, next as string)) {
       // its version may still be on the way, by the other servers
-      if (this.#early.length < EARLY_MAX) this.#early.push(text);
+      if (this.#early.length < EARLY_MAX) this.#early.push(message);
       return;
     }
     if (this.#told.has(from + number)) return;
@@ -170,35 +198,71 @@ export class QuorumPeers implements Peers {
   }
 
   /** True if a message of a change is an answer to a command that was left. */
-  answered(text: string): boolean {
-    if (!text.startsWith(ANSWERED)) return false;
-    const space = text.indexOf(' ');
-    this.#settle(text.slice(ANSWERED.length, space), text.slice(space + 1));
+  answered(message: string): boolean {
+    if (!message.startsWith(ANSWERED)) return false;
+    const [number = '', proof = ''] = message.slice(ANSWERED.length).split(' ', 2);
+    const answer = message.slice(ANSWERED.length + number.length + proof.length + 2);
+    const secret = this.#left.get(number)?.secret;
+    if (secret === undefined) return true;
+    if (!isProven(secret, `${number} ${answer}`, proof)) {
+      throw new TypeError('an answer without a proof');
+    }
+    this.#settle(number, answer);
     return true;
   }
 
   decline({ from, number }: Errand): void {
-    this.#members.tell(from, { channel: from, text: `${TOLD}${number}` });
+    const text = `${TOLD}${proofOf(this.#secret, number)} ${number}`;
+    this.#members.tell(from, { channel: from, text });
   }
 
   answerTo({ from, number }: Errand, reply: string): Message {
-    return { channel: from, text: `${ANSWERED}${number} ${reply}` };
+    const proof = proofOf(this.#secret, `${number} ${reply}`);
+    return { channel: from, text: `${ANSWERED}${number} ${proof} ${reply}` };
   }
 }
 
-/** The message that hands a version over. The servers add the value. */
-export function handOverOf(channel: string, key: string, next: string): Message {
-  return { channel, text: `${HANDED}${next} ${key}\n` };
+const PROOF_LENGTH = 22;
+
+function proofOf(secret: string, text: string): string {
+  const proof = createHmac('sha256', secret).update(text).digest('base64url');
+  return proof.slice(0, PROOF_LENGTH);
 }
 
-/** Reads such a message; `undefined` if it is another one. */
-export function handedOf(text: string): Handed | undefined {
+function isProven(secret: string, text: string, proof: string): boolean {
+  const [wanted, given] = [Buffer.from(proofOf(secret, text)), Buffer.from(proof)];
+  return wanted.length === given.length && timingSafeEqual(wanted, given);
+}
+
+/** What a process that hands a version over signs. */
+const handedText = (ballot: string, { next, key, value }: Handed): string =>
+  `${ballot} ${next} ${key}\n${value}`;
+
+/**
+ * The message that hands a version over. The servers add the value.
+ * @param ballot of the value
+ * @param secret of the process that listens to the channel
+ */
+export function handOverOf(
+  channel: string,
+  handed: Handed,
+  ballot: string,
+  secret: string,
+): Message {
+  const proof = proofOf(secret, handedText(ballot, handed));
+  return { channel, text: `${HANDED}${handed.next} ${proof} ${handed.key}\n` };
+}
+
+/**
+ * Reads such a message; `undefined` if it is another one. Throws if it has no proof.
+ * @param secret of this process
+ */
+export function handedOf(text: string, ballot: string, secret: string): Handed | undefined {
   if (!text.startsWith(HANDED)) return undefined;
   const end = text.indexOf('\n');
-  const space = text.indexOf(' ');
-  return {
-    next: text.slice(HANDED.length, space),
-    key: text.slice(space + 1, end),
-    value: text.slice(end + 1),
-  };
+  const [next = '', proof = ''] = text.slice(HANDED.length, end).split(' ', 2);
+  const key = text.slice(HANDED.length + next.length + proof.length + 2, end);
+  const handed = { next, key, value: text.slice(end + 1) };
+  if (isProven(secret, handedText(ballot, handed), proof)) return handed;
+  throw new TypeError('a version without a proof');
 }

@@ -14,7 +14,8 @@
  * sees it completes it, and sends its messages again. A record names the changes before it, so a
  * process whose swap was interrupted finds out what became of it.
  */
-import type { Clock } from '../../clock.js';
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
 import type {
@@ -33,6 +34,7 @@ import {
   EMPTY,
   encodeRecord,
   follows,
+  type Peer,
   type QuorumRecord,
 } from './record.js';
 import type { Round } from './count.js';
@@ -45,21 +47,35 @@ import { type Open, Versions } from './versions.js';
 
 /** Servers keep a record for this much longer than the state must be kept. */
 const MARGIN: Micros = 1_000_000;
-/** The most attempts to get the promises of a majority, and their first pause in ms. */
-const READS_MAX = 30;
+/**
+ * The most attempts to get the promises of a majority, and their first pause in ms. Pauses grow,
+ * so that many processes come to their turn; the deadline of a request ends them.
+ */
+const READS_MAX = 200;
 const PAUSE_MS = 1;
+const PAUSES_MAX = 32;
+/**
+ * Attempts to find a state that a majority has, and the first one that waits for all servers. They
+ * last for longer than it takes until the servers that a bare round did not ask have its value.
+ */
+const LOOKS_MAX = 20;
+const LOOKS_OF_ALL = 3;
 /** Attempts to find out what became of an interrupted swap. */
 const RESOLVES_MAX = 6;
 
 export interface QuorumRegisterOptions extends MembersOptions {
   /** A number from 0 (inclusive) to 1 (exclusive). */
   readonly fraction: () => number;
+  /** A secret of this process; by default a random one. */
+  readonly secret?: string | undefined;
 }
 
 /** What the servers publish with a change, and the channel of the process that gets the version. */
 interface Delivery {
   readonly messages: readonly Message[];
-  readonly heir?: string | undefined;
+  readonly heir?: Peer | undefined;
+  /** False if the change does not make the state longer. */
+  readonly grows?: boolean;
 }
 
 export class QuorumRegister implements Register {
@@ -73,24 +89,52 @@ export class QuorumRegister implements Register {
   readonly #versions = new Versions();
   /** By channel: messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
+  readonly #secret: string;
+  /** The number of messages that could not be read, or had no proof. */
+  dropped = 0;
 
   constructor(acceptors: readonly Acceptor[], options: QuorumRegisterOptions) {
-    const { clock, fraction } = options;
+    const { clock, fraction, secret = randomBytes(12).toString('base64url') } = options;
+    this.#secret = secret;
     this.members = new Members(acceptors, options);
     this.#clock = clock;
     this.#fraction = fraction;
     this.#ballots = new Ballots(fraction, () => this.members.now);
     this.#healing = new Healing(this.members, clock);
-    this.peers = new QuorumPeers(this.members, this.#versions, options, () => {
-      for (const channel of this.#listeners.keys()) return channel;
-      return undefined;
-    });
+    const parts = { clock, fraction, secret };
+    this.peers = new QuorumPeers(this.members, this.#versions, parts, () => this.#own?.[0]);
+  }
+
+  /** This process, if it listens. */
+  get #own(): Peer | undefined {
+    for (const channel of this.#listeners.keys()) return [channel, this.#secret];
+    return undefined;
   }
 
   async read(key: string): Promise<Versioned> {
     const began = this.#clock.now();
-    const { version, base, settled } = await this.#prepare(key);
-    return { state: base.state, version, settled, ...this.#times(began) };
+    const { version, base, settled, mark } = await this.#prepare(key);
+    return { state: base.state, version, settled, floor: mark, ...this.#times(began) };
+  }
+
+  async look(key: string): Promise<Versioned> {
+    const { majority, all } = this.members;
+    for (let attempt = 1; attempt <= LOOKS_MAX; attempt++) {
+      const began = this.#clock.now();
+      const send: Send = (acceptor, now) => acceptor.look(key, now);
+      // the first attempts ask for a majority, the later ones for all servers
+      const wanted = attempt < LOOKS_OF_ALL ? majority : all.length;
+      const { agreed } = await this.members.round(send, { key, bare: attempt === 1, wanted });
+      if (agreed.length < majority) throw this.#tooFew(agreed.length);
+      const known = chosen(agreed, majority);
+      if (known !== undefined) {
+        const { state } = decodeRecord(known.value);
+        return { state, version: '', ...this.#times(began) };
+      }
+      await this.#pause(attempt);
+    }
+    const message = 'other processes are changing the key; no state of it is known to a majority';
+    throw new StoreFailure(message, 'transient', undefined);
   }
 
   async swap(key: string, version: string, change: Change): Promise<Swapped> {
@@ -98,11 +142,17 @@ export class QuorumRegister implements Register {
     if (open === undefined) return false;
     const began = this.#clock.now();
     const messages = [...open.again, ...change.messages];
-    const { state, forgetAt } = change;
-    const record = changed(open.base, version, { state, messages, keep: forgetAt + MARGIN });
-    const made = await this.#accept(key, version, record, this.#delivery(messages, change));
+    const { state, forgetAt, fence } = change;
+    const next = { state, fence, messages, keep: forgetAt + MARGIN };
+    const record = changed(open.base, version, this.#own, next);
+    const delivery = this.#delivery(record, change);
+    const grows = open.base.state.length < state.length;
+    const made = await this.#accept(key, version, record, { ...delivery, grows });
     if (typeof made !== 'string') {
-      if (!made.open && made.agreed.length === 0) return false;
+      if (!made.open && made.agreed.length === 0) {
+        if (made.promised === undefined) throw this.#tooFew(0);
+        return false;
+      }
       if (!(await this.#wasMade(key, open.base, version))) return false;
     }
     for (const { channel, text } of messages) this.#listeners.get(channel)?.message(text);
@@ -111,12 +161,12 @@ export class QuorumRegister implements Register {
   }
 
   /** What the servers publish with a change. */
-  #delivery(all: readonly Message[], { answers, successor }: Change): Delivery {
-    const isOther = successor !== undefined && !this.#listeners.has(successor);
-    const heir = isOther && this.#listeners.size > 0 ? successor : undefined;
+  #delivery({ messages: all, peers }: QuorumRecord, { answers, successor }: Change): Delivery {
+    const isOther = this.#listeners.size > 0 && !this.#listeners.has(successor ?? '');
+    const heir = isOther ? peers.find(([channel]) => channel === successor) : undefined;
     // the heir finds its messages in the value
     const messages = all.filter(({ channel }) => {
-      return channel !== heir && !this.#listeners.has(channel);
+      return channel !== heir?.[0] && !this.#listeners.has(channel);
     });
     return { messages: [...messages, ...(answers ?? [])], heir };
   }
@@ -127,7 +177,7 @@ export class QuorumRegister implements Register {
    */
   #handedOver(channel: string, { key, next, value }: Handed, accepted: string): void {
     const base = decodeRecord(value);
-    const open = { version: next, base, accepted, again: [], settled: true };
+    const open = { version: next, base, accepted, again: [], settled: true, mark: 0 };
     if (this.#versions.handOver(key, open)) {
       this.#ballots.pass(next);
       this.peers.owned(key, undefined);
@@ -144,13 +194,14 @@ export class QuorumRegister implements Register {
     const acceptors = this.members.all.map(({ acceptor }) => acceptor);
     const quorum = new QuorumChannel(acceptors, this.members.majority, this.#clock, {
       message: (text, ballot) => {
-        const handed = handedOf(text);
+        const handed = handedOf(text, ballot, this.#secret);
         if (handed !== undefined) this.#handedOver(channel, handed, ballot);
         else if (!this.peers.answered(text)) listener.message(text);
       },
       told: (text) => this.peers.told(text),
       up: () => listener.up(),
       down: () => listener.down(),
+      dropped: () => void (this.dropped += 1),
     });
     const opened = await quorum.open(channel);
     this.#listeners.set(channel, listener);
@@ -181,7 +232,7 @@ export class QuorumRegister implements Register {
       if (round.agreed.length >= this.members.majority) {
         return this.#versions.put(key, this.#openOf(ballot, round));
       }
-      if (round.promised === undefined) throw this.#tooFew(round);
+      if (round.promised === undefined) throw this.#tooFew(round.agreed.length);
       this.#ballots.pass(round.promised);
       await this.#pause(attempt);
     }
@@ -192,11 +243,15 @@ export class QuorumRegister implements Register {
   #openOf(version: string, { agreed }: Round): Open {
     let best: Extract<Vote, { status: 'yes' }> | undefined;
     for (const vote of agreed) if (vote.ballot > (best?.ballot ?? '')) best = vote;
-    if (best === undefined) return { version, base: EMPTY, accepted: '', again: [], settled: true };
+    const mark = Math.max(...agreed.map((vote) => vote.mark));
+    if (best === undefined) {
+      return { version, base: EMPTY, accepted: '', again: [], settled: true, mark };
+    }
     const same = agreed.filter(({ ballot }) => ballot === best.ballot).length;
     const settled = same >= this.members.majority;
     const base = decodeRecord(best.value);
-    return { version, base, accepted: best.ballot, again: settled ? [] : base.messages, settled };
+    const again = settled ? [] : base.messages;
+    return { version, base, accepted: best.ballot, again, settled, mark };
   }
 
   /**
@@ -207,14 +262,16 @@ export class QuorumRegister implements Register {
     key: string,
     ballot: string,
     record: QuorumRecord,
-    { messages, heir }: Delivery = { messages: record.messages },
+    { messages, heir, grows = false }: Delivery = { messages: record.messages },
   ): Promise<string | Round> {
     const next = this.#ballots.next();
     const value = encodeRecord(record);
-    const handOver = heir === undefined ? undefined : handOverOf(heir, key, next);
+    const handed = { key, next, value };
+    const handOver = heir && handOverOf(heir[0], handed, ballot, heir[1]);
     const proposal = (now: Micros, published: readonly Message[]): Proposal => {
       const keep = Math.max(PROMISE_MS, Math.ceil((record.keep - now) / 1000));
-      return { ballot, next, messages: published, value, keep, now };
+      const { fence } = record;
+      return { ballot, next, messages: published, value, keep, now, fence, grows };
     };
     const late = (vote: Vote): void => this.#late(key, next, vote);
     // a message counts when a majority publishes it, and a receiver may not hear some servers
@@ -226,12 +283,11 @@ export class QuorumRegister implements Register {
     if (round.agreed.length < this.members.majority) return round;
     const healing = { members: round.spared, proposal: (now: Micros) => proposal(now, []) };
     this.#healing.add(key, { ...healing, vote: late });
-    this.#versions.made(key, ballot);
-    this.peers.owned(key, heir === undefined ? undefined : { channel: heir, next });
+    this.peers.owned(key, heir && { channel: heir[0], secret: heir[1], next });
     // the next ballot is not ours any more; or a server with a greater promise would refuse the
     // next swap: read first, with a greater ballot
     if (heir !== undefined || round.promised !== undefined) return '';
-    const settled = { accepted: ballot, again: [], settled: true };
+    const settled = { accepted: ballot, again: [], settled: true, mark: 0 };
     this.#versions.put(key, { version: next, base: record, ...settled });
     return next;
   }
@@ -266,16 +322,22 @@ export class QuorumRegister implements Register {
     throw new StoreFailure(message, 'unanswered', undefined);
   }
 
-  #tooFew({ agreed }: Round): StoreFailure {
+  #tooFew(agreed: number): StoreFailure {
     const { majority, all } = this.members;
     const message =
-      `${agreed.length} of ${all.length} servers agreed, and ${majority} must: ` +
-      this.members.describe();
+      `${agreed} of ${all.length} servers agreed, and ${majority} must: ` + this.members.describe();
     return new StoreFailure(message, 'unanswered', undefined);
   }
 
   #pause(attempt: number): Promise<void> {
-    const ms = PAUSE_MS * Math.min(attempt, 8) * (0.5 + this.#fraction());
+    const ms = PAUSE_MS * Math.min(attempt, PAUSES_MAX) * (0.5 + this.#fraction());
     return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
+}
+
+/** The value that a majority has accepted. */
+function chosen(votes: Round['agreed'], majority: number): Round['agreed'][number] | undefined {
+  return votes.find(({ ballot }) => {
+    return votes.filter((one) => one.ballot === ballot).length >= majority;
+  });
 }

@@ -1,12 +1,12 @@
 /** The store on a quorum of servers: the register store on a quorum register for each prefix. */
-import { type Clock, systemClock } from '../../clock.js';
+import { type Clock, systemClock } from '../../base/clock.js';
 import type { Command, Reply } from '../../engine/commands.js';
-import { PREFIX } from '../../prefix.js';
-import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
+import { PREFIX } from '../../base/prefix.js';
+import type { Store, StoreFailure, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import type { ServerInfo } from '../server-info.js';
 import { RegisterStore } from '../register/register-store.js';
 import type { Acceptor } from './acceptor.js';
-import { withValidity } from './min-validity.js';
+import { withClocks, withValidity } from './min-validity.js';
 import { QuorumRegister } from './quorum-register.js';
 
 /** The parts of a store that are the same for all prefixes. */
@@ -49,11 +49,14 @@ export class QuorumStore implements Store {
   execute(batch: readonly Command[]): Promise<Reply>[] {
     const answers = this.#store.execute(batch);
     const { clock = systemClock, minValidity: least = 0 } = this.#parts;
-    if (least === 0) return answers;
-    const terms = { store: this.#store, clock, least };
+    const failure = (ttl: number): StoreFailure | undefined => {
+      return this.register.members.clockFailure(ttl);
+    };
+    const terms = { store: this.#store, clock, least, failure };
     return batch.map((command, at) => {
       const answer = answers[at] as Promise<Reply>;
-      return command.op === 'acquire' ? withValidity(terms, command, answer) : answer;
+      if (command.op === 'acquire') return withValidity(terms, command, answer);
+      return command.op === 'renew' ? withClocks(terms, command, answer) : answer;
     });
   }
 

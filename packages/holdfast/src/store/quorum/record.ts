@@ -7,8 +7,13 @@ import type { Message } from '../register/register.js';
 
 /** The number of changes that a record remembers. */
 const ORIGINS_MAX = 16;
+/** The most processes that a record names. */
+const PEERS_MAX = 8;
 /** The most messages that are sent again. */
 const MESSAGES_MAX = 100;
+
+/** A process that listens: its channel, and its secret, see `quorum-peers.ts`. */
+export type Peer = readonly [channel: string, secret: string];
 
 export interface QuorumRecord {
   /**
@@ -21,20 +26,30 @@ export interface QuorumRecord {
   readonly origins: readonly string[];
   /** Sent again by a proposer that completes this change. */
   readonly messages: readonly Message[];
+  /** The greatest fence of the state. */
+  readonly fence: number;
+  /** The processes that changed the key last, the latest first. */
+  readonly peers: readonly Peer[];
   readonly state: string;
 }
 
-export const EMPTY: QuorumRecord = { keep: 0, origins: [], messages: [], state: '' };
+export const EMPTY: QuorumRecord = {
+  ...{ keep: 0, fence: 0, origins: [], peers: [], messages: [], state: '' },
+};
 
-/** The record of a change to `base`. */
+/** The record of a change to `base`, by the process `own`, if it listens. */
 export function changed(
   base: QuorumRecord,
   origin: string,
-  change: Pick<QuorumRecord, 'keep' | 'messages' | 'state'>,
+  own: Peer | undefined,
+  change: Omit<QuorumRecord, 'origins' | 'peers'>,
 ): QuorumRecord {
+  const others = base.peers.filter(([channel]) => channel !== own?.[0]);
   return {
     state: change.state,
+    fence: Math.max(base.fence, change.fence),
     keep: Math.max(base.keep, change.keep),
+    peers: own === undefined ? base.peers : [own, ...others].slice(0, PEERS_MAX),
     origins: [origin, ...base.origins].slice(0, ORIGINS_MAX),
     messages: change.messages.slice(-MESSAGES_MAX),
   };
@@ -49,19 +64,21 @@ export function follows(record: QuorumRecord, base: QuorumRecord): boolean {
   return isWhole || base.origins.some((origin) => record.origins.includes(origin));
 }
 
-export function encodeRecord({ keep, origins, messages, state }: QuorumRecord): string {
+export function encodeRecord(record: QuorumRecord): string {
+  const { keep, fence, origins, peers, messages, state } = record;
   const texts = messages.flatMap(({ channel, text }) => [channel, text]);
-  return `${JSON.stringify([keep, origins, texts])}\n${state}`;
+  return `${JSON.stringify([keep, origins, texts, fence, peers])}\n${state}`;
 }
 
 /** Throws for a text that `encodeRecord` did not write. */
 export function decodeRecord(value: string): QuorumRecord {
   if (value === '') return EMPTY;
   const end = value.indexOf('\n');
-  const [keep, origins, texts] = JSON.parse(value.slice(0, end)) as [number, string[], string[]];
+  type Head = [number, string[], string[], number?, Peer[]?];
+  const [keep, origins, texts, fence = 0, peers = []] = JSON.parse(value.slice(0, end)) as Head;
   const messages: Message[] = [];
   for (let at = 0; at < texts.length; at += 2) {
     messages.push({ channel: texts[at] as string, text: texts[at + 1] as string });
   }
-  return { keep, origins, messages, state: value.slice(end + 1) };
+  return { keep, fence, origins, peers, messages, state: value.slice(end + 1) };
 }

@@ -1,14 +1,27 @@
 /** An acceptor on one Redis or Valkey server, through a client of the user. */
 import { createHash } from 'node:crypto';
-import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { ClientPort, ScriptCall } from '../clients/port.js';
 import type { Message, MessageListener } from '../register/register.js';
 import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
 import { failureOf, isNoScript } from '../redis/error-replies.js';
-import { SOURCE } from './acceptor-script.js';
-import type { Acceptor, GuardTerms, Proposal, ServerStatus, Vote } from './acceptor.js';
+import { provable, provenPort } from '../redis/proven-port.js';
+import { TEXT } from './acceptor-script.js';
+import type { Acceptor, GuardTerms, LongRecord, Proposal, ServerStatus, Vote } from './acceptor.js';
 
-const SHA = createHash('sha1').update(SOURCE).digest('hex');
+/** A text of the script, and its name at the servers. */
+interface Script {
+  readonly source: string;
+  readonly sha: string;
+}
+
+function scriptOf(source: string): Script {
+  return { source, sha: createHash('sha1').update(source).digest('hex') };
+}
+
+const SCRIPT = scriptOf(provable(TEXT));
+/** The same, also while the memory of the server is full. */
+const LEAN = scriptOf(`#!lua flags=allow-oom\n${provable(TEXT)}`);
 const SCAN_COUNT = 500;
 
 /** A node of a cluster answers this for a key that another node has. */
@@ -17,7 +30,8 @@ const CLUSTER = /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b/;
 /** What is known of such a node. */
 const CLUSTER_NODE: ServerStatus = {
   ...{ time: 0, runId: '', version: '', role: '', replication: '', cluster: true, evicts: false },
-  ...{ markedAt: undefined, votesFrom: undefined, uptime: 0, keeps: 0 },
+  ...{ markedAt: undefined, votesFrom: undefined, uptime: 0, keeps: 0, long: [], mark: 0 },
+  boot: '',
 };
 
 export class RedisAcceptor implements Acceptor {
@@ -30,7 +44,7 @@ export class RedisAcceptor implements Acceptor {
   /** @param marker the key of the marker */
   constructor(client: ClientPort, marker: string) {
     this.label = client.name;
-    this.#client = client;
+    this.#client = provenPort(client);
     this.#marker = marker;
   }
 
@@ -38,23 +52,33 @@ export class RedisAcceptor implements Acceptor {
     return this.#vote(key, ['prepare', ballot, `${now}`]);
   }
 
+  look(key: string, now: Micros): Promise<Vote> {
+    return this.#vote(key, ['look', '', `${now}`]);
+  }
+
   accept(key: string, proposal: Proposal): Promise<Vote> {
-    const { ballot, now, next, keep, value, messages, handOver } = proposal;
-    const args = ['accept', ballot, `${now}`, next, `${keep}`, value];
+    const { ballot, now, next, keep, value, fence, messages, handOver, grows } = proposal;
+    const args = ['accept', ballot, `${now}`, next, `${keep}`, value, `${fence}`];
     args.push(handOver?.channel ?? '', handOver?.text ?? '');
     for (const { channel, text } of messages) args.push(channel, text);
-    return this.#vote(key, args);
+    return this.#vote(key, args, grows ? SCRIPT : LEAN);
   }
 
   tell({ channel, text }: Message): Promise<unknown> {
-    return this.#call({ sha: SHA, keys: [this.#marker], args: ['tell', channel, text] });
+    return this.#call(this.#marker, ['tell', channel, text]);
   }
 
-  async check({ durable, from, runId = '' }: GuardTerms): Promise<ServerStatus> {
-    const args = ['check', durable ? '1' : '0', from === undefined ? '' : `${from}`, runId];
-    const keys = [this.#marker, this.#marker];
+  async check({ durable, decision, long = false }: GuardTerms): Promise<ServerStatus> {
+    const { keyPrefix } = this.#client;
+    const args = ['check', durable ? '1' : '0', long ? '1' : '0'];
+    if (decision !== undefined) {
+      const { boot, from, mark, long: later } = decision;
+      args.push(boot, `${from}`, `${mark}`);
+      for (const [key, until] of later) args.push(keyPrefix + key, `${until}`);
+    }
     try {
-      return statusOf(await this.#client.eval(SOURCE, keys, args));
+      // a replica refuses the other form of the script, and must say that it is a replica
+      return statusOf(await this.#call(this.#marker, args, SCRIPT), keyPrefix);
     } catch (error) {
       if (CLUSTER.test(String((error as Error).message))) return CLUSTER_NODE;
       throw this.#failure(error);
@@ -79,17 +103,26 @@ export class RedisAcceptor implements Acceptor {
     } while (cursor !== '0');
   }
 
-  async #vote(key: string, args: readonly string[]): Promise<Vote> {
+  async #vote(key: string, args: readonly string[], script = LEAN): Promise<Vote> {
     try {
-      return voteOf(await this.#call({ sha: SHA, keys: [key, this.#marker], args }));
+      return voteOf(await this.#call(key, args, script));
     } catch (error) {
-      // the server has booted: its marker must be compared first
-      if (isNoScript(error)) return { status: 'unmarked' };
       throw this.#failure(error);
     }
   }
 
-  #call(call: ScriptCall): Promise<unknown> {
+  /** Runs the script, and sends its text if the server does not know it. */
+  async #call(key: string, args: readonly string[], script = LEAN): Promise<unknown> {
+    const keys = [key, this.#marker, `${this.#marker}:long`];
+    try {
+      return await this.#joined({ sha: script.sha, keys, args });
+    } catch (error) {
+      if (!isNoScript(error)) throw error;
+      return this.#client.eval(script.source, keys, args);
+    }
+  }
+
+  #joined(call: ScriptCall): Promise<unknown> {
     return new Promise((answer) => {
       this.#calls.push({ ...call, answer });
       if (this.#calls.length > 1) return;
@@ -113,26 +146,31 @@ function voteOf(raw: unknown): Vote {
   if (raw === 'QUEUED') {
     throw new StoreFailure('the client is inside MULTI', 'refused', undefined);
   }
-  const [status = '', seconds = '', rest = '', first = '', second = ''] = raw as string[];
+  const [status = '', seconds = '', rest = '', first = '', second = '', mark] = raw as string[];
   const time = micros(seconds, rest);
   if (status === 'unmarked') return { status };
   if (status === 'no') return { status, time, promised: first };
   if (status === 'guarded') return { status, time, until: Number(first) };
-  return { status: 'yes', time, ballot: first, value: second };
+  return { status: 'yes', time, ballot: first, value: second, mark: Number(mark) };
 }
 
-function statusOf(raw: unknown): ServerStatus {
+function statusOf(raw: unknown, keyPrefix: string): ServerStatus {
   const words = raw as string[];
-  const [seconds = '', rest = '', runId = '', version = '', role = '', replication = ''] = words;
+  const [seconds = '', rest = '', runId = '', version = '', role = '', boot = ''] = words;
   const [cluster, policy, from = '', set = '', keeps = '', uptime = ''] = words.slice(6);
-  const time = micros(seconds, rest);
+  const long: LongRecord[] = [];
+  const named = words[13] as unknown as readonly string[];
+  for (let at = 0; at < named.length; at += 2) {
+    long.push([(named[at] as string).slice(keyPrefix.length), Number(named[at + 1])]);
+  }
   return {
-    ...{ time, runId, version, role, replication },
+    ...{ time: micros(seconds, rest), runId, boot, version, role, replication: boot, long },
     cluster: cluster === '1',
     evicts: policy !== 'noeviction',
     markedAt: set === '' ? undefined : Number(set),
     votesFrom: from === '' ? undefined : Number(from),
     uptime: Number(uptime) * 1000,
-    keeps: keeps === '' ? 0 : Math.max(0, (Number(keeps) - time) / 1000),
+    keeps: Number(keeps),
+    mark: Number(words[12]),
   };
 }

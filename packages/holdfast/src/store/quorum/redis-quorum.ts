@@ -1,5 +1,5 @@
 /** The quorum store on servers of Redis or Valkey. Loaded at the first use of a quorum. */
-import type { ClientPort } from '../../clients/port.js';
+import type { ClientPort } from '../clients/port.js';
 import { QuorumStore } from './quorum-store.js';
 import { RedisAcceptor } from './redis-acceptor.js';
 

@@ -1,6 +1,8 @@
 /**
- * The clock of a quorum: the median of the clocks of all its servers, so that one wrong clock
- * changes nothing.
+ * The clock of a quorum: the median of the clocks of all its servers. A minority of wrong clocks
+ * changes nothing while the other servers answer. A wrong clock counts as a failed server: with n
+ * servers dead and one wrong clock, no process can tell which of them is right, and the bounds of
+ * the median are as far apart as the clocks.
  *
  * A process knows the clock of a server only from an answer: it was read after the request was sent
  * and before the answer came. So the process knows bounds of each clock, and of the median. Of a
@@ -50,12 +52,22 @@ export class ServerClocks {
     );
   }
 
-  /** By how many ms a clock is ahead of the median; `undefined` if it is not known. */
+  /** By how far the bounds of the median are apart, in µs. */
+  spread(at: number): Micros {
+    return this.latest(at) - this.earliest(at);
+  }
+
+  /**
+   * By how many ms a clock is ahead of the median; `undefined` if it is not known. The clocks of
+   * servers that are silent now count as they were when they answered.
+   */
   offset(server: number, at: number): number | undefined {
     const reading = this.#readings[server];
     if (reading === undefined || at - reading.received > KEEP_MS) return undefined;
-    const own = reading.time + (at - reading.received) * 1000;
-    return Math.round((own - this.earliest(at)) / 1000);
+    const shown = (one: Reading): Micros => one.time + (at - one.received) * 1000;
+    const all = this.#readings.filter((one) => one !== undefined).map((one) => shown(one));
+    const median = all.sort((a, b) => a - b)[Math.floor((all.length - 1) / 2)] as Micros;
+    return Math.round((shown(reading) - median) / 1000);
   }
 
   #median(at: number, unknown: number, bound: (reading: Reading) => number): number {

@@ -17,6 +17,8 @@ export interface Open {
   readonly again: readonly Message[];
   /** True if a majority has accepted the state. */
   readonly settled: boolean;
+  /** The greatest fence that the servers of the majority know of any key; 0: no read was made. */
+  readonly mark: number;
 }
 
 /** A map that drops the entry which was set longest ago. */
@@ -35,8 +37,6 @@ class Recent<T> extends Map<string, T> {
 
 export class Versions {
   readonly #open = new Recent<Open>();
-  /** Ballots under which this process made changes, the latest first. */
-  readonly #made = new Recent<readonly string[]>();
   /** Ballots that other processes handed over, the latest first. */
   readonly #handed = new Recent<readonly string[]>();
 
@@ -56,20 +56,9 @@ export class Versions {
     if (version === undefined || this.#open.get(key)?.version === version) this.#open.delete(key);
   }
 
-  /** This process made a change under a ballot. */
-  made(key: string, ballot: string): void {
-    this.#made.set(key, [ballot, ...(this.#made.get(key) ?? [])].slice(0, BALLOTS_MAX));
-  }
-
-  /**
-   * Puts a version that was handed over. False if there is a newer one, or if nothing proves that
-   * it comes from a process which reads the records: every client that may publish can send a
-   * message, but only such a process can name a ballot of this one.
-   */
+  /** Puts a version that was handed over. False if there is a newer one. */
   handOver(key: string, open: Open): boolean {
-    const { version, base } = open;
-    const isProven = this.#made.get(key)?.some((ballot) => base.origins.includes(ballot)) === true;
-    if (!isProven) return false;
+    const { version } = open;
     const handed = this.#handed.get(key) ?? [];
     this.#handed.set(key, [version, ...handed].sort().reverse().slice(0, BALLOTS_MAX));
     if (version <= (handed[0] ?? '') || version <= (this.#open.get(key)?.version ?? '')) {

@@ -4,16 +4,21 @@
  *
  *     a call --> queued --no round under way--> round: the calls, then one WAIT
  *                                                 |--enough--> answered
+ *                                                 |--another life of the server--> rejected
  *                                                 \--too few, or the connection ended--> rejected
  *
  * WAIT covers the writes of its connection. The calls and their WAIT are written together, so they
  * are on one connection or fail together. Nothing is sent again.
+ *
+ * A call that confirms a grant is sent only if the memory of the server is old enough, see
+ * `memory-age.ts`. Each round asks whether the server is still the same master in the same life.
  */
-import { scriptWords } from '../../clients/common.js';
-import { type Line, openLine } from '../../clients/line.js';
-import type { ClientPort, ScriptCall } from '../../clients/port.js';
-import { systemClock, type Timer } from '../../clock.js';
+import { scriptWords } from '../clients/common.js';
+import { type Line, openLine } from '../clients/line.js';
+import { type ClientPort, over, type ScriptCall } from '../clients/port.js';
+import { systemClock, type Timer } from '../../base/clock.js';
 import type { AcknowledgeTerms } from '../port.js';
+import { isSameLife, markerOf, type Memory, memoryAt } from './memory-age.js';
 import { slotOf } from './slots.js';
 
 /** The start of the message if too few replicas have acknowledged. */
@@ -24,9 +29,13 @@ const WAIT_PART = 0.4;
 /** Ms for the reply beyond the time limit of WAIT. */
 const MARGIN = 200;
 const ROUND_MAX = 500;
+/** A master with a single slot needs 16,384 attempts on average to find a tag for its marker. */
+const TAGS_MAX = 500_000;
 
 interface Call {
   readonly words: readonly string[];
+  /** The least age of the memory of the server in ms; 0 for a call that confirms no grant. */
+  readonly age: number;
   readonly resolve: (reply: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -35,28 +44,40 @@ export class AcknowledgedPort {
   readonly port: ClientPort;
   readonly #rounds = new Map<string, Rounds>();
   readonly #client: ClientPort;
+  readonly #prefix: string;
   readonly #terms: AcknowledgeTerms;
 
-  constructor(client: ClientPort, terms: AcknowledgeTerms) {
+  constructor(client: ClientPort, prefix: string, terms: AcknowledgeTerms) {
     this.#client = client;
+    this.#prefix = prefix;
     this.#terms = terms;
+    this.port = this.confirming(0);
+  }
+
+  /**
+   * A port for calls that confirm grants.
+   * @param age the least age of the memory of the server in ms; 0 if it does not matter
+   */
+  confirming(age: number): ClientPort {
+    const client = this.#client;
     const { keyPrefix } = client;
     const send = (
       words: string[],
       keys: readonly string[],
       args: readonly string[],
     ): Promise<unknown> =>
-      this.#at(keyPrefix + keys[0]).send(scriptWords(words, keyPrefix, keys, args));
-    this.port = {
-      ...client,
+      this.#at(keyPrefix + keys[0]).send(scriptWords(words, keyPrefix, keys, args), age);
+    return over(client, {
       writesLater: true,
       evalsha: (calls: readonly ScriptCall[]) =>
         calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args)),
-      eval: (source, keys, args) => send(['EVAL', source], keys, args),
+      eval: (source: string, keys: readonly string[], args: readonly string[]) =>
+        send(['EVAL', source], keys, args),
       connection: () => undefined,
       // a node that redirects has not executed the command; another one will
-      isReply: (error) => client.isReply(error) && !/^(MOVED|ASK) /.test((error as Error).message),
-    };
+      isReply: (error: unknown) =>
+        client.isReply(error) && !/^(MOVED|ASK) /.test((error as Error).message),
+    });
   }
 
   async close(): Promise<void> {
@@ -67,34 +88,44 @@ export class AcknowledgedPort {
     const address = this.#client.cluster?.masterOf(slotOf(name)) ?? '';
     let rounds = this.#rounds.get(address);
     if (rounds === undefined) {
-      rounds = new Rounds(this.#client, address, this.#terms);
+      rounds = new Rounds(this.#client, address, this.#prefix, this.#terms);
       this.#rounds.set(address, rounds);
     }
     return rounds;
   }
 }
 
+/** The connection, and what its server said of its memory, once it was asked. */
+interface Opened {
+  readonly line: Line;
+  memory: Memory | undefined;
+}
+
 /** The rounds at one master. */
 class Rounds {
   readonly #client: ClientPort;
   readonly #address: string;
+  readonly #prefix: string;
   readonly #replicas: number;
+  readonly #guarded: boolean;
   readonly #ms: number;
   #queue: Call[] = [];
-  #line: Line | undefined;
+  #opened: Opened | undefined;
   #going = false;
   #closed = false;
 
-  constructor(client: ClientPort, address: string, terms: AcknowledgeTerms) {
+  constructor(client: ClientPort, address: string, prefix: string, terms: AcknowledgeTerms) {
     this.#client = client;
     this.#address = address;
+    this.#prefix = client.keyPrefix + prefix;
     this.#replicas = terms.replicas;
+    this.#guarded = terms.restartGuard !== 0;
     this.#ms = Math.max(1, Math.floor(WAIT_PART * terms.requestTimeout));
   }
 
-  send(words: readonly string[]): Promise<unknown> {
+  send(words: readonly string[], age: number): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ words, resolve, reject });
+      this.#queue.push({ words, age, resolve, reject });
       if (!this.#going) void this.#go();
     });
   }
@@ -120,14 +151,21 @@ class Rounds {
     this.#going = false;
   }
 
-  async #round(calls: readonly Call[]): Promise<void> {
+  async #round(all: readonly Call[]): Promise<void> {
     if (this.#closed) throw new Error('this instance is closed');
     const limit = this.#ms + MARGIN;
-    const line = (this.#line ??= await this.#open(limit));
-    const wait = ['WAIT', `${this.#replicas}`, `${this.#ms}`];
-    const answers = line.send([...calls.map(({ words }) => words), wait]);
+    const opened = (this.#opened ??= await this.#open(limit));
+    const calls = await this.#counting(opened, all, limit);
+    if (calls.length === 0) return;
+    const { line, memory } = opened;
+    const end = [
+      ...(memory === undefined ? [] : [['INFO', 'replication']]),
+      ['WAIT', `${this.#replicas}`, `${this.#ms}`],
+    ];
+    const answers = line.send([...calls.map(({ words }) => words), ...end]);
     for (const answer of answers) answer.catch(() => undefined);
-    const count = await within(limit, answers.at(-1) as Promise<unknown>);
+    const [count, info] = await within(limit, Promise.all(answers.slice(calls.length).reverse()));
+    if (memory !== undefined && !isSameLife(info, memory)) throw new Error(NOT_THE_SAME);
     const few = `${TOO_FEW} have acknowledged: ${String(count)} of ${this.#replicas}`;
     for (const [at, { resolve, reject }] of calls.entries()) {
       const answer = answers[at] as Promise<unknown>;
@@ -142,11 +180,39 @@ class Rounds {
     if (Number(count) < this.#replicas) void this.#drop();
   }
 
-  async #open(limit: number): Promise<Line> {
-    const opening = openLine(this.#client, this.#address);
+  /** The calls that count at this server. The others are rejected. */
+  async #counting(opened: Opened, calls: readonly Call[], limit: number): Promise<readonly Call[]> {
+    if (!this.#guarded) return calls;
+    const most = Math.max(...calls.map(({ age }) => age));
+    // after a fail-over, the age in the marker is all that is known
+    if (opened.memory === undefined || isDue(opened.memory, most)) {
+      opened.memory = await within(limit, memoryAt(opened.line, this.#marker()));
+    }
+    const { recorded, from } = opened.memory;
+    for (const { age, reject } of calls) {
+      if (age > recorded) reject(tooYoung(age - (systemClock.now() - from)));
+    }
+    return calls.filter(({ age }) => age <= recorded);
+  }
+
+  /** The name of the marker at this master. */
+  #marker(): string {
+    const { cluster } = this.#client;
+    if (cluster === undefined) return markerOf(this.#prefix);
+    for (let tag = 0; tag < TAGS_MAX; tag++) {
+      const name = markerOf(this.#prefix, tag);
+      if (cluster.masterOf(slotOf(name)) === this.#address) return name;
+    }
+    throw new Error(`the client knows no slot of the master "${this.#address}"`);
+  }
+
+  async #open(limit: number): Promise<Opened> {
+    let opened: Opened | undefined;
+    const opening = openLine(this.#client, this.#address, () => {
+      if (this.#opened === opened) void this.#drop();
+    });
     try {
-      const line = await within(limit, opening);
-      if (!this.#closed) return line;
+      opened = { line: await within(limit, opening), memory: undefined };
     } catch (error) {
       opening.then(
         (line) => line.close(),
@@ -154,15 +220,30 @@ class Rounds {
       );
       throw error;
     }
-    await (await opening).close();
+    if (!this.#closed) return opened;
+    await opened.line.close();
     throw new Error('this instance is closed');
   }
 
   async #drop(): Promise<void> {
-    const line = this.#line;
-    this.#line = undefined;
-    await line?.close();
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await opened?.line.close();
   }
+}
+
+const NOT_THE_SAME = 'the server was replaced or restarted while it acknowledged';
+
+/** True if the marker would have a sufficient age now. */
+function isDue({ recorded, from }: Memory, age: number): boolean {
+  return age > recorded && systemClock.now() - from >= age;
+}
+
+function tooYoung(ms: number): Error {
+  return new Error(
+    'the master may have lost its memory: it was started a short time ago, or has the data of ' +
+      `such a server. Grants count again in ${Math.ceil(ms / 1000)} s, see restartGuard`,
+  );
 }
 
 function within<T>(ms: number, answer: Promise<T>): Promise<T> {

@@ -12,8 +12,8 @@
  * connection of its own. The renewal also proves that the server of that connection has the grant:
  * after a fail-over it may be another server than that of the user's client.
  */
-import type { ClientPort } from '../../clients/port.js';
-import { afterTurn } from '../../clock.js';
+import type { ClientPort } from '../clients/port.js';
+import { afterTurn } from '../../base/clock.js';
 import type { Acquire, Command, Park, RenewManyReply, Reply } from '../../engine/commands.js';
 import { type AcknowledgeTerms, type Store, StoreFailure } from '../port.js';
 import { AcknowledgedPort, TOO_FEW } from './acknowledged-port.js';
@@ -26,6 +26,8 @@ const DIRECT: ReadonlySet<Command['op']> = new Set([
 ]);
 /** The most grants of one renewal. */
 const MANY = 500;
+/** The most stores that are kept; programs have few different ttls. */
+const AGES_MAX = 100;
 
 type Taking = Acquire | Park;
 
@@ -39,12 +41,19 @@ interface Grant {
 export class Acknowledged implements Layer {
   readonly #below: Store;
   readonly #port: AcknowledgedPort;
+  readonly #prefix: string;
+  readonly #guard: number | undefined;
+  /** Executes what confirms no grant. */
   readonly #acknowledging: RedisStore;
+  /** Those that confirm grants, by the least age of the memory of a server, in ms. */
+  readonly #confirming = new Map<number, RedisStore>();
   #grants: Grant[] = [];
 
   constructor(below: Store, client: ClientPort, prefix: string, terms: AcknowledgeTerms) {
     this.#below = below;
-    this.#port = new AcknowledgedPort(client, terms);
+    this.#prefix = prefix;
+    this.#guard = terms.restartGuard;
+    this.#port = new AcknowledgedPort(client, prefix, terms);
     this.#acknowledging = new RedisStore(this.#port.port, prefix);
   }
 
@@ -107,7 +116,7 @@ export class Acknowledged implements Layer {
     const keys = grants.map((one) => one.command.key);
     const ids = grants.map((one) => one.command.id);
     try {
-      const [answer] = this.#acknowledging.execute([
+      const [answer] = this.#storeFor(this.#guard ?? ttl).execute([
         { op: 'renewMany', keys, ids, ttl, retention },
       ]) as [Promise<RenewManyReply>];
       const { left, failure } = await answer;
@@ -119,6 +128,16 @@ export class Acknowledged implements Layer {
     } catch (error) {
       for (const { reject } of grants) reject(kindOf(error as Error));
     }
+  }
+
+  #storeFor(age: number): RedisStore {
+    let store = this.#confirming.get(age);
+    if (store === undefined) {
+      store = new RedisStore(this.#port.confirming(age), this.#prefix);
+      if (this.#confirming.size >= AGES_MAX) this.#confirming.clear();
+      this.#confirming.set(age, store);
+    }
+    return store;
   }
 }
 

@@ -12,9 +12,9 @@
  * attempts follow until each known master has one. Each opened channel makes every waiter repeat
  * its request.
  */
-import type { ClusterView, Subscription } from '../../clients/port.js';
-import { systemClock, type Timer } from '../../clock.js';
-import { growing } from '../../retry.js';
+import type { ClusterView, Subscription } from '../clients/port.js';
+import { systemClock, type Timer } from '../../base/clock.js';
+import { growing } from '../../base/retry.js';
 import { StoreFailure } from '../port.js';
 import { slotOf } from './slots.js';
 
@@ -61,6 +61,8 @@ export class ClusterChannels {
    * has succeeded. New attempts follow for the others.
    */
   async open(): Promise<void> {
+    // a client that connects does not know them yet
+    if (this.#view.masters().length === 0) await this.#view.refresh('');
     const attempts = this.#view.masters().map((address) => this.#open(address));
     const ends = await Promise.allSettled(attempts);
     if (ends.every(({ status }) => status === 'rejected')) {
@@ -81,6 +83,12 @@ export class ClusterChannels {
     }
     this.#openMissing();
     return '';
+  }
+
+  /** The names of all live channels. */
+  live(): string[] {
+    const live = [...this.#channels.values()].filter(({ phase }) => phase === 'live');
+    return live.map(({ name }) => name);
   }
 
   async close(): Promise<void> {

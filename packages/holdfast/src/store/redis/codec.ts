@@ -6,6 +6,7 @@
  */
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type * as T from '../../engine/commands.js';
+import { kindOf, type LockKind, numberOf } from '../../engine/kinds.js';
 import { handOffsAlone } from '../../engine/limits.js';
 import { UnreadableRecord } from '../port.js';
 import { belonging } from './answers.js';
@@ -23,7 +24,7 @@ export function encode(command: T.KeyCommand): string[] {
     case 'turn':
       return encodeTurn(command);
     case 'renew':
-      return [command.id, `${command.ttl}`, `${command.retention}`];
+      return encodeRenew(command);
     case 'poll':
       return [`${command.patience}`, `${command.retention}`, ...command.ids];
     case 'forceRelease':
@@ -45,6 +46,12 @@ export function encode(command: T.KeyCommand): string[] {
 
 function encodeRelease({ id, unpassed = false, retention }: T.Release): string[] {
   return [id, `${unpassed ? 1 : 0} ${retention}`];
+}
+
+function encodeRenew({ id, ttl, retention, channel = '', tasks }: T.Renew): string[] {
+  const words = [id, `${ttl}`, `${retention}`];
+  if (tasks !== undefined) return [...words, channel, `${tasks}`];
+  return channel === '' ? words : [...words, channel];
 }
 
 function encodePark(command: T.Park): string[] {
@@ -91,10 +98,9 @@ function encodeTurn(command: T.Turn): string[] {
  * client and the server, the number of words matters more than their length.
  */
 function encodeAcquire(command: T.Acquire): string[] {
-  const { id, owner, weight, capacity, ttl, claim, fair, handOffs, channel, queue } = command;
+  const { id, owner, weight, kind, capacity, ttl, claim, fair, handOffs, channel, queue } = command;
   const { ticket, maxQueue, patience, retention, meta, token, waited = 0, tasks = 0 } = command;
-  const sole = weight === 1 && capacity === 1;
-  const flags = `${sole ? 1 : 0}${fair ? 1 : 0}${queue ? 1 : 0}`;
+  const flags = `${numberOf(kind)}${fair ? 1 : 0}${queue ? 1 : 0}`;
   const usual = `${flags} ${ttl} ${retention} ${handOffs} ${tasks}`;
   const terms = `${usual} ${claim} ${maxQueue} ${patience} ${weight} ${capacity}`;
   if (owner !== '') return [id, terms, meta, channel, token, `${ticket}`, `${waited}`, owner];
@@ -187,7 +193,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
       return { status, now, length: a };
     case 'mismatch':
     case 'changed':
-      return { status, now, capacity: a };
+      return { status, now, capacity: a, kind: kindOf(Number(list[3])) as LockKind };
     case 'conflict':
       return { status, now, weight: a };
     case 'crowded':
@@ -207,7 +213,7 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
     case 'renewed':
       return { status, now, left: a };
     case 'forced':
-      return { status, now, ended: a };
+      return { status, now, ended: list.slice(3).map(textOf), left: a };
     case 'polled':
       return { status, now, next: a, standings: listOf(list[3]).map((one) => standing(one, now)) };
     case 'inspected':
@@ -228,7 +234,7 @@ function absent(op: T.Op, now: number): T.Reply {
   if (op === 'renew') return { status, now, left: 0 };
   if (op === 'signal') return { status, now, woken: 0, left: 0 };
   if (op === 'resize') return { status, now, fence: 0, left: 0 };
-  if (op === 'capacity') return { status, now, capacity: 0 };
+  if (op === 'capacity') return { status, now, capacity: 0, kind: '' };
   return { status, now, holds: 0 };
 }
 

@@ -3,9 +3,12 @@ import { StoreFailure, UnreadableRecord } from '../port.js';
 
 /**
  * The server cannot execute commands at the moment: it loads its data, is a replica or has none, a
- * script runs for too long, slots move, or its disk fails. The same command may succeed later.
+ * script runs for too long, slots move, or its disk fails. Or the connection has no login: with
+ * some clients the commands are sent nevertheless, with others they wait. The same command may
+ * succeed later.
  */
-const TRANSIENT = /^(LOADING|READONLY|MASTERDOWN|BUSY|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF)\b/;
+const TRANSIENT =
+  /^(LOADING|READONLY|MASTERDOWN|BUSY|TRYAGAIN|CLUSTERDOWN|NOREPLICAS|MISCONF|NOAUTH|WRONGPASS)\b/;
 
 /** A script found another type of key, or text that it did not write. */
 const UNREADABLE = /^WRONGTYPE\b|^(?:ERR )?user_script:\d/;
@@ -13,6 +16,12 @@ const UNREADABLE = /^WRONGTYPE\b|^(?:ERR )?user_script:\d/;
 /** True if the server does not know the script of an EVALSHA. */
 export function isNoScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
+/** What to do if the login of a new connection is refused; empty for another error. */
+export function loginAdvice(error: unknown): string {
+  if (!(error instanceof Error && /^(WRONGPASS|NOAUTH)\b/.test(error.message))) return '';
+  return ' (if the password was replaced, set the new one in the options of the client)';
 }
 
 /**

@@ -29,7 +29,7 @@ export function gateReply(raw: unknown): T.GateReply {
 }
 
 function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
-  const [generation, fate, reason, rank, sure, current, missing, next] = list;
+  const [generation, fate, reason, rank, sure, current, missing, next, count] = list;
   return {
     status: 'gate',
     now,
@@ -41,6 +41,7 @@ function gateStatus(now: number, list: readonly unknown[]): T.GateStatus {
     current: Number(current),
     missing: Number(missing),
     next: Number(next),
+    count: Number(count),
   };
 }
 

@@ -7,9 +7,9 @@
  * Attempts to open it again follow until one succeeds, also while an earlier one hangs: that one
  * may wait for a master that does not run any more.
  */
-import type { MasterView, Subscription, SubscriptionListener } from '../../clients/port.js';
-import { systemClock, type Timer } from '../../clock.js';
-import { growing } from '../../retry.js';
+import type { MasterView, Subscription, SubscriptionListener } from '../clients/port.js';
+import { systemClock, type Timer } from '../../base/clock.js';
+import { growing } from '../../base/retry.js';
 import type { WakeChannel } from '../port.js';
 
 /** The pauses between attempts to open the channel again, in ms. */

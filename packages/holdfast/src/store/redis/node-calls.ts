@@ -15,7 +15,7 @@
  *      ^             \--not refused: nothing was done--> three times, each with another control,
  *      \---------------------------------------------/   and no node was checked: single calls only
  */
-import type { ClusterView } from '../../clients/port.js';
+import type { ClusterView } from '../clients/port.js';
 import { mainKeyOf } from './keys.js';
 import { slotOf } from './slots.js';
 

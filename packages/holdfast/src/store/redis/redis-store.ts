@@ -7,12 +7,14 @@
  * idempotent by id. Pushes use one channel on a connection of its own, which opens with the first
  * waiter.
  */
-import type { ClientPort, ScanPage, ScriptCall } from '../../clients/port.js';
+import { isHalfMoved } from '../clients/cluster.js';
+import type { ClientPort, ScanPage, ScriptCall } from '../clients/port.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
 import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../engine/commands.js';
 import { loadedLater } from './loaded-later.js';
 import {
   type AcknowledgeTerms,
+  OutOfStep,
   type Store,
   StoreFailure,
   type TimeLimit,
@@ -21,17 +23,19 @@ import {
 } from '../port.js';
 import type { Examination, ExamineTerms } from '../finding.js';
 import { decodePush } from '../push-text.js';
-import { afterTurn, systemClock } from '../../clock.js';
+import { afterTurn, systemClock } from '../../base/clock.js';
 import type * as Advice from './advice.js';
 import type { ClusterChannels } from './cluster-channels.js';
 import { notQueued } from './answers.js';
 import { encode, readable } from './codec.js';
-import { failureOf, isNoScript } from './error-replies.js';
+import { Echo, ECHO } from './echo.js';
+import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
+import { provable, type ProvenPort, provenPort } from './proven-port.js';
 import { Renewals } from './renewals.js';
 import { ScriptLoader } from './script-loader.js';
-import { Several } from './several.js';
+import { isShort, Several } from './several.js';
 import { slotOf } from './slots.js';
 
 /** Loaded with the first error reply. */
@@ -55,7 +59,7 @@ export class RedisStore implements Store {
   readonly label: string;
   readonly writesLater: boolean;
   readonly joins = true;
-  readonly #client: ClientPort;
+  readonly #client: ProvenPort;
   readonly #prefix: string;
   /** The names of the keys of each resource. */
   readonly #names = new Map<string, readonly string[]>();
@@ -69,7 +73,8 @@ export class RedisStore implements Store {
   readonly shardOf?: (key: string) => string;
   readonly written?: () => Promise<void>;
 
-  constructor(client: ClientPort, prefix: string) {
+  constructor(port: ClientPort, prefix: string) {
+    const client = provenPort(port);
     this.label = client.name;
     this.writesLater = client.writesLater;
     this.#client = client;
@@ -94,6 +99,7 @@ export class RedisStore implements Store {
       addressed: (command) => this.#addressed(command),
       mainKeyOf: (command) => this.#keysOf(command)[0] as string,
       alone: (commands, first) => this.#alone(commands, first),
+      once: (reply, command, connection) => this.#once(reply, command, connection),
       failure: (error, { op }) => this.#failure(error, op),
     });
   }
@@ -106,7 +112,7 @@ export class RedisStore implements Store {
     const [client, prefix] = [this.#client, this.#prefix];
     if (client.hasNoLine) return undefined;
     const opening = import('./acknowledged.js').then(
-      ({ Acknowledged }) => new Acknowledged(this, client, prefix, terms),
+      ({ Acknowledged }) => new Acknowledged(this, client.plain, prefix, terms),
     );
     return loadedLater(this, opening);
   }
@@ -124,16 +130,18 @@ export class RedisStore implements Store {
    * @param first the connection of an earlier call with these commands
    */
   #alone(batch: readonly KeyCommand[], first?: unknown): Promise<Reply>[] {
+    const movesApart = this.#client.cluster !== undefined;
     const calls = batch.map((command): ScriptCall => {
       const keys = this.#keysOf(command);
-      return { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
+      const call = { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
+      return isShort(command) || command.op === 'renew' ? { ...call, movesApart } : call;
     });
     const connection = first ?? this.#client.connection();
     return this.#client.evalsha(calls).map((answer, index) => {
       const command = batch[index] as KeyCommand;
       return answer.then(
-        (raw) => this.#once(this.#read(command, raw), command, connection),
-        (error: unknown) => this.#again(command, calls[index] as ScriptCall, error),
+        (raw) => this.#once(readable(command, notQueued(raw)), command, connection),
+        (error: unknown) => this.#again(command, calls[index] as ScriptCall, error, connection),
       );
     });
   }
@@ -163,11 +171,6 @@ export class RedisStore implements Store {
     return slotOf(this.#client.keyPrefix + mainKeyOf(this.#prefix, key));
   }
 
-  #read(command: KeyCommand, raw: unknown): Reply {
-    if (command.op === 'acquire' && !Array.isArray(raw)) this.#several.foundFree(command.key);
-    return readable(command, notQueued(raw));
-  }
-
   /**
    * If the connection changed, the client may have sent a release twice: the second one finds
    * nothing, so the result of the first is unknown. The same holds for an arrival at a generation
@@ -181,15 +184,43 @@ export class RedisStore implements Store {
     throw new StoreFailure(message, 'unanswered', undefined);
   }
 
-  /** Sends the text of the script if the server does not know it. */
-  async #again(command: KeyCommand, call: ScriptCall, error: unknown): Promise<Reply> {
-    if (!isNoScript(error)) throw await this.#failure(error, command.op);
-    return this.#loader.repeat(call, scripts[command.op]).then(
-      (raw) => readable(command, raw),
-      async (second: unknown) => {
-        throw await this.#failure(second, command.op);
-      },
-    );
+  /** Sends a call again that the server has not executed, if another call may help. */
+  async #again(
+    command: KeyCommand,
+    call: ScriptCall,
+    error: unknown,
+    connection: unknown,
+  ): Promise<Reply> {
+    try {
+      if (call.movesApart === true && isHalfMoved(error)) {
+        const reply = await this.#withMainRecord(command);
+        if (reply !== undefined) return this.#once(reply, command, connection);
+        const [answer] = this.#client.evalsha([{ ...call, movesApart: false }]);
+        return this.#once(readable(command, await answer), command, connection);
+      }
+      if (!isNoScript(error)) throw error;
+      // the text of the script
+      const raw = await this.#loader.repeat(call, scripts[command.op]);
+      return this.#once(readable(command, raw), command, connection);
+    } catch (second) {
+      throw await this.#failure(second, command.op);
+    }
+  }
+
+  /**
+   * Executes a command with a call that names only the main record. While a slot moves, or after
+   * its move has stopped, no node executes a call with all three keys if it has only some of them;
+   * and most locks have no other. Resolves to `undefined` if the command needs the others.
+   */
+  async #withMainRecord(command: KeyCommand): Promise<Reply | undefined> {
+    try {
+      if (isShort(command)) return await this.#several.one(command);
+      // a renewal that changes more than the length needs its own script
+      const renews = command.op === 'renew' && (command.channel ?? command.tasks) === undefined;
+      return renews ? await this.#renewals.one(command) : undefined;
+    } catch {
+      return undefined;
+    }
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
@@ -202,7 +233,9 @@ export class RedisStore implements Store {
   }
 
   async #listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    const echo = new Echo();
     const message = (payload: string): void => {
+      if (echo.heard(payload)) return;
       const push = decodePush(payload);
       if (push !== undefined) listener.push(push);
     };
@@ -211,18 +244,41 @@ export class RedisStore implements Store {
     const down = (): void => listener.down();
     if (sentinel !== undefined) {
       const { openMasterChannel } = await import('./master-channel.js');
-      return openMasterChannel(sentinel, name, { message, up, down });
+      const channel = await openMasterChannel(sentinel, name, { message, up, down });
+      return Object.assign(channel, { echo: () => echo.send(this.#publisher(name)) });
     }
     if (cluster === undefined) {
       const subscription = await this.#client.subscribe(name, { message, up, down });
-      return { name, close: () => subscription.close() };
+      const close = (): Promise<void> => subscription.close();
+      return { name, echo: () => echo.send(this.#publisher(name)), close };
     }
     // loaded only where it is needed
     const { ClusterChannels } = await import('./cluster-channels.js');
     const channels = new ClusterChannels(cluster, name, { message, up });
     this.#channels = channels;
     await channels.open();
-    return { name, close: () => channels.close() };
+    const publish =
+      (key?: string) =>
+      async (text: string): Promise<unknown[]> => {
+        const all = key === undefined ? channels.live() : [channels.at(this.#slotOf(key))];
+        if (all.length === 0 || all.includes('')) throw new Error('a channel is not open');
+        const counts = all.map((one) => this.#publisher(one)(text));
+        return (await Promise.all(counts)).flat();
+      };
+    return {
+      ...{ name, close: () => channels.close() },
+      echo: (key) => echo.send(publish(key)),
+    };
+  }
+
+  /** Publishes a text on a channel, as scripts do it. */
+  #publisher(channel: string): (text: string) => Promise<unknown[]> {
+    const client = this.#client;
+    const clustered = client.cluster !== undefined;
+    const word = clustered ? 'SPUBLISH' : 'PUBLISH';
+    // the name of the channel leads to its node
+    const keys = clustered ? [channel] : [];
+    return async (text) => [await client.eval(provable(ECHO), keys, [word, channel, text])];
   }
 
   async *keys(pattern: string, within: TimeLimit): AsyncIterable<string> {
@@ -246,26 +302,36 @@ export class RedisStore implements Store {
     }
   }
 
-  /** On a cluster and under Sentinel, a replica may have replaced the master. */
-  unanswered(command?: Command): void {
+  /**
+   * On a cluster and under Sentinel, a replica may have replaced the master. The connection of a
+   * client of one server may have died silently.
+   */
+  unanswered(command?: Command): Promise<string | undefined> | undefined {
     const refresh = this.#refreshing ? undefined : this.#refresh(command);
-    if (refresh === undefined) return;
+    if (refresh === undefined) return undefined;
     this.#refreshing = true;
     // it costs a connection, and many commands may fail at the same time
     const again = (): void => void (this.#refreshing = false);
     const refreshed = (): void => void systemClock.after(REFRESH_MS, again, true);
     refresh.then(refreshed, refreshed);
+    return refresh.then(
+      (text) => text ?? undefined,
+      () => undefined,
+    );
   }
 
-  #refresh(command: Command | undefined): Promise<void> | undefined {
+  #refresh(command: Command | undefined): Promise<string | void> | undefined {
     const { cluster } = this.#client;
-    if (cluster === undefined) return this.#client.leaveFormerMaster?.();
+    if (cluster === undefined) {
+      return this.#client.leaveFormerMaster?.() ?? this.#client.endSilence?.(pause);
+    }
     const key = command?.op === 'renewMany' ? command.keys[0] : command?.key;
     const silent = key === undefined ? undefined : cluster.masterOf(this.#slotOf(key));
     return cluster.refresh(silent ?? '');
   }
 
   trouble(): string | undefined {
+    if (this.#client.isOutOfStep()) return new OutOfStep(this.label).message;
     return this.#client.state()?.text ?? this.#client.delay?.();
   }
 
@@ -275,7 +341,7 @@ export class RedisStore implements Store {
 
   async examine(terms: ExamineTerms): Promise<Examination> {
     const { examine } = await import('./doctor/examine.js');
-    return examine({ ports: [this.#client], prefix: this.#prefix }, terms);
+    return examine({ ports: [this.#client.plain], prefix: this.#prefix }, terms);
   }
 
   /** The failure of a command, with what to do about a reply of the server. */
@@ -283,8 +349,9 @@ export class RedisStore implements Store {
     const { keyPrefix } = this.#client;
     const state = this.#client.state();
     if (state?.closed === true) return new StoreFailure(state.text, 'closed', error);
+    if (error instanceof StoreFailure) return error;
     const answered = this.#client.isReply(error);
-    if (!answered) return failureOf(error, false);
+    if (!answered) return failureOf(error, false, loginAdvice(error));
     const about = { prefix: this.#prefix, keyPrefix, script: op };
     if (adviceFor === undefined) {
       const loading = loadAdvice();
@@ -294,6 +361,9 @@ export class RedisStore implements Store {
     return failureOf(error, true, adviceFor?.((error as Error).message, about));
   }
 }
+
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => systemClock.after(ms, resolve, true));
 
 function isRenewMany(command: Command): command is RenewMany {
   return command.op === 'renewMany';

@@ -14,7 +14,7 @@
  * A client of a single node of a cluster gets the error CROSSSLOT. From then on each lease has a
  * call of its own.
  */
-import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { ClientPort, ScriptCall } from '../clients/port.js';
 import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../../engine/commands.js';
 import { FAILED, StoreFailure } from '../port.js';
 import { codeOf, renewSingly } from '../renew-singly.js';
@@ -64,6 +64,17 @@ export class Renewals {
       this.#apart = true;
       return renewSingly(command, this.#store.renew);
     }
+  }
+
+  /** Renews a lease with its main record only; `undefined` if it needs the others. */
+  async one({ key, id, ttl, retention }: Renew): Promise<RenewReply | undefined> {
+    const command = { op: 'renewMany', keys: [key], ids: [id], ttl, retention } as const;
+    const {
+      now,
+      left: [left = FAILED],
+    } = await this.#call(command, [mainKeyOf(this.#store.prefix, key)]);
+    if (left < ABSENT) return undefined;
+    return { status: left === ABSENT ? 'absent' : 'renewed', now, left };
   }
 
   get #clustered(): boolean {

@@ -7,7 +7,7 @@
  * While the text of a script is under way, further calls of this script are sent without it, behind
  * the text on the same connection. So many calls at once send the text once.
  */
-import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import type { ClientPort, ScriptCall } from '../clients/port.js';
 import { isNoScript } from './error-replies.js';
 import type { Script } from './script.js';
 
@@ -28,14 +28,8 @@ export class ScriptLoader {
   }
 
   /** Sends a call again that was answered with NOSCRIPT. */
-  repeat(call: ScriptCall, script: Pick<Script, 'text' | 'load'>): Promise<unknown> {
-    const { text } = script;
-    // at once if possible: a later answer would end the state "loading" first
-    if (text !== undefined) return this.#repeat(call, text);
-    return script.load().then((loaded) => this.#repeat(call, loaded));
-  }
-
-  #repeat(call: ScriptCall, source: string): Promise<unknown> {
+  repeat(call: ScriptCall, script: Pick<Script, 'text'>): Promise<unknown> {
+    const source = script.text;
     if (!this.#loading.has(call.sha)) return this.#load(call, source);
     return new Promise((resolve) => {
       this.#repeats.push({ call, source, resolve });

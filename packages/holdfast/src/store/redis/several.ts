@@ -3,25 +3,27 @@
  *
  *     command of one turn --few, or other--> a call of its own
  *             \--several of the same terms--> acquireMany | releaseMany --done--> its reply
- *                (and of the same node)              \--not done--> a call of its own
+ *                (and of the same node)              \--an error--> a call of its own
  *
- * These scripts have the short paths only: they take free mutexes, and release mutexes without
- * waiters. They do not change any other record; its command then gets a call of its own, and so do
- * the next ones of that mutex, until an acquisition finds it free.
+ * These scripts execute each command completely: an acquisition of a mutex that is held joins its
+ * queue in the same call, and a release serves the queue. Only a command with an error of the
+ * server gets a call of its own, which has the same error, or none if the call was the cause.
  *
  * On a cluster, the mutexes of a call are at one node, see `node-calls.ts`. Whatever such a call
  * does not do, for any reason, has a call of its own, which the client leads to the right node.
  *
- * Invariants: commands of a key arrive in their order, because those of a key that occurs twice in
- * a turn have calls of their own. Each command is executed by one call at most, unless the client
- * repeats a call: then a release that finds nothing counts as unanswered, as for single calls.
+ * Invariants: the commands of a key are executed in the order in which they were sent, because each
+ * is executed by the first call that has it, and those of a key that occurs twice in a turn have
+ * calls of their own. Only an error breaks this order: of the server, or of a node whose slots
+ * move. Each command is executed by one call at most, unless the client repeats a call: then a
+ * release that finds nothing counts as unanswered, as for single calls.
  */
-import { UnknownNode } from '../../clients/cluster.js';
-import type { ClientPort, ScriptCall } from '../../clients/port.js';
+import { UnknownNode } from '../clients/cluster.js';
+import type { ClientPort, ScriptCall } from '../clients/port.js';
 import type { Acquire, KeyCommand, Release, Reply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
 import { notQueued } from './answers.js';
-import { encode, shortReply } from './codec.js';
+import { encode, readable, shortReply } from './codec.js';
 import { isNoScript } from './error-replies.js';
 import { isUnchecked, NodeCalls, type NodeNames } from './node-calls.js';
 import { scripts } from './generated/scripts.js';
@@ -34,10 +36,8 @@ const LEAST = 2;
 const MOST = 128;
 /** The maximum number of calls in one turn. The commands beyond have calls of their own. */
 const GROUPS_MAX = 16;
-/** The maximum number of mutexes that are remembered as busy. */
-const BUSY_MAX = 1000;
 
-/** A command that the short paths may suffice for. */
+/** A command that these scripts can execute. */
 export type Short = Acquire | Release;
 
 /** Commands of the same terms, for one call. */
@@ -63,6 +63,8 @@ export interface SeveralStore {
    * @param first the connection of an earlier call with these commands
    */
   readonly alone: (batch: readonly KeyCommand[], first?: unknown) => Promise<Reply>[];
+  /** The reply, or a `StoreFailure` if the client may have sent the command twice. */
+  readonly once: (reply: Reply, command: KeyCommand, connection: unknown) => Reply;
   /** The failure for an error of the client. */
   readonly failure: (error: unknown, command: Short) => Promise<StoreFailure>;
 }
@@ -71,8 +73,6 @@ export class Several {
   readonly #store: SeveralStore;
   /** Set on a cluster. */
   readonly #nodes: NodeCalls | undefined;
-  /** The mutexes that were not free. */
-  readonly #busy = new Set<string>();
   /** True if the server refuses calls with keys of several resources, or with some keys. */
   #apart: boolean;
 
@@ -87,7 +87,7 @@ export class Several {
   execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
     const groups = this.#apart || batch.length < LEAST ? [] : this.#groupsOf(batch);
     if (groups.length === 0) return this.#store.alone(batch);
-    const { client } = this.#store;
+    const { client, once } = this.#store;
     const connection = client.connection();
     const replies: Promise<Reply>[] = [];
     const calls = groups.map((group) => this.#callOf(group));
@@ -98,7 +98,11 @@ export class Several {
       const [answer, call] = [answers[index] as Promise<unknown>, calls[index] as ScriptCall];
       const all = this.#repliesOf(commands, answer, call, connection);
       for (let at = 0; at < places.length; at++) {
-        replies[places[at] as number] = all.then((list) => list[at] as Reply);
+        const command = commands[at] as Short;
+        replies[places[at] as number] = all.then((list) => {
+          const reply = list[at] as Reply | Promise<Reply>;
+          return reply instanceof Promise ? reply : once(reply, command, connection);
+        });
       }
       sent += places.length;
     }
@@ -107,9 +111,18 @@ export class Several {
     return batch.map((_, place) => replies[place] ?? (others.next().value as Promise<Reply>));
   }
 
-  /** An acquisition with a call of its own has found the mutex free. */
-  foundFree(key: string): void {
-    if (this.#busy.size > 0) this.#busy.delete(key);
+  /** Executes a command with its main record only; `undefined` if it needs a call of its own. */
+  async one(command: Short): Promise<Reply | undefined> {
+    const { client, loader, mainKeyOf, addressed } = this.#store;
+    const script = scriptOf([command]);
+    const args = argsOfMany([addressed(command)]);
+    const call: ScriptCall = { sha: script.sha, keys: [mainKeyOf(command)], args };
+    const [answer] = client.evalsha([call]) as [Promise<unknown>];
+    const raw = await answer.catch((error: unknown) => {
+      if (!isNoScript(error)) throw error;
+      return loader.repeat(call, script);
+    });
+    return repliesTo([command], raw)[0];
   }
 
   #groupsOf(batch: readonly KeyCommand[]): Group[] {
@@ -118,7 +131,7 @@ export class Several {
     for (let place = 0; place < batch.length; place++) {
       const command = batch[place] as KeyCommand;
       const { key } = command;
-      if (!isShort(command) || this.#busy.has(key) || twice?.has(key) === true) continue;
+      if (!isShort(command) || twice?.has(key) === true) continue;
       const at = this.#nodes?.of(this.#store.mainKeyOf(command));
       if (at === '') continue;
       let group = groups.findLast(
@@ -169,7 +182,6 @@ export class Several {
     const replies = repliesTo(commands, raw);
     const rest = commands.filter((_, at) => replies[at] === undefined);
     if (rest.length === 0) return replies as Reply[];
-    for (const { key } of rest) this.#found(key);
     const others = alone(rest, connection).values();
     return replies.map((reply) => reply ?? (others.next().value as Promise<Reply>));
   }
@@ -180,11 +192,6 @@ export class Several {
     if (client.isReply(error) || error instanceof UnknownNode || isUnchecked(error)) return true;
     // the connection ended: as the client sends its own commands again, if it does that
     return client.connection() !== connection;
-  }
-
-  #found(key: string): void {
-    if (this.#busy.size === BUSY_MAX) this.#busy.clear();
-    this.#busy.add(key);
   }
 }
 
@@ -212,28 +219,42 @@ export function argsOfMany(commands: readonly Short[], names?: NodeNames): strin
   const ids = names === undefined ? own : [...names, ...own];
   const first = commands[0] as Short;
   const [, terms = '', meta = '', channel = ''] = encode(first);
-  return first.op === 'release' ? [terms, ...ids] : [terms, meta, channel, ...ids];
+  if (first.op === 'release') return [terms, ...ids];
+  return [terms, meta, channel, ownTerms(commands as readonly Acquire[]), ...ids];
 }
 
-/** True if the short paths may suffice. */
+/**
+ * The terms that each acquisition has for itself, as one word: the script reads them only where the
+ * acquisition joins the queue.
+ */
+function ownTerms(commands: readonly Acquire[]): string {
+  const usual = commands.every(({ waited = 0, token }) => waited === 0 && token === '');
+  return usual ? '' : commands.map(({ waited = 0, token }) => `${waited}:${token}`).join(' ');
+}
+
+/** True if a command can be one of several. */
 export function isShort(command: KeyCommand): command is Short {
   if (command.op === 'release') return true;
   if (command.op !== 'acquire') return false;
-  const { weight, capacity, owner, ticket } = command;
-  return weight === 1 && capacity === 1 && owner === '' && ticket === 0;
+  const { kind, owner, ticket } = command;
+  return kind === 'mutex' && owner === '' && ticket === 0;
 }
 
-/** True if the same terms serve both. The short paths read no others. */
+/** True if the same terms serve both. */
 function haveSameTerms(a: Short, b: Short): boolean {
   if (a.op === 'release') {
     const same = b.op === 'release' && a.retention === b.retention;
     return same && (a.unpassed ?? false) === (b.unpassed ?? false);
   }
   if (b.op === 'release' || a.retention !== b.retention) return false;
-  const { ttl, fair, handOffs, tasks = 0, meta, channel } = a;
+  const { ttl, claim, fair, queue, maxQueue, patience, handOffs, tasks = 0, meta, channel } = a;
   return (
     ttl === b.ttl &&
+    claim === b.claim &&
     fair === b.fair &&
+    queue === b.queue &&
+    maxQueue === b.maxQueue &&
+    patience === b.patience &&
     handOffs === b.handOffs &&
     tasks === (b.tasks ?? 0) &&
     meta === b.meta &&
@@ -248,20 +269,20 @@ function isApart(error: unknown): boolean {
 
 /** Decodes the result of a call: no reply for a command that was not executed. */
 export function repliesTo(commands: readonly Short[], raw: unknown): (Reply | undefined)[] {
-  const [now = Number.NaN, ...exceptions] = listOf(notQueued(raw));
+  const [first, ...exceptions] = listOf(notQueued(raw));
+  const now = Number(first ?? Number.NaN);
   if (!Number.isSafeInteger(now)) throw malformed(raw);
   const replies: (Reply | undefined)[] = commands.map((command) => shortReply(command, now, now));
-  const isAcquire = commands[0]?.op === 'acquire';
-  for (let at = 0; at < exceptions.length; at += isAcquire ? 2 : 1) {
-    const place = (exceptions[at] as number) - 1;
-    const fence = isAcquire ? (exceptions[at + 1] ?? Number.NaN) : 0;
-    if (!(place in replies) || !Number.isSafeInteger(fence)) throw malformed(raw);
-    replies[place] = fence > 0 ? shortReply(commands[place] as Short, now, fence) : undefined;
+  for (let at = 0; at < exceptions.length; at += 2) {
+    const place = Number(exceptions[at]) - 1;
+    const value = exceptions[at + 1];
+    if (!(place in replies) || !(Array.isArray(value) || Number(value) === 0)) throw malformed(raw);
+    replies[place] = Array.isArray(value) ? readable(commands[place] as Short, value) : undefined;
   }
   return replies;
 }
 
-const listOf = (raw: unknown): number[] => (Array.isArray(raw) ? raw.map(Number) : []);
+const listOf = (raw: unknown): unknown[] => (Array.isArray(raw) ? raw : []);
 
 function malformed(raw: unknown): StoreFailure {
   const message = `not a reply to several commands: ${String(JSON.stringify(raw)).slice(0, 200)}`;

@@ -1,19 +1,21 @@
 /** Decodes the result of `inspect`. Another program may have written the record. */
 import type * as T from '../../engine/commands.js';
+import { kindOf } from '../../engine/kinds.js';
 
 export function inspected(now: number, list: readonly unknown[]): T.InspectReply {
   return {
     status: 'inspected',
     now,
-    capacity: finite(list[2]),
-    used: finite(list[3]),
-    fence: finite(list[4]),
-    holderCount: finite(list[5]),
-    waiterCount: finite(list[6]),
-    holders: listOf(list[7]).map(holderView),
-    waiters: listOf(list[8]).map(waiterView),
-    parkedCount: finite(list[9]),
-    parked: listOf(list[10]).map(parkedView),
+    kind: kindOf(finite(list[2])),
+    capacity: finite(list[3]),
+    used: finite(list[4]),
+    fence: finite(list[5]),
+    holderCount: finite(list[6]),
+    waiterCount: finite(list[7]),
+    holders: listOf(list[8]).map(holderView),
+    waiters: listOf(list[9]).map(waiterView),
+    parkedCount: finite(list[10]),
+    parked: listOf(list[11]).map(parkedView),
   };
 }
 

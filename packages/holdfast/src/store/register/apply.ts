@@ -2,7 +2,7 @@
 import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
 import type { Addressed } from '../../engine/serve.js';
 import { StoreFailure } from '../port.js';
-import { bodyOf, decode, encode, type Loaded } from './state-codec.js';
+import { bodyOf, decode, encode, fenceOf, type Loaded } from './state-codec.js';
 
 /** The result of the commands of a proposal. */
 export interface Applied {
@@ -28,6 +28,8 @@ export function applyAll(
   commands: readonly KeyCommand[],
   { key, time, stateMax }: ApplyTerms,
 ): Applied {
+  // a state that is forgotten meanwhile starts anew above its last fence
+  current.engine.floor = Math.max(current.engine.floor, fenceOf(key, current.engine));
   const outcomes = commands.map((command) => current.engine.apply(command, time));
   const body = bodyOf(key, current.engine);
   if (body.length > stateMax && body.length > current.body.length) {
@@ -46,13 +48,14 @@ function applyBounded(
   const replies: (KeyReply | StoreFailure)[] = [];
   const pushes: Addressed[] = [];
   let { body } = current;
-  let { engine } = decode(key, encode(current.time, body));
+  const { floor } = current.engine;
+  let { engine } = decode(key, encode(current.time, body), floor);
   for (const command of commands) {
     const outcome = engine.apply(command, time);
     const after = bodyOf(key, engine);
     const isTooLong = after.length > stateMax && after.length > body.length;
     if (isTooLong && GROWING.has(command.op)) {
-      engine = decode(key, encode(current.time, body)).engine;
+      engine = decode(key, encode(current.time, body), floor).engine;
       replies.push(tooLong(stateMax));
       continue;
     }

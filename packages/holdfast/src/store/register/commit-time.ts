@@ -23,6 +23,7 @@ function moved(reply: KeyReply, late: Micros, now: Micros): KeyReply {
     case 'granted':
     case 'renewed':
     case 'resized':
+    case 'forced':
       return { ...reply, now, left: less(reply.left) };
     case 'queued':
     case 'gate':
@@ -52,7 +53,6 @@ function moved(reply: KeyReply, late: Micros, now: Micros): KeyReply {
     case 'kept':
     case 'dequeued':
     case 'signalled':
-    case 'forced':
     case 'changed':
     case 'other':
       return { ...reply, now };

@@ -3,7 +3,7 @@
  *
  * Answers and messages come in a later microtask, never inside the call that caused them.
  */
-import { type Clock, systemClock } from '../../clock.js';
+import { type Clock, systemClock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Change, MessageListener, Register, Swapped, Versioned } from './register.js';
 

@@ -68,6 +68,15 @@ export function answersTo(
   });
 }
 
+/** Reads the answer to a command that was left; `undefined` if it cannot be read. */
+export function replyOf(answer: string): KeyReply | undefined {
+  try {
+    return JSON.parse(answer) as KeyReply;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Answers all commands of a proposal. `stored` is the upper bound of the time of its swap. */
 export function answerAll(batch: readonly Pending[], applied: Applied, stored: Micros): void {
   batch.forEach(({ resolve, reject }, index) => {

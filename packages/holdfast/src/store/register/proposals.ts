@@ -14,7 +14,7 @@
  * After a swap, the state and its version are kept. The next proposal then needs no read. If the
  * version is out of date, the register refuses the swap and the state is read again.
  */
-import type { Clock } from '../../clock.js';
+import type { Clock } from '../../base/clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';
 import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
@@ -29,10 +29,11 @@ import {
   failureOf,
   mayLeave,
   type Pending,
+  replyOf,
   UNAWAITED,
 } from './pending.js';
 import { type KnownTime, latestOf, shortened, timeOf } from './known-time.js';
-import { decode, encode, forgetAt, type Loaded } from './state-codec.js';
+import { decode, encode, fenceOf, forgetAt, type Loaded } from './state-codec.js';
 
 /** The most commands of one proposal. */
 const BATCH_MAX = 500;
@@ -182,7 +183,8 @@ export class Proposals {
       const { id } = one.command as Extract<KeyCommand, { op: 'acquire' }>;
       const over = peers.leave(owner, this.#name, JSON.stringify(one.command)).then((answer) => {
         this.#left.delete(id);
-        if (answer !== undefined) return one.resolve(JSON.parse(answer) as KeyReply);
+        const reply = answer === undefined ? undefined : replyOf(answer);
+        if (reply !== undefined) return one.resolve(reply);
         one.own = true;
         this.#add(one);
       });
@@ -233,8 +235,8 @@ export class Proposals {
   }
 
   #loaded(read: Versioned, askedAt: number): Current {
-    const { state, version, time: storeTime, latest = storeTime, settled = true } = read;
-    const loaded = decode(this.#key, state);
+    const { state, version, time: storeTime, latest = storeTime, settled = true, floor } = read;
+    const loaded = decode(this.#key, state, floor);
     const knownAt = this.#parts.clock.now();
     return { ...loaded, version, storeTime, latest, settled, knownAt, askedAt };
   }
@@ -259,6 +261,7 @@ export class Proposals {
     const swapping = register.swap(this.#name, current.version, {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
+      fence: fenceOf(this.#key, engine),
       messages: pushes.map(({ channel, push }) => {
         return { channel, text: encodePush(shortened(push, late)) };
       }),

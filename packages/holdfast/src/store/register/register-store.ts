@@ -6,15 +6,18 @@
  * no second logic. Differences: the register counts no subscribers, so a dead waiter is found by
  * its silence (see `engine/processes.ts`), and one state has a limited length.
  */
-import { type Clock, systemClock } from '../../clock.js';
+import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
-import type { Command, KeyCommand, RenewReply, Reply } from '../../engine/commands.js';
-import { PREFIX } from '../../prefix.js';
+import type { Command, KeyCommand, KeyReply, RenewReply, Reply } from '../../engine/commands.js';
+import { PREFIX } from '../../base/prefix.js';
 import { decodePush } from '../push-text.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
 import { type ProposalParts, Proposals } from './proposals.js';
-import type { Errand, Register } from './register.js';
+import { atCommit } from './commit-time.js';
+import { failureOf } from './pending.js';
+import type { Errand, Register, Versioned } from './register.js';
+import { decode } from './state-codec.js';
 
 /** The most keys whose last state is kept. */
 const KEPT_MAX = 1000;
@@ -79,11 +82,17 @@ export class RegisterStore implements Store {
   }
 
   #execute(command: KeyCommand): Promise<Reply> {
-    return this.#proposalsOf(command).add(command);
+    if (command.op !== 'inspect') return this.#proposalsOf(command).add(command);
+    const name = this.#nameOf('lock', command.key);
+    // not before the commands on the key that were given earlier
+    const mustWait = this.#proposals.get(name)?.idle === false;
+    const looked = mustWait ? undefined : this.#register.look?.(name);
+    if (looked === undefined) return this.#proposalsOf(command).add(command);
+    return inspected(command, looked);
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
-    const channel = this.#prefix + name;
+    const channel = `${this.#prefix}wake:${name}`;
     const listening = await this.#register.listen(channel, {
       message: (text) => {
         const push = decodePush(text);
@@ -128,5 +137,16 @@ export class RegisterStore implements Store {
     const [name, proposals] = oldest;
     this.#proposals.delete(name);
     if (!proposals.idle) this.#proposals.set(name, proposals);
+  }
+}
+
+/** Applies a command that changes nothing to a state. */
+async function inspected(command: KeyCommand, looked: Promise<Versioned>): Promise<KeyReply> {
+  try {
+    const { state, time, latest = time } = await looked;
+    const { engine, time: last } = decode(command.key, state);
+    return atCommit(engine.apply(command, Math.max(last, time)).reply, latest);
+  } catch (error) {
+    throw failureOf(error);
   }
 }

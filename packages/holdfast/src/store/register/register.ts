@@ -26,6 +26,8 @@ export interface Versioned {
    * made it. A command that changes nothing then swaps the same state.
    */
   readonly settled?: boolean | undefined;
+  /** Every fence of a state that starts anew must be greater than this, whatever the clocks say. */
+  readonly floor?: number | undefined;
 }
 
 /** A message that a successful swap sends. It may be lost. */
@@ -39,6 +41,8 @@ export interface Change {
   readonly state: string;
   /** From this time on, the register may forget the state. */
   readonly forgetAt: Micros;
+  /** The greatest fence of the state. */
+  readonly fence: number;
   readonly messages: readonly Message[];
   /** Like `messages`, but never sent again. A process that gets none asks by itself. */
   readonly answers?: readonly Message[] | undefined;
@@ -110,6 +114,12 @@ export interface Register {
 
   /** The state of a key. Its text includes every swap that was answered before the call. */
   read(key: string): Promise<Versioned>;
+
+  /**
+   * The state of a key, without a version: for commands that change nothing. Set if that costs less
+   * than `read`. It writes nothing.
+   */
+  look?(key: string): Promise<Versioned>;
 
   /**
    * Replaces the state of a key if its version is still `version`. A version is used for one call

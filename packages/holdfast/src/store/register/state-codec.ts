@@ -34,9 +34,12 @@ export interface Loaded {
 /** A register cannot count subscribers: silent processes are found by their polls only. */
 const subscribed = (): number => 1;
 
-/** Restores the state of a key. Throws `UnreadableRecord` for another text. */
-export function decode(key: string, state: string): Loaded {
-  const engine = new Engine(subscribed);
+/**
+ * Restores the state of a key. Throws `UnreadableRecord` for another text.
+ * @param floor every fence of a state that starts anew is greater
+ */
+export function decode(key: string, state: string, floor = 0): Loaded {
+  const engine = new Engine(subscribed, floor);
   if (state === '') return { engine, time: 0, body: '' };
   try {
     const [version, time] = state.split(' ', 2) as [string, string];
@@ -72,4 +75,9 @@ export function encode(time: Micros, body: string): string {
 /** The time from which the state of a key may be forgotten. */
 export function forgetAt(key: string, engine: Engine): Micros {
   return Math.max(engine.resource(key)?.forgetAt ?? 0, engine.gates.get(key)?.forgetAt ?? 0);
+}
+
+/** The greatest fence of a key that was granted or reserved, or the generation of its gate. */
+export function fenceOf(key: string, engine: Engine): number {
+  return Math.max(engine.resource(key)?.fence ?? 0, engine.gates.get(key)?.generation ?? 0);
 }

@@ -1,7 +1,10 @@
 /** Releases are retried until the store answers or the lease has ended. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Requests } from '../../../src/store/requests.js';
-import { type ReleaseResult, ReleaseRetrier } from '../../../src/cleanup/release-retrier.js';
+import {
+  type ReleaseResult,
+  ReleaseRetrier,
+} from '../../../src/acquire/cleanup/release-retrier.js';
 import { asking } from '../../support/crowds.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 import { WatchedStore } from '../../support/watched-store.js';

@@ -241,18 +241,18 @@ describe('limits', () => {
     world.ask('b', three);
     world.ask('quiet', { ...three, channel: '' });
     world.ask('next', { ...three, weight: 3 });
-    expect(world.force('b').ended).toBe(1);
-    expect(world.force('b').ended).toBe(0);
+    expect(world.force('b').ended).toHaveLength(1);
+    expect(world.force('b').ended).toHaveLength(0);
     expect(world.pushed()).toEqual(['revoke b']);
-    expect(world.force().ended).toBe(2);
+    expect(world.force().ended).toHaveLength(2);
     expect(world.pushed()).toEqual(['revoke a', 'grant next']);
   });
 
   it('a forced release ends a limited number of leases, and reports that more may remain', () => {
     const world = new World();
     for (let n = 0; n < FORCE_LIMIT + 1; n++) world.ask(`m${n}`, { capacity: 5000 });
-    expect(world.force().ended).toBe(FORCE_LIMIT);
-    expect(world.force().ended).toBe(1);
+    expect(world.force().ended).toHaveLength(FORCE_LIMIT);
+    expect(world.force().ended).toHaveLength(1);
   });
 
   it('a resource is forgotten a retention after its last lease, and not earlier (I9)', () => {

@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { World } from '../../support/world.js';
 
 const five = { capacity: 5 };
+/** A semaphore of one permit. */
+const sole = { kind: 'semaphore', capacity: 1 } as const;
 
 describe('a lease', () => {
   it('can lower its weight at once, and the queue is served (I5)', () => {
@@ -172,7 +174,7 @@ describe('a capacity', () => {
     for (const id of ['a', 'b', 'c']) world.grant(id, five);
     expect(world.setCapacity(5, 1)).toMatchObject({ status: 'changed', capacity: 1 });
     expect(world.held()).toEqual(['a', 'b', 'c']);
-    expect(world.ask('d', { capacity: 1 }).status).toBe('queued');
+    expect(world.ask('d', sole).status).toBe('queued');
     world.release('a');
     world.release('b');
     expect(world.held()).toEqual(['c']);
@@ -239,8 +241,8 @@ describe('a capacity', () => {
 
   it('that is raised beside a root grants nothing until the root ends (I2)', () => {
     const world = new World();
-    const a = world.grant('a', { handOffs: 3 });
-    world.ask('b');
+    const a = world.grant('a', { ...sole, handOffs: 3 });
+    world.ask('b', sole);
     expect(world.setCapacity(1, 2).status).toBe('changed');
     expect(world.ask('c', { capacity: 2, queue: false }).status).toBe('refused');
     expect(world.held()).toEqual(['a']);
@@ -252,9 +254,56 @@ describe('a capacity', () => {
 
   it('that is raised beside a root leaves the weight of the root', () => {
     const world = new World();
-    world.grant('a', { handOffs: 3 });
+    world.grant('a', { ...sole, handOffs: 3 });
     world.setCapacity(1, 2);
     expect(world.resize('a', 2).status).toBe('refused');
+  });
+});
+
+describe('the kind of a resource', () => {
+  it.each([
+    ['a mutex', { kind: 'mutex', capacity: 1 }],
+    ['a read-write lock', { kind: 'rw-lock', capacity: 2 ** 30 }],
+    ['a flight', { kind: 'flight', capacity: 2 ** 20 }],
+  ] as const)('%s in use keeps its capacity', (_, used) => {
+    const world = new World();
+    world.grant('a', used);
+    const before = world.show();
+    for (const capacity of [1, 2, used.capacity]) {
+      expect(world.setCapacity(used.capacity, capacity)).toMatchObject({
+        status: 'mismatch',
+        ...used,
+      });
+    }
+    expect(world.show()).toEqual(before);
+  });
+
+  it('a key in use refuses an acquisition of another kind, with any capacity', () => {
+    const world = new World();
+    world.grant('a');
+    world.ask('b');
+    expect(world.ask('c', sole)).toMatchObject({ status: 'mismatch', kind: 'mutex', capacity: 1 });
+    expect(world.ask('d', { capacity: 3 })).toMatchObject({ status: 'mismatch', kind: 'mutex' });
+    world.release('a');
+    world.release('b');
+    expect(world.grant('e', sole).status).toBe('granted');
+    expect(world.ask('f')).toMatchObject({ status: 'mismatch', kind: 'semaphore', capacity: 1 });
+  });
+
+  it('an idle key takes the kind of its next user', () => {
+    const world = new World();
+    world.grant('a');
+    world.release('a');
+    expect(world.setCapacity(9, 3)).toMatchObject({ status: 'changed', kind: 'semaphore' });
+    world.grant('b');
+    expect(world.show()).toMatchObject({ kind: 'mutex', capacity: 1 });
+  });
+
+  it('a semaphore of one permit has no condition', () => {
+    const world = new World();
+    world.grant('a', sole);
+    expect(world.park('a', 'b').status).toBe('shared');
+    expect(world.signal('a', 1).status).toBe('absent');
   });
 });
 

@@ -1,10 +1,10 @@
 /** The watchdog's heap, compared with a sorted array. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { LeaseRecord } from '../../../src/lease/lease-record.js';
+import { type Renewal, Root } from '../../../src/lease/root.js';
 import { DueHeap } from '../../../src/lease/due-heap.js';
-import { resolveSettings, resolveTerms } from '../../../src/options.js';
-import { Telemetry } from '../../../src/telemetry.js';
+import { resolveSettings, resolveTerms } from '../../../src/base/options.js';
+import { Telemetry } from '../../../src/observe/telemetry.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
 const clock = new VirtualClock();
@@ -12,9 +12,9 @@ const settings = resolveSettings({ clock });
 const telemetry = new Telemetry(settings, 'i', 'memory');
 const terms = resolveTerms(settings, {}, {}, 0);
 
-function record(id: number): LeaseRecord {
-  const grant = { fence: 1, handOffs: 0, holds: 1, validUntil: 1, since: 0 };
-  return new LeaseRecord(telemetry, { key: 'k', id: `${id}`, weight: 1, terms }, grant);
+function renewal(id: number): Renewal {
+  const grant = { fence: 1, handOffs: 0, holds: 1, validUntil: 1 };
+  return new Root(telemetry, { key: 'k', id: `${id}`, weight: 1, terms }, grant).renewal;
 }
 
 type Move = { kind: 'put' | 'remove' | 'first'; which: number; due: number };
@@ -31,9 +31,9 @@ const moves = fc.array(
 it('has the first entry on top after any insertion, move and removal', () => {
   fc.assert(
     fc.property(moves, (list) => {
-      const heap = new DueHeap<LeaseRecord>();
-      const records = Array.from({ length: 30 }, (_, id) => record(id));
-      const inside = new Set<LeaseRecord>();
+      const heap = new DueHeap<Renewal>();
+      const records = Array.from({ length: 30 }, (_, id) => renewal(id));
+      const inside = new Set<Renewal>();
       for (const { kind, which, due } of list) {
         const one = kind === 'first' ? heap.first : records[which];
         if (one === undefined) continue;

@@ -1,7 +1,7 @@
 /** The methods of a lease, with a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease, type ReleaseOutcome } from '../../../src/index.js';
-import { drift } from '../../../src/lease/lease-record.js';
+import { drift } from '../../../src/lease/drift.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 import { WatchedStore } from '../../support/watched-store.js';
 
@@ -199,7 +199,7 @@ describe('signal', () => {
     await holder.release();
     const lease = await waiting;
     const { signal } = lease;
-    expect(await holdfast.forceRelease('k')).toBe(1);
+    expect((await holdfast.forceRelease('k')).ended).toBe(1);
     await clock.advance(0);
     expect(signal.reason).toMatchObject({ message: expect.stringContaining('by force') });
   });

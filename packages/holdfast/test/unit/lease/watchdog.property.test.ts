@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { Holdfast } from '../../../src/index.js';
-import { LeaseRecord } from '../../../src/lease/lease-record.js';
+import { Hold, Root } from '../../../src/lease/root.js';
 import { Watchdog } from '../../../src/lease/watchdog.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 import { type Fate, WatchedStore } from '../../support/watched-store.js';
@@ -95,11 +95,8 @@ describe('the test detects a lease that', () => {
     [
       'counts from the arrival of the reply',
       () => {
-        vi.spyOn(LeaseRecord.prototype, 'confirm').mockImplementation(function (
-          this: LeaseRecord,
-          until,
-        ) {
-          this.validUntil = until + 100;
+        vi.spyOn(Root.prototype, 'confirm').mockImplementation(function (this: Root, until) {
+          this.storeUntil = until + 100;
           this.doubted = false;
         });
       },
@@ -107,20 +104,16 @@ describe('the test detects a lease that', () => {
     [
       'does not read the clock',
       () => {
-        vi.spyOn(LeaseRecord.prototype, 'remaining', 'get').mockImplementation(function (
-          this: LeaseRecord,
-        ) {
+        vi.spyOn(Hold.prototype, 'remaining', 'get').mockImplementation(function (this: Hold) {
           return this.state === 'held' ? 1 : 0;
         });
-        vi.spyOn(Watchdog.prototype, 'believes').mockImplementation(
-          (record) => record.remaining > 0,
-        );
+        vi.spyOn(Watchdog.prototype, 'believes').mockImplementation((hold) => hold.remaining > 0);
       },
     ],
     [
       'does not end locally',
       () => {
-        vi.spyOn(LeaseRecord.prototype, 'lose').mockImplementation(() => undefined);
+        vi.spyOn(Hold.prototype, 'lose').mockImplementation(() => undefined);
       },
     ],
   ] as const)('%s', async (_, plant) => {

@@ -1,8 +1,8 @@
 /** The hold of another library's lock, in virtual time. */
 import { describe, expect, it } from 'vitest';
 import { SuspendDetector } from '../../../src/lease/suspend-detector.js';
-import { OldHold } from '../../../src/migrate/old-hold.js';
-import type { OldLock } from '../../../src/migrate/old-lock.js';
+import { OldHold } from '../../../src/instance/migrate/old-hold.js';
+import type { OldLock } from '../../../src/instance/migrate/old-lock.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
 const TTL = 1000;

@@ -15,7 +15,7 @@ const commands: readonly KeyCommand[] = [
     ...{ retention: 1000, meta: 'é', fair: true },
   },
   { op: 'release', key: 'k', id: 'a', unpassed: true, retention: 1000 },
-  { op: 'renew', key: 'k', id: 'a', ttl: 10, retention: 1000 },
+  { op: 'renew', key: 'k', id: 'a', ttl: 10, retention: 1000, channel: 'x', tasks: 2 },
   { op: 'poll', key: 'k', ids: ['a', 'b'], patience: 500, retention: 1000 },
   { op: 'forceRelease', key: 'k', id: '', retention: 1000 },
   { op: 'inspect', key: 'k', limit: 100 },
@@ -57,7 +57,7 @@ describe('a command becomes arguments', () => {
     const words = encode(asking('a', { owner: 'o', fair: true, queue: false, ticket: 1.8e15 }));
     const byName = Object.fromEntries(argsOf('acquire').map((name, at) => [name, words[at]]));
     expect(byName).toMatchObject({ id: 'a', owner: 'o', ticket: '1800000000000000', waited: '0' });
-    expect(byName['terms']).toMatch(/^010 \d+ \d+ \d+ 0 \d+ \d+ \d+ 1 2000$/);
+    expect(byName['terms']).toMatch(/^210 \d+ \d+ \d+ 0 \d+ \d+ \d+ 1 2000$/);
   });
 
   it.each([
@@ -97,12 +97,16 @@ describe('an answer becomes a reply', () => {
   it.each([
     ['acquire', ['queued', 1, 2, 3], { status: 'queued', now: 1, ticket: 2, next: 3 }],
     ['acquire', ['full', 1, 2], { status: 'full', now: 1, length: 2 }],
-    ['acquire', ['mismatch', 1, 2], { status: 'mismatch', now: 1, capacity: 2 }],
+    [
+      'acquire',
+      ['mismatch', 1, 2, 3],
+      { status: 'mismatch', now: 1, capacity: 2, kind: 'rw-lock' },
+    ],
     ['release', ['kept', 1, 2], { status: 'kept', now: 1, holds: 2 }],
     ['release', ['absent', 1, 0], { status: 'absent', now: 1, holds: 0 }],
     ['renew', ['absent', 1, 0], { status: 'absent', now: 1, left: 0 }],
     ['renew', ['renewed', 1, 2], { status: 'renewed', now: 1, left: 2 }],
-    ['forceRelease', ['forced', 1, 2], { status: 'forced', now: 1, ended: 2 }],
+    ['forceRelease', ['forced', 1, 2, 'a'], { status: 'forced', now: 1, ended: ['a'], left: 2 }],
     ['park', ['parked', 1], { status: 'parked', now: 1 }],
     ['park', ['absent', '1'], { status: 'absent', now: 1 }],
     ['park', ['shared', 1, 2], { status: 'shared', now: 1, holds: 2 }],
@@ -119,9 +123,13 @@ describe('an answer becomes a reply', () => {
     ['resize', ['resized', 1, 2, 3], { status: 'resized', now: 1, fence: 2, left: 3 }],
     ['resize', ['refused', 1, 2, 3], { status: 'refused', now: 1, fence: 2, left: 3 }],
     ['resize', ['absent', 1, 0, 0], { status: 'absent', now: 1, fence: 0, left: 0 }],
-    ['capacity', ['changed', 1, 2], { status: 'changed', now: 1, capacity: 2 }],
-    ['capacity', ['mismatch', 1, 2], { status: 'mismatch', now: 1, capacity: 2 }],
-    ['capacity', ['absent', 1, 0], { status: 'absent', now: 1, capacity: 0 }],
+    [
+      'capacity',
+      ['changed', 1, 2, 2],
+      { status: 'changed', now: 1, capacity: 2, kind: 'semaphore' },
+    ],
+    ['capacity', ['mismatch', 1, 2, 1], { status: 'mismatch', now: 1, capacity: 2, kind: 'mutex' }],
+    ['capacity', ['absent', 1, 0], { status: 'absent', now: 1, capacity: 0, kind: '' }],
   ] as const)('%s %j', (op, raw, reply) => {
     expect(decode(op, raw)).toEqual(reply);
   });

@@ -5,7 +5,7 @@ import { failureOf, isNoScript } from '../../../src/store/redis/error-replies.js
 
 const PASSING = ['LOADING', 'READONLY', 'MASTERDOWN', 'BUSY', 'TRYAGAIN', 'CLUSTERDOWN'];
 
-it.each([...PASSING, 'NOREPLICAS', 'MISCONF'])('%s may pass', (code) => {
+it.each([...PASSING, 'NOREPLICAS', 'MISCONF', 'NOAUTH', 'WRONGPASS'])('%s may pass', (code) => {
   const failure = failureOf(new Error(`${code} the server says so`), true);
   expect(failure).toMatchObject({ kind: 'transient', answered: true });
   expect(isRefusal(failure)).toBe(false);

@@ -92,7 +92,7 @@ describe('a lazy store', () => {
     const { store, loads } = lazy(true);
     const acknowledging = new Recorder();
     const below = Object.assign(new Recorder(), { acknowledged: () => acknowledging });
-    const terms = { replicas: 1, requestTimeout: 100 };
+    const terms = { replicas: 1, requestTimeout: 100, restartGuard: 0 };
     const answers =
       store
         .space('q:')

@@ -1,7 +1,7 @@
 /** Calls for several mutexes at the nodes of a cluster that answers as the test wants. */
 import { describe, expect, it } from 'vitest';
-import { UnknownNode } from '../../../src/clients/cluster.js';
-import type { ClientPort, ClusterView, ScriptCall } from '../../../src/clients/port.js';
+import { UnknownNode } from '../../../src/store/clients/cluster.js';
+import type { ClientPort, ClusterView, ScriptCall } from '../../../src/store/clients/port.js';
 import { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { scripts } from '../../../src/store/redis/generated/scripts.js';
 import { slotOf } from '../../../src/store/redis/slots.js';
@@ -25,8 +25,11 @@ class FakeClient {
 
   constructor(answer: Answer, view: Partial<ClusterView> = {}) {
     const reply = async (call: ScriptCall): Promise<unknown> => {
-      this.calls.push(call);
-      return call.at === undefined ? single(call) : answer(call);
+      // without the proof, which the reply repeats
+      const args = call.args.slice(0, -1);
+      this.calls.push({ ...call, args });
+      const made = call.at === undefined ? single(call) : answer({ ...call, args });
+      return [call.args.at(-1), made];
     };
     const cluster = {
       ...{ takesAddress: true, masters: () => ADDRESSES, masterOf: addressOf },
@@ -36,6 +39,8 @@ class FakeClient {
       ...{ name: 'fake', client: {}, keyPrefix: '', writesLater: false, cluster },
       connection: () => this.lost,
       evalsha: (calls: readonly ScriptCall[]) => calls.map(reply),
+      // a probe after an error reply
+      eval: async (_: string, __: unknown, [proof]: readonly string[]) => proof,
       isReply: (error: unknown) => (error as Error).name === 'ReplyError',
       state: () => undefined,
     } as unknown as ClientPort;
@@ -70,9 +75,9 @@ describe('a call for several mutexes', () => {
     const [first, second] = client.calls as [ScriptCall, ScriptCall];
     expect(client.calls).toHaveLength(2);
     expect([first.at, first.keys, second.at, second.keys]).toEqual(['a:1', [], 'a:1', []]);
-    expect(addressOf(slotOf(first.args[3] as string))).toBe('b:2');
-    expect(second.args[3]).toBe('');
-    expect(first.args.slice(4, 4 + KEYS.length)).toEqual(KEYS.map((key) => `{${key}}`));
+    expect(addressOf(slotOf(first.args[4] as string))).toBe('b:2');
+    expect(second.args[4]).toBe('');
+    expect(first.args.slice(5, 5 + KEYS.length)).toEqual(KEYS.map((key) => `{${key}}`));
   });
 
   it.each([
@@ -112,7 +117,7 @@ describe('a call for several mutexes', () => {
     for (let round = 0; round < 5; round++) expect(await taken(client, store)).toEqual(granted);
     expect(client.named).toHaveLength(3);
     expect(client.calls).toHaveLength(3 + 5 * KEYS.length);
-    expect(new Set(client.named.map(({ args }) => args[3])).size).toBe(3);
+    expect(new Set(client.named.map(({ args }) => args[4])).size).toBe(3);
   });
 
   it('a cluster that is down says nothing of its nodes', async () => {
@@ -123,7 +128,7 @@ describe('a call for several mutexes', () => {
     expect(client.named).toHaveLength(5);
     down = false;
     for (let round = 0; round < 2; round++) expect(await taken(client, store)).toEqual(granted);
-    expect(client.named.map(({ args }) => args[3] !== '')).toEqual([...Array(6).fill(true), false]);
+    expect(client.named.map(({ args }) => args[4] !== '')).toEqual([...Array(6).fill(true), false]);
   });
 
   it('calls of one turn that are not refused count once', async () => {
@@ -143,7 +148,7 @@ describe('a call for several mutexes', () => {
   it('a node with all slots gets one of its own keys as control', async () => {
     const client = new FakeClient(() => 0, { masterOf: () => 'a:1' });
     expect(await taken(client)).toEqual(granted);
-    expect(client.named[0]?.args[3]).toBe('{0}');
+    expect(client.named[0]?.args[4]).toBe('{0}');
   });
 
   it.each([{ takesAddress: false }, { masterOf: () => undefined }])(

@@ -21,7 +21,8 @@ function open(spares = true): void {
 
 async function write(state: string, messages: Message[] = []): Promise<void> {
   const forgetAt = clock.wall() * 1000 + 60e6;
-  const swapped = await clock.until(register.swap('k', version, { state, forgetAt, messages }));
+  const change = { state, forgetAt, fence: 0, messages };
+  const swapped = await clock.until(register.swap('k', version, change));
   if (swapped === false) throw new Error('another process was first');
   version = swapped.version;
 }
@@ -34,7 +35,7 @@ const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b
 let first: Link[];
 const others = (): Link[] => links.filter((link) => !first.includes(link));
 const hasState = async (server: MemoryAcceptor, state: string): Promise<boolean> => {
-  const vote = await server.prepare('k', '9'.repeat(28), 0);
+  const vote = await server.prepare('k', '9'.repeat(28), clock.wall() * 1000);
   return vote.status === 'yes' && vote.value.endsWith(`\n${state}`);
 };
 
@@ -82,7 +83,7 @@ describe('a swap without messages', () => {
 
   it('asks the others at once if one of the first has promised another ballot', async () => {
     const at = links.indexOf(first[0] as Link);
-    await (servers[at] as MemoryAcceptor).prepare('k', '9'.repeat(28), 0);
+    await (servers[at] as MemoryAcceptor).prepare('k', '9'.repeat(28), clock.wall() * 1000);
     const before = accepts();
     const start = clock.now();
     await write('second');
@@ -94,7 +95,11 @@ describe('a swap without messages', () => {
     const [one, two, refusing] = first as [Link, Link, Link];
     for (const link of [one, two]) link.fate = () => 'lost';
     const ballot = `${BigInt(version.slice(0, 16)) + 1n}${version.slice(16)}`;
-    await (servers[links.indexOf(refusing)] as MemoryAcceptor).prepare('k', ballot, 0);
+    await (servers[links.indexOf(refusing)] as MemoryAcceptor).prepare(
+      'k',
+      ballot,
+      clock.wall() * 1000,
+    );
     const start = clock.now();
     await write('second');
     expect(clock.now() - start).toBeLessThan(50);

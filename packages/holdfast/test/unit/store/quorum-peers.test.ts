@@ -4,6 +4,7 @@ import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
 import { QuorumRegister } from '../../../src/store/quorum/quorum-register.js';
 import type { Errand, Versioned } from '../../../src/store/register/register.js';
 import { Link } from '../../support/lossy-link.js';
+import { randomOf } from '../../support/seeded-random.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
 let clock: VirtualClock;
@@ -47,7 +48,7 @@ class Process {
   async set(state: string, successor?: string, version?: string): Promise<string | false> {
     const used = version ?? (await clock.until(this.register.read('k'))).version;
     const forgetAt = clock.wall() * 1000 + 60e6;
-    const change = { state, forgetAt, messages: [], successor };
+    const change = { state, forgetAt, messages: [], fence: 0, successor };
     const swapped = await clock.until(this.register.swap('k', used, change));
     await clock.advance(1);
     return swapped === false ? false : swapped.version;
@@ -103,17 +104,37 @@ describe('a ballot that is handed over', () => {
     await clock.until(writing);
   });
 
-  it('is not believed from a client that may only publish', async () => {
+  it('is not believed from a client that may publish and subscribe', async () => {
+    const heard = await overhear('other');
     await handOver();
-    const before = other.handed.length;
+    const [before, dropped] = [other.handed.length, other.register.dropped];
+    const real = heard.find((text) => text.includes(' =')) as string;
+    const [head = '', ...value] = real.split('\n');
     const next = '9'.repeat(16) + '0'.repeat(12);
-    const value = `${JSON.stringify([9e15, [next], []])}\nforged`;
-    const text = `${'8'.repeat(28)} =${next} k\n${value}`;
-    for (const server of servers) await server.tell({ channel: 'other', text });
+    const forged = [
+      [head, ...value.slice(0, -1), 'forged'].join('\n'),
+      real.replace(/ =\d+ /, ` =${next} `),
+      real.replace(/^\d+/, '8'.repeat(28)),
+    ];
+    for (const text of forged) {
+      for (const server of servers) await server.tell({ channel: 'other', text });
+    }
     await clock.advance(1);
     expect(other.handed).toHaveLength(before);
+    expect(other.register.dropped).toBeGreaterThan(dropped);
   });
 });
+
+/** What a client hears that may subscribe. */
+async function overhear(channel: string): Promise<string[]> {
+  const heard: string[] = [];
+  const nothing = (): void => undefined;
+  const message = (text: string): void => void heard.push(text);
+  for (const server of servers) {
+    await server.subscribe(channel, { message, up: nothing, down: nothing });
+  }
+  return heard;
+}
 
 describe('a command', () => {
   const leave = (): Promise<string | undefined> => {
@@ -133,7 +154,7 @@ describe('a command', () => {
     const { version } = other.handed.at(-1) as Versioned;
     const forgetAt = clock.wall() * 1000 + 60e6;
     const answers = [other.register.peers.answerTo(errand, 'done')];
-    const change = { state: 'next', forgetAt, messages: [], answers };
+    const change = { state: 'next', forgetAt, messages: [], fence: 0, answers };
     await clock.until(other.register.swap('k', version, change));
     expect(await clock.until(answer)).toBe('done');
   });
@@ -168,6 +189,35 @@ describe('a command', () => {
     expect(one.register.peers.ownerOf('k')).toBeUndefined();
   });
 
+  it('is answered, declined or asked for only with the secret of the owner', async () => {
+    const [toOne, toOther] = [await overhear('one'), await overhear('other')];
+    const answer = leave();
+    let settled = false;
+    void answer.then(() => (settled = true));
+    await clock.advance(1);
+    const asked = toOther.find((text) => text.startsWith('>')) as string;
+    const [, proof = '', number = ''] = /^>(\S+) (\S+)/.exec(asked) ?? [];
+    const ballot = '8'.repeat(28);
+    const reply = '{"status":"granted","left":1e15}';
+    const forged: [string, string][] = [
+      ['one', `${ballot} <${number} ${reply}`],
+      ['one', `${ballot} <${number} ${proof} ${reply}`],
+      ['one', `>${number}`],
+      ['one', `>${proof} ${number}`],
+      ['other', asked.replace(/\{\}$/, '{"op":"acquire"}')],
+      ['other', asked.replace(/ one(.)/, ' two$1')],
+    ];
+    for (const [channel, text] of forged) {
+      for (const server of servers) await server.tell({ channel, text });
+    }
+    await clock.advance(1);
+    expect(settled).toBe(false);
+    expect(other.asked).toHaveLength(1);
+    expect(one.register.dropped).toBeGreaterThan(0);
+    expect(toOne.length).toBeGreaterThan(0);
+    await clock.until(answer);
+  });
+
   it('that names no version of this process is not heard', async () => {
     const until = clock.wall() * 1000 + 50_000;
     const text = `>1.1 ${until} ${'7'.repeat(28)} 3 onek\n{}`;
@@ -175,4 +225,28 @@ describe('a command', () => {
     await clock.advance(1);
     expect(other.asked).toEqual([]);
   });
+});
+
+it('no message ends a process', async () => {
+  const channels = ['one', 'other'];
+  const heard = (await Promise.all(channels.map(overhear))).flat();
+  await other.set('theirs', 'one');
+  await one.set('mine', 'other');
+  void one.register.peers.leave(one.register.peers.ownerOf('k') as string, 'k', '{}');
+  await clock.advance(1);
+  const random = randomOf(11);
+  const whole = (below: number): number => Math.floor(random() * below);
+  const parts = ['>', '<', '=', ' ', '\n', '{', '[', '"', '9', 'g ', 'o ', 'r ', '\u0000', 'NaN'];
+  for (let round = 0; round < 3000; round++) {
+    const real = heard.length === 0 ? '' : (heard[whole(heard.length)] as string);
+    const at = whole(real.length + 1);
+    const text = real.slice(0, at) + parts[whole(parts.length)] + real.slice(at + whole(20));
+    for (const server of servers) {
+      await server.tell({ channel: channels[whole(2)] as string, text });
+    }
+    heard.length = Math.min(heard.length, 50);
+  }
+  await clock.advance(200);
+  expect(one.register.dropped + other.register.dropped).toBeGreaterThan(1000);
+  expect((await clock.until(one.register.read('k'))).state).toBe('mine');
 });

@@ -81,7 +81,7 @@ describe('inspect', () => {
 
   it('names a server that answers with an error', async () => {
     await done(holdfast.mutex('k').acquire());
-    (links[2] as Link).prepare = () => Promise.reject(new Error('connection refused'));
+    (links[2] as Link).look = () => Promise.reject(new Error('connection refused'));
     const infos = await inspected();
     expect(infos[2]).toMatchObject({ status: 'failed', text: 'failed (connection refused)' });
   });

@@ -1,6 +1,6 @@
 /** A command without an answer makes a client look for the masters. That may fail. */
 import { expect, it, vi } from 'vitest';
-import type { ClientPort, ClusterView } from '../../../src/clients/port.js';
+import type { ClientPort, ClusterView } from '../../../src/store/clients/port.js';
 import { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { asking } from '../../support/crowds.js';
 import { settle } from '../../support/virtual-clock.js';
@@ -13,8 +13,8 @@ it('a refresh that fails rejects nothing, and the next one follows', async () =>
     const port = { name: 'test', keyPrefix: '', writesLater: false, cluster };
     const store = new RedisStore(port as unknown as ClientPort, 'r:');
     for (const calls of [1, 2]) {
-      store.unanswered(asking('a'));
-      store.unanswered(asking('b'));
+      void store.unanswered(asking('a'));
+      void store.unanswered(asking('b'));
       // a rejection that no code handles fails the test
       await settle();
       expect(refresh).toHaveBeenCalledTimes(calls);

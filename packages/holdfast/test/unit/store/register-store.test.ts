@@ -201,7 +201,7 @@ describe('a state', () => {
   it('of an unknown version is refused, and stays as it is', async () => {
     const state = '2 17 {"lock":{}}';
     const name = 'holdfast:lock:k';
-    await register.swap(name, '0', { state, forgetAt: 1e16, messages: [] });
+    await register.swap(name, '0', { state, forgetAt: 1e16, messages: [], fence: 0 });
     await expect(answers(one, asking('a', mutex))).rejects.toBeInstanceOf(UnreadableRecord);
     expect((await register.read(name)).state).toBe(state);
   });

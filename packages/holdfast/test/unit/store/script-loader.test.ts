@@ -1,6 +1,6 @@
 /** Calls of a script that the server does not know: the text is sent once. */
 import { beforeEach, expect, it } from 'vitest';
-import type { ClientPort, ScriptCall } from '../../../src/clients/port.js';
+import type { ClientPort, ScriptCall } from '../../../src/store/clients/port.js';
 import { ScriptLoader } from '../../../src/store/redis/script-loader.js';
 
 const NOSCRIPT = new Error('NOSCRIPT No matching script');
@@ -47,13 +47,6 @@ const repeat = (...calls: ScriptCall[]): Promise<unknown[]> =>
 it('sends the text with the first call, and the others behind it in one batch', async () => {
   expect(await repeat(call('a'), call('b'), call('c'))).toEqual(['text a', 'sha b', 'sha c']);
   expect(batches).toBe(1);
-});
-
-it('reads the text first, and sends the calls that came in the meantime behind it', async () => {
-  const unread = { ...SCRIPT, text: undefined };
-  const all = ['a', 'b'].map((name) => loader.repeat(call(name), unread));
-  expect(sent).toEqual([]);
-  expect(await Promise.all(all)).toEqual(['text a', 'sha b']);
 });
 
 it('sends the text of each script', async () => {

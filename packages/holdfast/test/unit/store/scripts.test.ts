@@ -15,7 +15,9 @@ const folder = fileURLToPath(new URL('../../../src/store/redis/scripts', import.
 
 describe('every script', () => {
   it.each(scriptPaths(folder))('%# matches its header', (path) => {
-    expect([basename(path), ...headerProblems(loadScript(path))]).toEqual([basename(path)]);
+    // the proof is no argument of the script
+    const script = loadScript(path, { replace: { 'lib/proof.lua': '--- @script\n' } });
+    expect([basename(path), ...headerProblems(script)]).toEqual([basename(path)]);
   });
 
   it('is in the generated modules', () => {
@@ -30,7 +32,7 @@ describe('every script', () => {
     for (const [at, path] of paths.entries()) {
       const source = short[at]?.map(({ text }) => text).join('');
       const script = scripts[basename(path, '.lua') as keyof typeof scripts];
-      expect(await script.load()).toBe(source);
+      expect(script.text).toBe(source);
       expect(script.sha).toBe(createHash('sha1').update(`${source}`).digest('hex'));
     }
   });
@@ -154,6 +156,7 @@ describe('a script is assembled', () => {
 
   beforeEach(() => {
     root = mkdtempSync(join(tmpdir(), 'holdfast-lua-'));
+    add('lib/proof.lua', '--- @script\n');
   });
   afterEach(() => {
     rmSync(root, { recursive: true });
@@ -167,6 +170,17 @@ describe('a script is assembled', () => {
       '--[[ main: x\n]]\n--- @include "lib/a.lua"\n--- @include "lib/b.lua"\n\n  f("--")\n',
     );
     expect(expand(path)).toBe('local a = 1\nlocal b = a -- kept\nf("--")\n');
+  });
+
+  it('between the parts of lib/proof.lua, behind the flags', () => {
+    const proof = '-- about it\nlocal function answer()\n--- @script\nend\nreturn answer()\n';
+    add('lib/proof.lua', proof);
+    const head = '--[[ main: x\n  FLAGS\n    no-writes\n  REPLY\n    1\n]]\n';
+    expect(expand(add('main.lua', `${head}return 1\n`))).toBe(
+      '#!lua flags=no-writes\nlocal function answer()\nreturn 1\nend\nreturn answer()\n',
+    );
+    add('lib/proof.lua', 'return 1\n');
+    expect(() => expand(join(root, 'main.lua'))).toThrow('no line --- @script');
   });
 
   it('with a replaced file, or a replaced script', () => {

@@ -1,8 +1,8 @@
 /** Opening and closing the wake channel, and the conversion of store times to the local clock. */
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { SuspendDetector } from '../../../src/lease/suspend-detector.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
-import type { WakeChannel, WakeListener } from '../../../src/store/port.js';
+import type { EchoAnswer, WakeChannel, WakeListener } from '../../../src/store/port.js';
 import { Acquisition } from '../../../src/acquire/acquisition.js';
 import type { AcquireRequest } from '../../../src/acquire/call.js';
 import { Wake } from '../../../src/store/wake-channel.js';
@@ -31,7 +31,7 @@ async function opened(leaveFirst: boolean): Promise<number> {
   const clock = new VirtualClock();
   const store = new SlowStore(clock);
   const events = { push: () => undefined, up: () => undefined };
-  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, events });
+  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, requestTimeout: 100, events });
   wake.enter();
   if (leaveFirst) wake.leave();
   await clock.advance(100);
@@ -76,7 +76,7 @@ it('a channel that a request names stays open until the reply', async () => {
   const clock = new VirtualClock();
   const store = new SlowStore(clock);
   const events = { push: () => undefined, up: () => undefined };
-  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, events });
+  const wake = new Wake(store, clock, { name: () => 'w', linger: 10, requestTimeout: 100, events });
   wake.enter();
   await clock.advance(1);
   store.admit();
@@ -88,4 +88,86 @@ it('a channel that a request names stays open until the reply', async () => {
   wake.named(-1);
   await clock.advance(1000);
   expect(store.open).toBe(0);
+});
+
+/** A store whose messages to itself arrive only while it is told so. */
+class EchoingStore extends MemoryStore {
+  opened = 0;
+  closed = 0;
+  arrives = true;
+  listener: WakeListener | undefined;
+
+  override async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
+    this.opened += 1;
+    this.listener = listener;
+    const echo = (): EchoAnswer => ({
+      published: Promise.resolve(true),
+      arrived: this.arrives ? Promise.resolve(true) : new Promise(() => undefined),
+    });
+    const close = async (): Promise<void> => {
+      this.closed += 1;
+    };
+    return { name, echo, close };
+  }
+}
+
+describe('a channel that is open and does not work', () => {
+  const openWake = async () => {
+    const clock = new VirtualClock();
+    const store = new EchoingStore(clock);
+    const told = { silent: 0, up: 0 };
+    const wake = new Wake(store, clock, {
+      ...{ name: () => 'w', linger: 10_000, requestTimeout: 100 },
+      events: { push: () => undefined, up: () => void (told.up += 1) },
+      silent: () => void (told.silent += 1),
+    });
+    wake.enter();
+    await clock.advance(10);
+    return { clock, store, told, wake };
+  };
+
+  it('is replaced when a push was missed and a message to itself is lost', async () => {
+    const { clock, store, told, wake } = await openWake();
+    store.arrives = false;
+    wake.missed('a');
+    await clock.advance(150);
+    expect([store.opened, store.closed, told]).toEqual([2, 1, { silent: 1, up: 2 }]);
+    expect(wake.channel).toBe('w');
+    // the events of the former connection do not count
+    store.arrives = true;
+    await clock.advance(60_000);
+    expect(store.opened).toBe(2);
+  });
+
+  it('stays if the message arrives: another process was served first', async () => {
+    const { clock, store, told, wake } = await openWake();
+    for (let miss = 0; miss < 20; miss++) {
+      wake.missed('a');
+      await clock.advance(200);
+    }
+    expect([store.opened, told.silent]).toEqual([1, 0]);
+  });
+
+  it('is replaced ever more rarely while messages never arrive', async () => {
+    const { clock, store, wake } = await openWake();
+    store.arrives = false;
+    for (let miss = 0; miss < 600; miss++) {
+      wake.missed('a');
+      await clock.advance(1000);
+    }
+    expect(store.opened).toBeGreaterThan(5);
+    expect(store.opened).toBeLessThan(30);
+  });
+
+  it('is replaced when it is down for long, and not when it comes back', async () => {
+    const { clock, store, wake } = await openWake();
+    store.listener?.down();
+    await clock.advance(1500);
+    store.listener?.up();
+    await clock.advance(5000);
+    expect(store.opened).toBe(1);
+    store.listener?.down();
+    await clock.advance(2100);
+    expect([store.opened, store.closed, wake.channel]).toEqual([2, 1, 'w']);
+  });
 });

@@ -6,6 +6,7 @@ import { Calls, Scheduled } from './calls.js';
 import { All, Lead, Resize, Shift } from './holds.js';
 import { Crowd, Sprint } from './mass.js';
 import { type Part, REFUSALS } from './part.js';
+import { Shared } from './shared.js';
 
 interface Performing extends Part {
   perform(): Promise<void>;
@@ -22,6 +23,7 @@ const PARTS: Readonly<
   calls: Calls,
   sprint: Sprint,
   crowd: Crowd,
+  shared: Shared,
 };
 
 export function isFamily({ face }: TaskPlan): boolean {

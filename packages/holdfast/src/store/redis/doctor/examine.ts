@@ -5,16 +5,18 @@
  * Each look may fail by itself: a right that is missing for it is a finding. A server that does not
  * answer is a finding too, and the others are examined.
  */
-import { linksOf, mayEnd, type ServerLink } from '../../../clients/admin.js';
-import type { ClientPort } from '../../../clients/port.js';
+import { linksOf, mayEnd, type ServerLink } from '../../clients/admin.js';
+import type { ClientPort } from '../../clients/port.js';
 import type { Examination, ExaminedServer, ExamineTerms, Finding } from '../../finding.js';
 import { judgeRoundTrip, judgeSlowness, measure } from './delays.js';
 import { configOf, type Info, infoOf, versionOf } from './facts.js';
 import { judgeGroup, type Seen, surely } from './group.js';
 import { namesOf } from './names.js';
+import { judgeOpenSlots } from './open-slots.js';
 import { judgePrefixes } from './prefixes.js';
 import { type Deployment, type Found, limited, Probe, Unusable } from './probe.js';
 import { judgePushes } from './pushes.js';
+import { clocksOfReplicas } from './replicas.js';
 import { judgeRights } from './rights.js';
 import { judgeSettings } from './settings.js';
 
@@ -75,7 +77,7 @@ async function examineServer(
 ): Promise<ServerResult> {
   const probe = new Probe(deployment, port, link, terms);
   const { address, host } = link;
-  const seen = { address, host, info: undefined, measured: undefined } as Changing;
+  const seen = { address, host, info: undefined, measured: undefined, replicas: [] } as Changing;
   if (mayEnd(port)) probe.add(MAY_END);
   if (link.mayHang === true) probe.add(MAY_HANG);
   try {
@@ -94,10 +96,16 @@ async function look(probe: Probe, seen: Changing): Promise<void> {
   judgeRoundTrip(probe, seen.measured.roundTrip);
   seen.info = await infoOf(probe);
   const config = await configOf(probe);
-  if (seen.info !== undefined) judgeSettings(probe, seen.info, config);
+  if (seen.info !== undefined) {
+    judgeSettings(probe, seen.info, config);
+    seen.replicas = await clocksOfReplicas(probe, seen.info);
+  }
   await judgeSlowness(probe, seen.measured.time);
+  if (probe.port.cluster !== undefined) await judgeOpenSlots(probe);
   if (!canLock(probe, seen.info)) return;
   const names = namesOf(probe);
+  // all keys have one slot, at another node
+  if (names === undefined) return;
   if (!(await judgeRights(probe, names))) return;
   await judgePushes(probe, names);
   if (!probe.findings.some(({ evidence }) => evidence.startsWith('SCAN:'))) {

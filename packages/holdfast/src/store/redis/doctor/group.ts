@@ -3,6 +3,7 @@ import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../
 import type { Measured, Offset } from './delays.js';
 import type { Info } from './facts.js';
 import type { Deployment } from './probe.js';
+import type { ReplicaClock } from './replicas.js';
 
 /** Clocks that differ by more than this part of the ttl are reported. */
 const CLOCK_PART = 20;
@@ -15,6 +16,7 @@ export interface Seen {
   readonly info: Info | undefined;
   /** `undefined` if the server did not answer. */
   readonly measured: Measured | undefined;
+  readonly replicas: readonly ReplicaClock[];
 }
 
 /** The bound of an offset that is nearer to zero. */
@@ -40,20 +42,23 @@ function finding(
   return { code, severity, server: '', ...texts };
 }
 
-function clocks(seen: readonly Seen[], { ttl }: ExamineTerms): Finding[] {
-  const known = seen.flatMap(({ address, measured }) =>
+function clocks(seen: readonly Seen[], { ttl, clockMargin }: ExamineTerms): Finding[] {
+  const masters = seen.flatMap(({ address, measured }) =>
     measured?.offset === undefined ? [] : [{ address, offset: measured.offset }],
   );
+  const known = [...masters, ...seen.flatMap(({ replicas }) => replicas)];
   const [first, ...rest] = [...known].sort((a, b) => a.offset.to - b.offset.to);
   const last = rest.sort((a, b) => b.offset.from - a.offset.from)[0];
   if (first === undefined || last === undefined) return [];
   const gap = last.offset.from - first.offset.to;
-  if (gap <= ttl / CLOCK_PART) return [];
+  if (gap <= Math.max(clockMargin, ttl / CLOCK_PART)) return [];
   return [
     finding('clocks-differ', gap > ttl ? 'danger' : 'warning', {
-      message: 'the clocks of the servers differ: leases end early or late when a key moves',
+      message:
+        'the clocks of the servers differ: after a fail-over, or when a slot moves, leases end ' +
+        'early, and a lock may have two holders for that time',
       evidence: `${last.address} is ${Math.round(gap)} ms ahead of ${first.address}`,
-      advice: 'synchronize the clocks of the servers (NTP)',
+      advice: 'synchronize the clocks of the servers (NTP), or raise clockMargin',
     }),
   ];
 }

@@ -10,8 +10,11 @@ export interface ProbeNames {
   readonly channel: string;
 }
 
-/** On a cluster, names whose slots belong to the node. */
-export function namesOf({ deployment, link, port, terms }: Probe): ProbeNames {
+/**
+ * On a cluster, names whose slots belong to the node; `undefined` if there are none: a tag in the
+ * prefix of the client puts all keys into one slot.
+ */
+export function namesOf({ deployment, link, port, terms }: Probe): ProbeNames | undefined {
   const { prefix } = deployment;
   const own = (name: string): boolean => {
     const { cluster } = port;
@@ -24,15 +27,17 @@ export function namesOf({ deployment, link, port, terms }: Probe): ProbeNames {
       return own(port.keyPrefix + name);
     },
   );
-  const channel = `${prefix}wake:doctor-${terms.id}`;
-  return {
-    keys: [`${key}1`, `${key}2`],
-    // a sharded channel ends with a tag
-    channel: port.cluster === undefined ? channel : tagged((tag) => `${channel}{${tag}}`, own),
-  };
+  const base = `${prefix}wake:doctor-${terms.id}`;
+  // a sharded channel ends with a tag
+  const channel = port.cluster === undefined ? base : tagged((tag) => `${base}{${tag}}`, own);
+  if (key === undefined || channel === undefined) return undefined;
+  return { keys: [`${key}1`, `${key}2`], channel };
 }
 
-function tagged(name: (tag: number) => string, fits: (name: string) => boolean): string {
+function tagged(
+  name: (tag: number) => string,
+  fits: (name: string) => boolean,
+): string | undefined {
   for (let tag = 0; tag < TAGS_MAX; tag++) if (fits(name(tag))) return name(tag);
-  throw new Error('the client knows no slot of this master');
+  return undefined;
 }

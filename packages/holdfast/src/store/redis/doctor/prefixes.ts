@@ -1,5 +1,5 @@
 /** Looks for locks with another prefix: they exclude none of ours. */
-import { quote } from '../../../text.js';
+import { quote } from '../../../base/text.js';
 import type { Probe } from './probe.js';
 
 const PAGE = 500;

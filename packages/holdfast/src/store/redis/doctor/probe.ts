@@ -1,7 +1,7 @@
 /** One server that is examined: asks it, measures, and collects findings. */
-import type { ServerLink } from '../../../clients/admin.js';
-import type { ClientPort } from '../../../clients/port.js';
-import { printable } from '../../../text.js';
+import type { ServerLink } from '../../clients/admin.js';
+import type { ClientPort } from '../../clients/port.js';
+import { printable } from '../../../base/text.js';
 import type { ExamineTerms, Finding, FindingCode, FindingSeverity } from '../../finding.js';
 import { adviceForCode, isMissingRight } from '../advice.js';
 

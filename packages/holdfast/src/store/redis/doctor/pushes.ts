@@ -1,5 +1,5 @@
 /** Publishes a message to itself, as a script does it, and waits for it. */
-import type { Subscription } from '../../../clients/port.js';
+import type { Subscription } from '../../clients/port.js';
 import { isMissingRight } from '../advice.js';
 import type { ProbeNames } from './names.js';
 import type { Probe } from './probe.js';
@@ -43,7 +43,8 @@ async function open(
     // an attempt that succeeds later is closed again
     opening.then((late) => late.close()).catch(nothing);
     const why = error instanceof Error ? error.message : String(error);
-    if (isMissingRight(why)) report(probe, new Map([['subscribe', why]]));
+    if (/^(WRONGPASS|NOAUTH)\b/.test(why)) loginRefused(probe, why);
+    else if (isMissingRight(why)) report(probe, new Map([['subscribe', why]]));
     else lost(probe, `the subscription failed: ${why}`);
     return undefined;
   }
@@ -69,6 +70,19 @@ function within({ terms }: Probe, message: Promise<void>): Promise<boolean> {
       timer.cancel();
       resolve(true);
     });
+  });
+}
+
+/** The client is connected, and the login that its options have is not valid any more. */
+function loginRefused(probe: Probe, evidence: string): void {
+  probe.add({
+    code: 'login-refused',
+    severity: 'warning',
+    message:
+      'the server refuses the login that the options of the client have: no connection of it can ' +
+      'be opened again, so waiters poll, and after the next lost connection locks stop',
+    evidence,
+    advice: 'set the present password in the options of the client; see docs/clients.md',
   });
 }
 

@@ -18,6 +18,7 @@ export function judgeSettings(probe: Probe, info: Info, config: Config): void {
     ...memory(info),
     ...writes(info),
     ...persistence(info, config, probe.deployment.quorum?.durable),
+    ...forgetting(info, quorum ? 0 : probe.terms.replicas),
   ];
   for (const one of found) probe.add(one);
 }
@@ -118,6 +119,22 @@ function writes(info: Info): Found[] {
       message: 'the server cannot save its data, and refuses locks because of that',
       evidence: failed.map((name) => `${name}:${info.get(name)}`).join(', '),
       advice: 'see the log of the server and its disk',
+    },
+  ];
+}
+
+/** A master that starts again without its data: its replicas copy that. */
+function forgetting(info: Info, waits: number): Found[] {
+  if (waits === 0 || info.get('role') === 'slave' || info.get('aof_enabled') === '1') return [];
+  return [
+    {
+      code: 'replicas-without-persistence',
+      severity: 'danger',
+      message:
+        'a master that crashes and starts again before a fail-over forgets acknowledged grants, ' +
+        'and its replicas too: holders lose their locks, and for one ttl no call gets one',
+      evidence: `replicas ${waits}, aof_enabled:${info.get('aof_enabled') ?? 'not known'}`,
+      advice: 'CONFIG SET appendonly yes on the master and its replicas; the same in their files',
     },
   ];
 }

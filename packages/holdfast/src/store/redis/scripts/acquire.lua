@@ -7,8 +7,8 @@
     id         string  the acquisition
     terms      string  `FLAGS ttl retention hand_offs tasks claim max_queue patience weight
                        wanted_capacity`: one word, which the client writes and the server reads
-                       faster than ten. FLAGS are three digits, 0 or 1: `sole` `fair` `wait`
-      sole             1: the weight and the capacity are 1
+                       faster than ten. FLAGS are three digits: `wanted_kind` `fair` `wait`
+      wanted_kind      1 mutex (of weight and capacity 1), 2 semaphore, 3 read-write lock, 4 flight
       fair             1: while this acquisition waits, only grants of fair ones allow hand-offs
       wait             1: join the queue if the permits are not free
       ttl              length of the lease, in ms
@@ -30,7 +30,7 @@
   REPLY
     now (a number instead of a list: granted in the common case, with now as fence, for ttl)
     | granted now fence left hand_offs holds | queued now ticket next [ahead] | refused now next
-    | full now length | mismatch now capacity | conflict now weight | crowded now holds
+    | full now length | mismatch now capacity kind | conflict now weight | crowded now holds
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
@@ -56,122 +56,4 @@ end
 --- @include "lib/save.lua"
 
 --- @include "lib/take.lua"
-
--- The lock is held, and the acquisition joins the queue or is in it already.
-local claim, max_queue, patience, weight, wanted_capacity =
-  string.match(terms, '(%S+) (%S+) (%S+) (%S+) (%S+)', rest)
-claim, max_queue, patience = tonumber(claim), tonumber(max_queue), tonumber(patience)
---- @include "lib/plain.lua"
-if is_short then
-  local held = holder ~= id and expires > now
-  if held and queued == 0 and not wait and kept_until(forget, expires) == forget then
-    return { 'refused', now, expires - now }
-  end
-  if held and wait then
-    if not process then
-      process = 'n:' .. process_of(id)
-      stored, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
-    end
-    local kept, place = kept_until(forget, expires), ticket
-    local joins = not stored and (queued < max_queue or ticket ~= 0)
-      and (queued == 0 or redis.call('ZCARD', queue) == queued)
-    if stored then
-      local asked = { cmsgpack.unpack(stored) }
-      place, asked[8], asked[9], asked[10] = asked[1], channel, token, tasks
-      stored = cmsgpack.pack(unpack(asked))
-    elseif joins then
-      if place == 0 then place = ticket_after(ticket_before, waited) end
-      joins = redis.pcall('ZADD', queue, 'NX', string.format('%.0f', place), id) == 1
-    end
-    if joins then
-      stored = cmsgpack.pack(
-        place, 1, ttl, claim, hand_offs, fair, '', channel, token, tasks, meta)
-      queued, fair_before = queued + 1, fair_before + fair
-      ticket_before = math.max(ticket_before, place)
-      if queued == 1 then redis.call('PEXPIREAT', queue, kept) end
-    end
-    if stored then
-      save(forget, kept, true, cmsgpack.pack(
-        true, expires, kept, queued, holder, last, ticket_before, fair_before, h_hand_offs, h_ttl,
-        since), 'w:' .. id, stored, process, counted(count, joins and 1 or 0, patience))
-      if joins and fair == 1 and hand_offs > 0 then
-        local ahead = ahead_of(id, queued, holder)
-        return { 'queued', now, place, expires - now, ahead }
-      end
-      return { 'queued', now, place, expires - now }
-    end
-  end
-end
-
-weight, wanted_capacity = tonumber(weight), tonumber(wanted_capacity)
---- @include "lib/serve.lua"
-
-local function newcomer()
-  return {
-    id = id, owner = owner, weight = weight, ttl = ttl, claim = claim, fair = fair,
-    hand_offs = hand_offs,
-    channel = channel, token = token, ticket = ticket, waited = waited, tasks = tasks,
-    meta = meta,
-  }
-end
-
-local function free()
-  return fits(weight) and waiting == 0
-end
-
-local function enter()
-  local waiter = read_waiter(id)
-  if waiter then
-    waiter.channel, waiter.token, waiter.tasks = channel, token, tasks
-    save_waiter(waiter)
-  elseif free() then
-    return granted(grant(newcomer(), ttl))
-  elseif not wait then
-    serve('')
-    -- a waiter of the same owner may have been granted by `serve`
-    local own = rejoin(newcomer())
-    if own then return own end
-    if free() then return granted(grant(newcomer(), ttl)) end
-    return { 'refused', now, next_expiry() }
-  elseif ticket == 0 and waiting >= max_queue then
-    serve('')
-    return { 'full', now, waiting }
-  else
-    enqueue(newcomer())
-  end
-  hear_process(id, patience)
-  serve(id)
-  local h = lease_of(id)
-  if h then return granted(h) end
-  local queued = read_waiter(id)
-  if queued then
-    local tells = not waiter and fair == 1 and hand_offs > 0
-    local ahead = tells and ahead_of(id, waiting, only_lease())
-    return { 'queued', now, queued.ticket, next_expiry(), ahead }
-  end
-  return rejoin(newcomer()) or { 'mismatch', now, capacity }
-end
-
-drop_expired()
-drop_stale(id)
-redeliver_signals()
-local held = lease_of(id)
-local reply
-if held then reply = granted(held) else reply = rejoin(newcomer()) end
-local function idle()
-  return used == 0 and waiting == 0 and parked_count() == 0
-end
--- An acquisition that waits already is served in turn, even if the capacity has changed since.
-local function agreed()
-  return capacity == wanted_capacity or read('w:' .. id)
-end
--- An expired lease, or a waiter that left the queue to join a lease, may have freed permits.
-if reply or not (agreed() or idle()) then serve('') end
--- A waiter that lost its place repeats its request with a ticket: its capacity may be out of date.
-local may_agree = ticket == 0 or capacity == 0
-if capacity ~= wanted_capacity and may_agree and idle() then set_capacity(wanted_capacity) end
-if not reply then
-  reply = agreed() and enter() or { 'mismatch', now, capacity }
-end
-flush()
-return reply
+--- @include "lib/acquire.lua"

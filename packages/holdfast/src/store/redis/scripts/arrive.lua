@@ -16,7 +16,7 @@
     id         string  the arrival
     by         int     arrivals to count
   REPLY
-    gate now generation fate reason rank sure current missing next | other now kind count
+    gate now generation fate reason rank sure current missing next agreed | other now kind count
 ]]
 --- @include "lib/gate-arguments.lua"
 local channel = ARGV[7]
@@ -30,7 +30,7 @@ local function arrive()
   g.arrived = g.arrived + 1
   redis.call('HSET', arrivals, id, g.missing)
   if g.kind == 'latch' then
-    g.ends = g.missing == 0 and now or now + ttl * 1000
+    g.ends = g.missing == 0 and now or math.max(g.ends, now + ttl * 1000)
     if g.missing == 0 then tell(generation) end
   elseif g.missing == 0 then
     next_generation(g.count)
@@ -39,16 +39,17 @@ local function arrive()
   end
 end
 
-if not g then return none(generation) end
+if not g then return none_written(generation) end
 break_expired()
-if g.kind ~= kind or (fate(generation) == 'closed' and not suits(count)) then
+revive()
+if differs() or (fate(generation) == 'closed' and not suits(count)) then
   flush()
   return other()
 end
 if fate(generation) == 'closed' then
   if redis.call('HEXISTS', arrivals, id) == 0 then
     g.missing = g.missing + count - g.count
-    g.count, g.retention = count, retention
+    g.count, g.retention = count, math.max(g.retention, retention)
     arrive()
   end
   if fate(generation) == 'closed' then listen(channel, token) end

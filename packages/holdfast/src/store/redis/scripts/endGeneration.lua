@@ -7,25 +7,26 @@
   ARGV
     name       string  the key, repeated in pushes
     kind       string  latch or barrier
-    count      int     arrivals that open the next generation
+    count      int     arrivals that open the gate; 0 if the reason is deleted
     generation us      the generation to end
     ttl        ms      life of a latch without an arrival
     retention  ms      how long the gate is kept after its end
     reason     string  why the generation is broken, used if it is not open
   REPLY
-    gate now generation fate reason rank sure current missing next | other now kind count
+    gate now generation fate reason rank sure current missing next agreed | other now kind count
 ]]
 --- @include "lib/gate-arguments.lua"
 local reason = ARGV[7]
 --- @include "lib/gate.lua"
 
-if not g then return none(generation) end
+if not g then return none_written(generation) end
 break_expired()
-if g.kind ~= kind then
+local ends = generation == g.generation and g.count > 0
+if differs() or ends and reason ~= 'deleted' and not suits(count) then
   flush()
   return other()
 end
-if generation == g.generation then
+if ends then
   end_generation(reason, count)
   g.retention = retention
   if kind == 'latch' then g.ends = now + ttl * 1000 end

@@ -7,12 +7,12 @@
     id         string  the acquisition that loses its lease, or '' for all
     retention  ms      how long the resource is kept after its last use
   REPLY
-    forced now ended
+    forced now left id...: the leases that were ended, and the longest time that one of them had
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 local retention = tonumber(ARGV[2])
---- @include "lib/peek.lua"
+--- @include "lib/peek-to-write.lua"
 --- @include "lib/serve.lua"
 local FORCE_LIMIT = 1000
 
@@ -28,12 +28,14 @@ end
 if not known then return { 'forced', now, 0 } end
 drop_expired()
 local ids = leases_to_end()
+local left = 0
 for _, lease_id in ipairs(ids) do
   local h = read_holder(lease_id)
+  left = math.max(left, h.expires - now)
   local channels = listeners(h)
   remove(h)
   for _, one in ipairs(channels) do push(one[1], 'r ' .. one[2]) end
 end
 serve('')
 flush()
-return { 'forced', now, #ids }
+return { 'forced', now, left, unpack(ids) }

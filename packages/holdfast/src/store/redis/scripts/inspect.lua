@@ -6,8 +6,8 @@
   ARGV
     limit      int     maximum of holders, of waiters, and of holds of one owner to show
   REPLY
-    inspected now capacity used fence holder_count waiter_count holders waiters
-    parked_count parked
+    inspected now kind capacity used fence holder_count waiter_count holders
+    waiters parked_count parked
     holder: id owner weight fence hand_offs left holds tasks since meta ids
     waiter: id owner weight ticket fair tasks meta
     parked: id owner condition since meta
@@ -30,7 +30,19 @@ local function shown_holds(h)
   return ids
 end
 
-if not known then return { 'inspected', now, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
+-- True if the lease, or one of its holds, has not expired.
+local function lives(h)
+  if h.owner == '' then return h.expires > now end
+  local id = first_hold(h)
+  while id ~= '' do
+    local _, _, after, _, _, expires = read_hold(id)
+    if expires > now then return true end
+    id = after
+  end
+  return false
+end
+
+if not known then return { 'inspected', now, 0, 0, 0, 0, 0, 0, {}, {}, 0, {} } end
 
 -- Uses the orders as they are. If the server has lost one, it is computed from the record, as the
 -- next command does.
@@ -42,8 +54,7 @@ if not agree() then queued, held = survey() end
 -- used.
 local ids, over, count = {}, {}, 0
 if not many then
-  local live = sole and sole.expires > now
-  ids, over, count = { live and sole.id }, { not live and sole and sole.id }, live and 1 or 0
+  over = { sole and sole.id }
 elseif held then
   for _, one in ipairs(held) do
     local list, most = over, EXPIRE_LIMIT
@@ -59,14 +70,20 @@ elseif leases > 0 then
   over = redis.call('ZRANGE', expiries, '-inf', at, 'BYSCORE', 'LIMIT', 0, EXPIRE_LIMIT)
   count = redis.call('ZCOUNT', expiries, from, '+inf')
 end
-local weight = used
+local weight, shown = used, {}
 for _, id in ipairs(over) do
-  local h = id and read_holder(id)
-  if h then weight = weight - h.weight end
+  local h = read_holder(id)
+  if h and lives(h) then
+    shown[#shown + 1], count = id, count + 1
+  elseif h then
+    weight = weight - h.weight
+  end
 end
+for _, id in ipairs(ids) do shown[#shown + 1] = id end
 local holders = {}
-for _, id in ipairs(ids) do
-  local h = id and read_holder(id)
+for at = 1, math.min(limit, #shown) do
+  local id = shown[at]
+  local h = read_holder(id)
   if h then
     local left, holds = h.expires - now, hold_count(h)
     holders[#holders + 1] = {
@@ -93,6 +110,6 @@ while at ~= '' and #parked < limit do
   at = e.newer
 end
 return {
-  'inspected', now, capacity, weight, fence, count, waiting, holders, waiters,
+  'inspected', now, kind, capacity, weight, fence, count, waiting, holders, waiters,
   parked_count(), parked,
 }

@@ -37,7 +37,7 @@ local retention = tonumber(ARGV[11])
 local meta = ARGV[12]
 local token = ARGV[13]
 local last_used = tonumber(ARGV[14])
---- @include "lib/peek.lua"
+--- @include "lib/peek-to-write.lua"
 --- @include "lib/serve.lua"
 
 local function park_instead_of(h)
@@ -63,7 +63,7 @@ local function enter()
     local h = lease_of(id)
     if not h then return { 'absent', now } end
     local holds = hold_count(h)
-    if holds > 1 or capacity ~= 1 or h.weight ~= 1 then return { 'shared', now, holds } end
+    if holds > 1 or kind ~= 1 then return { 'shared', now, holds } end
     local length = parked_count()
     if want == 'signal' and length >= max_parked then return { 'full', now, length } end
     leave(h, id)
@@ -97,7 +97,7 @@ end
 local function standing()
   local h, w = lease_of(as), read_waiter(as)
   if h then
-    local reply = granted(h)
+    local reply = granted(h, as)
     reply[7] = h.signalled and 1 or 0
     return reply
   end

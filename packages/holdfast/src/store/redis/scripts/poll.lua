@@ -16,12 +16,12 @@ local patience = tonumber(ARGV[1])
 local retention = tonumber(ARGV[2])
 local ids = { unpack(ARGV, 3) }
 local id = ''
---- @include "lib/peek.lua"
+--- @include "lib/peek-to-write.lua"
 --- @include "lib/serve.lua"
 
 local function standing(id)
   local h = lease_of(id)
-  if h then return { 'granted', h.fence, h.expires - now, h.hand_offs, hold_count(h) } end
+  if h then return { 'granted', h.fence, end_of(h, id) - now, h.hand_offs, hold_count(h) } end
   if read('w:' .. id) then return { 'queued' } end
   hear(id)
   return { read_parked(id) and 'parked' or 'absent' }

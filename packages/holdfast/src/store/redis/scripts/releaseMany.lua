@@ -1,13 +1,14 @@
---[[ releaseMany: releases several mutexes without waiters, each as `release` does; errors stay
-     apart.
+--[[ releaseMany: does for several mutexes what `release` does for one; errors stay apart.
   KEYS
-    names...   key     the main record of each resource; on a cluster none
+    names...   key     the main record of each resource; on a cluster none. The other records have
+                       its name with a suffix
   ARGV
     terms      string  as in release.lua
     ids...     string  the acquisition of each resource; on a cluster, before these a key of another
                        node, or '', and the main record of each resource
   REPLY
-    now, then a number for each lease that was not released: its place; it needs a call of its own;
+    now, then two values for each release whose reply is not now: its place, and its reply, or 0: it
+    needs a call of its own;
     or 0: nothing is done, because the node does not refuse the key of another node
     or -1: nothing is done, because the cluster is down
 ]]
@@ -18,14 +19,21 @@ local ids = { unpack(ARGV, 2) }
 --- @include "lib/names.lua"
 --- @include "lib/kept.lua"
 
-local function free(resource, id)
-  --- @include "lib/peek.lua"
+-- The functions of the general path are made only for a mutex that others wait for.
+local function release(resource, id)
+  local queue, expiries
+  --- @include "lib/peek-to-write.lua"
   --- @include "lib/free.lua"
+  queue, expiries = resource .. ':q', resource .. ':x'
+  --- @include "lib/release.lua"
 end
 
 local reply = { now }
 for place = 1, #names do
-  local _, freed = pcall(free, names[place], ids[place])
-  if freed ~= now then reply[#reply + 1] = place end
+  local done, answer = pcall(release, names[place], ids[place])
+  if answer ~= now then
+    reply[#reply + 1] = place
+    reply[#reply + 1] = done and answer or 0
+  end
 end
 return reply

@@ -7,6 +7,8 @@
     id         string  the acquisition
     ttl        ms      length of the lease from now on
     retention  ms      how long the resource is kept after its last use
+    channel    string  the channel of the process from now on; '' or left out if it stays
+    tasks      number  how many tasks of the process wait for the lease; left out if it stays
   REPLY
     renewed now left | absent now 0
 ]]
@@ -14,10 +16,11 @@ local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local id = ARGV[1]
 local ttl = tonumber(ARGV[2])
 local retention = tonumber(ARGV[3])
---- @include "lib/peek.lua"
+local channel, tasks = ARGV[4], tonumber(ARGV[5])
+--- @include "lib/peek-to-write.lua"
 
 -- The short path: the only lease.
-if is_plain then
+if is_plain and not channel then
   local rest, _, expires, forget = cmsgpack.unpack_limit(seen, 3)
   local _, queued, holder = cmsgpack.unpack_limit(seen, 2, rest)
   if holder == id and expires > now then
@@ -32,8 +35,12 @@ end
 if not known then return { 'absent', now, 0 } end
 drop_expired()
 local held = lease_of(id)
-if held then extend(held, now + ttl * 1000) end
+if held then
+  if channel and channel ~= '' then address(held, id, channel) end
+  held.tasks = tasks or held.tasks
+  extend(held, id, now + ttl * 1000)
+end
 serve('')
 flush()
 if not held then return { 'absent', now, 0 } end
-return { 'renewed', now, lease_of(id).expires - now }
+return { 'renewed', now, end_of(lease_of(id), id) - now }

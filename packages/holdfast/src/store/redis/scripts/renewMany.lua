@@ -5,7 +5,7 @@
     names...   key     the main record of each resource; or for each resource all three keys of it;
                        on a cluster only the first of these
   ARGV
-    ttl        ms      length of each lease from now on
+    ttl        ms      length of each lease from now on; 0: the leases stay as they are
     retention  ms      how long each resource is kept after its last use
     named      number  how many of the following words are the names, on a cluster; 0: none
     rest...    string  these names, then the acquisition of each resource
@@ -36,11 +36,13 @@ local function renew_plain(resource, id)
   if string.byte(seen) ~= 195 then return NEEDS_ALL_KEYS end
   local rest, _, expires, forget = unpack_some(seen, 3)
   local _, queued, holder = unpack_some(seen, 2, rest)
-  local kept = kept_until(forget, till)
+  local lasts = expires > till
+  local kept = kept_until(forget, lasts and expires or till)
   local moves = kept ~= forget
-  if holder ~= id or expires <= now or expires > till or moves and queued > 0 then
+  if holder ~= id or expires <= now or moves and (lasts or queued > 0) then
     return NEEDS_ALL_KEYS
   end
+  if lasts then return expires - now end
   if moves then call('PEXPIREAT', resource, kept) end
   call('HSET', resource, 's', pack(true, till, kept) .. sub(seen, rest + 1))
   return full
@@ -48,15 +50,15 @@ end
 
 -- Any other case. Each call has its own copy of the shared functions and of their state.
 local function renew(resource, queue, expiries, id)
-  --- @include "lib/peek.lua"
+  --- @include "lib/peek-to-write.lua"
   --- @include "lib/serve.lua"
   if not known then return ABSENT end
   drop_expired()
   local held = lease_of(id)
-  if held then extend(held, now + full) end
+  if held then extend(held, id, now + full) end
   serve('')
   flush()
-  return held and lease_of(id).expires - now or ABSENT
+  return held and end_of(lease_of(id), id) - now or ABSENT
 end
 
 local reply = { now }

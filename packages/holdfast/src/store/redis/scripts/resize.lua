@@ -16,7 +16,7 @@ local id = ARGV[1]
 local weight = tonumber(ARGV[2])
 local seq = tonumber(ARGV[3])
 local retention = tonumber(ARGV[4])
---- @include "lib/peek.lua"
+--- @include "lib/peek-to-write.lua"
 --- @include "lib/serve.lua"
 
 local function weigh(h)
@@ -54,4 +54,4 @@ flush()
 if not held then return { status, now, 0, 0 } end
 -- read again: a waiter of the same owner may have joined and extended the lease
 held = lease_of(id)
-return { status, now, held.fence, held.expires - now }
+return { status, now, held.fence, end_of(held, id) - now }

@@ -18,14 +18,14 @@ local condition = ARGV[2]
 local count = tonumber(ARGV[3])
 local seq = tonumber(ARGV[4])
 local retention = tonumber(ARGV[5])
---- @include "lib/peek.lua"
+--- @include "lib/peek-to-write.lua"
 --- @include "lib/serve.lua"
 
 if not known then return { 'absent', now, 0, 0 } end
 drop_expired()
 redeliver_signals()
--- waiters are parked only at a capacity of 1
-local h = capacity == 1 and lease_of(id)
+-- only waiters of a mutex are parked
+local h = kind == 1 and lease_of(id)
 if h and seq > (h.seq or 0) then
   h.seq, h.woken = seq, wake(condition, count)
   h.left = chain('l:' .. condition).count

@@ -39,7 +39,7 @@ local retention = tonumber(ARGV[12])
 local meta = ARGV[13]
 local token = ARGV[14]
 local fair = tonumber(ARGV[15] or 0)
---- @include "lib/peek.lua"
+--- @include "lib/peek-to-write.lua"
 --- @include "lib/plain.lua"
 
 -- Queues the next root behind others, and grants the lock to the first waiter.
@@ -131,7 +131,7 @@ end
 
 local function standing()
   local h = again ~= '' and lease_of(again)
-  if h then return { 'granted', h.fence, h.expires - now, h.hand_offs, hold_count(h) } end
+  if h then return { 'granted', h.fence, end_of(h, again) - now, h.hand_offs, hold_count(h) } end
   local w = again ~= '' and read_waiter(again)
   if w then return { 'queued', w.ticket, next_expiry() } end
   return { 'absent' }

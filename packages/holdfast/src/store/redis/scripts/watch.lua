@@ -15,7 +15,7 @@
     token      string  a secret that the push repeats, or ''
     ids...     string  the arrivals
   REPLY
-    gate now generation fate reason rank sure current missing next | other now kind count
+    gate now generation fate reason rank sure current missing next agreed | other now kind count
 ]]
 --- @include "lib/gate-arguments.lua"
 local channel = ARGV[7]
@@ -25,16 +25,14 @@ local ids = { unpack(ARGV, 9) }
 
 if not g then
   if count == 0 then return none(generation) end
-  g = {
-    kind = kind, count = count, generation = now, since = now, missing = count, ends = now,
-    retention = retention, past = 0, arrived = 0, remembered = 0, broken = {},
-  }
+  g = { generation = now, since = now, past = 0, arrived = 0, remembered = 0, broken = {} }
   delete_rest()
-  if kind == 'latch' then g.ends = now + ttl * 1000 end
+  begin()
 end
 break_expired()
+revive()
 if generation == 0 then generation = g.generation end
-if g.kind ~= kind or (generation == g.generation and count > 0 and not suits(count)) then
+if differs() or (generation == g.generation and count > 0 and not suits(count)) then
   flush()
   return other()
 end

@@ -67,6 +67,7 @@ local function flush()
 end
 
 local function reason_of(generation)
+  if g.past ~= 0 and generation > g.past and generation < g.generation then generation = g.past end
   for at = 1, #g.broken, 2 do
     if g.broken[at] == generation then return g.broken[at + 1] end
   end
@@ -75,6 +76,8 @@ end
 
 local function fate(generation)
   if generation > g.generation or generation < g.since then return 'unknown' end
+  -- a deleted gate
+  if generation == g.generation and g.count == 0 then return 'unknown' end
   if reason_of(generation) ~= '' then return 'broken' end
   return (generation < g.generation or g.missing == 0) and 'open' or 'closed'
 end
@@ -169,6 +172,22 @@ local function listen(channel, token)
   end
 end
 
+-- Begins the life of a new gate, or of a deleted one.
+local function begin()
+  g.kind, g.count, g.missing, g.retention = kind, count, count, retention
+  g.ends = kind == 'latch' and now + ttl * 1000 or now
+end
+
+-- A deleted gate becomes what the command names, if it names the current generation or none.
+local function revive()
+  if g.count == 0 and count > 0 and (generation == g.generation or generation == 0) then begin() end
+end
+
+-- True if the gate is of another kind than the command names.
+local function differs()
+  return g.count > 0 and g.kind ~= kind
+end
+
 -- A barrier without arrivals accepts any count.
 local function suits(wanted)
   return g.count == wanted or (g.kind == 'barrier' and redis.call('HLEN', arrivals) == 0)
@@ -185,10 +204,16 @@ local function status(generation, id)
   end
   return {
     'gate', now, generation, fate(generation), reason_of(generation), rank, sure and 1 or 0,
-    g.generation, g.missing, next_due(),
+    g.generation, g.missing, next_due(), g.count,
   }
 end
 
 local function none(generation)
-  return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0 }
+  return { 'gate', now, generation, 'unknown', '', -1, 0, 0, 0, 0, 0 }
+end
+
+-- There is no gate, and a server that may not write must not say so: see lib/peek-to-write.lua.
+local function none_written(generation)
+  redis.call('HDEL', gate, '')
+  return none(generation)
 end

@@ -33,9 +33,8 @@ end
 
 -- The live lease of an acquisition: its own, or the lease of its owner that it joined.
 local function lease_of(id)
-  local root = read_hold(id)
-  local h = read_holder(root or id)
-  if not h or h.expires <= now or (h.owner ~= '' and not root) then return nil end
+  local h = read_holder(read_hold(id) or id)
+  if not h or end_of(h, id) <= now then return nil end
   return h
 end
 
@@ -49,9 +48,10 @@ end
 -- True if SERVE_LIMIT ended the service of the queue.
 local more = false
 
--- Microseconds until the next lease may end, 0 if none is held or more waiters can be served.
+-- Microseconds until the next lease or hold may end, 0 if none is held or more waiters can be
+-- served.
 local function next_expiry()
-  local first = sole and sole.expires
+  local first = sole and due_of(sole)
   if more then return 0 end
   if many and leases > 0 then
     first = tonumber(redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2])
@@ -65,24 +65,29 @@ local function only_lease()
   return many and leases == 1 and redis.call('ZRANGE', expiries, 0, 0)[1] or ''
 end
 
--- Extends a lease; never shortens it.
-local function extend(h, expires)
-  h.expires = math.max(h.expires, expires)
+local function schedule(h)
   save_holder(h)
   if many then
     guard()
-    redis.call('ZADD', expiries, h.expires, h.id)
+    redis.call('ZADD', expiries, due_of(h), h.id)
   end
   latest = math.max(latest, h.expires)
+end
+
+-- Extends a lease, for one of its holds; never shortens it.
+local function extend(h, id, expires)
+  h.expires = math.max(h.expires, expires)
+  if h.owner ~= '' then link(id, 6, math.max(end_of(h, id), expires)) end
+  schedule(h)
 end
 
 local function add(h)
   used, leases = used + h.weight, leases + 1
   if h.owner ~= '' then
-    writes['p:' .. h.owner], h.holds = h.id, { 0, '', '', 0 }
-    append_hold(h, h.id, h.weight, h.channel)
+    writes['p:' .. h.owner], h.holds = h.id, { 0, '', '', 0, h.expires }
+    append_hold(h, h.id, h.weight, h.channel, h.expires)
   end
-  extend(h, h.expires)
+  schedule(h)
   return h
 end
 
@@ -123,16 +128,16 @@ local function fits(weight)
   return used + weight <= capacity and not (sole and sole.hand_offs > 0)
 end
 
--- Sets the capacity. Leases that are held stay held.
-local function set_capacity(wanted)
+-- Sets the kind and the capacity. Leases that are held stay held.
+local function set_capacity(wanted_kind, wanted)
   if wanted > 1 and sole and sole.hand_offs == 0 then
     local h = sole
     sole, many = nil, true
     save_holder(h)
     guard()
-    redis.call('ZADD', expiries, h.expires, h.id)
+    redis.call('ZADD', expiries, due_of(h), h.id)
   end
-  capacity = wanted
+  kind, capacity = wanted_kind, wanted
   if used == 0 then many = capacity ~= 1 end
 end
 
@@ -141,8 +146,8 @@ local function save_change(h, id, weight, seq)
   if h.owner == '' then
     h.changes = seq
   else
-    local root, before, after, _, channel = read_hold(id)
-    save_hold(id, root, before, after, weight, channel, seq)
+    local root, before, after, _, channel, expires = read_hold(id)
+    save_hold(id, root, before, after, weight, channel, expires, seq)
   end
   save_holder(h)
 end
@@ -163,15 +168,52 @@ local function resize_hold(h, id, wanted, seq)
   save_change(h, id, wanted, seq)
 end
 
+-- Records where the process of a lease, or of one hold of it, receives pushes from now on. The
+-- caller saves the lease.
+local function address(h, id, channel)
+  if h.owner == '' then h.channel = channel else link(id, 5, channel) end
+end
+
+-- Removes the expired holds of a lease, and the lease if none is left.
+local function drop_holds(h, ordered)
+  local due, dropped, id = math.huge, false, first_hold(h)
+  while id ~= '' do
+    local root, _, after, _, _, expires = read_hold(id)
+    if root ~= h.id then break end
+    if expires > now then
+      due = math.min(due, expires)
+    else
+      if id == h.id then lapse(h, expires) end
+      take_hold(h, id)
+      dropped = true
+    end
+    id = after
+  end
+  local count, _, _, full = unpack(h.holds)
+  if count == 0 or due == math.huge then return remove(h, ordered) end
+  -- one of the expired holds may have received the signal
+  if dropped and h.signalled then
+    unconsumed_signals[#unconsumed_signals + 1] = h.signalled
+    h.signalled = nil
+  end
+  if full == 0 then weigh_again(h) end
+  h.holds[5] = due
+  schedule(h)
+end
+
+-- Ends a lease that has expired, or drops its expired holds.
+local function expire(h, ordered)
+  if h.owner ~= '' then return drop_holds(h, ordered) end
+  lapse(h, h.expires)
+  remove(h, ordered)
+end
+
 local function drop_expired()
   if not known then return end
   reconcile()
   drop_silent(EXPIRE_LIMIT)
   if not many then
-    if sole and sole.expires <= now then
-      lapse(sole)
-      remove(sole)
-    end
+    if sole and due_of(sole) <= now then expire(sole) end
     return
   end
   local till = string.format('%.0f', now)
@@ -181,27 +223,27 @@ local function drop_expired()
   for index, id in ipairs(due) do names[index] = 'h:' .. id end
   load(names)
   local removed, count = {}, 0
-  for index, id in ipairs(due) do
+  for _, id in ipairs(due) do
     if count >= EXPIRE_LIMIT then break end
-    removed[index] = id
     count = count + 1
     local h = read_holder(id)
     -- the server may have evicted the record but not the order
     if h then
       if h.owner ~= '' then count = count + hold_count(h) end
-      lapse(h)
-      remove(h, true)
+      expire(h, true)
     end
+    if not read('h:' .. id) then removed[#removed + 1] = id end
   end
   guard()
-  redis.call('ZREM', expiries, unpack(removed))
+  if #removed > 0 then redis.call('ZREM', expiries, unpack(removed)) end
 end
 
--- Removes the expired lease of an acquisition that asks again, if EXPIRE_LIMIT left it. With two
--- leases of the same id, its permits would count twice and would never be free again.
+-- Removes the expired lease or hold of an acquisition that asks again, if EXPIRE_LIMIT left it.
+-- With two leases of the same id, its permits would count twice and would never be free again.
 local function drop_stale(id)
   local h = read_holder(read_hold(id) or id)
-  if h and h.expires <= now then remove(h) end
+  if not h or end_of(h, id) > now then return end
+  if h.owner == '' then remove(h) else drop_holds(h) end
 end
 
 -- The fence and the hand-offs of a grant made now: a fence above all earlier ones (I2), and the
@@ -231,8 +273,9 @@ end
 -- Adds a hold to the live lease of its owner.
 local function join(h, w, lease)
   h.signalled = h.signalled or w.signalled
-  if read_hold(w.id) ~= h.id then append_hold(h, w.id, w.weight, w.channel) end
-  extend(h, now + lease * 1000)
+  local expires = now + lease * 1000
+  if read_hold(w.id) ~= h.id then append_hold(h, w.id, w.weight, w.channel, expires) end
+  extend(h, w.id, expires)
   return h
 end
 
@@ -256,6 +299,6 @@ local function take_back_fences(h, last_used)
   if fence == last then fence = math.min(last, math.max(h.fence, last_used)) end
 end
 
-local function granted(h)
-  return { 'granted', now, h.fence, h.expires - now, h.hand_offs, hold_count(h) }
+local function granted(h, id)
+  return { 'granted', now, h.fence, end_of(h, id) - now, h.hand_offs, hold_count(h) }
 end

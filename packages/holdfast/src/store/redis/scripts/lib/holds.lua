@@ -1,9 +1,10 @@
 --- @include "lib/parking.lua"
 -- The holds of owners: a chain, in the order in which they joined.
 --
--- The lease stores their number, the first, the last, and how many have the weight of the lease.
--- Each hold stores its lease, the hold before it, the hold after it, its weight, its channel, and
--- the number of its last change, if it was changed. So adding or removing a hold has a constant
+-- The lease stores their number, the first, the last, how many have the weight of the lease, and a
+-- time before which none of them ends. Each hold stores its lease, the hold before it, the hold
+-- after it, its weight, its channel, when it ends, and the number of its last change, if it was
+-- changed. So adding or removing a hold has a constant
 -- cost, except when the last of the heaviest holds is removed.
 local HOLD_LIMIT = 1000
 
@@ -28,11 +29,24 @@ end
 -- The weight of an acquisition, and the number of the change of it that was seen last.
 local function hold_weight(h, id)
   if h.owner == '' then return h.weight, h.changes or 0 end
-  local _, _, _, weight, _, seq = read_hold(id)
+  local _, _, _, weight, _, _, seq = read_hold(id)
   return weight, seq or 0
 end
 
--- Changes one value of a hold: 2 is the hold before it, 3 the hold after it.
+-- When a lease ends for one of its acquisitions, 0 if that has no hold.
+local function end_of(h, id)
+  if h.owner == '' then return h.expires end
+  local root, _, _, _, _, expires = read_hold(id)
+  return root == h.id and expires or 0
+end
+
+-- When a lease or one of its holds may end: none ends before this time.
+local function due_of(h)
+  return h.owner == '' and h.expires or h.holds[5]
+end
+
+-- Changes one value of a hold: 2 is the hold before it, 3 the hold after it, 5 its channel, 6 its
+-- end.
 local function link(id, at, other)
   local hold = { read_hold(id) }
   hold[at] = other
@@ -40,21 +54,21 @@ local function link(id, at, other)
 end
 
 -- Appends a hold to the chain.
-local function append_hold(h, id, weight, channel)
-  local count, first, last, full = unpack(h.holds)
+local function append_hold(h, id, weight, channel, expires)
+  local count, first, last, full, due = unpack(h.holds)
   if count > 0 then link(last, 3, id) end
-  save_hold(id, h.id, last, '', weight, channel)
+  save_hold(id, h.id, last, '', weight, channel, expires)
   if weight == h.weight then full = full + 1 end
-  h.holds = { count + 1, count > 0 and first or id, id, full }
+  h.holds = { count + 1, count > 0 and first or id, id, full, math.min(due, expires) }
 end
 
 local function take_hold(h, id)
-  local count, first, last, full = unpack(h.holds)
+  local count, first, last, full, due = unpack(h.holds)
   local _, before, after, weight = read_hold(id)
   if before == '' then first = after else link(before, 3, after) end
   if after == '' then last = before else link(after, 2, before) end
   if weight == h.weight then full = full - 1 end
-  h.holds = { count - 1, first, last, full }
+  h.holds = { count - 1, first, last, full, due }
   writes['r:' .. id] = false
 end
 

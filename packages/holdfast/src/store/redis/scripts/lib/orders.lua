@@ -13,7 +13,9 @@ local function members(all, kind)
   local found = {}
   for at = 1, #all, 2 do
     if string.sub(all[at], 1, 2) == kind then
-      local ok, place, weight, _, _, _, fair = pcall(cmsgpack.unpack, all[at + 1])
+      local ok, place, weight, _, _, _, fair, _, holds = pcall(cmsgpack.unpack, all[at + 1])
+      -- of a lease with holds, the time at which one of them may end
+      if ok and type(holds) == 'table' then place = holds[5] end
       if ok and type(place) == 'number' and type(weight) == 'number' then
         found[#found + 1] = {
           id = string.sub(all[at], 3), place = place, weight = weight, fair = tonumber(fair) or 0,

@@ -34,8 +34,8 @@ local function hear_process(id, patience)
 end
 
 -- A lease of the process ended unclaimed.
-local function lapse(h)
-  local p = h.expires < h.since + h.ttl * 1000 and read_process(h.id)
+local function lapse(h, expires)
+  local p = expires < h.since + h.ttl * 1000 and read_process(h.id)
   if p and (p.heard <= h.since or p.heard > now) then p.till, p.changed = 1, true end
 end
 

@@ -6,15 +6,15 @@
 --               keeps the key (ms), waiters, the id of the lease or '', last fence, last ticket,
 --               fair waiters; and if there is a lease: hand-offs, ttl, since or 0 (if equal to its
 --               fence). Its fence is the last fence less the hand-offs
---               any other record: capacity, last fence, last ticket, used, latest expiry, fair
---               waiters, leases, waiters, the time until which the server keeps the key, and the
---               only lease, if it was granted at a capacity of 1
+--               any other record: kind (see acquire.lua), capacity, last fence, last ticket, used,
+--               latest expiry, fair waiters, leases, waiters, the time until which the server keeps
+--               the key, and the only lease, if it was granted at a capacity of 1
 --   m           channel, tasks and meta of the lease of a plain record
 --   h:<id>      a lease that was granted at another capacity
 --   w:<id>      a waiter
 --   p:<owner>   the owner's lease
 --   r:<id>      an owner's hold: its lease, the holds of the lease before and after it, its weight,
---               its channel, and the number of its last change, if it was changed
+--               its channel, when it ends, and the number of its last change, if it was changed
 --   c:<id>      a parked waiter
 --   n:<process> how many of its acquisitions wait, when it was heard of, when it counts as dead
 --   l           the chain of all parked waiters: first, last, count
@@ -23,8 +23,9 @@
 -- Values of up to 64 bytes let the server store a small hash in one piece. So a plain record has
 -- two fields for its lease.
 --
--- A record is plain if its capacity is 1, its lease has no owner and no signals, all waiters have
--- the weight 1, no owner and no signal, and none is parked. lib/plain.lua has short paths for it.
+-- A record is plain if it is that of a mutex, its lease has no owner and no signals, all waiters
+-- have the weight 1, no owner and no signal, and none is parked. lib/plain.lua has short paths for
+-- it.
 --
 -- Changes are collected in `writes`. `flush` writes them, after it has set the expiry of the key: a
 -- server that is out of memory allows PEXPIREAT, and lets a script finish once it has written. So a
@@ -33,8 +34,8 @@ local CHUNK = 1000
 
 local known = seen and true
 local loaded, writes = {}, {}
-local capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting =
-  0, 0, 0, 0, 0, 0, 0, 0
+local kind, capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting =
+  1, 0, 0, 0, 0, 0, 0, 0, 0
 local sole -- the only lease of a mutex
 local forget -- the time until which the server keeps the key
 -- True if the waiters are as in a plain record.
@@ -55,7 +56,7 @@ if plain then
   end
 elseif known then
   local h = {}
-  capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget, h.id,
+  kind, capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget, h.id,
     h.expires, h.weight, h.fence, h.hand_offs, h.ttl, h.since, h.owner, h.holds,
     h.channel, h.tasks, h.meta, h.signalled,
     h.seq, h.woken, h.left, h.changes = cmsgpack.unpack(seen)
@@ -98,9 +99,10 @@ end
 -- The fields after `meta` exist only if the lease was signalled or its holder has signalled, or if
 -- its weight was changed.
 local function with_signals(h)
-  if not h.signalled and not h.seq and not h.changes then return h.meta end
+  local signalled, seq = h.signalled or '', h.seq or 0
+  if signalled == '' and seq == 0 and not h.changes then return h.meta end
   local changes = h.changes and { h.changes } or {}
-  return h.meta, h.signalled or '', h.seq or 0, h.woken or 0, h.left or 0, unpack(changes)
+  return h.meta, signalled, seq, h.woken or 0, h.left or 0, unpack(changes)
 end
 
 local function pack_plain()
@@ -115,7 +117,7 @@ local function pack_plain()
 end
 
 local function pack_summary(parked)
-  plain = (plain or waiting == 0) and capacity == 1 and parked == 0
+  plain = (plain or waiting == 0) and kind == 1 and parked == 0
   if plain and sole then
     plain = sole.owner == '' and sole.weight == 1 and sole.expires == latest
       and sole.fence + sole.hand_offs == fence
@@ -124,12 +126,12 @@ local function pack_summary(parked)
   if plain and not many then return pack_plain() end
   if not sole then
     return cmsgpack.pack(
-      capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget)
+      kind, capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget)
   end
   return cmsgpack.pack(
-    capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget, sole.id,
-    sole.expires, sole.weight, sole.fence, sole.hand_offs, sole.ttl, sole.since, sole.owner,
-    sole.holds, sole.channel, sole.tasks, with_signals(sole))
+    kind, capacity, fence, last_ticket, used, latest, fair_waiting, leases, waiting, forget,
+    sole.id, sole.expires, sole.weight, sole.fence, sole.hand_offs, sole.ttl, sole.since,
+    sole.owner, sole.holds, sole.channel, sole.tasks, with_signals(sole))
 end
 
 local function in_chunks(command, list)

@@ -88,8 +88,7 @@ end
 local function announce(w, own, lease)
   local h_fence, hand_offs, left, holds = nil, nil, lease * 1000, 1
   if own then
-    h_fence, hand_offs, left = own.fence, own.hand_offs, math.max(own.expires - now, left)
-    holds = hold_count(own) + 1
+    h_fence, hand_offs, holds = own.fence, own.hand_offs, hold_count(own) + 1
   else
     h_fence, hand_offs = terms(w)
   end
@@ -113,7 +112,7 @@ local function rejoin(wanted)
     return { 'crowded', now, hold_count(own) }
   end
   wanted.signalled = signalled
-  return granted(join(own, wanted, wanted.ttl))
+  return granted(join(own, wanted, wanted.ttl), wanted.id)
 end
 
 -- True if a waiter can be granted: the command names it, or its process is alive and was notified.

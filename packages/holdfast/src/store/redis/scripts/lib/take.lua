@@ -1,6 +1,6 @@
 -- The short path for a free mutex; see engine/engine.ts. A number is cheaper for the client to
 -- parse than a list.
-local is_short = is_sole == 49 and owner == '' and (is_plain or not seen)
+local is_short = wanted_kind == 1 and owner == '' and (is_plain or not seen)
 local _, expires, forget, queued, holder, last, ticket_before, fair_before =
   nil, 0, nil, 0, '', 0, 0, 0
 local h_hand_offs, h_ttl, since

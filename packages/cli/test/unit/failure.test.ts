@@ -1,0 +1,15 @@
+/** The exit codes of errors. */
+import { HoldfastError } from 'holdfast';
+import { expect, it } from 'vitest';
+import { EXIT, failureOf } from '../../src/failure.js';
+
+it.each([
+  "NOPERM User locks has no permissions to run the 'evalsha' command",
+  "ERR The user executing the script can't run this command, on @user_script:22.",
+  'ERR ACL failure in script: User locks has no permissions to run the hset command',
+])('a missing right ends with "access denied": %s', (reply) => {
+  const cause = new Error(reply);
+  const message = `Holdfast: "k" was refused by the server: ${reply}`;
+  const error = new HoldfastError('HOLDFAST_REFUSED', message, { key: 'k', cause });
+  expect(failureOf(error).exitCode).toBe(EXIT.denied);
+});

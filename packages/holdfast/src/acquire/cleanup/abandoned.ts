@@ -1,0 +1,84 @@
+/**
+ * Abandoned acquisitions: they are withdrawn from the store, and remembered for a while, because a
+ * grant may still arrive for them (I6).
+ */
+import { HoldfastError } from '../../base/errors.js';
+import type { Hold } from '../../lease/root.js';
+import type { Settings } from '../../base/options.js';
+import { quote } from '../../base/text.js';
+import type { LateDuplicates } from './late-duplicates.js';
+import type { GrantPush } from '../pushes.js';
+import type { ReleaseRetrier } from './release-retrier.js';
+import { type Abandoned, withdrawal } from './withdrawal.js';
+
+/** Ms: the longest lease. */
+const LEASE_MAX = 86_400_000;
+/** The most abandoned acquisitions that are remembered. */
+const GIVEN_UP_MAX = 1000;
+
+export class AbandonedAcquisitions {
+  readonly #settings: Settings;
+  readonly #retrier: ReleaseRetrier;
+  readonly #lateDuplicates: LateDuplicates;
+  readonly #lately = new Map<string, Abandoned>();
+
+  constructor(settings: Settings, retrier: ReleaseRetrier, lateDuplicates: LateDuplicates) {
+    this.#settings = settings;
+    this.#retrier = retrier;
+    this.#lateDuplicates = lateDuplicates;
+  }
+
+  has(id: string): boolean {
+    return this.#lately.has(id);
+  }
+
+  /** Follows an acquisition that is over, for which a late duplicate may still arrive. */
+  follow(what: Abandoned): void {
+    this.#remember(what);
+    this.#lateDuplicates.follow(what.key, what.id);
+  }
+
+  /**
+   * Withdraws an acquisition from the store.
+   * @param lasts how long, in ms, the store may have something of it
+   * @param mayBeDuplicated whether a late duplicate of its request may still arrive
+   */
+  withdraw(what: Abandoned, lasts: number, mayBeDuplicated: boolean): void {
+    if (mayBeDuplicated) this.follow(what);
+    else this.#remember(what);
+    const { clock, requestTimeout, retention } = this.#settings;
+    const until = clock.now() + lasts + requestTimeout;
+    void this.#retrier.release({ id: what.id, command: withdrawal(what, retention), until });
+  }
+
+  /** Withdraws a waiter: its place in the queue lasts as long as the record of the lock may. */
+  leaveQueue(what: Abandoned, ttl: number, mayBeDuplicated: boolean): void {
+    this.withdraw(what, Math.max(ttl, this.#settings.retention), mayBeDuplicated);
+  }
+
+  /**
+   * Called before a lease is given to its call. Throws if the lease ended while its claim was on
+   * its way, and withdraws it: that claim may still arrive.
+   */
+  refuseEnded(hold: Hold): void {
+    if (hold.reason !== 'expired') return;
+    const { key, id, ttl, unpassed, mayBeDuplicated } = hold.root;
+    this.withdraw({ key, id, unpassed }, ttl, mayBeDuplicated);
+    const message = `Holdfast: the lease of ${quote(key)} ended before the call had it`;
+    throw new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause: hold.lossError() });
+  }
+
+  #remember(what: Abandoned): void {
+    this.#lately.set(what.id, what);
+    if (this.#lately.size > GIVEN_UP_MAX) {
+      this.#lately.delete(this.#lately.keys().next().value as string);
+    }
+  }
+
+  /** Handles a pushed grant without an acquisition: it is released if it was abandoned here. */
+  refuse({ id, left, token }: GrantPush): void {
+    const what = this.#lately.get(id);
+    if (what === undefined || what.tokens?.include(token) === false) return;
+    this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);
+  }
+}

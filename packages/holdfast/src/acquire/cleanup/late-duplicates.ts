@@ -1,0 +1,102 @@
+/**
+ * Late duplicates: copies of a request that the store receives after the acquisition is over.
+ *
+ * A client may send a request again after a reconnect, and a connection or a proxy may still hold
+ * the first copy. This can happen if the request was not answered, or if its answer took as long as
+ * a reconnect. The store would then make a grant that has no holder. So such an acquisition is
+ * released again and again after its end, at growing intervals: a late duplicate holds or waits
+ * until the next of these attempts, and no longer (I6). Repeated releases are harmless (I3, I8).
+ *
+ * A late duplicate after the last attempt lives until its lease expires.
+ */
+import type { Clock, Timer } from '../../base/clock.js';
+import type { Requests } from '../../store/requests.js';
+import type { ReleaseRetrier } from './release-retrier.js';
+
+/** The pauses before the attempts, in ms. */
+const TRIES_MS = [500, 1000, 2000, 4000, 8000, 16_000];
+/** The interval in ms of the one timer for all of them. */
+const EVERY_MS = 500;
+/** The most acquisitions that are followed; a further one replaces the oldest. */
+const FOLLOWED_MAX = 1000;
+/** The shortest time in ms in which a client reconnects and sends again. */
+const RECONNECT_MS = 40;
+/** The number of answers after which the fastest one is taken as the normal round trip. */
+const ANSWERS_MIN = 10;
+
+/** An acquisition that is over. */
+interface Followed {
+  readonly key: string;
+  tries: number;
+  /** When the next attempt is due. */
+  at: number;
+}
+
+export class LateDuplicates {
+  readonly #requests: Requests;
+  readonly #clock: Clock;
+  readonly #retention: number;
+  readonly #retrier: ReleaseRetrier;
+  readonly #followed = new Map<string, Followed>();
+  #timer: Timer | undefined;
+  #fastest = Number.POSITIVE_INFINITY;
+  #answers = 0;
+  #stopped = false;
+
+  constructor(requests: Requests, clock: Clock, retention: number, retrier: ReleaseRetrier) {
+    this.#requests = requests;
+    this.#clock = clock;
+    this.#retention = retention;
+    this.#retrier = retrier;
+  }
+
+  /** True if an answer took so long that its request may have been sent twice. */
+  possible(took: number): boolean {
+    const usual = this.#answers < ANSWERS_MIN ? 0 : this.#fastest;
+    this.#answers += 1;
+    this.#fastest = Math.min(this.#fastest, took);
+    return took > usual + RECONNECT_MS;
+  }
+
+  /** Releases an acquisition that is over again and again for a while. */
+  follow(key: string, id: string): void {
+    if (this.#stopped || this.#followed.has(id)) return;
+    const [oldest] = this.#followed.keys();
+    if (this.#followed.size >= FOLLOWED_MAX && oldest !== undefined) this.#followed.delete(oldest);
+    this.#followed.set(id, { key, tries: 0, at: this.#clock.now() + (TRIES_MS[0] as number) });
+    this.#plan();
+  }
+
+  /** Stops all attempts and the timer. */
+  stop(): void {
+    this.#stopped = true;
+    this.#followed.clear();
+    this.#timer?.cancel();
+  }
+
+  #plan(): void {
+    if (this.#timer !== undefined || this.#followed.size === 0) return;
+    this.#timer = this.#clock.after(EVERY_MS, () => this.#look(), true);
+  }
+
+  #look(): void {
+    this.#timer = undefined;
+    const now = this.#clock.now();
+    for (const [id, one] of this.#followed) {
+      if (one.at > now) continue;
+      one.tries += 1;
+      const pause = TRIES_MS[one.tries];
+      if (pause === undefined) this.#followed.delete(id);
+      else one.at = now + pause;
+      this.#release(one.key, id);
+    }
+    this.#plan();
+  }
+
+  #release(key: string, id: string): void {
+    if (this.#retrier.has(id)) return;
+    const command = { op: 'release', key, id, retention: this.#retention } as const;
+    // if this attempt fails, the next one follows
+    this.#requests.send(command).catch(() => undefined);
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * Retries releases (a caller awaits the result) and withdrawals (no caller) until the store
+ * answers.
+ *
+ * Each command is idempotent by id, and is repeated byte for byte until the store has answered, or
+ * until the lease or the place in the queue has ended by itself. So an abandoned acquisition holds
+ * or waits no longer than necessary (I6), and no repetition can affect a newer lease (I8). There is
+ * one series of attempts per acquisition at a time.
+ */
+import type { Clock } from '../../base/clock.js';
+import type { Park, Release, ReleaseReply, ReplyTo, Turn } from '../../engine/commands.js';
+import { Pause } from '../../base/pause.js';
+import { growing, retry } from '../../base/retry.js';
+import { isRefusal } from '../../store/port.js';
+import type { Requests } from '../../store/requests.js';
+
+/** The pauses between attempts, in ms. */
+const DELAY = growing(20, 1000);
+/** Attempts before the caller stops waiting; later attempts continue in the background. */
+const PATIENCE = 2;
+
+/** What to release. */
+export interface ReleaseTask {
+  /** The id of the acquisition. */
+  readonly id: string;
+  readonly command: Release | Turn | Park;
+  /** When nothing remains to be released, on the local clock. */
+  readonly until: number;
+  /** Called before each attempt. */
+  readonly attempts?: () => void;
+  /** Called after each attempt without an answer. */
+  readonly failed?: (error: unknown) => void;
+}
+
+export interface ReleaseResult {
+  readonly status: ReleaseReply['status'];
+  /** The whole answer. */
+  readonly reply: Reply;
+  /** True if an earlier attempt was not answered: that attempt may have made the release. */
+  readonly repeated: boolean;
+  /** The remaining holds of the owner. */
+  readonly holds: number;
+}
+
+type Answered = (returned: ReleaseResult | undefined) => void;
+
+/** A call of `release`. */
+interface Call {
+  readonly resolve: Answered;
+  readonly answered: Answered | undefined;
+}
+
+/** A series of attempts. */
+interface Tries {
+  until: number;
+  /** Set by a further call during an attempt: the result of that attempt may be too old. */
+  again: boolean;
+  /** The pause between attempts; none before the second. */
+  pause: Pause | undefined;
+  readonly calls: Call[];
+}
+
+export class ReleaseRetrier {
+  readonly #requests: Requests;
+  readonly #clock: Clock;
+  readonly #running = new Map<string, Tries>();
+  #stopped = false;
+  #idle: (() => void)[] = [];
+
+  constructor(requests: Requests, clock: Clock) {
+    this.#requests = requests;
+    this.#clock = clock;
+  }
+
+  /**
+   * Releases. Resolves to the answer of the store, or to `undefined` if it does not come soon;
+   * attempts continue then.
+   * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
+   */
+  release(what: ReleaseTask, answered?: Answered): Promise<ReleaseResult | undefined> {
+    return new Promise((resolve) => {
+      const call = { resolve, answered };
+      const running = this.#running.get(what.id);
+      if (running === undefined) {
+        this.#start(what, call);
+        return;
+      }
+      running.until = Math.max(running.until, what.until);
+      running.again = true;
+      running.calls.push(call);
+    });
+  }
+
+  /** True while an acquisition is being released. */
+  has(id: string): boolean {
+    return this.#running.has(id);
+  }
+
+  /** Resolves when no release is pending. */
+  settled(): Promise<void> {
+    if (this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Stops all attempts. */
+  stop(): void {
+    this.#stopped = true;
+    for (const { pause } of this.#running.values()) pause?.wake();
+  }
+
+  /** Makes the first attempt, which usually decides. */
+  #start(what: ReleaseTask, call: Call): void {
+    const tries: Tries = { until: what.until, again: false, pause: undefined, calls: [call] };
+    this.#running.set(what.id, tries);
+    what.attempts?.();
+    this.#requests.post(what.command, {
+      answered: (reply: Reply) => {
+        if (missed(reply) && tries.again) void this.#goOn(what, tries, Promise.resolve(reply));
+        else this.#end(what.id, tries, resultOf(reply, false));
+      },
+      failed: (error) => void this.#goOn(what, tries, Promise.reject(error)),
+      late: () => undefined,
+    });
+  }
+
+  /** @param first the first attempt, which was made before */
+  async #goOn(what: ReleaseTask, tries: Tries, first: Promise<Reply>): Promise<void> {
+    this.#end(what.id, tries, await this.#tryUntil(what, tries, first));
+  }
+
+  #send(what: ReleaseTask): Promise<Reply> {
+    what.attempts?.();
+    return this.#requests.send(what.command);
+  }
+
+  #end(id: string, { calls }: Tries, returned: ReleaseResult | undefined): void {
+    this.#running.delete(id);
+    for (const { resolve, answered } of calls) {
+      answered?.(returned);
+      resolve(returned);
+    }
+    if (this.#running.size === 0 && this.#idle.length > 0) {
+      for (const tell of this.#idle.splice(0)) tell();
+    }
+  }
+
+  /** Resolves to the answer of the store, or to `undefined` if attempts end before. */
+  #tryUntil(
+    what: ReleaseTask,
+    tries: Tries,
+    first: Promise<Reply>,
+  ): Promise<ReleaseResult | undefined> {
+    const impatient = (): void => {
+      for (const { resolve } of tries.calls) resolve(undefined);
+    };
+    let made: Promise<Reply> | undefined = first;
+    const attempt = async (failures: number): Promise<ReleaseResult | undefined> => {
+      const sent = made ?? this.#send(what);
+      made = undefined;
+      const reply = await sent;
+      const again = missed(reply) && tries.again;
+      tries.again = false;
+      return again ? undefined : resultOf(reply, failures > 0);
+    };
+    tries.pause = new Pause(this.#clock);
+    return retry(attempt, {
+      clock: this.#clock,
+      delay: DELAY,
+      // a further call may extend it
+      get until() {
+        return tries.until;
+      },
+      continues: (failures) => failures === 0 || !this.#stopped,
+      failed: (error, failures) => {
+        what.failed?.(error);
+        if (isRefusal(error)) throw error;
+        if (failures >= PATIENCE) impatient();
+      },
+      weak: true,
+      pause: tries.pause,
+    }).catch(() => undefined);
+  }
+}
+
+/** The store answers a park command that wants nothing only with "absent". */
+type Reply = ReplyTo<Release | Turn | Park>;
+
+/** True if the store found nothing to release. */
+function missed({ status }: Reply): boolean {
+  return status === 'absent' || status === 'dequeued';
+}
+
+function resultOf(reply: Reply, repeated: boolean): ReleaseResult {
+  const { status, holds = 0 } = reply as Partial<ReleaseReply> & Pick<ReleaseReply, 'status'>;
+  return { status, reply, holds, repeated };
+}

@@ -1,0 +1,89 @@
+/**
+ * One listener for each abort signal, also with many waiters. A program often passes one shutdown
+ * signal to all acquisitions, and Node warns of a leak from the eleventh listener on.
+ */
+
+import { known } from './checks.js';
+import { badOption, HoldfastError } from './errors.js';
+import { quote } from './text.js';
+
+/** Options of a call that sends one request. */
+export interface CallOptions {
+  /**
+   * Ends the wait for the answer when it aborts: the call rejects with `HOLDFAST_ABORTED`. The
+   * request may have its effect.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The error of a wait that its signal has ended. */
+export function aborted(key: string, cause: unknown): HoldfastError {
+  const message = `Holdfast: waiting for ${quote(key)} was aborted`;
+  return new HoldfastError('HOLDFAST_ABORTED', message, { key, cause });
+}
+
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+const listeners = new WeakMap<AbortSignal, () => void>();
+
+/**
+ * Calls back once when the signal aborts, in the order of the calls. Does not check whether it has
+ * aborted already. Returns a function that removes the callback.
+ */
+export function onAbort(signal: AbortSignal, callback: () => void): () => void {
+  const entry = (): void => callback();
+  const known = waiting.get(signal);
+  const entries = known ?? new Set();
+  entries.add(entry);
+  if (known === undefined) listen(signal, entries);
+  return () => {
+    if (!entries.delete(entry) || entries.size > 0) return;
+    forget(signal, entries);
+  };
+}
+
+function listen(signal: AbortSignal, entries: Set<() => void>): void {
+  const aborted = (): void => {
+    forget(signal, entries);
+    for (const entry of entries) {
+      // an entry that an earlier callback removed is not called
+      if (entries.delete(entry)) entry();
+    }
+  };
+  waiting.set(signal, entries);
+  listeners.set(signal, aborted);
+  signal.addEventListener('abort', aborted, { once: true });
+}
+
+function forget(signal: AbortSignal, entries: Set<() => void>): void {
+  if (waiting.get(signal) !== entries) return;
+  waiting.delete(signal);
+  signal.removeEventListener('abort', listeners.get(signal) as () => void);
+  listeners.delete(signal);
+}
+
+const CALL: ReadonlySet<string> = new Set(['signal']);
+
+/** Throws `HOLDFAST_BAD_OPTION` if an option of a call is wrong. */
+export function checkCall(options: CallOptions): void {
+  known('options', options, CALL);
+  const { signal } = options;
+  if (signal === undefined || signal instanceof AbortSignal) return;
+  throw badOption('signal', 'an AbortSignal', signal);
+}
+
+/** Makes a call, and rejects earlier if its signal aborts. */
+export async function unlessAborted<T>(
+  options: CallOptions | undefined,
+  call: () => Promise<T>,
+  key: string,
+): Promise<T> {
+  if (options === undefined) return call();
+  checkCall(options);
+  const { signal } = options;
+  if (signal === undefined) return call();
+  if (signal.aborted) throw aborted(key, signal.reason);
+  return new Promise((resolve, reject) => {
+    const ignore = onAbort(signal, () => reject(aborted(key, signal.reason)));
+    call().finally(ignore).then(resolve, reject);
+  });
+}

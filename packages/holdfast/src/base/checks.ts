@@ -1,0 +1,102 @@
+/** Checks of single values. Each throws `HOLDFAST_BAD_OPTION` with the option's name. */
+import { type Clock, systemClock } from './clock.js';
+import { badOption, unknownOption } from './errors.js';
+import { MARK } from './marker-key.js';
+
+const KEY_BYTES_MAX = 1024;
+/** The most characters of a label or an owner. */
+export const TEXT_MAX = 200;
+
+/** An owner: non-empty, well-formed text of at most 200 characters. */
+export function checkOwner(owner: unknown, name = 'owner'): string {
+  return nonEmpty(name, text(name, owner, '', TEXT_MAX));
+}
+
+/** A key: non-empty, well-formed text of at most 1,024 bytes in UTF-8. */
+export function checkKey(key: unknown, name = 'key'): string {
+  const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
+  if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);
+  if (key.length > KEY_BYTES_MAX || Buffer.byteLength(key) > KEY_BYTES_MAX) {
+    throw badOption(name, expected, key);
+  }
+  // every lone surrogate is encoded as the same replacement character: two keys would become one
+  if (/\p{Surrogate}/u.test(key))
+    throw badOption(name, 'well-formed Unicode without lone surrogates', key);
+  return key;
+}
+
+/** The key of a lock: a key without the character of the keys of markers. */
+export function checkLockKey(key: unknown, name = 'key'): string {
+  const checked = checkKey(key, name);
+  if (!checked.includes(MARK)) return checked;
+  throw badOption(name, 'text without U+001F, which only keys of markers contain', key);
+}
+
+export function duration(
+  name: string,
+  value: unknown,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  if (value === undefined) return fallback;
+  if (value === Number.POSITIVE_INFINITY && max === Number.MAX_SAFE_INTEGER) return value;
+  if (typeof value !== 'number' || !(value >= min && value <= max)) {
+    throw badOption(name, `a number of milliseconds from ${min} to ${max}`, value);
+  }
+  return value;
+}
+
+export function whole(
+  name: string,
+  value: unknown,
+  fallback: number,
+  min: number,
+  max: number,
+): number {
+  if (value === undefined) return fallback;
+  if (!Number.isInteger(value) || (value as number) < min || (value as number) > max) {
+    throw badOption(name, `a whole number from ${min} to ${max}`, value);
+  }
+  return value as number;
+}
+
+export function flag(name: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw badOption(name, 'true or false', value);
+  return value;
+}
+
+export function text(name: string, value: unknown, fallback: string, max: number): string {
+  if (value === undefined) return fallback;
+  if (typeof value !== 'string' || value.length > max || /\p{Surrogate}/u.test(value)) {
+    throw badOption(name, `well-formed text of at most ${max} characters`, value);
+  }
+  return value;
+}
+
+function nonEmpty(name: string, value: string): string {
+  if (value === '') throw badOption(name, 'a non-empty string', value);
+  return value;
+}
+
+export function checkObject(name: string, value: unknown): asserts value is object {
+  if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
+}
+
+/** Rejects unknown options: a misspelt option would otherwise be ignored. */
+export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
+  checkObject(name, value);
+  for (const option of Object.keys(value)) {
+    if (!names.has(option)) throw unknownOption(option, names);
+  }
+}
+
+/** The clock to use, by default that of the machine. */
+export function checkClock(clock: Clock = systemClock): Clock {
+  const whole = ['now', 'wall', 'after'].every(
+    (name) => typeof (clock as unknown as Record<string, unknown> | null)?.[name] === 'function',
+  );
+  if (!whole) throw badOption('clock', 'a Clock', clock);
+  return clock;
+}

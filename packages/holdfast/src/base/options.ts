@@ -1,0 +1,368 @@
+/**
+ * The options of a `Holdfast`, of a lock and of an acquisition, with their defaults and limits. The
+ * options of each other primitive are in its own file. The settings of a `Holdfast` are resolved
+ * once and frozen.
+ *
+ * All durations are in milliseconds.
+ */
+import { type RandomSource, systemRandomSource } from './random-source.js';
+import { checkClock, checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
+import type { Clock } from './clock.js';
+import { badOption, type HoldfastError } from './errors.js';
+import type { HoldfastWarning } from './warning.js';
+import { over } from './given.js';
+import { checkPrefix, PREFIX } from './prefix.js';
+
+/** The options of a `Holdfast`. All of them are optional. */
+export interface HoldfastOptions {
+  /**
+   * The prefix of all key and channel names in the store: at most 100 characters, without braces
+   * and control characters. Default `holdfast:`.
+   */
+  readonly prefix?: string | undefined;
+  /**
+   * The length of a lease. If a holder crashes, its lock is free after this time at the latest. 10
+   * to 86,400,000; default 10,000.
+   */
+  readonly ttl?: number | undefined;
+  /** Whether leases are renewed while they are held. Default `true`. */
+  readonly renew?: boolean | undefined;
+  /**
+   * The first length of a lease that is granted to a waiter, if it is shorter than `ttl`. Renewal
+   * extends the lease. If the waiter is frozen, the queue is blocked for this time. Waiters also
+   * poll the store at this interval. A lease with `renew: false` starts with its full `ttl`. 20 to
+   * 60,000; default 1,000.
+   */
+  readonly claimWindow?: number | undefined;
+  /**
+   * The longest time to wait for the answer to one request, independent of the timeouts of the
+   * client. Default 2,000.
+   */
+  readonly requestTimeout?: number | undefined;
+  /**
+   * The longest time without an answer of the store after which a waiting acquisition rejects with
+   * `HOLDFAST_UNREACHABLE`. Default 10,000.
+   */
+  readonly unreachableAfter?: number | undefined;
+  /**
+   * The most acquisitions of this process that wait for one mutex, and the longest queue of a key
+   * in the store, where the tasks of a process that wait for a mutex together count once. Further
+   * acquisitions are rejected with `HOLDFAST_REFUSED`. Default 10,000.
+   */
+  readonly maxQueue?: number | undefined;
+  /**
+   * How many times in a row a process may hand a lease off to its own waiters, without a command,
+   * before the store grants the next lease in queue order. So in the default mode, at most this
+   * many later waiters overtake a waiter for each grant before its own. From the ninth on, they
+   * must follow within 5 ms of the grant. A lease that is granted while no other acquisition waits
+   * may be handed off eight times as often, at most 128 times or this number, at any time. A
+   * `fair` lease goes only to waiters that are next in the queue. 0 to 1,000; default 64.
+   */
+  readonly localHandOffs?: number | undefined;
+  /**
+   * How long the store remembers a key after its last use. Fences keep growing as long as the clock
+   * of the server is not set back by more than this. 1,000 to 86,400,000; at least three times
+   * `claimWindow`; default 60,000.
+   */
+  readonly retention?: number | undefined;
+  /** How long the wake connection stays open after the last waiter has left. Default 30,000. */
+  readonly linger?: number | undefined;
+  /**
+   * Free text that `inspect` and `list` show, for example the name of the service or job. At most
+   * 200 characters.
+   */
+  readonly label?: string | undefined;
+  /**
+   * Closes this instance when the process receives one of these signals; the signal then ends the
+   * process as usual, when all instances are closed. If the program has a handler of its own for
+   * the signal, that handler decides when the process ends. Default: none.
+   */
+  readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
+  /** The default of `wait` for mutexes, semaphores, read-write locks, `allOf`. */
+  readonly wait?: number | undefined;
+  /** The default of `fair` for these locks. */
+  readonly fair?: boolean | undefined;
+  /** The default of `maxHold` for these locks, unless `renew` is false. */
+  readonly maxHold?: number | undefined;
+  /**
+   * After this wait for a lock, `onWarning` is called: once for each call, and at most once in this
+   * time. `Infinity` for never. Default 3,000.
+   */
+  readonly longWait?: number | undefined;
+  /**
+   * The default of `longHold` for mutexes, semaphores, read-write locks, `allOf`. Default 300,000;
+   * `Infinity` for no limit.
+   */
+  readonly longHold?: number | undefined;
+  /**
+   * Called when a lease of this instance is lost: its work may go on beside that of another holder.
+   * An exception that it throws becomes a warning. Default: none; `lease.signal` aborts, and `run`
+   * rejects, in any case.
+   */
+  readonly onLost?: ((lost: LostLease) => void) | undefined;
+  /**
+   * Called with warnings, see `HoldfastWarningCode`. They are published on the channel
+   * `holdfast:warning` of `diagnostics_channel` too. Nothing is printed.
+   */
+  readonly onWarning?: ((warning: HoldfastWarning) => void) | undefined;
+  /**
+   * The number of replicas that must have a grant before it counts. A grant that fewer have is
+   * released, and the call rejects with `HOLDFAST_UNACKNOWLEDGED`. Default 0.
+   */
+  readonly replicas?: number | undefined;
+  /**
+   * With `replicas`: how long a master must have had its memory before a grant counts, in ms. After
+   * the start of a master, also the first one, calls get no lock for this time: they wait, and
+   * reject with `HOLDFAST_UNREACHABLE` after `unreachableAfter`. At least the longest ttl of the
+   * locks that other processes use; 0 switches it off, which makes restarts unsafe. Up to
+   * 86,400,000. Default: the ttl of the lock.
+   */
+  readonly restartGuard?: number | undefined;
+  /**
+   * By how many ms the clocks of the servers may differ, if there are several of which one may
+   * continue the locks of another. A lease lasts longer in the store by this time than its holder
+   * believes, so no lease ends early at a server whose clock is ahead by less. The lock of a holder
+   * that crashes is free after its ttl and this time. The same in all processes. 0 to 60,000;
+   * default 0.
+   */
+  readonly clockMargin?: number | undefined;
+  /** How long `close()` waits for the holders to release their leases. Default 10,000. */
+  readonly grace?: number | undefined;
+  /** The clock, for tests. */
+  readonly clock?: Clock | undefined;
+  /** The source of random values, for simulations. @internal */
+  readonly randomSource?: RandomSource | undefined;
+}
+
+/** A lease that was lost. */
+export interface LostLease {
+  /** The key of the lock. */
+  readonly key: string;
+  /** See `Lease.id`. */
+  readonly id: string;
+  readonly fence: number;
+  /** The `HOLDFAST_LOST` error with which `lease.signal` aborts. It says why. */
+  readonly error: HoldfastError;
+  /** The ms from the grant to the loss. */
+  readonly held: number;
+}
+
+/** Options of one lock, or of one acquisition of it. They override those of the `Holdfast`. */
+export interface LockOptions {
+  /** See {@link HoldfastOptions.ttl}. */
+  readonly ttl?: number | undefined;
+  /** See {@link HoldfastOptions.renew}. */
+  readonly renew?: boolean | undefined;
+  /** The longest time for which a lease is renewed; the lease ends after it. Default: no limit. */
+  readonly maxHold?: number | undefined;
+  /**
+   * Whether the lock is granted in strict order of arrival across all processes. Default `false`:
+   * the waiters of one process may come first, see {@link HoldfastOptions.localHandOffs}.
+   */
+  readonly fair?: boolean | undefined;
+  /**
+   * Shares one lease between all acquisitions that give the same name, in all processes and on all
+   * machines: they do not exclude each other. An acquisition joins the lease of its name as one
+   * more hold, and the lock stays held until all holds are released. A lease has at most 1,000
+   * holds; a further one is rejected with `HOLDFAST_REFUSED`. At most 200 characters. To name a
+   * holder without sharing, use `label`. Default: not shared.
+   */
+  readonly sharedBy?: string | undefined;
+  /** Free text that `inspect` and `list` show, see {@link HoldfastOptions.label}. */
+  readonly label?: string | undefined;
+  /**
+   * The longest time to wait in `acquire` and `run`. Of a lock, the default of its acquisitions;
+   * `tryAcquire` does not use that default. Default: no limit.
+   */
+  readonly wait?: number | undefined;
+  /**
+   * Called when the lease is in danger of ending: a renewal failed or is overdue, or the lease is
+   * not renewed (any longer). It gets the remaining time in ms, and is called once until the danger
+   * is over. An exception that it throws becomes a warning.
+   */
+  readonly onExpiring?: ((remaining: number) => void) | undefined;
+  /**
+   * How long before the end of the lease `onExpiring` is called. A renewal is overdue when a third
+   * of the time that the store last granted remains. Default: a third of the ttl.
+   */
+  readonly expiringBefore?: number | undefined;
+  /**
+   * The time after which `onWarning` is called because the lock is still held. It is checked when
+   * the lease is renewed and released. Default: that of the instance.
+   */
+  readonly longHold?: number | undefined;
+}
+
+/** Options of one acquisition. */
+export interface AcquireOptions extends LockOptions {
+  /**
+   * The longest time to wait. Default: that of the lock, or no limit, for `acquire` and `run`; 0
+   * for `tryAcquire`. In any case the call waits for the first answer of the store, for at most
+   * `requestTimeout`. If the store does not answer at the end of the wait, the call rejects with
+   * `HOLDFAST_UNREACHABLE`.
+   */
+  readonly wait?: number | undefined;
+  /**
+   * Aborts the wait: the call rejects with `HOLDFAST_ABORTED`. It does not end a granted lease; in
+   * `run` it aborts `lease.signal`, so that the work can stop.
+   */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** All settings of a `Holdfast`, with defaults filled in. */
+export type Settings = {
+  readonly [K in Exclude<keyof HoldfastOptions, Apart>]-?: NonNullable<HoldfastOptions[K]>;
+} & {
+  /** The defaults of locks. */
+  readonly defaults: LockOptions;
+  readonly onWarning: HoldfastOptions['onWarning'];
+  readonly onLost: HoldfastOptions['onLost'];
+  readonly restartGuard: HoldfastOptions['restartGuard'];
+};
+type Apart =
+  | 'closeOnSignals'
+  | 'restartGuard'
+  | 'onWarning'
+  | 'onLost'
+  | 'wait'
+  | 'fair'
+  | 'maxHold'
+  | 'longHold';
+
+/** All settings of one acquisition, with defaults filled in. */
+export interface ResolvedAcquireOptions {
+  readonly ttl: number;
+  readonly renew: boolean;
+  readonly maxHold: number;
+  readonly fair: boolean;
+  /** The `sharedBy` option; empty without it. */
+  readonly owner: string;
+  readonly label: string;
+  readonly onExpiring: ((remaining: number) => void) | undefined;
+  readonly expiringBefore: number;
+  readonly longHold: number;
+  readonly wait: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+const DAY = 86_400_000;
+/** The default of `longHold` in ms: five minutes. */
+const LONG_HOLD = 300_000;
+
+export function resolveSettings(options: HoldfastOptions): Settings {
+  known('options', options, SETTINGS);
+  const settings: Settings = {
+    prefix: checkPrefix(text('prefix', options.prefix, PREFIX, 100)),
+    ttl: duration('ttl', options.ttl, 10_000, 10, DAY),
+    renew: flag('renew', options.renew, true),
+    claimWindow: duration('claimWindow', options.claimWindow, 1000, 20, 60_000),
+    requestTimeout: duration('requestTimeout', options.requestTimeout, 2000, 1, 600_000),
+    unreachableAfter: duration('unreachableAfter', options.unreachableAfter, 10_000, 1, DAY),
+    maxQueue: whole('maxQueue', options.maxQueue, 10_000, 1, 1_000_000),
+    localHandOffs: whole('localHandOffs', options.localHandOffs, 64, 0, 1000),
+    retention: duration('retention', options.retention, 60_000, 1000, DAY),
+    linger: duration('linger', options.linger, 30_000, 0, DAY),
+    label: text('label', options.label, '', TEXT_MAX),
+    replicas: whole('replicas', options.replicas, 0, 0, 100),
+    restartGuard:
+      options.restartGuard === undefined
+        ? undefined
+        : duration('restartGuard', options.restartGuard, 0, 0, DAY),
+    clockMargin: duration('clockMargin', options.clockMargin, 0, 0, 60_000),
+    grace: duration('grace', options.grace, 10_000, 0, DAY),
+    longWait: duration('longWait', options.longWait, 3000, 1, Number.MAX_SAFE_INTEGER),
+    onWarning: options.onWarning,
+    onLost: options.onLost,
+    defaults: defaultsOf(options),
+    clock: checkClock(options.clock),
+    randomSource: options.randomSource ?? systemRandomSource,
+  };
+  if (settings.retention < 3 * settings.claimWindow) {
+    throw badOption('retention', `at least three times claimWindow`, settings.retention);
+  }
+  for (const name of ['onWarning', 'onLost'] as const) {
+    const callback: unknown = settings[name];
+    if (callback !== undefined && typeof callback !== 'function') {
+      throw badOption(name, 'a function', callback);
+    }
+  }
+  return Object.freeze(settings);
+}
+
+const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
+  ...(['prefix', 'ttl', 'renew', 'claimWindow', 'requestTimeout', 'unreachableAfter'] as const),
+  ...(['maxQueue', 'localHandOffs', 'retention', 'linger', 'label'] as const),
+  ...(['closeOnSignals', 'grace', 'clock', 'randomSource', 'wait', 'fair', 'maxHold'] as const),
+  ...(['longWait', 'longHold', 'onWarning', 'onLost', 'replicas', 'restartGuard'] as const),
+  'clockMargin',
+]);
+
+const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([
+  ...(['wait', 'ttl', 'renew', 'maxHold', 'fair', 'sharedBy', 'label'] as const),
+  ...(['onExpiring', 'expiringBefore', 'longHold'] as const),
+]);
+
+const ACQUIRE: ReadonlySet<string> = new Set<string>([...LOCK, 'signal']);
+
+function defaultsOf({ wait, fair, maxHold, ...options }: HoldfastOptions): LockOptions {
+  const longHold = duration('longHold', options.longHold, LONG_HOLD, 1, Number.MAX_SAFE_INTEGER);
+  duration('wait', wait, 0, 0, Number.MAX_SAFE_INTEGER);
+  duration('maxHold', maxHold, 0, 10, DAY);
+  flag('fair', fair, false);
+  return Object.freeze({ wait, fair, maxHold, longHold });
+}
+
+/**
+ * The options of a lock over the defaults of the instance, without that of `maxHold`: whether it
+ * applies is known with the options of an acquisition, see `resolveTerms`.
+ */
+export function withDefaults<O extends LockOptions>({ defaults }: Settings, options: O): O {
+  return over({ ...defaults, maxHold: undefined }, options);
+}
+
+/** Checks the options of a lock. */
+export function checkLockOptions(settings: Settings, options: LockOptions): void {
+  known('options', options, LOCK);
+  resolveTerms(settings, {}, options, Number.POSITIVE_INFINITY);
+}
+
+/**
+ * Checks the options of an acquisition and fills in defaults. `options` override `defaults`.
+ * @param usualMaxHold the default of `maxHold`, for a lease that is renewed
+ */
+export function resolveTerms(
+  settings: Settings,
+  defaults: LockOptions,
+  options: AcquireOptions,
+  wait: number,
+  usualMaxHold: number = Number.POSITIVE_INFINITY,
+): ResolvedAcquireOptions {
+  known('options', options, ACQUIRE);
+  const o: AcquireOptions = over(defaults, options);
+  const renew = flag('renew', o.renew, settings.renew);
+  const longest = renew ? usualMaxHold : Number.POSITIVE_INFINITY;
+  const maxHold = duration('maxHold', o.maxHold, longest, 10, DAY);
+  const ttl = Math.ceil(Math.min(maxHold, duration('ttl', o.ttl, settings.ttl, 10, DAY)));
+  if (!renew && o.maxHold !== undefined) {
+    throw badOption('maxHold', 'left out together with renew: false', o.maxHold);
+  }
+  if (o.signal !== undefined && !(o.signal instanceof AbortSignal)) {
+    throw badOption('signal', 'an AbortSignal', o.signal);
+  }
+  if (o.onExpiring !== undefined && typeof o.onExpiring !== 'function') {
+    throw badOption('onExpiring', 'a function', o.onExpiring);
+  }
+  return {
+    ttl,
+    renew,
+    maxHold,
+    fair: flag('fair', o.fair, false),
+    owner: o.sharedBy === undefined ? '' : checkOwner(o.sharedBy, 'sharedBy'),
+    label: text('label', o.label, settings.label, TEXT_MAX),
+    onExpiring: o.onExpiring,
+    expiringBefore: duration('expiringBefore', o.expiringBefore, ttl / 3, 1, ttl),
+    longHold: duration('longHold', o.longHold, Infinity, 1, Number.MAX_SAFE_INTEGER),
+    wait: duration('wait', wait === 0 ? options.wait : o.wait, wait, 0, Number.MAX_SAFE_INTEGER),
+    signal: o.signal,
+  };
+}

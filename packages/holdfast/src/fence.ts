@@ -1,0 +1,193 @@
+/**
+ * The entry `holdfast/fence`: a resource that refuses the writes of earlier holders.
+ *
+ * The resource stores the greatest fence that it has seen and refuses a smaller one. An equal fence
+ * is accepted, because one lease may write many times. A paused holder that continues after its
+ * lease has ended has a smaller fence than the holder after it, so its write is refused (Martin
+ * Kleppmann, "How to do distributed locking", 2016).
+ */
+import { randomBytes } from 'node:crypto';
+import { checkKey } from './base/checks.js';
+import { portFor, type RedisClient } from './store/clients/detect.js';
+import { badOption, HoldfastError } from './base/errors.js';
+
+export type { RedisClient } from './store/clients/detect.js';
+export type { IoredisLike } from './store/clients/ioredis.js';
+export type { IoredisSettings } from './store/clients/ioredis-subscription.js';
+export type { NodeRedisLike } from './store/clients/node-redis.js';
+export type { NodeRedisSettings } from './store/clients/node-redis-subscription.js';
+
+/** SQL for PostgreSQL, see {@link postgres}. */
+export interface FenceSql {
+  /** Creates the table of the fences, if there is none. */
+  readonly createTable: string;
+  /**
+   * Moves the fence of a name forward. `$1` is the name, for example the key of the lock, and `$2`
+   * the fence of the lease. Affects one row if the writes of this lease are accepted, and none if a
+   * later holder has been there: then roll back.
+   */
+  readonly advance: string;
+}
+
+/**
+ * SQL for a table that holds one fence for each name. Run `advance` in the transaction of your
+ * writes, before them: the row stays locked until the transaction ends, so no earlier holder can
+ * write between the check and the writes.
+ */
+export const postgres: FenceSql = {
+  createTable: `CREATE TABLE IF NOT EXISTS holdfast_fences (
+  name text PRIMARY KEY,
+  fence bigint NOT NULL
+)`,
+  advance: `INSERT INTO holdfast_fences AS current (name, fence) VALUES ($1, $2)
+ON CONFLICT (name) DO UPDATE SET fence = excluded.fence
+WHERE current.fence <= excluded.fence`,
+};
+
+/** SQL for MySQL and MariaDB, see {@link mysql}. */
+export interface MysqlFenceSql {
+  /** Creates the table of the fences, if there is none. */
+  readonly createTable: string;
+  /** Moves the fence of a name forward; never back. The two `?` are the name and the fence. */
+  readonly advance: string;
+  /**
+   * Returns one row if the writes of this lease are accepted, and none if a later holder has been
+   * there: then roll back. The two `?` are the name and the fence, as for `advance`.
+   */
+  readonly accepted: string;
+}
+
+/**
+ * As {@link postgres}, for InnoDB tables of MySQL and MariaDB. Run `advance` and then `accepted` in
+ * the transaction of your writes, before them. The number of affected rows of `advance` says
+ * nothing: it depends on a flag of the connection.
+ */
+export const mysql: MysqlFenceSql = {
+  // bytes: a text would be compared without regard to case
+  createTable: `CREATE TABLE IF NOT EXISTS holdfast_fences (
+  name VARBINARY(1024) PRIMARY KEY,
+  fence BIGINT NOT NULL
+) ENGINE = InnoDB`,
+  advance: `INSERT INTO holdfast_fences (name, fence) VALUES (?, ?)
+ON DUPLICATE KEY UPDATE fence = GREATEST(fence, VALUES(fence))`,
+  // FOR UPDATE reads the present row, not that of the beginning of the transaction
+  accepted: 'SELECT 1 FROM holdfast_fences WHERE name = ? AND fence = ? FOR UPDATE',
+};
+
+/**
+ * A statement as a fragment of a client that writes SQL as a tagged template: `sql` of Drizzle,
+ * Kysely or postgres.js, or `Prisma.sql`. Knex has no tag; this one does:
+ * `(texts, ...values) => trx.raw(texts.join('?'), values)`.
+ * @param tag the tag of the client; it gets the texts between the places, and the values
+ * @param statement a statement of this entry, or one with `$1`, `$2` … in this order, or with `?`
+ * @param values one for each place
+ * @returns what the tag returns
+ * @throws HOLDFAST_BAD_OPTION if the number of values is not that of the places
+ */
+export function fragment<Result>(
+  tag: (texts: TemplateStringsArray, ...values: never[]) => Result,
+  statement: string,
+  values: readonly (string | number)[],
+): Result {
+  const texts = statement.split(/\$\d+|\?/);
+  if (values.length !== texts.length - 1) {
+    throw badOption('values', `an array with ${texts.length - 1} values`, values);
+  }
+  return tag(Object.assign([...texts], { raw: texts }), ...(values as never[]));
+}
+
+/** The metadata of a stored object. */
+export interface StoredObject {
+  /** The `ETag`, as the store gives it. */
+  readonly etag: string;
+  /** The fence in the metadata; `undefined` if the object has none, which is less than any. */
+  readonly fence: string | number | undefined;
+}
+
+/** The header of a conditional write: the value of `If-Match`, or of `If-None-Match`. */
+export interface PutCondition {
+  readonly ifMatch?: string;
+  readonly ifNoneMatch?: '*';
+}
+
+/** One object of a store with conditional writes. */
+export interface FencedObject {
+  /** Reads the metadata of the object; resolves to `undefined` if there is no object. */
+  readonly head: () => Promise<StoredObject | undefined>;
+  /**
+   * Writes the object, with the fence in its metadata, if the condition is met. Resolves to false
+   * if the store answers that it is not met: with status 412, with 409 (several conditional writes
+   * at once), or with 404 to `If-Match` (the object was removed).
+   */
+  readonly put: (condition: PutCondition, fence: string) => Promise<boolean>;
+}
+
+/** Another writer was faster so often: the answers of the store cannot be right. */
+const PUTS = 100;
+
+/**
+ * Writes an object to an object store, unless a later holder has written. Resolves to false if the
+ * write was refused. If another writer is faster, it reads the metadata again and repeats. Rejects
+ * as `head` and `put` do; then the object may have been written, and the call may be repeated.
+ * @param fence the fence of the lease under which the object was computed
+ * @throws HOLDFAST_BAD_OPTION if the fence is not valid, also if the stored one is not
+ */
+export async function fencedPut(object: FencedObject, fence: number): Promise<boolean> {
+  checkFence(fence);
+  for (let count = 0; count < PUTS; count++) {
+    const stored = await object.head();
+    const seen = Number(stored?.fence ?? 0);
+    checkFence(seen);
+    if (seen > fence) return false;
+    const condition: PutCondition = stored ? { ifMatch: stored.etag } : { ifNoneMatch: '*' };
+    if (await object.put(condition, `${fence}`)) return true;
+  }
+  const message = `Holdfast: the store refused ${PUTS} conditional writes, the last one too`;
+  throw new HoldfastError('HOLDFAST_REFUSED', message);
+}
+
+function checkFence(fence: number): void {
+  if (!Number.isSafeInteger(fence) || fence < 0) throw badOption('fence', 'a fence', fence);
+}
+
+/** The reply repeats the last argument: some clients give replies to the wrong commands. */
+const FENCED_SET = `local seen = tonumber(redis.call('HGET', KEYS[1], 'fence') or '0')
+if tonumber(ARGV[2]) < seen then return '0 ' .. ARGV[3] end
+redis.call('HSET', KEYS[1], 'value', ARGV[1], 'fence', ARGV[2])
+return '1 ' .. ARGV[3]`;
+
+/**
+ * Writes a value to Redis or Valkey, unless a later holder has written: the key is a hash with the
+ * fields `value` and `fence`. Resolves to false if the write was refused. A value that is written
+ * without this function is not protected.
+ *
+ * Rejects with HOLDFAST_UNCERTAIN if the client fails: the value may have been written, and the
+ * call may be repeated. Rejects with HOLDFAST_REFUSED if the server answers with an error.
+ * @param client a client of ioredis or node-redis
+ * @param key the key of the value, not of the lock
+ * @param fence the fence of the lease under which the value was computed
+ * @throws HOLDFAST_BAD_OPTION if an argument is not valid
+ */
+export async function fencedSet(
+  client: RedisClient,
+  key: string,
+  value: string,
+  fence: number,
+): Promise<boolean> {
+  checkKey(key);
+  if (typeof value !== 'string') throw badOption('value', 'a string', value);
+  checkFence(fence);
+  const port = portFor(client);
+  try {
+    const proof = randomBytes(6).toString('hex');
+    const reply = await port.eval(FENCED_SET, [key], [value, `${fence}`, proof]);
+    if (reply !== `1 ${proof}` && reply !== `0 ${proof}`) {
+      throw new Error('the client is out of step: this is the reply to another command');
+    }
+    return reply === `1 ${proof}`;
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message : String(cause);
+    const code = port.isReply(cause) ? 'HOLDFAST_REFUSED' : 'HOLDFAST_UNCERTAIN';
+    throw new HoldfastError(code, `Holdfast: the fenced write failed: ${text}`, { key, cause });
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * The entry `holdfast/handover`: a lease as text, which another process adopts. Then both processes
+ * have the same lease: each renews it and hears of its loss, and each may release it.
+ */
+import { checkObject } from './base/checks.js';
+import type { Core } from './acquire/core.js';
+import { badOption, HoldfastError } from './base/errors.js';
+import { closed } from './acquire/failures.js';
+import { HoldfastCore } from './instance/holdfast-core.js';
+import { Root } from './lease/root.js';
+import { Lease } from './lease/lease.js';
+import { type LockOptions, resolveTerms } from './base/options.js';
+import { Leadership } from './primitives/leadership.js';
+import { MultiLease } from './primitives/multi-lease.js';
+import { RwLease } from './primitives/rw-lease.js';
+import { SemaphoreLease } from './primitives/semaphore-lease.js';
+import { StoreFailure } from './store/port.js';
+import { quote } from './base/text.js';
+
+export type { CallOptions } from './base/abort.js';
+export type { Clock, Timer } from './base/clock.js';
+export type { HoldfastErrorCode } from './base/errors.js';
+export type { CoreOptions, HoldfastStore } from './instance/holdfast-core.js';
+export type { ReleaseOutcome } from './lease/lease.js';
+export type { LeaseState } from './lease/lease-state.js';
+export type { HoldfastOptions, LockOptions } from './base/options.js';
+export type { KeyOutcome } from './primitives/multi-lease.js';
+export type { RwMode } from './primitives/rw-lease.js';
+export type { HoldfastCore, HoldfastError, Lease, MultiLease, RwLease, SemaphoreLease };
+export type { Leadership };
+
+interface Parsed {
+  readonly several: boolean;
+  readonly leases: readonly Written[];
+}
+
+/** Options of an adopted lease. */
+export type AdoptOptions = Pick<
+  LockOptions,
+  'ttl' | 'renew' | 'label' | 'onExpiring' | 'expiringBefore'
+>;
+
+const FORMAT = 1;
+/** Changes and signals that the first process may still send. */
+const NUMBERS = 1000;
+const KINDS = { lease: Lease, rw: RwLease, semaphore: SemaphoreLease, term: Lease } as const;
+type Kind = keyof typeof KINDS;
+
+/** One lease in the text. */
+interface Written {
+  readonly kind: Kind;
+  readonly key: string;
+  readonly id: string;
+  readonly index: number;
+  readonly fence: number;
+  readonly weight: number;
+  readonly ttl: number;
+  readonly owner: string;
+  /** The ms that were left of `maxHold`, when it was written; left out without a limit. */
+  readonly maxHold?: number;
+  /** The numbers of the last change of the weight and of the last signal. */
+  readonly changes: number;
+  readonly signals: number;
+}
+
+/**
+ * Writes a lease as text, for `adopt` in another process. This process keeps the lease, and hands
+ * it on to no other task. The text gives the right to release the lease: treat it like a password.
+ * @param holdfast the instance that acquired the lease
+ * @param lease a lease of a mutex, a read-write lock, a semaphore or `allOf`, or a term of a leader
+ * @throws HOLDFAST_LOST or HOLDFAST_UNCERTAIN if the lease is not held
+ */
+export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
+  const core = coreOf(holdfast);
+  const { clock } = core;
+  const leases = partsOf(core, lease).map(({ hold }, at): Written => {
+    const { key, id, index, fence, holdUntil, root, terms } = hold;
+    // a lease that a local task continues has another fence, which the other process cannot know
+    root.reserved = 0;
+    const { weight, extras } = root;
+    const { ttl, owner } = terms;
+    const { changes, signals } = extras;
+    const limited = terms.maxHold !== Number.POSITIVE_INFINITY;
+    const maxHold = limited && { maxHold: Math.max(1, holdUntil - clock.now()) };
+    const numbers = { changes, signals, ...maxHold };
+    return { kind: kindOf(lease, at), key, id, index, fence, weight, ttl, owner, ...numbers };
+  });
+  return JSON.stringify({ holdfast: FORMAT, several: lease instanceof MultiLease, leases });
+}
+
+/**
+ * Writes a lease as text and ends it in this process, without releasing the lock: from now on it
+ * lasts for its remaining time, and until a process adopts it. `signal` of a lease does not abort;
+ * that of a leader's term aborts, because the term is over here.
+ */
+export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
+  const text = toText(holdfast, lease);
+  const core = coreOf(holdfast);
+  for (const { hold } of partsOf(core, lease)) core.leave(hold);
+  if (lease instanceof Leadership) lease.handedOver();
+  return text;
+}
+
+/**
+ * Adopts a lease that another process wrote as text. It is renewed here, unless `renew: false`.
+ * A forced release is noticed at the next renewal. Two instances of the same process may have the
+ * same lease; one instance may not have it twice.
+ *
+ * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
+ * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version, or that of a leader's term.
+ */
+export async function adopt(
+  holdfast: HoldfastCore,
+  text: string,
+  options: AdoptOptions = {},
+): Promise<Lease | MultiLease> {
+  const parsed = parse(text);
+  if (isTerm(parsed)) throw badOption('text', 'a lease; adoptLeadership() takes a term', text);
+  return adoptAll(coreOf(holdfast), parsed, text, options);
+}
+
+/**
+ * Adopts the term of a leader that another process wrote as text: this process leads, in the same
+ * term. The term ends with `resign`, with the loss of its lease, or when `holdfast` closes. Rejects
+ * as `adopt` does.
+ */
+export async function adoptLeadership(
+  holdfast: HoldfastCore,
+  text: string,
+  options: Omit<AdoptOptions, 'renew'> = {},
+): Promise<Leadership> {
+  const parsed = parse(text);
+  if (!isTerm(parsed)) throw badOption('text', 'the term of a leader; adopt() takes leases', text);
+  const core = coreOf(holdfast);
+  const lease = await adoptAll(core, parsed, text, { ...options, renew: true });
+  return new Leadership(core, lease as Lease, false, () => undefined);
+}
+
+async function adoptAll(
+  core: Core,
+  { several, leases: all }: Parsed,
+  text: string,
+  options: AdoptOptions,
+): Promise<Lease | MultiLease> {
+  checkObject('options', options);
+  for (const { id, key } of all) {
+    if (core.closing) throw closed(key);
+    if (core.watchdog.find(id) !== undefined) {
+      throw badOption('text', 'a lease that this instance does not have', text);
+    }
+  }
+  const roots = await Promise.all(all.map((one) => adopted(core, one, options)));
+  const leases = roots.map(({ hold }, at) => new KINDS[(all[at] as Written).kind](hold, core));
+  for (const root of roots) await core.add(root);
+  return several ? multi(leases) : (leases[0] as Lease);
+}
+
+async function adopted(core: Core, written: Written, options: AdoptOptions): Promise<Root> {
+  const { key, id, weight, fence, index, owner, ttl, maxHold = Number.POSITIVE_INFINITY } = written;
+  const given = resolveTerms(core.settings, { ttl }, options, 0);
+  const terms = { ...given, owner, maxHold };
+  const now = core.clock.now();
+  const grant = { fence, handOffs: 0, holds: 1, validUntil: now + terms.ttl };
+  const root = new Root(core.telemetry, { key, id, weight, terms, index }, grant);
+  // a number that the store has seen counts as a late duplicate
+  root.extras.changes = written.changes + NUMBERS;
+  root.extras.signals = written.signals + NUMBERS;
+  // the store says for how long it is held
+  root.doubted = true;
+  try {
+    if ((await core.watchdog.inquiries.standing(root)) === 'granted') return root;
+  } catch (error) {
+    if (!(error instanceof StoreFailure)) throw error;
+    const message = `Holdfast: the store did not answer for ${quote(key)}: ${error.message}`;
+    throw new HoldfastError('HOLDFAST_UNREACHABLE', message, { key, cause: error });
+  }
+  const message = `Holdfast: the lease of ${quote(key)} has ended, so it was not adopted`;
+  throw new HoldfastError('HOLDFAST_LOST', message, { key });
+}
+
+function multi(leases: Lease[]): MultiLease {
+  const lost = new AbortController();
+  for (const { signal } of leases) {
+    signal.addEventListener('abort', () => lost.abort(signal.reason), { once: true });
+  }
+  return new MultiLease({ leases, lost: lost.signal });
+}
+
+function coreOf(holdfast: HoldfastCore): Core {
+  if (holdfast instanceof HoldfastCore) return holdfast.core;
+  throw badOption('holdfast', 'a HoldfastCore or a Holdfast', holdfast);
+}
+
+function partsOf(core: Core, lease: Lease | MultiLease | Leadership): readonly Lease[] {
+  const one = lease instanceof Leadership ? lease.lease : lease;
+  const parts = one instanceof MultiLease ? one.leases : [one];
+  for (const one of parts) {
+    if (!(one instanceof Lease) || !one.grantedBy(core)) {
+      throw badOption('lease', 'a lease that this instance acquired', lease);
+    }
+    if (one.besides) throw badOption('lease', 'one without the lock of another library', lease);
+    one.assertHeld();
+  }
+  // a term may end before its lease does
+  if (lease instanceof Leadership && lease.signal.aborted) throw lease.signal.reason;
+  return parts;
+}
+
+function kindOf(lease: Lease | MultiLease | Leadership, at: number): Kind {
+  if (lease instanceof Leadership) return 'term';
+  const one = lease instanceof MultiLease ? lease.leases[at] : lease;
+  if (one instanceof RwLease) return 'rw';
+  return one instanceof SemaphoreLease ? 'semaphore' : 'lease';
+}
+
+function isTerm({ leases }: Parsed): boolean {
+  return leases[0]?.kind === 'term';
+}
+
+function parse(text: string): Parsed {
+  let found: (Parsed & { holdfast?: unknown }) | undefined;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    // reported below
+  }
+  const leases: unknown = found?.leases;
+  const whole = Array.isArray(leases) && leases.length > 0 && leases.every(isWritten);
+  if (found?.holdfast === FORMAT && whole) return found;
+  throw badOption('text', `a lease in format ${FORMAT}, as toText() and handOver() write it`, text);
+}
+
+/** The fields of a lease in the text that are whole numbers, each with its least value. */
+const WHOLE = { index: 0, fence: 1, weight: 1, changes: 0, signals: 0 } as const;
+const DAY = 86_400_000;
+
+function isWritten(one: unknown): one is Written {
+  if (typeof one !== 'object' || one === null) return false;
+  const { kind, key, id, owner, ttl, maxHold = DAY, ...rest } = one as Partial<Written>;
+  const texts = [key, id, owner].every((value) => typeof value === 'string');
+  const lengths = [ttl, maxHold].every((value) => typeof value === 'number' && value > 0);
+  const numbers = Object.entries(WHOLE).every(([name, least]) => {
+    const value = rest[name as keyof typeof WHOLE];
+    return Number.isSafeInteger(value) && (value as number) >= least;
+  });
+  const named = typeof kind === 'string' && Object.hasOwn(KINDS, kind) && key !== '' && id !== '';
+  return named && texts && lengths && numbers && (ttl as number) <= DAY;
+}

@@ -1,0 +1,42 @@
+/** Examines a deployment. */
+import type { Core } from '../acquire/core.js';
+import type { ExaminedServer, Finding, FindingSeverity } from '../store/finding.js';
+
+/** What `Holdfast.doctor` has found. */
+export interface DoctorReport {
+  /** The worst first. Empty if nothing endangers the locks. */
+  readonly findings: readonly Finding[];
+  /** The servers that were examined. Empty for a store in memory. */
+  readonly servers: readonly ExaminedServer[];
+}
+
+const ORDER: readonly FindingSeverity[] = ['danger', 'warning', 'notice'];
+
+export async function examine(core: Core): Promise<DoctorReport> {
+  const { claimWindow, clock, clockMargin, replicas, requestTimeout, ttl } = core.settings;
+  const id = core.settings.randomSource.id();
+  const terms = { claimWindow, clock, clockMargin, replicas, requestTimeout, ttl, id };
+  const examined = (await core.store.examine?.(terms)) ?? NOTHING;
+  const { servers } = examined;
+  const findings = [...examined.findings, ...(await connectionOf(core))];
+  const rank = ({ severity }: Finding): number => ORDER.indexOf(severity);
+  return { findings: [...findings].sort((a, b) => rank(a) - rank(b)), servers };
+}
+
+/** The connection for wake-ups of this instance, if it is open. */
+async function connectionOf(core: Core): Promise<Finding[]> {
+  if ((await core.wake.examine()) !== false) return [];
+  return [
+    {
+      code: 'silent-connection',
+      severity: 'warning',
+      server: '',
+      message: 'the connection for wake-ups had died silently: waiters had to poll',
+      evidence: 'it was open, and a message that this process sent to itself did not arrive',
+      advice: 'it is replaced now; look for a device that forgets connections, see docs/clients.md',
+    },
+  ];
+}
+
+/** A store in memory has no server that could be wrong. */
+const NOTHING = { findings: [], servers: [] };

@@ -1,0 +1,88 @@
+/** The health check of one instance. */
+import type { Core } from '../acquire/core.js';
+import { markerKey } from '../base/marker-key.js';
+import { isRefusal } from '../store/port.js';
+
+/** What `Holdfast.health` has found. */
+export interface Health {
+  /**
+   * `ok`; `degraded` if locks work, with the restrictions that `problems` names; `down` if no lock
+   * can be acquired now.
+   */
+  readonly status: 'ok' | 'degraded' | 'down';
+  /** Sentences for a person; empty if the status is `ok`. */
+  readonly problems: readonly string[];
+  /** The time in ms in which the store answered; `undefined` if it did not. */
+  readonly roundTrip: number | undefined;
+}
+
+/** Ms after which the lock of a check ends by itself, if its release is lost. */
+const TTL_MS = 1000;
+/** The clock of a server of a quorum that is off by more is wrong. */
+const CLOCK_OFF_MS = 1000;
+
+export async function healthOf(core: Core): Promise<Health> {
+  if (core.closing) return { status: 'down', problems: ['it is closed'], roundTrip: undefined };
+  const start = core.clock.now();
+  try {
+    await probe(core);
+  } catch (error) {
+    const what = isRefusal(error) ? 'the store grants no lock' : 'the store does not answer';
+    const problem = `${what}: ${(error as Error).message}`;
+    return { status: 'down', problems: [problem], roundTrip: undefined };
+  }
+  const roundTrip = core.clock.now() - start;
+  const problems = problemsOf(core, roundTrip);
+  return { status: problems.length === 0 ? 'ok' : 'degraded', problems, roundTrip };
+}
+
+/**
+ * Takes and frees a lock of this instance alone: a server may answer reads while it grants nothing,
+ * because its memory is full, replicas are missing, or a right of the user is.
+ */
+async function probe(core: Core): Promise<void> {
+  const key = markerKey('holdfast ready', 'health', core.id);
+  const id = core.nextId();
+  const { retention } = core.settings;
+  await core.requests.send({
+    ...{
+      op: 'acquire',
+      key,
+      kind: 'mutex',
+      id,
+      owner: '',
+      weight: 1,
+      capacity: 1,
+      ttl: TTL_MS,
+      claim: TTL_MS,
+    },
+    ...{ fair: true, handOffs: 0, channel: '', token: '', queue: false, ticket: 0, maxQueue: 1 },
+    ...{ patience: 0, retention, meta: '' },
+  });
+  core.requests.send({ op: 'release', key, id, retention }).catch(() => undefined);
+}
+
+function problemsOf(core: Core, roundTrip: number): string[] {
+  const { claimWindow } = core.settings;
+  let failing = 0;
+  let doubted = 0;
+  let waiting = 0;
+  for (const { renewal, doubted: inDoubt } of core.watchdog.all()) {
+    if (renewal.failure !== undefined) failing += 1;
+    if (inDoubt) doubted += 1;
+  }
+  for (const [, count] of core.waiting()) waiting += count;
+  // also for a moment after the first call began to wait, which opens the connection
+  const deaf = waiting > 0 && core.wake.channel === '';
+  const servers = (core.store.servers?.() ?? []).filter(({ status, clockOffset = 0 }) => {
+    const answers = status === 'agreed' || status === 'promised';
+    return !answers || Math.abs(clockOffset) > CLOCK_OFF_MS;
+  });
+  return [
+    ...servers.map(({ server, text }) => `server ${server} ${text}`),
+    failing > 0 && `the last renewal of ${failing} leases failed`,
+    doubted > 0 && `${doubted} leases are in doubt after a suspend`,
+    deaf && `${waiting} calls wait without a connection for wake-ups, so they poll the store`,
+    roundTrip > claimWindow && `the store took ${Math.round(roundTrip)} ms to answer`,
+  ].filter((problem) => problem !== false);
+}

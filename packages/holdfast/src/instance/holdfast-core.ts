@@ -1,0 +1,108 @@
+/** The part of `Holdfast` that all locks need: a store, settings, renewal and closing. */
+import { checkObject, duration } from '../base/checks.js';
+import { Core } from '../acquire/core.js';
+import { badOption } from '../base/errors.js';
+import { type HoldfastOptions, resolveSettings, type Settings } from '../base/options.js';
+import { PREFIX } from '../base/prefix.js';
+import type { Store } from '../store/port.js';
+
+/**
+ * Where the locks are kept: the result of `memory()` or of `redis(client)`. Only Holdfast calls its
+ * methods.
+ */
+export interface HoldfastStore {
+  /** The name of the store in messages. */
+  readonly label: string;
+  /** Executes commands. */
+  readonly execute: (...args: never) => unknown;
+  /** Opens a channel for pushes. */
+  readonly listen: (...args: never) => unknown;
+}
+
+/** The options of an instance without locks. */
+export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
+
+/**
+ * An instance without locks. Functions such as `createMutex` make the locks, so a program carries
+ * only the code of those that it imports. `Holdfast` extends this class and has all locks as
+ * methods.
+ */
+export class HoldfastCore implements AsyncDisposable {
+  readonly #core: Core;
+
+  /**
+   * @param store the result of `memory()` or of `redis(client)`
+   * @throws HOLDFAST_BAD_OPTION if `store` is neither, or if an option is not valid
+   */
+  constructor(store: HoldfastStore, options: CoreOptions = {}) {
+    if (!isStore(store)) throw badOption('store', 'memory() or redis(client)', store);
+    const settings = resolveSettings(options);
+    const { closeOnSignals } = options as HoldfastOptions;
+    if (closeOnSignals !== undefined && new.target === HoldfastCore) {
+      throw badOption('closeOnSignals', 'left out: only Holdfast has it', closeOnSignals);
+    }
+    const { prefix } = settings;
+    const own = prefix === PREFIX ? store : (store.space?.(prefix) ?? store);
+    this.#core = new Core(withReplicas(own, settings), settings);
+  }
+
+  /**
+   * Used by the locks.
+   * @internal
+   */
+  get core(): Core {
+    return this.#core;
+  }
+
+  /**
+   * Opens the connection for wake-ups in advance, and keeps it open until `close()`; the `linger`
+   * option does not apply then. Without this call, the first acquisition that waits opens it, which
+   * takes three round trips or more. The call is never needed for correctness, and does nothing for
+   * a store in memory.
+   *
+   * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or if the connection is not
+   * open within `unreachableAfter` ms. Attempts continue in the background; until one succeeds,
+   * waiting acquisitions poll the store.
+   */
+  async warmUp(): Promise<void> {
+    await this.#core.warmUp();
+  }
+
+  /** The unique id of this instance; the messages of `diagnostics_channel` name it. */
+  get id(): string {
+    return this.#core.id;
+  }
+
+  /**
+   * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
+   * Leases are renewed until their holders release them, for at most `grace` ms. Leases that are
+   * held after that are released, and their signals abort. Requests that are under way may still
+   * be granted: they are awaited for at most two request timeouts, and what they were granted is
+   * released. When the promise resolves, Holdfast has no timer, listener or connection left.
+   * The given client stays open.
+   */
+  async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
+    checkObject('options', options);
+    const grace = duration('grace', options.grace, this.#core.settings.grace, 0, 86_400_000);
+    await this.#core.close(grace);
+  }
+
+  /** Closes at the end of an `await using` block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+/** The store for the option `replicas`. */
+function withReplicas(store: Store, settings: Settings): Store {
+  if (settings.replicas === 0) return store;
+  const acknowledged = store.acknowledged?.(settings);
+  if (acknowledged !== undefined) return acknowledged;
+  throw badOption('replicas', '0 with this store or client', settings.replicas);
+}
+
+/** True for a store that this library made. */
+export function isStore(store: unknown): store is Store {
+  const { execute, listen } = (store ?? {}) as Partial<Store>;
+  return typeof execute === 'function' && typeof listen === 'function';
+}

@@ -1,0 +1,307 @@
+/** The `Holdfast` class: the entry point of the library. */
+import type { CallOptions } from '../base/abort.js';
+import type { RedisClient } from '../store/clients/detect.js';
+import { type DoctorReport, examine } from './doctor.js';
+import { badOption, isHoldfastError } from '../base/errors.js';
+import { type Health, healthOf } from './health.js';
+import { HoldfastCore, isStore } from './holdfast-core.js';
+import { inspect, type ListOptions, type LockInfo } from '../primitives/inspection.js';
+import { list } from '../primitives/listing.js';
+import type { EmbeddedStore } from './memory.js';
+import { checkKey, checkLockKey, duration, flag, known, TEXT_MAX, text } from '../base/checks.js';
+import type { HoldfastOptions, LockOptions } from '../base/options.js';
+import { AllOf } from '../primitives/all-of.js';
+import type { Lease } from '../lease/lease.js';
+import { Barrier, type BarrierOptions } from '../primitives/barrier.js';
+import { Election, type ElectionOptions } from '../primitives/election.js';
+import { explained } from '../primitives/explain.js';
+import { type ForcedRelease, forceRelease } from '../primitives/force-release.js';
+import { Latch, type LatchOptions } from '../primitives/latch.js';
+import { Mutex } from '../primitives/mutex.js';
+import { OwnerLocks } from '../primitives/owner-locks.js';
+import type { MutexOptions, PlainMutex } from '../primitives/plain-mutex.js';
+import { Schedule } from '../primitives/schedule.js';
+import type { ScheduleOptions } from '../primitives/schedule-options.js';
+import { RwLock } from '../primitives/rw-lock.js';
+import { quorumStore } from './quorum.js';
+import { redisStore } from './redis.js';
+import { Semaphore, type SemaphoreOptions } from '../primitives/semaphore.js';
+import { SingleFlight, type SingleFlightOptions } from '../primitives/single-flight.js';
+import { checkSignals, closeOn } from '../base/signals.js';
+import { type HoldfastStats, type KeyStats, statsByKey, statsOf } from './stats.js';
+import type { Store } from '../store/port.js';
+
+/** What `Holdfast.ready` has found. */
+export interface Readiness {
+  /** The time in ms in which the store granted or refused the lock. */
+  readonly roundTrip: number;
+  /**
+   * False if messages of the store do not arrive: the user may not subscribe, or the connection
+   * could not be opened. Waiters then poll once in a claim window.
+   */
+  readonly pushes: boolean;
+}
+
+/** Options of a forced release. */
+export interface ForceReleaseOptions {
+  /**
+   * The id of the one lease to end, see `Lease.id`. The call is refused if the process of the lease
+   * may have handed the lock on to another of its tasks meanwhile. Default: all leases of the key.
+   */
+  readonly id?: string | undefined;
+  /**
+   * The id of the one holder to end, as `inspect` shows it: the process that holds the lock, with
+   * whichever of its tasks has it now. Not together with `id`.
+   */
+  readonly holder?: string | undefined;
+  /**
+   * The longest time in ms to wait until the processes of the ended leases have confirmed that they
+   * know. Default 0: the call does not wait.
+   */
+  readonly wait?: number | undefined;
+  /** Why it is ended, for the error of the holder. At most 200 characters. */
+  readonly reason?: string | undefined;
+}
+
+const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'holder', 'wait', 'reason']);
+
+/** The lock that `ready` takes. The store answers also if another process checks at that time. */
+const READY_KEY = 'holdfast ready';
+/** The pause between its attempts, in ms. */
+const READY_PAUSE = 50;
+
+/**
+ * Distributed locks on one Redis or Valkey server, on a quorum of servers, or in memory.
+ *
+ * One instance serves a whole process. It uses the given client for its commands. When the first
+ * acquisition has to wait, it opens one more connection with the settings of that client.
+ */
+export class Holdfast extends HoldfastCore {
+  readonly #ownerLocks: OwnerLocks;
+
+  /**
+   * @param where an ioredis (5, 6) or node-redis (5, 6) client; or an odd number of clients of
+   *   independent servers, of which a minority may fail; or the result of `memory()` or `quorum()`
+   * @throws HOLDFAST_BAD_OPTION if `where` is none of these, or if an option is not valid
+   */
+  constructor(
+    where: RedisClient | readonly RedisClient[] | EmbeddedStore,
+    options: HoldfastOptions = {},
+  ) {
+    super(storeFor(where), options);
+    const { core } = this;
+    core.explain = (key, error) => explained(core, key, error);
+    this.#ownerLocks = new OwnerLocks(core);
+    const signals = checkSignals(options.closeOnSignals);
+    if (signals.length > 0) this.core.onClose(closeOn(signals, () => this.close()));
+  }
+
+  /**
+   * Returns the mutex of a key. No request is sent.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  mutex(key: string, options: MutexOptions = {}): Mutex {
+    return new Mutex(this.core, checkLockKey(key), options);
+  }
+
+  /**
+   * Returns a lock on several keys: an acquisition gets all of them or none, and it cannot
+   * deadlock, in any order of the keys. A mutex in `keys` keeps its own options; the options given
+   * here override them, and the options of an acquisition override both.
+   * @param keys 1 to 10,000 keys, or mutexes of this instance; duplicates count once
+   */
+  allOf(keys: readonly (string | PlainMutex)[], options: LockOptions = {}): AllOf {
+    return new AllOf(this.core, keys, options);
+  }
+
+  /**
+   * Returns the read-write lock of a key.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  rwLock(key: string, options: LockOptions = {}): RwLock {
+    return new RwLock(this.core, checkLockKey(key), options);
+  }
+
+  /**
+   * Returns the semaphore of a key.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  semaphore(key: string, options: SemaphoreOptions): Semaphore {
+    return new Semaphore(this.core, checkLockKey(key), options);
+  }
+
+  /**
+   * Returns the leader election of a key.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  election(key: string, options: ElectionOptions = {}): Election {
+    return new Election(this.core, checkLockKey(key), options);
+  }
+
+  /** Locks with an explicit owner and no lease object, for code that is ported from Java. */
+  get ownerLocks(): OwnerLocks {
+    return this.#ownerLocks;
+  }
+
+  /**
+   * Returns a schedule: many machines start the same job at the same time, and one of them runs it.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  schedule(key: string, options: ScheduleOptions): Schedule {
+    return new Schedule(this.core, checkLockKey(key), options);
+  }
+
+  /**
+   * Returns a single flight: of many callers that need the same result, one computes it.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  singleFlight(key: string, options: SingleFlightOptions = {}): SingleFlight {
+    return new SingleFlight(this.core, checkLockKey(key), options);
+  }
+
+  /**
+   * Returns the count-down latch of a key. Latches and barriers have their own key space: a lock
+   * with the same key is independent of them, and `inspect` and `list` do not show them.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  latch(key: string, options: LatchOptions): Latch {
+    return new Latch(this.core, checkLockKey(key), options);
+  }
+
+  /**
+   * Returns the cyclic barrier of a key. Its keys are independent of the keys of locks, see
+   * `latch`.
+   * @param key non-empty, at most 1,024 bytes
+   */
+  barrier(key: string, options: BarrierOptions): Barrier {
+    return new Barrier(this.core, checkLockKey(key), options);
+  }
+
+  /**
+   * Checks that locks work here, for a start-up check or a readiness probe: takes and releases the
+   * lock of a key of its own, and opens the connection for wake-ups, which then stays open as after
+   * `warmUp`. Rejects as `Mutex.tryAcquire` does: `HOLDFAST_UNREACHABLE` if the store does not
+   * answer within `requestTimeout`, `HOLDFAST_REFUSED` if the user of the server has too few
+   * rights.
+   */
+  async ready(): Promise<Readiness> {
+    const { clock, requestTimeout } = this.core.settings;
+    const from = clock.now();
+    let start = from;
+    const attempt = async (): Promise<Lease | null> => {
+      start = clock.now();
+      try {
+        return await this.mutex(READY_KEY).tryAcquire();
+      } catch (error) {
+        // without an offline queue, a client that still connects rejects at once
+        const again = clock.now() - from + READY_PAUSE < requestTimeout;
+        if (!again || !isHoldfastError(error, 'HOLDFAST_UNREACHABLE')) throw error;
+        await new Promise<void>((resolve) => void clock.after(READY_PAUSE, resolve));
+        return attempt();
+      }
+    };
+    const lease = await attempt();
+    const roundTrip = clock.now() - start;
+    await lease?.release();
+    const pushes = await this.core.warmUp().catch(() => false);
+    return { roundTrip, pushes };
+  }
+
+  /** What this instance holds and waits for, and what it has done. No request is sent. */
+  stats(): HoldfastStats {
+    return statsOf(this.core);
+  }
+
+  /** What this instance holds and waits for, for each key. No request is sent. */
+  statsByKey(): ReadonlyMap<string, Readonly<KeyStats>> {
+    return statsByKey(this.core);
+  }
+
+  /**
+   * Takes and frees a lock of this instance alone, for a health check that is called often, and
+   * says what is wrong: the store does not answer or grants no lock, renewals fail, or waiters have
+   * to poll. It takes one round trip, waits for no other holder, and opens no connection. Never
+   * rejects.
+   */
+  async health(): Promise<Health> {
+    try {
+      return await healthOf(this.core);
+    } catch (error) {
+      return { status: 'down', problems: [(error as Error).message], roundTrip: undefined };
+    }
+  }
+
+  /**
+   * Examines the server, each server of a quorum, or each master of a cluster, and reports what
+   * endangers locks there: settings, rights, clocks, delays. Each finding names what was seen and
+   * what to do; `docs/doctor.md` lists them. Takes some round trips to each server, and at most
+   * 20,000 names of keys are scanned at each. Writes only keys of its own, and removes them in the
+   * same step. A server that does not answer is a finding, so the call does not reject for that.
+   */
+  async doctor(): Promise<DoctorReport> {
+    return examine(this.core);
+  }
+
+  /**
+   * Resolves to the holders and the waiters of a lock, or to `null` if it has none. Changes
+   * nothing. The server that the client is connected to answers, also if it is a replica that is
+   * behind. Rejects with `HOLDFAST_REFUSED` if another program wrote the record of the key or it
+   * is damaged, and with `HOLDFAST_UNREACHABLE` if the store does not answer.
+   */
+  async inspect(key: string, options?: CallOptions): Promise<LockInfo | null> {
+    return inspect(this.core, checkKey(key), undefined, options);
+  }
+
+  /**
+   * Yields the locks in use whose keys match a glob pattern (`*`, `?`, `[a-z]`; a backslash
+   * escapes). It scans all keys of the server in steps and does not block the server. The result is
+   * not a snapshot. Keys that another program wrote are skipped, see
+   * {@link ListOptions.onUnreadable}.
+   */
+  list(pattern = '*', options: ListOptions = {}): AsyncGenerator<LockInfo> {
+    const { onUnreadable } = options;
+    flag('markers', options.markers, false);
+    if (onUnreadable !== undefined && typeof onUnreadable !== 'function') {
+      throw badOption('onUnreadable', 'a function', onUnreadable);
+    }
+    return list(this.core, checkKey(pattern, 'pattern'), options);
+  }
+
+  /**
+   * Ends all leases of a key, or the one with the given `id` or `holder`, without the consent of
+   * the holder, and hands the lock to the next waiter. The holder's signal aborts; the error names
+   * the reason, the label of this instance, its host and its process. The next lease has a greater
+   * fence than the ended one.
+   *
+   * A process hears of it at once if its wake connection is open. It is, if the process has held a
+   * lease for longer than `claimWindow`, or has waited for one. Otherwise it hears at its next
+   * renewal, or when it has held the lease for `claimWindow`. With `wait`, the call waits for the
+   * word of these processes; `overlap` of the result says what is certain.
+   *
+   * Rejects with `HOLDFAST_REFUSED` if `id` is that of a lease that has ended, or may have, while
+   * another task of its process has the lock; with `HOLDFAST_UNREACHABLE` if that cannot be asked;
+   * and with `HOLDFAST_UNCERTAIN` if the store does not answer: they may have been ended then.
+   */
+  async forceRelease(key: string, options: ForceReleaseOptions = {}): Promise<ForcedRelease> {
+    known('options', options, FORCE_OPTIONS);
+    const id = idOf('id', options.id);
+    const holder = idOf('holder', options.holder);
+    if (id !== '' && holder !== '') throw badOption('holder', 'left out together with id', holder);
+    const reason = text('reason', options.reason, '', TEXT_MAX);
+    const wait = duration('wait', options.wait, 0, 0, 86_400_000);
+    checkKey(key);
+    return forceRelease(this.core, key, { id, holder, reason, wait });
+  }
+}
+
+function idOf(option: 'id' | 'holder', id: unknown): string {
+  if (id === undefined) return '';
+  if (typeof id === 'string' && id !== '') return id;
+  throw badOption(option, 'the id of an acquisition', id);
+}
+
+function storeFor(where: unknown): Store {
+  if (isStore(where)) return where;
+  if (Array.isArray(where)) return quorumStore(where, {}, 'where');
+  return redisStore(where, 'where');
+}

@@ -1,0 +1,102 @@
+/** A lease that ends as soon as the lock of the other library ends. */
+import type { CallOptions } from '../../base/abort.js';
+import type { Core } from '../../acquire/core.js';
+import { HoldfastError } from '../../base/errors.js';
+import { checkMs } from '../../lease/extension.js';
+import { Lease, type ReleaseOutcome } from '../../lease/lease.js';
+import type { Hold } from '../../lease/root.js';
+import type { LeaseState } from '../../lease/lease-state.js';
+import { quote } from '../../base/text.js';
+import type { OldHold, OldHoldEvents } from './old-hold.js';
+
+/** The other lock is extended first, for longer: the extension of the lease takes time. */
+const MARGIN_MS = 500;
+
+/** The lease of a `BothLocks`: a Holdfast lease, and the lock of the other library. */
+export class BothLease extends Lease {
+  readonly #old: OldHold;
+  readonly #lose: () => void;
+  #ended: Promise<ReleaseOutcome> | undefined;
+
+  /**
+   * @param take makes the hold of the other lock
+   * @internal
+   */
+  constructor(hold: Hold, core: Core, take: (events: OldHoldEvents) => OldHold) {
+    super(hold, core);
+    this.#lose = () => core.watchdog.lose(hold, 'the lock of the other library was lost');
+    const old = take({ lost: this.#lose, isWanted: () => hold.state === 'held' });
+    this.#old = old;
+    const ended = (): void => {
+      // the signal of the call has aborted, and the lock is still held
+      if (hold.state === 'held') return;
+      // `close` releases; after a loss the other lock expires, as the work may still run
+      if (hold.reason === 'closed') void old.release();
+      else old.leave();
+    };
+    super.signal.addEventListener('abort', ended, { once: true });
+  }
+
+  /** @internal */
+  override get besides(): boolean {
+    return true;
+  }
+
+  /** Aborts when either lock is lost, see {@link Lease.signal}. */
+  override get signal(): AbortSignal {
+    this.#old.check();
+    return super.signal;
+  }
+
+  /** True while both locks are certainly held, see {@link Lease.held}. */
+  override get held(): boolean {
+    this.#old.check();
+    return super.held && this.#old.remaining > 0;
+  }
+
+  /** The state of the lease, see {@link Lease.state}. */
+  override get state(): LeaseState {
+    this.#old.check();
+    const state = super.state;
+    return state === 'held' && this.#old.remaining === 0 ? 'doubted' : state;
+  }
+
+  /** The milliseconds for which both locks are certainly held without another renewal. */
+  override get remaining(): number {
+    return this.held ? Math.min(super.remaining, this.#old.remaining) : 0;
+  }
+
+  /** Resolves to `held` once that is certain, see {@link Lease.verify}. */
+  override async verify(): Promise<boolean> {
+    while (await super.verify()) {
+      if (!(await this.#old.verify())) return false;
+      if (this.state !== 'doubted') return this.held;
+    }
+    return false;
+  }
+
+  /** Extends both locks, see {@link Lease.extend}. */
+  override async extend(ms: number, options?: CallOptions): Promise<number> {
+    checkMs(ms, 1);
+    try {
+      await this.#old.extend(ms + MARGIN_MS);
+    } catch (cause) {
+      const message = `Holdfast: the other lock of ${quote(this.key)} was not extended: no answer`;
+      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key: this.key, cause });
+    }
+    return super.extend(ms, options);
+  }
+
+  /** Releases both locks: that of the other library first, see {@link Lease.release}. */
+  override release(options?: CallOptions): Promise<ReleaseOutcome> {
+    this.#ended ??= this.#release(options);
+    return this.#ended;
+  }
+
+  async #release(options?: CallOptions): Promise<ReleaseOutcome> {
+    this.#old.check();
+    // it had ended before: another program may have held the lock since
+    if (!(await this.#old.release())) this.#lose();
+    return super.release(options);
+  }
+}

@@ -1,0 +1,96 @@
+/**
+ * A lock in the format of another library, on one server or on a majority of several.
+ *
+ * Each script may be repeated: a holder has a value of its own, and only that value extends or
+ * deletes the lock.
+ */
+import type { ClientPort } from '../../store/clients/port.js';
+import type { Clock } from '../../base/clock.js';
+import { StoreFailure } from '../../store/port.js';
+import { failureOf } from '../../store/redis/error-replies.js';
+
+/** The scripts of a format: `KEYS[1]` is the lock, `ARGV[1]` the holder, `ARGV[2]` the ttl. */
+export interface LockFormat {
+  /** Takes the lock, or extends it for its holder. Returns 0 if another holder has it. */
+  readonly take: string;
+  /** Extends the lock. Returns 0 if the holder does not have it any more. */
+  readonly renew: string;
+  /** Deletes the lock, with the channel in `ARGV[2]`. Returns 0 if the holder has it no more. */
+  readonly release: string;
+}
+
+/** The answer of most servers: 1 is yes, 0 is no. */
+type Vote = 0 | 1;
+
+export class OldLock {
+  /** The key of the lock in the other library's format. */
+  readonly key: string;
+  readonly #ports: readonly ClientPort[];
+  readonly #format: LockFormat;
+  /** The channel on which the other library waits for a release, or `''`. */
+  readonly #channel: string;
+
+  /** @internal */
+  constructor(ports: readonly ClientPort[], format: LockFormat, key: string, channel = '') {
+    this.#ports = ports;
+    this.#format = format;
+    this.key = key;
+    this.#channel = channel;
+  }
+
+  /** @internal True if the lock is on several servers. */
+  get hasSeveral(): boolean {
+    return this.#ports.length > 1;
+  }
+
+  /** @internal */
+  take(clock: Clock, limit: number, holder: string, ttl: number): Promise<Vote> {
+    return this.#ask(clock, limit, this.#format.take, [holder, `${ttl}`]);
+  }
+
+  /** @internal */
+  renew(clock: Clock, limit: number, holder: string, ttl: number): Promise<Vote> {
+    return this.#ask(clock, limit, this.#format.renew, [holder, `${ttl}`]);
+  }
+
+  /** @internal */
+  release(clock: Clock, limit: number, holder: string): Promise<Vote> {
+    return this.#ask(clock, limit, this.#format.release, [holder, this.#channel]);
+  }
+
+  /** Runs a script on all servers. Rejects with a `StoreFailure` if no answer has a majority. */
+  #ask(clock: Clock, limit: number, script: string, args: readonly string[]): Promise<Vote> {
+    const all = this.#ports.length;
+    const majority = Math.floor(all / 2) + 1;
+    return new Promise((resolve, reject) => {
+      const timer = clock.after(limit, () => reject(noReply(limit)), true);
+      let [yes, no, failed] = [0, 0, 0];
+      const count = (failure?: StoreFailure): void => {
+        const missing = all - yes - no - failed;
+        if (yes >= majority) resolve(1);
+        else if (no >= majority) resolve(0);
+        else if (Math.max(yes, no) + missing >= majority) return;
+        else reject(failure ?? noReply(limit));
+        timer.cancel();
+      };
+      for (const port of this.#ports) {
+        port.eval(script, [this.key], args).then(
+          (answer) => {
+            if (answer === 0) no += 1;
+            else yes += 1;
+            count();
+          },
+          (error: unknown) => {
+            failed += 1;
+            count(failureOf(error, port.isReply(error)));
+          },
+        );
+      }
+    });
+  }
+}
+
+function noReply(limit: number): StoreFailure {
+  const message = `no answer about the lock of the other library within ${Math.ceil(limit)} ms`;
+  return new StoreFailure(message, 'unanswered', undefined);
+}

@@ -1,0 +1,68 @@
+/** Numbers about one instance. They are counted always, and read from memory. */
+import type { Core } from '../acquire/core.js';
+
+/** The state of one instance, and what it has done since it was created. */
+export interface HoldfastStats {
+  /** The leases that this process holds now. */
+  readonly held: number;
+  /** The calls that wait for a lock now. */
+  readonly waiting: number;
+  /** The leases that this process got, also those of hand-offs. */
+  readonly acquisitions: number;
+  /** The leases that their holders released here. */
+  readonly releases: number;
+  /** The leases that were lost. */
+  readonly losses: number;
+  /** The leases that a call of this process got after it had waited for another holder. */
+  readonly handOffs: number;
+  /** The renewals that extended a lease; each lease of a command counts. */
+  readonly renewals: number;
+  /** The renewals that did not: no reply, or the lease had ended. They are repeated. */
+  readonly failedRenewals: number;
+  /** The requests that looked for a grant, because no message of it had come. */
+  readonly pollings: number;
+  /** All commands that were sent to the store. */
+  readonly commands: number;
+  /** True if messages of the store arrive now. The connection opens with the first waiter. */
+  readonly pushes: boolean;
+}
+
+/** The numbers of one key. */
+export interface KeyStats {
+  /** The leases that this process holds now. */
+  held: number;
+  /** The permits of these leases. */
+  permits: number;
+  /** The calls that wait for the lock now. */
+  waiting: number;
+}
+
+export function statsOf(core: Core): HoldfastStats {
+  const { telemetry, requests, wake } = core;
+  const { acquisitions, releases, losses, handOffs } = telemetry;
+  const { renewals, failedRenewals, pollings } = telemetry;
+  let held = 0;
+  let waiting = 0;
+  for (const _ of core.watchdog.all()) held += 1;
+  for (const [, count] of core.waiting()) waiting += count;
+  const leases = { held, waiting, acquisitions, releases, losses, handOffs };
+  const commands = requests.sent;
+  const pushes = wake.channel !== '';
+  return { ...leases, renewals, failedRenewals, pollings, commands, pushes };
+}
+
+export function statsByKey(core: Core): Map<string, KeyStats> {
+  const found = new Map<string, KeyStats>();
+  const of = (key: string): KeyStats => {
+    let stats = found.get(key);
+    if (stats === undefined) found.set(key, (stats = { held: 0, permits: 0, waiting: 0 }));
+    return stats;
+  };
+  for (const { key, weight } of core.watchdog.all()) {
+    const stats = of(key);
+    stats.held += 1;
+    stats.permits += weight;
+  }
+  for (const [key, count] of core.waiting()) of(key).waiting += count;
+  return found;
+}

@@ -1,0 +1,125 @@
+/**
+ * Leases that last: their process listens, so that it hears of a forced release at once.
+ *
+ *     quiet --a lease is held for a claim window--> listening --no such lease--> quiet
+ *
+ * A short lock opens no connection: for it there is one check in a claim window for the whole
+ * process, and no command. A lease that is held for longer than a claim window costs the wake
+ * connection of its process, which is kept while such a lease is held, and one `renew` with the
+ * name of the channel, if the lease was granted before the channel was open. Later leases name the
+ * channel when they are requested. Few of these commands are under way at a time: with thousands of
+ * leases, renewals would come too late behind them.
+ */
+import type { Clock, Timer } from '../base/clock.js';
+import type { Settings } from '../base/options.js';
+import type { Requests } from '../store/requests.js';
+import type { Wake } from '../store/wake-channel.js';
+import type { Root } from './root.js';
+import type { Watchdog } from './watchdog.js';
+
+/** The most commands with the name of the channel that are under way. */
+const TOLD_MAX = 50;
+
+export interface LastingParts {
+  readonly settings: Settings;
+  readonly requests: Requests;
+  readonly watchdog: Watchdog;
+  readonly wake: Wake;
+}
+
+export class Lasting {
+  readonly #parts: LastingParts;
+  readonly #clock: Clock;
+  #timer: Timer | undefined;
+  #listening = false;
+  #closed = false;
+  /** The leases whose channel is still to be told. */
+  readonly #untold: Root[] = [];
+  #telling = 0;
+
+  constructor(parts: LastingParts) {
+    this.#parts = parts;
+    this.#clock = parts.settings.clock;
+    const { wake, watchdog, requests } = parts;
+    // on a cluster, the channel of one more node is open
+    const up = (): void => {
+      if (requests.shardOf === undefined) return;
+      for (const root of watchdog.all()) root.channel = '';
+    };
+    wake.also({ push: () => undefined, up });
+  }
+
+  /** A lease is held from now on. */
+  begin(): void {
+    if (this.#timer !== undefined || this.#closed) return;
+    this.#timer = this.#clock.after(this.#parts.settings.claimWindow, () => this.#check(), true);
+  }
+
+  /** Tells the store how many tasks of this process wait for a lease, and checks the lease. */
+  report(root: Root, waiting: number): void {
+    // the holder is a task too
+    void this.#tell(root, this.#parts.wake.channel, waiting + 1);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+  }
+
+  #check(): void {
+    this.#timer = undefined;
+    const { settings, watchdog, wake } = this.#parts;
+    const since = this.#clock.now() - settings.claimWindow;
+    let lasts = false;
+    let any = false;
+    for (const root of watchdog.all()) {
+      any = true;
+      if (root.hold.grantedAt > since) continue;
+      lasts = true;
+      if (wake.channel === '') break;
+      if (root.channel === wake.channel) continue;
+      root.channel = wake.channel;
+      this.#untold.push(root);
+    }
+    this.#tellNext();
+    if (lasts !== this.#listening) {
+      this.#listening = lasts;
+      if (lasts) wake.enter();
+      else wake.leave();
+    }
+    if (any) this.begin();
+  }
+
+  /** Tells the store of the leases where this process listens. */
+  #tellNext(): void {
+    while (this.#telling < TOLD_MAX && !this.#closed) {
+      const root = this.#untold.pop();
+      if (root === undefined) return;
+      if (!root.held) continue;
+      this.#telling += 1;
+      void this.#tell(root, root.channel).then(() => {
+        this.#telling -= 1;
+        this.#tellNext();
+      });
+    }
+  }
+
+  /** Tells the store where this process listens, and who waits. It extends no lease. */
+  #tell(root: Root, channel: string, tasks?: number): Promise<void> {
+    const { key, id } = root;
+    const { requests, settings, watchdog } = this.#parts;
+    const { retention } = settings;
+    root.channel = channel;
+    const about = tasks === undefined ? { channel } : { channel, tasks };
+    const command = { op: 'renew', key, id, ttl: 1, retention, ...about } as const;
+    return requests.send(command).then(
+      ({ status }) => {
+        // it was ended before the store knew the channel
+        if (status === 'absent' && root.held) void watchdog.gone(root);
+      },
+      () => {
+        root.channel = '';
+      },
+    );
+  }
+}

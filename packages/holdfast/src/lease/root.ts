@@ -1,0 +1,348 @@
+/**
+ * A root: what the store knows under one id, and how certain that is here. A hold: what one task
+ * has of it.
+ *
+ *     root  held --hand-off--> held by the next task of this process: nothing is sent or copied
+ *             \--its hold ends--> over: nothing extends it any more (I8)
+ *
+ *     hold  held --release, hand-off--> released   (by its task; final)
+ *             |---left to the store, or handed over--> left   (nothing is sent for it; final)
+ *             \---expiry on our clock, "absent" from the store, force, close--> lost   (final)
+ *
+ * A root in doubt is not believed, and not lost: the machine may have been suspended, or the time
+ * of the lease is over and the answer to a renewal may have arrived unread.
+ *
+ * Only this file writes `hold`, `storeUntil`, `state` and `reason`; a test holds this. I7:
+ * `storeUntil` is never later than the expiry at the server. It is counted from before the request
+ * was sent, minus a margin for drift. A `Lease` is the view of the user.
+ */
+import { HoldfastError } from '../base/errors.js';
+import type { ResolvedAcquireOptions } from '../base/options.js';
+import type { Telemetry } from '../observe/telemetry.js';
+import { quote } from '../base/text.js';
+import type { ReleaseOutcome } from './lease.js';
+import type { Due } from './due-heap.js';
+import { expiry, LOSS, type LossReason } from './loss.js';
+import type { RenewalGroup } from './renewal-groups.js';
+
+/** A grant of the store, as this process received it. */
+export interface Grant {
+  readonly fence: number;
+  readonly handOffs: number;
+  readonly holds: number;
+  /** When the lease ends on the local monotonic clock, by the most cautious estimate. */
+  readonly validUntil: number;
+}
+
+/** What was asked of the store. */
+export interface Asked {
+  readonly key: string;
+  readonly id: string;
+  readonly weight: number;
+  /** Of the task that holds first. */
+  readonly terms: ResolvedAcquireOptions;
+  /** How many times the root was handed on before. */
+  readonly index?: number;
+}
+
+/** Learns that the hold of a root has ended, and the root with it. */
+export interface RootObserver {
+  ended(root: Root): void;
+}
+
+/** What only some leases need. */
+export class Extras {
+  /** Set if it was granted after a wait at a condition. */
+  origin: { readonly id: string; readonly condition: string } | undefined;
+  /** The holds of the owner, as the store last reported them here; 1 without an owner. */
+  holds = 1;
+  /** Changes of the weight that were requested; each request has its number. */
+  changes = 0;
+  /** Signals that the holder has sent; each is sent after the answer to the one before. */
+  signals = 0;
+  signalling: Promise<unknown> = Promise.resolve();
+}
+
+export class Root {
+  readonly telemetry: Telemetry;
+  readonly key: string;
+  readonly id: string;
+  readonly ttl: number;
+  readonly owner: string;
+  weight: number;
+  /** The fence of the hold with the index 0. */
+  fence: number;
+  /** The fences that are reserved for further holds. */
+  reserved: number;
+  /** The store certainly keeps the root until then. */
+  storeUntil: number;
+  /** Set after a possible suspend, until the store has answered. */
+  doubted = false;
+  /** The wake channel that the store knows for it, or `''`. */
+  channel = '';
+  /** True if the store may receive a late duplicate of the request for it. */
+  mayBeDuplicated = false;
+  readonly renewal: Renewal;
+  /** The hold of the task that has it, or had it last. */
+  hold: Hold;
+  observer: RootObserver | undefined;
+  #extras: Extras | undefined;
+
+  constructor(telemetry: Telemetry, { key, id, weight, terms, index = 0 }: Asked, grant: Grant) {
+    this.telemetry = telemetry;
+    this.key = key;
+    this.id = id;
+    this.ttl = terms.ttl;
+    this.owner = terms.owner;
+    this.weight = weight;
+    this.fence = grant.fence - index;
+    this.reserved = grant.handOffs;
+    this.storeUntil = grant.validUntil;
+    this.hold = new Hold(this, terms, index);
+    this.renewal = new Renewal(this);
+    if (grant.holds !== 1) this.extras.holds = grant.holds;
+  }
+
+  get extras(): Extras {
+    return (this.#extras ??= new Extras());
+  }
+
+  get holds(): number {
+    return this.#extras?.holds ?? 1;
+  }
+
+  get origin(): Extras['origin'] {
+    return this.#extras?.origin;
+  }
+
+  /** True until its hold has ended. */
+  get held(): boolean {
+    return this.hold.state === 'held';
+  }
+
+  /** True if the watchdog must extend it: its hold is renewed, and `maxHold` allows it. */
+  get renews(): boolean {
+    return this.hold.renewed && this.storeUntil < this.hold.holdUntil;
+  }
+
+  /** When it has ended in the store too: a renewal without an answer may have extended it. */
+  get endsBy(): number {
+    if (this.renewal.unanswered === 0) return this.storeUntil;
+    return Math.max(this.storeUntil, this.telemetry.clock.now() + this.ttl);
+  }
+
+  /** True if it was never handed off and never will be, see `Release.unpassed`. */
+  get unpassed(): boolean {
+    return this.hold.state !== 'held' && this.hold.index === 0;
+  }
+
+  /** Ends the present hold, and gives the root to the next task. */
+  pass(terms: ResolvedAcquireOptions): Hold {
+    const before = this.hold;
+    this.reserved -= 1;
+    this.hold = new Hold(this, terms, before.index + 1);
+    before.release();
+    return this.hold;
+  }
+
+  /**
+   * The store confirmed it until `storeUntil`. A known later end stays, unless it is in doubt.
+   * `now`: for a caller that has just read the clock.
+   */
+  confirm(storeUntil: number, now: number = this.telemetry.clock.now()): void {
+    const { hold } = this;
+    if (hold.state !== 'held') return;
+    const before = hold.validUntil;
+    this.storeUntil = this.doubted ? storeUntil : Math.max(this.storeUntil, storeUntil);
+    this.doubted = false;
+    this.renewal.failure = undefined;
+    const { validUntil } = hold;
+    if (validUntil > before) this.renewal.span = validUntil - now;
+  }
+
+  /** The store changed the weight of the lease, and for a greater weight also its fence. */
+  resized(weight: number, fence: number): void {
+    this.weight = weight;
+    this.fence = fence - this.hold.index;
+  }
+
+  /** Called by a hold that ends. */
+  ended(hold: Hold): void {
+    if (hold === this.hold) this.observer?.ended(this);
+  }
+}
+
+/**
+ * When the watchdog acts on a root. Only the files of the watchdog write it. It knows no hold: what
+ * the present hold asks for is read from the hold each time it is planned, so nothing that one task
+ * asked for is left for the next one.
+ */
+export class Renewal implements Due {
+  readonly root: Root;
+  /** True while the watchdog renews and ends the root. */
+  watched = false;
+  /** When the root is to be renewed, if its hold wants that. */
+  at: number = Number.POSITIVE_INFINITY;
+  /** True while a request about the root is under way. */
+  busy = false;
+  /** Set while the end of the root waits for one phase of reading. */
+  ending = false;
+  /** Renewals without an answer: the answer may lie unread in a socket. */
+  unanswered = 0;
+  /** The error of the last renewal, if it failed. */
+  failure: Error | undefined;
+  /** The remaining ms of the lease when the store last granted or extended it. */
+  span: number;
+  /** The order in the heap: when the watchdog has to check the root again. */
+  due = 0;
+  /** The group in which it waits, if it is not in the heap. */
+  group: RenewalGroup | undefined;
+  /** The index in the group or in the heap. */
+  rank = -1;
+
+  constructor(root: Root) {
+    this.root = root;
+    this.span = root.hold.validUntil - root.hold.grantedAt;
+  }
+}
+
+export type HoldState = 'held' | 'released' | 'left' | 'lost';
+
+export class Hold {
+  readonly root: Root;
+  readonly terms: ResolvedAcquireOptions;
+  /** How many times the root was handed off before this hold. */
+  readonly index: number;
+  readonly grantedAt: number;
+  /** When renewal stops because of `maxHold`. */
+  readonly holdUntil: number;
+  state: HoldState = 'held';
+  reason: LossReason | undefined;
+  /** False if it is not renewed, or not any longer. */
+  renewed: boolean;
+  /** True if `onExpiring` was called for the current danger. */
+  warned = false;
+  /** Its end, if the store has not answered it: a further release asks for what became of it. */
+  end: { again(): Promise<ReleaseOutcome> } | undefined;
+  /** Until when a close does not release it: the store must keep it for some time. */
+  keepUntil = 0;
+  #controller: AbortController | undefined;
+
+  /** @param root creates it, see `Root.pass` */
+  constructor(root: Root, terms: ResolvedAcquireOptions, index: number) {
+    this.root = root;
+    this.terms = terms;
+    this.index = index;
+    this.renewed = terms.renew;
+    const now = root.telemetry.clock.now();
+    this.grantedAt = now;
+    this.holdUntil = now + terms.maxHold;
+  }
+
+  get key(): string {
+    return this.root.key;
+  }
+
+  /** The id of the root. */
+  get id(): string {
+    return this.root.id;
+  }
+
+  get fence(): number {
+    return this.root.fence + this.index;
+  }
+
+  /** The id for the user: a root that was handed off has one for each hold. */
+  get name(): string {
+    return this.index === 0 ? this.id : `${this.id}/${this.index}`;
+  }
+
+  /** When it ends here: by the store, or by `maxHold`. */
+  get validUntil(): number {
+    return Math.min(this.root.storeUntil, this.holdUntil);
+  }
+
+  /** True if its time is over and no answer that has arrived can extend it. */
+  get over(): boolean {
+    const { root, validUntil } = this;
+    if (root.telemetry.clock.now() < validUntil) return false;
+    return root.renewal.unanswered === 0 || validUntil >= this.holdUntil;
+  }
+
+  /** The ms for which it is certainly held. */
+  get remaining(): number {
+    return this.remainingAt(this.root.telemetry.clock.now());
+  }
+
+  /** The same, for a caller that has just read the clock. */
+  remainingAt(now: number): number {
+    if (this.state !== 'held' || this.root.doubted) return 0;
+    return Math.max(0, this.validUntil - now);
+  }
+
+  /**
+   * Aborts when the lease is lost. Reading it detects a deadline that passed while the event loop
+   * was blocked, unless the answer to a renewal may have arrived meanwhile.
+   */
+  get signal(): AbortSignal {
+    if (this.state === 'held' && this.over) this.lose(this.endReason());
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.state === 'lost') this.#controller.abort(this.lossError());
+    }
+    return this.#controller.signal;
+  }
+
+  /** Detaches the signal for another hold: a loss of this one no longer aborts it. */
+  detach(): AbortController {
+    const controller = this.#controller ?? new AbortController();
+    this.#controller = undefined;
+    return controller;
+  }
+
+  /** Continues with the signal of another hold. */
+  attach(controller: AbortController): void {
+    this.#controller = controller;
+    if (this.state === 'lost') controller.abort(this.lossError());
+  }
+
+  endReason(): LossReason {
+    return this.validUntil >= this.holdUntil ? 'max-hold' : 'expired';
+  }
+
+  /** Its task ends it. Nothing changes if it has ended before. */
+  release(): void {
+    this.#leave('released');
+  }
+
+  /** It is left to the store, or to another process: nothing is sent for it. */
+  leave(): void {
+    this.#leave('left');
+  }
+
+  #leave(state: HoldState): void {
+    if (this.state !== 'held') return;
+    this.state = state;
+    this.root.ended(this);
+  }
+
+  lose(reason: LossReason): void {
+    if (this.state === 'held') this.foundLost(reason);
+  }
+
+  /** Marks a hold as lost also if it was released here: it had ended before. */
+  foundLost(reason: LossReason): void {
+    this.reason = reason;
+    if (this.state !== 'lost') this.root.telemetry.lost(this);
+    this.state = 'lost';
+    this.#controller?.abort(this.lossError());
+    this.root.ended(this);
+  }
+
+  lossError(): HoldfastError {
+    const { key, reason = 'expired' } = this;
+    const why = reason === 'expired' ? expiry(this) : (LOSS[reason] ?? reason);
+    const message = `Holdfast: the lease of ${quote(key)} was lost: ${why}`;
+    return new HoldfastError('HOLDFAST_LOST', message, { key, cause: this.root.renewal.failure });
+  }
+}

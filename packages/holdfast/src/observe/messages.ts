@@ -1,0 +1,97 @@
+/** The messages on the channels of `diagnostics_channel`, see `telemetry.ts`. */
+import type { ReleaseOutcome } from '../lease/lease.js';
+import type { HoldfastWarning } from '../base/warning.js';
+
+/** The instance that a message is about. All messages of an instance have the same object. */
+export interface InstanceInfo {
+  /** The unique id of the instance, see `HoldfastCore.id`. */
+  readonly id: string;
+  /** The kind of store, as messages name it. */
+  readonly store: string;
+  readonly prefix: string;
+  readonly label: string;
+}
+
+/** What each message has. */
+export interface HoldfastMessage {
+  readonly instance: InstanceInfo;
+  /** The key of the lock. */
+  readonly key: string;
+  /** Set by the tracing channels if the operation failed. */
+  error?: unknown;
+}
+
+/** `tracing:holdfast:acquire:*`, and `holdfast:wait` with the same object. */
+export interface AcquireMessage extends HoldfastMessage {
+  /** The permits that are asked for, and those that the lock has. */
+  readonly permits: number;
+  readonly capacity: number;
+  /** The longest time to wait in ms. */
+  readonly wait: number;
+  readonly label: string;
+  /** The condition, if the lock is acquired again after a wait at one. */
+  readonly condition: string | undefined;
+  /** True once the lock was not free and the call waits. */
+  queued: boolean;
+  /** Set at the end: false if the lock was not free and `wait` is 0. */
+  granted?: boolean;
+  id?: string | undefined;
+  fence?: number | undefined;
+}
+
+/** `tracing:holdfast:run:*`: an acquisition, the work under it, and the release. */
+export type RunMessage = HoldfastMessage;
+
+/** `tracing:holdfast:renew:*`: one command for one lease or for several. */
+export interface RenewMessage {
+  readonly instance: InstanceInfo;
+  readonly keys: readonly string[];
+  readonly ttl: number;
+  /** By how many ms it was sent later than planned. */
+  readonly delay: number;
+  /** Set at the end: how many of the leases were extended. */
+  renewed?: number;
+  error?: unknown;
+}
+
+/** `tracing:holdfast:release:*` */
+export interface ReleaseMessage extends HoldfastMessage {
+  readonly id: string;
+  /** Of a lease of this process. */
+  readonly fence?: number;
+  /** The ms from the grant to the release. */
+  readonly held?: number;
+  /** Set at the end, see `ReleaseOutcome`. */
+  outcome?: ReleaseOutcome;
+}
+
+/** `tracing:holdfast:forced:*` */
+export interface ForcedMessage extends HoldfastMessage {
+  /** Empty for all leases of the key. */
+  readonly id: string;
+  readonly reason: string;
+  /** Set at the end: the number of ended leases. */
+  ended?: number;
+}
+
+/** `holdfast:lost` */
+export interface LostMessage extends HoldfastMessage {
+  readonly id: string;
+  readonly fence: number;
+  readonly reason: string;
+  /** The ms from the grant to the loss. */
+  readonly held: number;
+}
+
+/** `holdfast:handoff`: a waiter of this process has the lease that another holder released. */
+export interface HandOffMessage extends HoldfastMessage {
+  readonly id: string;
+  readonly fence: number;
+  /** `local`: from a task of this process; `push`: by a message; `poll`: found by a request. */
+  readonly how: 'local' | 'push' | 'poll';
+}
+
+/** `holdfast:warning`, also without `onWarning`. */
+export interface WarningMessage extends HoldfastWarning {
+  readonly instance: InstanceInfo;
+}

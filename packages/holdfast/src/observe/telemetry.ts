@@ -1,0 +1,253 @@
+/**
+ * What an instance reports of itself: counters, warnings, and messages on channels of
+ * `diagnostics_channel`.
+ *
+ * Each operation has one channel with a fixed name. Without a subscriber, an operation costs one
+ * read of `hasSubscribers`, and no message is created. All primitives acquire, renew and release
+ * through the same few calls, so each channel has one or two places that publish:
+ *
+ * | channel | kind | place |
+ * | --- | --- | --- |
+ * | `holdfast:acquire` | tracing | `Core.acquire`, `Core.regained` |
+ * | `holdfast:run` | tracing | `Core.run` |
+ * | `holdfast:renew` | tracing | `Inquiries` |
+ * | `holdfast:release` | tracing | `Core.release`, `Core.end` |
+ * | `holdfast:forced` | tracing | `forceRelease` |
+ * | `holdfast:wait` | plain | with the tracing of `acquire` |
+ * | `holdfast:lost` | plain | `Hold` |
+ * | `holdfast:handoff` | plain | `Acquisitions`, `Roots` |
+ * | `holdfast:warning` | plain | `Warnings` |
+ */
+import {
+  type Channel,
+  channel,
+  tracingChannel,
+  type TracingChannel,
+} from 'node:diagnostics_channel';
+import type { AcquireRequest } from '../acquire/call.js';
+import type { Clock } from '../base/clock.js';
+import type { Hold, Root } from '../lease/root.js';
+import type { ReleaseOutcome } from '../lease/lease.js';
+import { MARK } from '../base/marker-key.js';
+import type {
+  AcquireMessage,
+  HandOffMessage,
+  InstanceInfo,
+  LostMessage,
+  ReleaseMessage,
+} from './messages.js';
+import type { LostLease, Settings } from '../base/options.js';
+import type { Warnings } from './warnings.js';
+
+/** The leases whose objects are watched. */
+const FORGOTTEN = new FinalizationRegistry<Hold>((hold) => {
+  if (hold.state === 'held') hold.root.telemetry.warn('forgotten', hold);
+});
+
+export type Tracing = TracingChannel<unknown, object>;
+
+export const ACQUIRE: Tracing = tracingChannel('holdfast:acquire');
+export const RUN: Tracing = tracingChannel('holdfast:run');
+export const RENEW: Tracing = tracingChannel('holdfast:renew');
+export const RELEASE: Tracing = tracingChannel('holdfast:release');
+export const FORCED: Tracing = tracingChannel('holdfast:forced');
+export const WAIT: Channel = channel('holdfast:wait');
+export const LOST: Channel = channel('holdfast:lost');
+export const HAND_OFF: Channel = channel('holdfast:handoff');
+export const WARNING: Channel = channel('holdfast:warning');
+
+/** True if a message has to be created. Node before 20.13 does not tell; then it is created. */
+export function isOn({ hasSubscribers }: Tracing): boolean {
+  return (hasSubscribers as boolean | undefined) !== false;
+}
+
+/**
+ * Publishes the steps of an operation, as `TracingChannel.tracePromise` does, but without the
+ * result, which is an object of the library. The work begins at once, as it does without a
+ * subscriber.
+ * @param finish writes the result into the message
+ */
+export function traced<T, M extends { error?: unknown }>(
+  { start, end, asyncStart, asyncEnd, error }: Tracing,
+  message: M,
+  work: () => Promise<T>,
+  finish?: (message: M, result: T) => void,
+): Promise<T> {
+  const ended = (): void => {
+    asyncStart.publish(message);
+    asyncEnd.publish(message);
+  };
+  return start.runStores(message, () => {
+    const promise = work().then(
+      (result) => {
+        finish?.(message, result);
+        ended();
+        return result;
+      },
+      (cause: unknown) => {
+        message.error = cause;
+        error.publish(message);
+        ended();
+        throw cause;
+      },
+    );
+    end.publish(message);
+    return promise;
+  });
+}
+
+/** The observations that may become warnings. */
+type Observation = Exclude<keyof Warnings, 'constructor'>;
+type About<O extends Observation> =
+  Parameters<Warnings[O]> extends [number, ...infer A] ? A : never;
+
+export class Telemetry {
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly instance: InstanceInfo;
+  acquisitions = 0;
+  releases = 0;
+  losses = 0;
+  handOffs = 0;
+  renewals = 0;
+  failedRenewals = 0;
+  pollings = 0;
+  /** The leases of this process. */
+  roots: () => Iterable<Root> = () => [];
+  /** When a lease was lost. */
+  readonly lostAt: WeakMap<Hold, number> = new WeakMap<Hold, number>();
+  #warnings: Warnings | undefined;
+
+  constructor(settings: Settings, id: string, store: string) {
+    const { clock, prefix, label } = settings;
+    this.settings = settings;
+    this.clock = clock;
+    this.instance = { id, store, prefix, label };
+  }
+
+  /** Reports what may be worth a warning. The texts and rules are loaded with the first of them. */
+  warn<O extends Observation>(observation: O, ...about: About<O>): void {
+    if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
+    const now = this.clock.now();
+    void import('./warnings.js').then(
+      ({ Warnings: Loaded }) => {
+        const warnings = (this.#warnings ??= new Loaded(this));
+        Reflect.apply(warnings[observation], warnings, [now, ...about]);
+      },
+      // a warning that cannot be loaded is not worth an unhandled rejection
+      () => undefined,
+    );
+  }
+
+  /** A lease was granted; `how` if the acquisition had to wait for it. */
+  granted({ key, name: id, fence }: Hold, how?: HandOffMessage['how']): void {
+    const { instance } = this;
+    this.acquisitions += 1;
+    if (how === undefined) return;
+    this.handOffs += 1;
+    if (HAND_OFF.hasSubscribers) {
+      HAND_OFF.publish({ instance, key, id, fence, how } satisfies HandOffMessage);
+    }
+  }
+
+  /** A lease that should not be held for long is released. */
+  released(hold: Hold): void {
+    if (this.clock.now() - hold.grantedAt >= hold.terms.longHold) this.warn('held', hold);
+  }
+
+  lost(hold: Hold): void {
+    const { instance } = this;
+    const now = this.clock.now();
+    this.losses += 1;
+    this.lostAt.set(hold, now);
+    const { key, name: id, fence, reason = '', grantedAt } = hold;
+    const held = now - grantedAt;
+    const { onLost } = this.settings;
+    if (onLost !== undefined) void this.#callBack(onLost, { key, id, fence, held, hold });
+    if (!LOST.hasSubscribers) return;
+    LOST.publish({ instance, key, id, fence, reason, held } satisfies LostMessage);
+  }
+
+  /** Calls `onLost` in a later step, because the state of the lease is being changed. */
+  async #callBack(
+    onLost: NonNullable<Settings['onLost']>,
+    { hold, ...lost }: Omit<LostLease, 'error'> & { readonly hold: Hold },
+  ): Promise<void> {
+    await Promise.resolve();
+    try {
+      // it may return a promise
+      await (onLost({ ...lost, error: hold.lossError() }) as unknown);
+    } catch (error) {
+      this.warn('threw', 'onLost', error, lost.key);
+    }
+  }
+
+  /**
+   * Warns if the object of a lease is collected while the lease is held: no code can release it any
+   * more, and it is renewed until the process ends. Only with a receiver of warnings: registering
+   * an object takes longer than creating it.
+   */
+  watch(lease: object, hold: Hold): void {
+    if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
+    FORGOTTEN.register(lease, hold, hold);
+  }
+
+  /** Another object stands for the lease from now on. */
+  unwatch(hold: Hold): void {
+    FORGOTTEN.unregister(hold);
+  }
+
+  /** Publishes the steps of an acquisition. Markers are no locks. */
+  acquire(
+    request: AcquireRequest,
+    acquire: (request: AcquireRequest) => Promise<Hold | null>,
+    condition?: string,
+  ): Promise<Hold | null> {
+    const { key, weight: permits, capacity, terms, onProgress } = request;
+    if (key.includes(MARK)) return acquire(request);
+    const { instance } = this;
+    const { wait, label } = terms;
+    const queued = false;
+    const message: AcquireMessage = {
+      instance,
+      key,
+      permits,
+      capacity,
+      wait,
+      label,
+      queued,
+      condition,
+    };
+    const waits = (trouble: unknown): void => {
+      onProgress?.(trouble);
+      if (message.queued || trouble !== undefined) return;
+      message.queued = true;
+      WAIT.publish(message);
+    };
+    // each call has a request of its own
+    (request as { onProgress: typeof waits }).onProgress = waits;
+    const work = (): Promise<Hold | null> => acquire(request);
+    return traced(ACQUIRE, message, work, granted);
+  }
+
+  /** Publishes the steps of a release. */
+  release(
+    message: Omit<ReleaseMessage, 'instance'>,
+    release: () => Promise<ReleaseOutcome>,
+  ): Promise<ReleaseOutcome> {
+    if (message.key.includes(MARK)) return release();
+    const { instance } = this;
+    const full: ReleaseMessage = { instance, ...message };
+    return traced(RELEASE, full, release, released);
+  }
+}
+
+function granted(message: AcquireMessage, hold: Hold | null): void {
+  message.granted = hold !== null;
+  message.id = hold?.name;
+  message.fence = hold?.fence;
+}
+
+function released(message: ReleaseMessage, outcome: ReleaseOutcome): void {
+  message.outcome = outcome;
+}

@@ -1,0 +1,117 @@
+/**
+ * The commands for gates that do not wait: read the state, end a generation, withdraw. Each of them
+ * names a generation, and may be repeated until the store answers.
+ */
+import type { BreakReason, GateCommand, GateReply, GateStatus } from '../../engine/commands.js';
+import type { HoldfastError } from '../../base/errors.js';
+import type { Settings } from '../../base/options.js';
+import type { Requests } from '../../store/requests.js';
+import * as failures from '../../acquire/failures.js';
+import { broken, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import type { GateSubject } from './gate-waiter.js';
+import { retryUntilAnswered } from './retry.js';
+
+export class GateCommands {
+  readonly #parts: { readonly settings: Settings; readonly requests: Requests };
+  #withdrawing = 0;
+  #idle: (() => void)[] = [];
+  #closed = false;
+  #stopped = false;
+
+  constructor(settings: Settings, requests: Requests) {
+    this.#parts = { settings, requests };
+  }
+
+  /**
+   * Resolves to the state of the current generation; its fate is `unknown` if there is no gate.
+   * Rejects if the gate has another count.
+   */
+  async look(subject: GateSubject): Promise<GateStatus> {
+    const status = await this.lookAtAny(subject);
+    const { fate, count, missing } = status;
+    // a barrier without arrivals accepts any count
+    const suits = count === subject.count || (subject.kind === 'barrier' && missing === count);
+    if (fate !== 'unknown' && !suits) throw otherGate(subject.key, { kind: subject.kind, count });
+    return status;
+  }
+
+  /** As `look`, for any count. */
+  lookAtAny({ key, kind, ttl, retention }: GateSubject): Promise<GateStatus> {
+    const gate = { key, kind, count: 0, generation: 0, ttl, retention };
+    return this.#ask(
+      { op: 'watch', ...gate, ids: [], channel: '', token: '' },
+      failures.unreachable,
+    );
+  }
+
+  /** Resolves to the number of missing arrivals. Rejects if the gate is broken. */
+  async missing(subject: GateSubject): Promise<number> {
+    const { fate, missing, reason } = await this.look(subject);
+    if (fate === 'broken') throw broken(subject.kind, subject.key, reason);
+    return fate === 'unknown' ? subject.count : missing;
+  }
+
+  /** Ends a generation, if it is the current one. */
+  endGeneration(
+    subject: GateSubject,
+    generation: number,
+    reason: BreakReason,
+  ): Promise<GateStatus> {
+    return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
+  }
+
+  /** Breaks a generation in the background after a caller gave up, unless it has ended. */
+  async withdraw(subject: GateSubject, generation: number): Promise<void> {
+    this.#withdrawing += 1;
+    const command = { op: 'endGeneration', ...subject, generation, reason: 'withdrawn' } as const;
+    await retryUntilAnswered(this.#parts, () => command, {
+      over: () => this.#stopped,
+      failed: () => undefined,
+      // after its ttl, the arrival expires by itself
+      patience: subject.ttl + this.#parts.settings.requestTimeout,
+      weak: true,
+    }).catch(() => undefined);
+    this.#withdrawing -= 1;
+    if (this.#withdrawing === 0) for (const tell of this.#idle.splice(0)) tell();
+  }
+
+  /** Rejects all further calls. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Resolves when no withdrawal is pending. */
+  settled(): Promise<void> {
+    if (this.#withdrawing === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Stops all attempts. */
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  async #ask(
+    command: GateCommand,
+    unanswered: (key: string, cause: unknown) => HoldfastError,
+  ): Promise<GateStatus> {
+    const { key } = command;
+    if (this.#closed) throw gateClosed(key);
+    let silent = false;
+    let reply: GateReply | undefined;
+    try {
+      reply = await retryUntilAnswered(this.#parts, () => command, {
+        over: () => this.#closed,
+        failed: ({ answered }) => {
+          silent ||= !answered;
+        },
+        patience: this.#parts.settings.unreachableAfter,
+      });
+    } catch (error) {
+      throw silent ? unanswered(key, error) : error;
+    }
+    if (reply === undefined) throw gateClosed(key);
+    if (reply.status === 'other') throw otherGate(key, reply);
+    return reply;
+  }
+}

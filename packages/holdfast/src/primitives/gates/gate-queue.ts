@@ -1,0 +1,72 @@
+/**
+ * The local calls that wait for one generation of a gate, and their poll timer. The timer fires
+ * within a third of the lifetime of their arrivals, and at least once per claim window, so a lost
+ * push delays them by no more than that (I5).
+ */
+import type { Clock, Timer } from '../../base/clock.js';
+import type { Micros } from '../../engine/commands.js';
+import { growing } from '../../base/retry.js';
+import type { GateWaiter } from './gate-waiter.js';
+
+/** How long after an expected end to poll: the store must have passed it by then. */
+const PAST_END_MS = 1;
+/** The pauses after polls without an answer, in ms: the push may be lost too. */
+const AGAIN = growing(100, 5000);
+
+export class GateQueue {
+  readonly waiters: Set<GateWaiter> = new Set();
+  /** True while a poll is under way. */
+  polling = false;
+  readonly #clock: Clock;
+  readonly #poll: (line: GateQueue) => void;
+  #timer: Timer | undefined;
+  #pollAt = Number.POSITIVE_INFINITY;
+  /** The polls in a row without an answer. */
+  #failures = 0;
+
+  constructor(clock: Clock, poll: (line: GateQueue) => void) {
+    this.#clock = clock;
+    this.#poll = poll;
+  }
+
+  /** The longest time until the next poll, for a given claim window. */
+  period(claimWindow: number, pushed: boolean): number {
+    let period = claimWindow;
+    for (const { subject } of this.waiters) period = Math.min(period, subject.ttl / 3);
+    return pushed ? period : period / 4;
+  }
+
+  /** Plans the next poll, `next` microseconds from now (0: nothing is due) or after the period. */
+  plan(next: Micros, period: number): void {
+    if (this.waiters.size === 0) return;
+    const due = next === 0 ? period : Math.min(next / 1000 + PAST_END_MS, period);
+    const at = this.#clock.now() + due;
+    if (at >= this.#pollAt) return;
+    this.disarm();
+    this.#pollAt = at;
+    this.#timer = this.#clock.after(due, () => this.look());
+  }
+
+  /** A poll was answered. */
+  heard(): void {
+    this.#failures = 0;
+  }
+
+  /** A poll had no answer: the next one follows soon, and not later than after the period. */
+  pollAgain(period: number): void {
+    this.#failures += 1;
+    this.plan(0, Math.min(AGAIN(this.#failures), period));
+  }
+
+  /** Polls now. */
+  look(): void {
+    this.disarm();
+    this.#poll(this);
+  }
+
+  disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#pollAt = Number.POSITIVE_INFINITY;
+  }
+}

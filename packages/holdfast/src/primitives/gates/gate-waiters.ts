@@ -1,0 +1,326 @@
+/**
+ * The pending calls on latches and barriers of this process.
+ *
+ * Each call sends its own requests until the store reports that its generation is closed. Then it
+ * joins the queue of that generation. One push tells the queue that the generation has ended.
+ * Between pushes, the queue polls, which also keeps the arrivals of this process alive. A process
+ * that is dead or frozen does not poll, and its generation breaks for all others (see
+ * `engine/gate.ts`). Only an answer or a push of the store lets a call pass.
+ *
+ * A call that gives up after it sent an arrival withdraws. That breaks the generation, unless it
+ * had ended or has another count, so no call waits for a party that is gone (I6).
+ */
+import { aborted } from '../../base/abort.js';
+import type { Clock } from '../../base/clock.js';
+import type {
+  Fate,
+  GateCommand,
+  GatePush,
+  GateReply,
+  GateStatus,
+  Push,
+} from '../../engine/commands.js';
+import type { HoldfastError } from '../../base/errors.js';
+import type { Settings } from '../../base/options.js';
+import type { Requests } from '../../store/requests.js';
+import * as failures from '../../acquire/failures.js';
+import { broken, endOfWait, gateClosed, mayHaveCounted, otherGate } from './gate-failures.js';
+import { GateAddress, NOWHERE } from './gate-address.js';
+import type { GateCommands } from './gate-commands.js';
+import { GateQueue } from './gate-queue.js';
+import { type GateResult, type GateSubject, GateWaiter, type GateRequest } from './gate-waiter.js';
+import { retryUntilAnswered, type GatePolicy } from './retry.js';
+import type { Wake } from '../../store/wake-channel.js';
+
+/** The most arrivals that one poll keeps alive. */
+const POLL_MAX = 1000;
+
+export interface GateParts {
+  readonly settings: Settings;
+  readonly requests: Requests;
+  readonly gateCommands: GateCommands;
+  readonly wake: Wake;
+  readonly nextId: () => string;
+}
+
+export class GateWaiters {
+  readonly #parts: GateParts;
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+  readonly #waiters = new Set<GateWaiter>();
+  /** The calls with a request under way, by key: a push may overtake the answer. */
+  readonly #asking = new Map<string, Set<GateWaiter>>();
+  readonly #lines = new Map<string, GateQueue>();
+  readonly #address: GateAddress;
+  #closed = false;
+
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+    this.#settings = parts.settings;
+    this.#clock = parts.settings.clock;
+    this.#address = new GateAddress(parts.wake, parts.settings.randomSource);
+    const look = (): void => {
+      for (const line of this.#lines.values()) line.look();
+    };
+    parts.wake.also({ push: (push) => this.#pushed(push), up: look });
+  }
+
+  /** The number of pending calls. */
+  get size(): number {
+    return this.#waiters.size;
+  }
+
+  /** Arrives, or waits, or both. */
+  enter(subject: GateSubject, request: GateRequest): Promise<GateResult> {
+    const { key } = subject;
+    const { signal } = request;
+    if (this.#closed) return Promise.reject(gateClosed(key));
+    if (signal?.aborted) return Promise.reject(aborted(key, signal.reason));
+    const waiter = new GateWaiter(subject, request, this.#parts.nextId(), this.#clock.now());
+    this.#waiters.add(waiter);
+    const late = (): void => this.#giveUp(waiter, endOfWait(waiter));
+    waiter.limit(this.#clock, late, (reason) => this.#giveUp(waiter, aborted(key, reason)));
+    void this.#ask(waiter);
+    return waiter.promise;
+  }
+
+  /** Ends all pending calls, and rejects all later ones. */
+  close(): void {
+    this.#closed = true;
+    for (const waiter of [...this.#waiters]) {
+      this.#giveUp(waiter, gateClosed(waiter.subject.key));
+    }
+  }
+
+  async #ask(waiter: GateWaiter): Promise<void> {
+    const how: GatePolicy = {
+      over: () => waiter.settled,
+      failed: (failure) => {
+        waiter.doubtful ||= waiter.sent && !failure.answered;
+        waiter.trouble = failure;
+        if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
+      },
+      patience: this.#settings.unreachableAfter,
+    };
+    const { key } = waiter.subject;
+    const asking = this.#asking.get(key) ?? new Set();
+    this.#asking.set(key, asking.add(waiter));
+    const asked = (): void => {
+      asking.delete(waiter);
+      if (asking.size === 0 && this.#asking.get(key) === asking) this.#asking.delete(key);
+    };
+    try {
+      const reply = await retryUntilAnswered(this.#parts, () => this.#command(waiter), how);
+      asked();
+      if (reply !== undefined && !waiter.settled) this.#answered(waiter, reply);
+    } catch (error) {
+      asked();
+      const counted = waiter.doubtful && !waiter.request.waits;
+      this.#giveUp(waiter, counted ? mayHaveCounted(key, error) : (error as HoldfastError));
+    }
+  }
+
+  #command(waiter: GateWaiter): GateCommand {
+    const { subject, generation, id } = waiter;
+    const address = waiter.request.waits ? this.#address.now : NOWHERE;
+    waiter.channel = address.channel;
+    if (waiter.candidate !== 0) {
+      waiter.askedAt = this.#clock.now();
+      // the number before it names the previous generation, if there is one
+      const before = { count: 0, generation: waiter.candidate - 1 };
+      return { op: 'watch', ...subject, ...before, ids: [], ...NOWHERE };
+    }
+    if (!waiter.arrives || generation === 0) {
+      return { op: 'watch', ...subject, generation, ids: [], ...address };
+    }
+    waiter.sent = true;
+    const { by } = waiter.request;
+    return { op: 'arrive', ...subject, generation, id, by, ...address };
+  }
+
+  #answered(waiter: GateWaiter, reply: GateReply): void {
+    const { key, kind } = waiter.subject;
+    waiter.hear(this.#clock.now());
+    if (reply.status === 'other') {
+      this.#end(waiter);
+      waiter.fail(otherGate(key, reply));
+      return;
+    }
+    if (waiter.candidate !== 0) return this.#compared(waiter, reply);
+    if (waiter.arrives && !this.#counted(waiter, reply)) return;
+    waiter.generation = reply.generation;
+    waiter.missing = reply.missing;
+    if (!waiter.request.waits && waiter.rank >= 0) this.#pass(waiter, reply.current);
+    else if (reply.fate !== 'closed') this.#ended(waiter, reply);
+    else if (waiter.lastPush?.generation === reply.generation) this.#ended(waiter, waiter.lastPush);
+    else if (waiter.overdue) this.#giveUp(waiter, endOfWait(waiter));
+    else this.#wait(waiter, reply, `${reply.generation} ${kind} ${key}`);
+  }
+
+  /**
+   * True if the outcome of the arrival is known. If not, another request was sent or the call
+   * failed.
+   */
+  #counted(waiter: GateWaiter, reply: GateStatus): boolean {
+    if (waiter.generation !== 0) {
+      waiter.rank = reply.rank;
+      // a latch that is open or broken counts no further arrivals
+      if (reply.rank >= 0 || reply.generation === reply.current) return true;
+      if (waiter.doubtful && !reply.sure) {
+        this.#end(waiter);
+        waiter.fail(mayHaveCounted(waiter.subject.key, undefined));
+        return false;
+      }
+      // its generation ended without it; a party in excess waits for the next one
+      if (waiter.bound && !(waiter.subject.kind === 'barrier' && reply.fate === 'open')) {
+        this.#ended(waiter, reply);
+        return false;
+      }
+    }
+    if (waiter.overdue && waiter.request.wait > 0) this.#giveUp(waiter, endOfWait(waiter));
+    else if (waiter.bound || waiter.hadBegun(reply, this.#clock.now())) this.#bind(waiter, reply);
+    else {
+      waiter.candidate = reply.current;
+      void this.#ask(waiter);
+    }
+    return false;
+  }
+
+  /** Sends an arrival in another generation: the earlier one did not count, and never will. */
+  #bind(waiter: GateWaiter, { current }: Pick<GateStatus, 'current'>): void {
+    waiter.bind(current, this.#parts.nextId());
+    void this.#ask(waiter);
+  }
+
+  /** Decides about a generation that began at about the time of the call. */
+  #compared(waiter: GateWaiter, reply: GateStatus): void {
+    const { candidate, subject } = waiter;
+    const next = subject.kind === 'barrier' && reply.fate === 'open';
+    if (reply.fate === 'unknown' || next || !waiter.beganLater(reply)) {
+      return this.#bind(waiter, { current: candidate });
+    }
+    this.#ended(waiter, { ...reply, fate: 'broken', reason: reply.reason || 'reset' });
+  }
+
+  #wait(waiter: GateWaiter, reply: GateStatus, name: string): void {
+    const { wake } = this.#parts;
+    let line = this.#lines.get(name);
+    if (line === undefined) {
+      line = new GateQueue(this.#clock, (due) => void this.#poll(due));
+      this.#lines.set(name, line);
+    }
+    const joined = line;
+    joined.waiters.add(waiter);
+    waiter.lined = true;
+    wake.enter();
+    waiter.cleanUp(() => {
+      joined.waiters.delete(waiter);
+      wake.leave();
+      if (joined.waiters.size > 0) return;
+      joined.disarm();
+      this.#lines.delete(name);
+    });
+    // the channel opened, or a newer push arrived, while this request was under way
+    const overtaken =
+      waiter.lastPush !== undefined && waiter.lastPush.generation > reply.generation;
+    if (overtaken || waiter.channel !== wake.channel) joined.look();
+    else joined.plan(reply.next, this.#period(joined));
+  }
+
+  #period(line: GateQueue): number {
+    return line.period(this.#settings.claimWindow, this.#parts.wake.channel !== '');
+  }
+
+  /** Polls for a queue: keeps its arrivals alive, and learns the state of its generation. */
+  async #poll(line: GateQueue): Promise<void> {
+    line.plan(0, this.#period(line));
+    if (line.polling) return;
+    line.polling = true;
+    const waiters = [...line.waiters];
+    const polls: Promise<boolean>[] = [];
+    for (let from = 0; from < waiters.length; from += POLL_MAX) {
+      polls.push(this.#pollSome(line, waiters.slice(from, from + POLL_MAX)));
+    }
+    const answered = (await Promise.all(polls)).every(Boolean);
+    line.polling = false;
+    if (!answered) return line.pollAgain(this.#period(line));
+    line.heard();
+    // the channel opened or closed, or a waiter joined, while this poll was under way
+    if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
+  }
+
+  /** Polls for a part of a queue; resolves to false if there was no answer. */
+  async #pollSome(line: GateQueue, waiters: readonly GateWaiter[]): Promise<boolean> {
+    const [{ subject, generation }] = waiters as [GateWaiter];
+    const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
+    const ttl = Math.max(...waiters.map((one) => one.subject.ttl));
+    const address = this.#address.now;
+    let reply: GateReply;
+    try {
+      reply = await this.#parts.requests.send({
+        ...{ op: 'watch', ...subject, count: 0, generation, ids, ttl },
+        ...address,
+      });
+    } catch (error) {
+      this.#unheard(waiters, error);
+      return false;
+    }
+    for (const waiter of waiters) {
+      if (waiter.settled) continue;
+      waiter.hear(this.#clock.now());
+      waiter.channel = address.channel;
+      if (reply.status === 'other') this.#giveUp(waiter, otherGate(subject.key, reply));
+      else if (reply.fate !== 'closed') this.#ended(waiter, reply);
+    }
+    if (reply.status !== 'other') line.plan(reply.next, this.#period(line));
+    return true;
+  }
+
+  #unheard(waiters: readonly GateWaiter[], error: unknown): void {
+    const now = this.#clock.now();
+    for (const waiter of waiters) {
+      waiter.trouble = error;
+      if (now - waiter.heardAt < this.#settings.unreachableAfter) continue;
+      this.#giveUp(waiter, failures.unreachable(waiter.subject.key, error));
+    }
+  }
+
+  #pushed(push: Push): void {
+    if (push.kind !== 'gate' || !this.#address.knows(push.token)) return;
+    for (const waiter of this.#asking.get(push.key) ?? []) waiter.lastPush = push;
+    for (const kind of ['latch', 'barrier']) {
+      const line = this.#lines.get(`${push.generation} ${kind} ${push.key}`);
+      for (const waiter of [...(line?.waiters ?? [])]) this.#ended(waiter, push);
+    }
+  }
+
+  /** Settles a call whose generation has ended. */
+  #ended(
+    waiter: GateWaiter,
+    { fate, reason, current }: Pick<GateStatus | GatePush, 'reason' | 'current'> & { fate: Fate },
+  ): void {
+    if (fate === 'open') return this.#pass(waiter, current);
+    const { key, kind } = waiter.subject;
+    this.#end(waiter);
+    waiter.fail(broken(kind, key, reason));
+  }
+
+  #pass(waiter: GateWaiter, current: number): void {
+    this.#end(waiter);
+    waiter.pass(current);
+  }
+
+  #end(waiter: GateWaiter): void {
+    this.#waiters.delete(waiter);
+  }
+
+  /** Ends a call without success, and withdraws the arrival at a barrier. */
+  #giveUp(waiter: GateWaiter, error: HoldfastError): void {
+    if (waiter.settled) return;
+    this.#end(waiter);
+    waiter.fail(error);
+    const { subject, generation, sent } = waiter;
+    if (subject.kind === 'barrier' && sent)
+      void this.#parts.gateCommands.withdraw(subject, generation);
+  }
+}

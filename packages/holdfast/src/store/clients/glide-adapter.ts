@@ -1,0 +1,154 @@
+/** The adapter of valkey-glide, loaded with the first client of this kind. */
+import { scriptWords } from './common.js';
+import type { scanMasters } from './cluster.js';
+import type { GlideAdapter, GlideLike } from './glide.js';
+import { outboxOf, ReplyError, type Route, routeTo, send } from './glide-commands.js';
+import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
+import type { CallTerms, ScanPage } from './port.js';
+import { slotOf } from './slots.js';
+
+/** After so many commands the slots are read again: the client does not tell that they moved. */
+const COMMANDS_MAX = 500;
+
+/** @param scan given, so that a bundler leaves it in the file of the other adapters */
+export function glideAdapter(client: GlideLike, scan: typeof scanMasters): GlideAdapter {
+  const outbox = outboxOf(client);
+  const slots = 'ssubscribe' in client ? new Slots(client) : undefined;
+
+  const call = (
+    words: readonly string[],
+    keys: readonly string[],
+    args: readonly string[],
+    { names = keys.slice(0, 1) }: CallTerms = {},
+  ): Promise<unknown> => {
+    const [key = ''] = names;
+    const all = scriptWords(words, '', keys, args);
+    return outbox.add(names, async () => {
+      if (slots === undefined) return send(client, all);
+      await slots.known;
+      return slots.send(key, all);
+    });
+  };
+  const scanAt = async (cursor: string, rest: readonly string[], at?: Route): Promise<ScanPage> => {
+    const page = (await send(client, ['SCAN', cursor, ...rest], at)) as [unknown, unknown[]];
+    return { cursor: String(page[0]), keys: page[1].map(String) };
+  };
+
+  return {
+    evalsha: (calls) => calls.map((one) => call(['EVALSHA', one.sha], one.keys, one.args, one)),
+    eval: (source, keys, args, of) => call(['EVAL', source], keys, args, of),
+
+    async scan(cursor, match, count) {
+      const rest = ['MATCH', match, 'COUNT', `${count}`];
+      if (slots === undefined) return scanAt(cursor, rest);
+      await slots.known;
+      return scan(slots.masters(), cursor, (address, at) => {
+        return scanAt(at, rest, routeTo(address));
+      });
+    },
+
+    subscribe: (channel, listener) =>
+      subscribe(client, channel, EXACT, {
+        message: (payload) => listener.message(payload),
+        lost: () => listener.down(),
+        restored: () => listener.up(),
+      }),
+
+    state: () => {
+      const closed = (client as { isClosed?: boolean }).isClosed === true;
+      return closed ? { closed, text: 'the client is closed: close() was called' } : undefined;
+    },
+    delay: () => 'the client does not tell whether it is connected',
+
+    view: {
+      // the client has no node for an address that it does not know, so the first name leads there
+      takesAddress: true,
+      masters: () => slots?.masters() ?? [],
+      masterOf: (slot) => slots?.owners[slot],
+      refresh: async (silent) => slots?.refresh(silent),
+      subscribe: (_, channel, listener) =>
+        subscribe(client, channel, SHARDED, {
+          message: (payload) => listener.message(payload),
+          lost: () => listener.over(),
+        }),
+    },
+  };
+}
+
+/** The masters of the slots. The client knows them, and does not show them. */
+class Slots {
+  owners: readonly (string | undefined)[] = [];
+  /** Resolves when the slots were read for the first time, or could not be read. */
+  readonly known: Promise<void>;
+  readonly #client: GlideLike;
+  /**
+   * Set when a node did not answer: the client goes on to use a frozen master whose replica has
+   * taken over, so the commands name the address.
+   */
+  #named = false;
+  #reading: Promise<void> | undefined;
+  #commands = 0;
+
+  constructor(client: GlideLike) {
+    this.#client = client;
+    this.known = this.read();
+  }
+
+  masters(): string[] {
+    return [...new Set(this.owners)].filter((one) => one !== undefined);
+  }
+
+  /** Sends a command to the master of a key. */
+  async send(key: string, words: readonly string[]): Promise<unknown> {
+    this.#commands += 1;
+    if (this.#commands % COMMANDS_MAX === 0) void this.read();
+    const owner = this.owners[slotOf(key)];
+    const named = this.#named && owner !== undefined;
+    const route: Route = named ? routeTo(owner) : { type: 'primarySlotKey', key };
+    try {
+      return await send(this.#client, words, route);
+    } catch (error) {
+      if (!(error instanceof ReplyError)) this.#failed(named, owner);
+      throw error;
+    }
+  }
+
+  /** The client may not know an address that the slots name: then it chooses the node again. */
+  #failed(named: boolean, owner: string | undefined): void {
+    if (named) this.#named = false;
+    else if (owner !== undefined) void this.refresh(owner);
+  }
+
+  /** Asks another master than a silent one. Never rejects. */
+  async refresh(silent: string): Promise<void> {
+    const other = this.masters().find((address) => address !== silent);
+    await this.read(other === undefined ? undefined : routeTo(other));
+    this.#named = silent !== '';
+  }
+
+  /** Never rejects. */
+  read(route?: Route): Promise<void> {
+    this.#reading ??= this.#read(route).then(
+      () => {
+        this.#reading = undefined;
+      },
+      () => {
+        this.#reading = undefined;
+      },
+    );
+    return this.#reading;
+  }
+
+  async #read(route?: Route): Promise<void> {
+    const ranges = (await send(this.#client, ['CLUSTER', 'SLOTS'], route)) as [
+      number,
+      number,
+      [string, number],
+    ][];
+    const owners: string[] = [];
+    for (const [from, to, [host, port]] of ranges) {
+      for (let slot = Number(from); slot <= Number(to); slot++) owners[slot] = `${host}:${port}`;
+    }
+    this.owners = owners;
+  }
+}

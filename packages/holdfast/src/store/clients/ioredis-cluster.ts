@@ -1,0 +1,241 @@
+/** The port for a cluster client of ioredis 5 and 6. */
+import { isForCluster, scanMasters, UnknownNode } from './cluster.js';
+import { attempt, prefixOf } from './common.js';
+import { isErrorReply } from './errors.js';
+import type { IoredisLike } from './ioredis.js';
+import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
+import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import { slotOf } from './slots.js';
+import { notReady } from './state.js';
+
+/** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */
+export interface IoredisClusterLike {
+  readonly isCluster: boolean;
+  readonly options: IoredisSettings;
+  /** The addresses of the nodes of each slot, the master first. Slots without nodes are holes. */
+  readonly slots: readonly (readonly string[] | undefined)[];
+  nodes(role?: 'all' | 'master'): readonly object[];
+  refreshSlotsCache(callback: () => void): void;
+  evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(source: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  connect(): Promise<unknown>;
+  on(event: '+node', listener: (node: object) => void): unknown;
+  on(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
+  off(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
+}
+
+/** The client of one node. */
+type Node = Pick<IoredisLike, 'scan' | 'duplicate' | 'evalsha' | 'eval'> & {
+  readonly options: IoredisSettings & { readonly host: string; readonly port: number };
+  readonly status?: string;
+  readonly stream?: { cork?(): void; uncork?(): void };
+  on(event: 'close', listener: () => void): unknown;
+};
+
+/** The port for one cluster client. The client belongs to the caller. */
+export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
+  const nodeAt = (address: string): Node => {
+    const nodes = client.nodes('all') as readonly Node[];
+    const node = nodes.find(({ options }) => `${options.host}:${options.port}` === address);
+    if (node === undefined) throw new UnknownNode(address);
+    return node;
+  };
+  // after a redirection the slots name the new master; its role in the list of nodes changes later
+  const addresses = (): string[] => mastersOf(client.slots);
+  const lostConnections = countLost(client);
+  const routed = ({ sha, keys, args }: ScriptCall): Promise<unknown> =>
+    attempt(() => client.evalsha(sha, keys.length, ...keys, ...args));
+  const settings = client.options as { keyPrefix?: unknown; enableAutoPipelining?: unknown };
+  // the clients of the nodes do not collect the commands of a turn
+  const takesAddress = settings.enableAutoPipelining !== true;
+  const keyPrefix = prefixOf(settings.keyPrefix);
+  const readyAt = readyNodes(client);
+  const sender: Sender = {
+    ...{ readyAt, routed, keyPrefix },
+    masterOf: takesAddress ? (slot) => client.slots[slot]?.[0] : undefined,
+  };
+  return {
+    name: 'ioredis',
+    client,
+    keyPrefix,
+    writesLater: client.options.enableAutoPipelining === true,
+
+    evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
+      return sendDirect(sender, calls);
+    },
+
+    eval: (...call) => sendText(client, readyAt, call),
+
+    scan(cursor: string, match: string, count: number): Promise<ScanPage> {
+      return scanMasters(addresses(), cursor, async (address, at) => {
+        const page = await nodeAt(address).scan(at, 'MATCH', match, 'COUNT', count);
+        return { cursor: page[0], keys: page[1] };
+      });
+    },
+
+    // a cluster has only sharded channels
+    subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
+
+    // the client sends commands again that had no reply when the connection to their node ended
+    connection: lostConnections,
+
+    isReply: isErrorReply,
+
+    state() {
+      const { status } = client as { status?: string };
+      if (status === undefined || status === 'ready') return undefined;
+      const closed = status === 'end';
+      const state = closed
+        ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
+        : `in state "${status}"`;
+      return { closed, text: notReady(client, state, { path: 'cluster' }) };
+    },
+
+    cluster: {
+      takesAddress,
+      masters: addresses,
+      masterOf: (slot) => client.slots[slot]?.[0],
+      refresh: () => refresh(client),
+      subscribe: async (address, channel, listener) =>
+        subscribeShard(nodeAt(address), channel, listener),
+    },
+  };
+}
+
+/** The events that end the attempt of a client to connect. */
+const CONNECTED = ['ready', 'close', 'end'] as const;
+
+/**
+ * Never rejects. A client that connects knows no slots before, and one with `lazyConnect` begins.
+ */
+async function refresh(client: IoredisClusterLike): Promise<void> {
+  const { status } = client as { status?: string };
+  if (status === undefined || status === 'ready') {
+    // a silent node that is asked costs its time limit of one second
+    return new Promise((resolve) => client.refreshSlotsCache(resolve));
+  }
+  if (status === 'wait')
+    return client.connect().then(
+      () => undefined,
+      () => undefined,
+    );
+  if (status === 'end') return undefined;
+  return new Promise((resolve) => {
+    const done = (): void => {
+      for (const event of CONNECTED) client.off(event, done);
+      resolve();
+    };
+    for (const event of CONNECTED) client.on(event, done);
+  });
+}
+
+/** The addresses of all masters. There are 16,384 slots, most with the master of the one before. */
+function mastersOf(slots: IoredisClusterLike['slots']): string[] {
+  const masters = new Set<string>();
+  let last: string | undefined;
+  for (const nodes of slots) {
+    const master = nodes?.[0];
+    if (master === undefined || master === last) continue;
+    masters.add(master);
+    last = master;
+  }
+  return [...masters];
+}
+
+/**
+ * Finds the client of a master, if it is connected. The clients by address are kept: a new list for
+ * each call costs more than the slot. A node that left the cluster is not connected.
+ */
+function readyNodes(client: IoredisClusterLike): (address: string) => Node | undefined {
+  let known = new Map<string, Node>();
+  return (address) => {
+    if (address === '') return undefined;
+    const node = known.get(address);
+    if (node?.status === 'ready') return node;
+    const nodes = client.nodes() as readonly Node[];
+    known = new Map(nodes.map((one) => [`${one.options.host}:${one.options.port}`, one]));
+    const found = known.get(address);
+    return found?.status === 'ready' ? found : undefined;
+  };
+}
+
+function sendText(
+  client: IoredisClusterLike,
+  readyAt: (address: string) => Node | undefined,
+  [source, keys, args, { at } = {}]: Parameters<ClientPort['eval']>,
+): Promise<unknown> {
+  return attempt(() => {
+    const node = at === undefined ? client : readyAt(at);
+    if (node === undefined) throw new UnknownNode(at as string);
+    return node.eval(source, keys.length, ...keys, ...args);
+  });
+}
+
+/** What `sendDirect` needs. */
+interface Sender {
+  readonly readyAt: (address: string) => Node | undefined;
+  /** The clients of the nodes do not add it. */
+  readonly keyPrefix: string;
+  /** `undefined` if only the client of the cluster can send calls with keys. */
+  readonly masterOf: ((slot: number) => string | undefined) | undefined;
+  /** Sends a call with the client of the cluster. */
+  readonly routed: (call: ScriptCall) => Promise<unknown>;
+}
+
+/**
+ * Sends each call with the client of its node, and the calls of each node in one write. That saves
+ * the routing of the client, which costs about as much as the command. A call that the node does
+ * not execute, or whose connection ends, is sent by the client, which would send it again too,
+ * unless the call names its node. No other call is sent twice: the second one would find nothing,
+ * and that would be believed.
+ */
+function sendDirect(
+  { readyAt, masterOf, routed, keyPrefix }: Sender,
+  calls: readonly ScriptCall[],
+): Promise<unknown>[] {
+  const corked = new Set<NonNullable<Node['stream']>>();
+  const again = (call: ScriptCall) => (error: unknown) => {
+    // a command whose time limit of the client has passed is still on its way
+    if (isLost(error) || isForCluster(call, error)) return routed(call);
+    throw error;
+  };
+  try {
+    return calls.map((call) => {
+      const { at, sha, args } = call;
+      const keys = keyPrefix === '' ? call.keys : call.keys.map((key) => keyPrefix + key);
+      const node = readyAt(at ?? masterOf?.(slotOf(keys[0] as string)) ?? '');
+      if (node === undefined) {
+        return at === undefined ? routed(call) : Promise.reject(new UnknownNode(at));
+      }
+      const { stream } = node;
+      if (calls.length > 1 && stream?.cork !== undefined && !corked.has(stream)) {
+        corked.add(stream);
+        stream.cork();
+      }
+      const sent = attempt(() => node.evalsha(sha, keys.length, ...keys, ...args));
+      return at === undefined ? sent.catch(again(call)) : sent;
+    });
+  } finally {
+    for (const stream of corked) stream.uncork?.();
+  }
+}
+
+/** The error of ioredis for commands without a reply when their connection ends. */
+const LOST = 'Connection is closed.';
+
+function isLost(error: unknown): boolean {
+  return error instanceof Error && error.message === LOST;
+}
+
+/** Counts the connections to nodes that ended. */
+function countLost(client: IoredisClusterLike): () => number {
+  let lost = 0;
+  const watch = (node: object): void => {
+    (node as Node).on('close', () => {
+      lost += 1;
+    });
+  };
+  for (const node of client.nodes('all')) watch(node);
+  client.on('+node', watch);
+  return () => lost;
+}

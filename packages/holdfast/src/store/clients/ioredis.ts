@@ -1,0 +1,145 @@
+/** The port for ioredis 5 and 6, and for clients derived from it (iovalkey). */
+import { attempt, OWN_CLIENT, prefixOf } from './common.js';
+import { isErrorReply } from './errors.js';
+import { notReady } from './state.js';
+import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
+import type { Leaver } from './ioredis-sentinel.js';
+import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+
+/**
+ * A client of ioredis 5 or 6, or of a library derived from it: `new Redis(…)`. The interface has
+ * the members that Holdfast uses, and those by which it recognizes the client.
+ */
+export interface IoredisLike {
+  readonly options: IoredisSettings;
+  /** A cluster has no mode. */
+  readonly mode: string;
+  pipeline(...args: never): unknown;
+  defineCommand(...args: never): unknown;
+  evalsha(sha: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  eval(source: string, numkeys: number, ...keysAndArgs: string[]): Promise<unknown>;
+  scan(
+    cursor: string,
+    matchToken: 'MATCH',
+    pattern: string,
+    countToken: 'COUNT',
+    count: number,
+  ): Promise<[cursor: string, keys: string[]]>;
+  duplicate(override?: object): unknown;
+}
+
+/** The socket methods that collect several writes into one. */
+interface Corkable {
+  cork(): void;
+  uncork(): void;
+}
+
+/**
+ * The port for one ioredis client. The client belongs to the caller.
+ *
+ * Commands use the named methods and not `call`: only the methods apply `keyPrefix` in all versions
+ * (ioredis 5.0 and iovalkey know the keys of `evalsha`, but not those of `EVALSHA`).
+ */
+export function ioredisPort(client: IoredisLike): ClientPort {
+  const subscribed = new Set<object>();
+  const { sentinels } = client.options;
+  const port: ClientPort = {
+    name: 'ioredis',
+    client,
+    keyPrefix: prefixOf(client.options.keyPrefix),
+    writesLater: client.options.enableAutoPipelining === true,
+
+    evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
+      return inOneWrite(client, calls, ({ sha, keys, args }) =>
+        attempt(() => client.evalsha(sha, keys.length, ...keys, ...args)),
+      );
+    },
+
+    eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+      return attempt(() => client.eval(source, keys.length, ...keys, ...args));
+    },
+
+    scan(cursor: string, match: string, count: number): Promise<ScanPage> {
+      const page = attempt(() => client.scan(cursor, 'MATCH', match, 'COUNT', count));
+      return page.then(([next, keys]) => ({ cursor: next, keys }));
+    },
+
+    subscribe: (channel, listener) => subscribe(client, channel, listener, subscribed),
+    ...(sentinels
+      ? { leaveFormerMaster: () => leave(client, subscribed) }
+      : { endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause) }),
+
+    // commands without a reply when a connection ends are sent again over the next one
+    connection: () => (client as { stream?: unknown }).stream,
+
+    isReply: isErrorReply,
+    blockedBy: () => blockingCommand(client),
+
+    delay() {
+      const command = blockingCommand(client);
+      if (command === undefined) return 'the client is connected';
+      return `the client waits for the reply to ${command}, ${OWN_CLIENT}`;
+    },
+
+    state() {
+      const { status } = client as { status?: string };
+      if (status === undefined || status === 'ready') return undefined;
+      // also after a retryStrategy that has given up, or a failed look for the master of Sentinel
+      const closed = status === 'end';
+      const state = closed
+        ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
+        : `in state "${status}"`;
+      return { closed, text: notReady(client, state, client.options) };
+    },
+  };
+  return port;
+}
+
+/** Loaded at its first use: most programs have no sentinels. */
+async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise<void> {
+  try {
+    const { leaveFormerMaster } = await import('./ioredis-sentinel.js');
+    await leaveFormerMaster(client as unknown as Leaver, subscribed as Iterable<Leaver>);
+  } catch {
+    // the next command without an answer tries again
+  }
+}
+
+/** A command that waits in the server, for messages; only some of these do so with BLOCK. */
+const BLOCKING = /^(b[lrz]|wait)/i;
+const MAY_BLOCK = /^xread/i;
+
+/** The blocking command at the head of those that wait for a reply. */
+function blockingCommand(client: object): string | undefined {
+  const { commandQueue } = client as { commandQueue?: { peekFront?(): Sent | undefined } };
+  const { name = '', args = [] } = commandQueue?.peekFront?.()?.command ?? {};
+  const blocks = BLOCKING.test(name) || (MAY_BLOCK.test(name) && args.some(isBlock));
+  return blocks ? name.toUpperCase() : undefined;
+}
+
+/** A command as ioredis keeps it until its reply. */
+interface Sent {
+  readonly command?: { readonly name?: string; readonly args?: readonly unknown[] };
+}
+
+const isBlock = (arg: unknown): boolean => String(arg).toUpperCase() === 'BLOCK';
+
+/**
+ * Sends several calls in one write, with one promise each.
+ *
+ * A pipeline would cost about twice as much, and its calls settle together. Without a socket the
+ * calls wait in the client, which writes them later in its own way.
+ */
+function inOneWrite<T>(
+  client: object,
+  calls: readonly ScriptCall[],
+  send: (call: ScriptCall) => Promise<T>,
+): Promise<T>[] {
+  const socket = calls.length > 1 ? (client as { stream?: Partial<Corkable> }).stream : undefined;
+  socket?.cork?.();
+  try {
+    return calls.map(send);
+  } finally {
+    socket?.uncork?.();
+  }
+}

@@ -1,0 +1,200 @@
+/** Subscribes to one channel on a separate connection: node-redis. */
+import type { ShardListener, Subscription, SubscriptionListener } from './port.js';
+
+/** The options of a node-redis client that Holdfast reads. */
+export interface NodeRedisSettings {
+  readonly keyPrefix?: unknown;
+  readonly name?: unknown;
+  readonly socket?: object | undefined;
+  readonly pingInterval?: unknown;
+}
+
+interface SocketSettings {
+  readonly reconnectStrategy?: unknown;
+  readonly socketTimeout?: unknown;
+}
+
+interface Origin {
+  readonly options?: NodeRedisSettings | undefined;
+  duplicate(overrides?: object): unknown;
+}
+
+interface Connection {
+  connect(): Promise<unknown>;
+  destroy(): void;
+  unref?(): void;
+  subscribe(channel: string, listener: (payload: string) => void): Promise<unknown>;
+  sSubscribe(channel: string, listener: (payload: string) => void): Promise<unknown>;
+  on(
+    event: 'error' | 'connect' | 'ready' | 'reconnecting' | 'end' | 'sharded-channel-moved',
+    listener: () => void,
+  ): unknown;
+}
+
+type Delay = (attempt: number, cause: unknown) => number | false;
+
+/**
+ * Opens the connection and subscribes. Rejects with the first failure and then leaves no
+ * connection.
+ *
+ * node-redis itself subscribes again when it reconnects; `ready` means that this is confirmed.
+ */
+export async function subscribe(
+  client: Origin,
+  channel: string,
+  listener: SubscriptionListener,
+): Promise<Subscription> {
+  let state: 'opening' | 'live' | 'lost' | 'closed' = 'opening';
+  let connecting = false;
+  const persistent = (strategy: unknown): Delay => {
+    return (attempt, cause) =>
+      state === 'opening' || state === 'closed' ? false : delay(strategy, attempt, cause);
+  };
+  const connection = client.duplicate(overrides(client.options ?? {}, persistent)) as Connection;
+  // each failed attempt emits an error, which would end the process without a listener
+  connection.on('error', () => {
+    connecting = false;
+  });
+  connection.on('reconnecting', () => {
+    connecting = true;
+    if (state !== 'live') return;
+    state = 'lost';
+    listener.down();
+  });
+  connection.on('connect', () => {
+    connecting = false;
+    if (state === 'closed') destroy(connection);
+  });
+  connection.on('ready', () => {
+    if (state !== 'lost') return;
+    state = 'live';
+    listener.up();
+  });
+
+  try {
+    // the client sends the subscription with its handshake: one round trip for both
+    const connected = connection.connect();
+    const subscribed = connection.subscribe(channel, (payload) => {
+      if (state !== 'closed') listener.message(payload);
+    });
+    await both(connected, subscribed);
+  } catch (error) {
+    state = 'closed';
+    destroy(connection);
+    throw error;
+  }
+  state = 'live';
+  // waiters have timers that keep the process alive; without waiters it may end
+  connection.unref?.();
+  return {
+    async close() {
+      state = 'closed';
+      // If the client is destroyed while its socket connects, it forgets the socket, which stays
+      // open. In that case the `connect` event destroys the client, or the attempt fails and is the
+      // last one.
+      if (!connecting) destroy(connection);
+    },
+  };
+}
+
+/**
+ * Opens a connection to a node of a cluster and subscribes to a sharded channel. Rejects with the
+ * first failure and then leaves no connection. The connection does not reconnect.
+ */
+export function subscribeShard(
+  node: Origin,
+  channel: string,
+  listener: ShardListener,
+): Promise<Subscription> {
+  return subscribeOnce(node, channel, listener, 'sSubscribe');
+}
+
+/** The same for a channel of any server. */
+export async function subscribeOnce(
+  node: Origin,
+  channel: string,
+  listener: ShardListener,
+  how: 'subscribe' | 'sSubscribe' = 'subscribe',
+): Promise<Subscription> {
+  let live = false;
+  const settings = overrides(node.options ?? {}, () => () => false);
+  const connection = node.duplicate(settings) as Connection;
+  const over = (): void => {
+    if (live) listener.over();
+    live = false;
+  };
+  // without reconnection, each error of a connected socket ends the connection
+  for (const event of ['error', 'end', 'sharded-channel-moved'] as const) {
+    connection.on(event, over);
+  }
+  try {
+    const connected = connection.connect();
+    const subscribed = connection[how](channel, (payload) => {
+      if (live) listener.message(payload);
+    });
+    await both(connected, subscribed);
+  } catch (error) {
+    destroy(connection);
+    throw error;
+  }
+  live = true;
+  return {
+    async close() {
+      live = false;
+      destroy(connection);
+    },
+  };
+}
+
+/** Rejects with the reason of the connection, if both fail: the other one follows from it. */
+async function both(connected: Promise<unknown>, subscribed: Promise<unknown>): Promise<void> {
+  const subscribing = subscribed.then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  await connected;
+  const failure = await subscribing;
+  if (failure !== undefined) throw failure.error;
+}
+
+export function overrides(
+  options: NodeRedisSettings,
+  persistent: (strategy: unknown) => Delay,
+): object {
+  const socket = (options.socket ?? {}) as SocketSettings;
+  return {
+    socket: { ...socket, reconnectStrategy: persistent(socket.reconnectStrategy) },
+    // under RESP2 a name needs the right to call CLIENT, which a user without a name may lack
+    name: typeof options.name === 'string' ? `${options.name}:holdfast` : undefined,
+    pingInterval: pingInterval(options.pingInterval, socket.socketTimeout),
+    commandOptions: { timeout: undefined },
+    // a command must not move to another connection
+    disableOfflineQueue: true,
+    maintNotifications: 'disabled',
+    clientSideCache: undefined,
+    emitInvalidate: undefined,
+  };
+}
+
+/** `socketTimeout` ends a connection without traffic, so a quiet channel needs pings. */
+function pingInterval(interval: unknown, socketTimeout: unknown): unknown {
+  if (typeof socketTimeout !== 'number' || socketTimeout <= 0) return interval;
+  const often = Math.ceil(socketTimeout / 2);
+  return typeof interval === 'number' && interval > 0 ? Math.min(interval, often) : often;
+}
+
+/** The delay of the user's strategy; a default delay if there is none, or if it stops. */
+function delay(strategy: unknown, attempt: number, cause: unknown): number {
+  const wish: unknown = typeof strategy === 'function' ? strategy(attempt, cause) : strategy;
+  // random, as in node-redis: after a server restart, clients should not reconnect all at once
+  const own = (): number => Math.min(50 * 2 ** attempt, 2000) + Math.floor(Math.random() * 200);
+  return typeof wish === 'number' ? wish : own();
+}
+
+function destroy(connection: Connection): void {
+  try {
+    connection.destroy();
+  } catch {
+    // node-redis 5 throws if the client is closed already
+  }
+}

@@ -1,0 +1,93 @@
+/** The port for node-redis: the package `redis` or `@redis/client`, versions 5 and 6. */
+import { attempt, OWN_CLIENT, prefixOf, scriptWords } from './common.js';
+import { isErrorReply } from './errors.js';
+import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
+import { notReady } from './state.js';
+import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+
+/**
+ * A client of node-redis, the package `redis`, version 5 or 6: `createClient(…)`. The interface has
+ * the members that Holdfast uses, and those by which it recognizes the client.
+ */
+export interface NodeRedisLike {
+  readonly options?: NodeRedisSettings | undefined;
+  connect(): Promise<unknown>;
+  withCommandOptions(...args: never): unknown;
+  sendCommand(args: readonly string[], options?: object): Promise<unknown>;
+  duplicate(overrides?: object): unknown;
+}
+
+/**
+ * The options of each command. They override the client's options for all commands.
+ *
+ * The client's time limit costs more than the command itself and covers only commands that are not
+ * yet written. A type mapping could turn numbers into strings and strings into bytes. With `asap` a
+ * batch would be written in reverse order.
+ */
+export const COMMAND_OPTIONS: object = Object.freeze({
+  timeout: undefined,
+  abortSignal: undefined,
+  typeMapping: undefined,
+  asap: undefined,
+});
+
+/**
+ * The port for one node-redis client. The client belongs to the caller.
+ *
+ * Commands use `sendCommand`, which does not know which arguments are keys, so the adapter adds a
+ * `keyPrefix` (of node-redis 6) itself. node-redis writes all commands of one turn of the event
+ * loop together.
+ */
+export function nodeRedisPort(client: NodeRedisLike): ClientPort {
+  const keyPrefix = prefixOf(client.options?.keyPrefix);
+
+  const send = (
+    words: string[],
+    keys: readonly string[],
+    args: readonly string[],
+  ): Promise<unknown> =>
+    attempt(() => client.sendCommand(scriptWords(words, keyPrefix, keys, args), COMMAND_OPTIONS));
+
+  const port: ClientPort = {
+    name: 'node-redis',
+    client,
+    keyPrefix,
+    writesLater: true,
+
+    evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
+      return calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args));
+    },
+
+    eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+      return send(['EVAL', source], keys, args);
+    },
+
+    async scan(cursor: string, match: string, count: number): Promise<ScanPage> {
+      const words = ['SCAN', cursor, 'MATCH', match, 'COUNT', `${count}`];
+      const [next, keys] = (await client.sendCommand(words, COMMAND_OPTIONS)) as [string, string[]];
+      return { cursor: next, keys };
+    },
+
+    subscribe: (channel, listener) => subscribe(client, channel, listener),
+    endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),
+
+    // commands without a reply when a connection ends are rejected, never sent again
+    connection: () => undefined,
+
+    isReply: isErrorReply,
+
+    // the client does not show which command it waits for
+    blockedBy: () => undefined,
+    delay: () =>
+      `the client is connected; a blocking command (BLPOP) would be one reason: ${OWN_CLIENT}`,
+
+    state() {
+      const { isOpen, isReady } = client as { isOpen?: boolean; isReady?: boolean };
+      if (isOpen === undefined || isReady === true) return undefined;
+      const closed = !isOpen;
+      const state = closed ? 'not connected: call "await client.connect()" first' : 'connecting';
+      return { closed, text: notReady(client, state, client.options?.socket) };
+    },
+  };
+  return port;
+}

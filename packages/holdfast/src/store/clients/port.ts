@@ -1,0 +1,193 @@
+import type { ClientState } from './state.js';
+
+/**
+ * The operations that Holdfast needs from a Redis client, with structural types, so no client is
+ * imported.
+ *
+ * An adapter only translates. It sets no deadline (the store has its own), retries nothing, and
+ * never closes the user's client. It closes only the connections that it opened itself.
+ */
+export interface ClientPort {
+  /** The name of the client library, for messages: `ioredis`, `node-redis` or `valkey-glide`. */
+  readonly name: string;
+
+  /** The client itself, for `admin.ts`. */
+  readonly client: object;
+
+  /** The prefix that the client itself adds to each key (`keyPrefix`), or an empty string. */
+  readonly keyPrefix: string;
+
+  /** True if the client writes at the end of a turn of the event loop, not during the call. */
+  readonly writesLater: boolean;
+  /** Set if no further connection for `WAIT` can be opened, see `line.ts`. */
+  readonly hasNoLine?: true;
+
+  /**
+   * Sends one EVALSHA for each call, in order, over one connection, and in one write if the client
+   * can do that. Returns one promise for each call; each settles independently. It never throws
+   * synchronously.
+   */
+  evalsha(calls: readonly ScriptCall[]): Promise<unknown>[];
+
+  /**
+   * Sends EVAL with the complete text: the fallback after NOSCRIPT.
+   * @param of the call that had no answer
+   */
+  eval(
+    source: string,
+    keys: readonly string[],
+    args: readonly string[],
+    of?: CallTerms,
+  ): Promise<unknown>;
+
+  /**
+   * Reads one page of SCAN. `match` is sent unchanged, and the names are complete, with the
+   * client's prefix.
+   */
+  scan(cursor: string, match: string, count: number): Promise<ScanPage>;
+
+  /**
+   * Subscribes to a channel, on a new connection with the settings of the user's client (address,
+   * TLS, user name, password). Resolves when the subscription is first confirmed. After that the
+   * connection reconnects by itself and reports each change to `listener`.
+   */
+  subscribe(channel: string, listener: SubscriptionListener): Promise<Subscription>;
+
+  /**
+   * The current connection, for comparison with a later one. If it has changed, the client itself
+   * may have sent pending commands again. A constant value if the client never does that.
+   */
+  connection(): unknown;
+
+  /**
+   * True if the server replied with an error (so the request arrived), false if the connection
+   * failed.
+   */
+  isReply(error: unknown): boolean;
+
+  /** The blocking command whose reply the client awaits, if it is known. */
+  blockedBy?(): string | undefined;
+
+  /** Why a connected client may have no reply, for messages. */
+  delay?(): string;
+
+  /** The state of the client if it is not ready to send commands, otherwise `undefined`. */
+  state(): ClientState | undefined;
+
+  /** The nodes, if the client is connected to a cluster. It then has no use for `subscribe`. */
+  readonly cluster?: ClusterView;
+
+  /**
+   * Asks the sentinels for the master, and makes the connections of the client leave a server that
+   * is not the master any more. Set if the client does not do this by itself. Never rejects.
+   */
+  leaveFormerMaster?(): Promise<void>;
+
+  /**
+   * Called when a command has had no answer. Finds out whether the connection has died silently,
+   * and ends it if the client then connects again. Resolves to a text for a warning, if it is dead.
+   * Never rejects. Set for clients of one server.
+   * @param pause resolves after so many ms
+   */
+  endSilence?(pause: (ms: number) => Promise<void>): Promise<string | undefined>;
+
+  /** The present master, if the client does not keep a subscription to it by itself. */
+  readonly sentinel?: MasterView;
+}
+
+/** A port with some other methods. The rest is that of `port`, also what changes there later. */
+export function over<T extends object>(port: ClientPort, methods: T): ClientPort & T {
+  return Object.assign(Object.create(port) as ClientPort, methods);
+}
+
+/** What a Sentinel client tells about the present master. */
+export interface MasterView {
+  /**
+   * Subscribes at the present master, on a new connection with the settings of the user's client.
+   * Resolves when the subscription is confirmed. The connection does not reconnect.
+   */
+  subscribe(channel: string, listener: ShardListener): Promise<Subscription>;
+
+  /** Calls back when another server has become master, until the returned function is called. */
+  onChange(changed: () => void): () => void;
+}
+
+/** What a client of a cluster knows of the nodes at present. */
+export interface ClusterView {
+  /** Set if calls may name their node, see `CallTerms.at`. */
+  readonly takesAddress?: boolean;
+
+  /** The addresses of all masters. */
+  masters(): readonly string[];
+
+  /** The address of the master of a slot, if the client knows it. */
+  masterOf(slot: number): string | undefined;
+
+  /**
+   * Asks another node than a silent one for the present slots. The clients do so after a
+   * redirection, but not when a node stops answering. Never rejects.
+   */
+  refresh(silent: string): Promise<void>;
+
+  /**
+   * Subscribes to a sharded channel, on a new connection to a master with the settings of the
+   * user's client. Resolves when the subscription is confirmed. The connection does not reconnect.
+   */
+  subscribe(address: string, channel: string, listener: ShardListener): Promise<Subscription>;
+}
+
+/** Receives the events of a subscription that does not reconnect. No method may throw. */
+export interface ShardListener {
+  message(payload: string): void;
+  /** The connection is lost, or the slot of the channel has moved. No message arrives any more. */
+  over(): void;
+}
+
+/** What a client must know of a call beyond its words. */
+export interface CallTerms {
+  /**
+   * The address of the master of a cluster that executes the call, which has no keys. It is sent to
+   * this node only, once: if the client is not connected to it, or the connection ends, the call is
+   * rejected. Only if `ClusterView.takesAddress` is set. A client that routes by keys only may use
+   * the first one of `names`.
+   */
+  readonly at?: string;
+  /** The keys whose commands keep their order; without it, the first key. */
+  readonly names?: readonly string[];
+  /**
+   * Set if the caller has another call for a slot that moves: `ASK` and `TRYAGAIN` reject this one
+   * at once, where the client can do that.
+   */
+  readonly movesApart?: boolean;
+}
+
+/** A call of a script that the server probably knows. */
+export interface ScriptCall extends CallTerms {
+  /** SHA-1 of the script's text, in hexadecimal. */
+  readonly sha: string;
+  /** Key names without the client's prefix. */
+  readonly keys: readonly string[];
+  readonly args: readonly string[];
+}
+
+/** One page of SCAN. The cursor of the last page is `0`. */
+export interface ScanPage {
+  readonly cursor: string;
+  readonly keys: readonly string[];
+}
+
+/** Receives the events of a subscription. No method may throw. */
+export interface SubscriptionListener {
+  /** A message has arrived. */
+  message(payload: string): void;
+  /** The subscription is confirmed again after a lost connection. Messages in between are lost. */
+  up(): void;
+  /** The connection is lost; no message arrives until `up`. */
+  down(): void;
+}
+
+/** A live subscription. */
+export interface Subscription {
+  /** Ends the subscription and its connection. Never rejects, and leaves no handle open. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,54 @@
+/**
+ * Describes why a client does not answer: its state, the address of the server and its last error.
+ * Passwords are in no part of it.
+ */
+import { errorMonitor } from 'node:events';
+
+/** The state of a client, see `ClientPort.state`. */
+export interface ClientState {
+  /** True if the client sends no commands until the program connects it. */
+  readonly closed: boolean;
+  /** For messages. It may contain text of the server, which is not escaped. */
+  readonly text: string;
+}
+
+/** The last error of each client. It is forgotten with the client. */
+const lastErrors = new WeakMap<object, string>();
+const watched = new WeakSet<object>();
+
+/**
+ * Remembers the errors of a client from now on. A listener of `errorMonitor` does not count as a
+ * listener of `error`, so the client behaves as before.
+ */
+export function watchErrors(client: object): void {
+  if (watched.has(client)) return;
+  watched.add(client);
+  const { on } = client as { on?: (event: symbol, listener: (error: unknown) => void) => unknown };
+  on?.call(client, errorMonitor, (error) => {
+    lastErrors.set(client, error instanceof Error ? error.message : String(error));
+  });
+}
+
+/** The part of a client's options that names the server. */
+interface Address {
+  readonly host?: string;
+  readonly path?: string;
+  readonly port?: number | string;
+  readonly tls?: unknown;
+}
+
+/** A server without TLS does not answer the first message of TLS, and closes nothing. */
+const NO_TLS = '; it uses TLS: if the port of the server does not, neither side says so';
+
+/**
+ * The state of a client that is not ready.
+ * @param state the name that the client gives its state
+ */
+export function notReady(client: object, state: string, address: unknown): string {
+  const { host = '127.0.0.1', path, port = 6379, tls } = (address ?? {}) as Address;
+  const place = path ?? `${host}:${port}`;
+  const last = lastErrors.get(client);
+  const silent = tls === undefined || tls === false ? '' : NO_TLS;
+  const why = last === undefined ? silent : `, its last error is: ${last}`;
+  return `the client is ${state} (${place})${why}`;
+}

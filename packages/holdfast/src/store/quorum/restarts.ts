@@ -1,0 +1,99 @@
+/**
+ * From when on a server votes that has no memory.
+ *
+ * Such a server may have voted before, and it does not know for what. Each value was accepted by a
+ * majority. So a majority of the others, or all of them while at most n of 2n + 1 have forgotten,
+ * contain one that took part and knows for how long that matters. Only a server that votes counts:
+ * one that has forgotten too, or that is silent, says nothing about the past.
+ *
+ *     others                                                   the server
+ *     none ever accepted a value, and a majority answers       votes `guard` ms after its boot
+ *     a majority of all servers votes, or all others answer    votes when their records have ended
+ *     else                                                     does not vote
+ *
+ * A value that the server accepted just before its restart may still be on its way to the others.
+ * So their records are read some time after the server fell silent.
+ */
+import type { Micros } from '../../engine/commands.js';
+import {
+  type Decision,
+  LONG_MAX,
+  type LongRecord,
+  PROMISE_MS,
+  type ServerStatus,
+} from './acceptor.js';
+
+/** Servers that have voted for less than this, in µs, may be in their first use. */
+const FIRST_USE: Micros = 10_000_000;
+/** Longer than a request is on its way, in ms. */
+export const REQUEST_MS = 5000;
+
+/** A server without memory, as this process has seen it by its own clock. */
+export interface Forgotten {
+  readonly status: ServerStatus;
+  /** The ms since its boot. */
+  readonly running: number;
+  /** The ms since this process saw it without memory. */
+  readonly seen: number;
+}
+
+export interface RestartTerms {
+  readonly majority: number;
+  /** The number of other servers. */
+  readonly others: number;
+  /** See `MembersOptions.guard`. */
+  readonly guard: number;
+  /** The time of the quorum is between these two. */
+  readonly now: Micros;
+  readonly latest: Micros;
+}
+
+/** A decision; or after how many ms one may be made, `undefined`: that depends on the others. */
+export type Verdict =
+  | { readonly decision: Decision }
+  | { readonly decision?: undefined; readonly left: number | undefined };
+
+/** @param answers what the other servers say about themselves */
+export function verdictOf(
+  { status, running, seen }: Forgotten,
+  answers: readonly ServerStatus[],
+  { majority, others, guard, now, latest }: RestartTerms,
+): Verdict {
+  const { boot } = status;
+  const mark = Math.max(0, ...answers.map((one) => one.mark));
+  if (!answers.some((one) => remembers(one))) {
+    if (answers.length + 1 < majority) return { left: undefined };
+    const left = guard - running;
+    return left > 0 ? { left } : { decision: { boot, from: 0, long: [], mark } };
+  }
+  const voters = answers.filter(({ votesFrom }) => votesFrom !== undefined && votesFrom <= now);
+  if (voters.length < majority && answers.length < others) return { left: undefined };
+  const wait = voters.length < majority ? Math.max(PROMISE_MS, guard) : PROMISE_MS;
+  const kept = Math.max(...answers.map(({ keeps }) => keeps));
+  if (seen < REQUEST_MS) {
+    return { left: REQUEST_MS - seen + Math.max(wait, (kept - now) / 1000) };
+  }
+  const from = Math.max(latest + wait * 1000, kept);
+  const long = longest(answers, from);
+  const mostly = { boot, mark, from, long };
+  if (long.length <= LONG_MAX) return { decision: mostly };
+  const last = Math.max(...long.map(([, until]) => until));
+  return { decision: { ...mostly, from: last, long: [] } };
+}
+
+/** True if a server may have accepted values that another one has forgotten. */
+function remembers({ votesFrom, markedAt, time, keeps, long }: ServerStatus): boolean {
+  if (votesFrom === undefined || markedAt === undefined) return false;
+  return keeps > 0 || long.length > 0 || time - markedAt > FIRST_USE;
+}
+
+/** The records that last for longer than until `from`. */
+function longest(answers: readonly ServerStatus[], from: Micros): LongRecord[] {
+  const ends = new Map<string, Micros>();
+  for (const { long } of answers) {
+    for (const [key, until] of long) {
+      if (until > from) ends.set(key, Math.max(until, ends.get(key) ?? 0));
+    }
+  }
+  return [...ends];
+}

@@ -1,0 +1,49 @@
+/**
+ * Messages of a process to its own wake channel. They show whether messages arrive: a connection
+ * that has died silently looks open.
+ */
+import type { EchoAnswer } from '../port.js';
+
+/** The script that publishes one, as the scripts of locks do. */
+export const ECHO = 'return redis.call(ARGV[1], ARGV[2], ARGV[3])';
+
+export class Echo {
+  /** The message that is under way. */
+  #text = '';
+  #heard: () => void = () => undefined;
+  #sent = 0;
+
+  /** True for a message of `send`. */
+  heard(payload: string): boolean {
+    if (!payload.startsWith('e ')) return false;
+    if (payload === this.#text) this.#heard();
+    return true;
+  }
+
+  /**
+   * @param publish publishes a text on some channels of this process, and resolves to the number of
+   *   receivers of each
+   */
+  send(publish: (text: string) => Promise<readonly unknown[]>): EchoAnswer {
+    this.#sent += 1;
+    this.#text = `e ${this.#sent}`;
+    let wanted = Number.POSITIVE_INFINITY;
+    let heard = 0;
+    let published = Promise.resolve(false);
+    const arrived = new Promise<true>((resolve) => {
+      const look = (): void => {
+        if (heard >= wanted) resolve(true);
+      };
+      this.#heard = () => {
+        heard += 1;
+        look();
+      };
+      published = publish(this.#text).then((receivers) => {
+        wanted = receivers.length;
+        look();
+        return receivers.every((count) => Number(count) > 0);
+      });
+    });
+    return { published, arrived };
+  }
+}

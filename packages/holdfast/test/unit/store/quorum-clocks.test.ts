@@ -1,0 +1,81 @@
+/** Wrong clocks of servers: what is granted, and what is said about them. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Holdfast, type HoldfastOptions } from '../../../src/index.js';
+import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
+import { QuorumStore } from '../../../src/store/quorum/quorum-store.js';
+import { Link } from '../../support/lossy-link.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+let clock: VirtualClock;
+let servers: MemoryAcceptor[];
+let links: Link[];
+
+beforeEach(() => {
+  clock = new VirtualClock();
+  servers = Array.from({ length: 3 }, (_, at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
+  links = servers.map((server) => new Link(server));
+});
+
+function open(options: HoldfastOptions = {}): Holdfast {
+  const terms = { timeout: 100, guard: 60_000, durable: false, fraction: (): number => 0.5 };
+  const store = new QuorumStore({ acceptors: () => links, clock, ...terms });
+  return new Holdfast(store, { clock, ...options });
+}
+
+describe('one wrong clock and one dead server of three', () => {
+  it.each([-300_000, 300_000])('make no fence go back (%i ms)', async (offset) => {
+    const one = open();
+    const first = await clock.until(one.mutex('k').acquire());
+    await clock.until(first.release());
+    // its record is forgotten
+    await clock.advance(200_000);
+    (servers[1] as MemoryAcceptor).offset = offset;
+    (links[2] as Link).fate = () => 'lost';
+    const other = open();
+    const second = await clock.until(other.mutex('k').acquire({ ttl: 1_000_000 }));
+    expect(second.fence).toBeGreaterThan(first.fence);
+  });
+
+  it('are named in the error, which says nothing of other holders or a longer ttl', async () => {
+    await clock.until(
+      open()
+        .mutex('other')
+        .run(() => undefined),
+    );
+    (servers[1] as MemoryAcceptor).offset = -300_000;
+    const one = open({ claimWindow: 200 });
+    await clock.until(one.mutex('k').run(() => undefined));
+    (links[2] as Link).fate = () => 'lost';
+    // until then, the bounds of the dead server's clock are known
+    await clock.advance(70_000);
+    const error = await clock
+      .until(one.mutex('k').acquire({ wait: 3000 }))
+      .catch((reason: unknown) => reason as Error & { code: string });
+    expect(error).toMatchObject({
+      code: 'HOLDFAST_REFUSED',
+      message: expect.stringMatching(/server 2 .*its clock is off by -300000 ms/),
+    });
+    expect((error as Error).message).not.toMatch(/longer ttl|another/);
+  });
+});
+
+it('a wrong clock is named from the moment at which it is seen', async () => {
+  (servers[1] as MemoryAcceptor).offset = 86_400_000;
+  const one = open();
+  await clock.until(one.mutex('k').run(() => undefined));
+  expect(await clock.until(one.health())).toMatchObject({
+    status: 'degraded',
+    problems: [expect.stringMatching(/server 2 .*its clock is off by 86400000 ms/)],
+  });
+});
+
+it('a server that fails is named by the health check', async () => {
+  const one = open();
+  await clock.until(one.mutex('k').run(() => undefined));
+  expect(await clock.until(one.health())).toMatchObject({ status: 'ok', problems: [] });
+  (links[0] as Link).fate = () => 'lost';
+  await clock.advance(2000);
+  await clock.until(one.mutex('k').run(() => undefined));
+  await clock.advance(200);
+  expect((await clock.until(one.health())).problems.join()).toMatch(/server 1 did not answer/);
+});

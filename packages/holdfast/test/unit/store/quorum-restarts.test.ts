@@ -1,0 +1,191 @@
+/** Servers of a quorum that restart without their memory, or with an older one. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Holdfast } from '../../../src/index.js';
+import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
+import { QuorumStore } from '../../../src/store/quorum/quorum-store.js';
+import { Link } from '../../support/lossy-link.js';
+import { VirtualClock } from '../../support/virtual-clock.js';
+
+let clock: VirtualClock;
+let servers: MemoryAcceptor[];
+
+/** A process: its library, and its ways to the servers. */
+interface Process {
+  readonly holdfast: Holdfast;
+  readonly links: readonly Link[];
+}
+
+function start(count: number): void {
+  clock = new VirtualClock();
+  servers = Array.from({ length: count }, (_, at) => {
+    return new MemoryAcceptor(`s${at}`, clock, 3_600_000);
+  });
+}
+
+beforeEach(() => start(5));
+
+function open(prefix = 'holdfast:', durable = false): Process {
+  const links: Link[] = [];
+  const acceptors = (marker: string): Link[] => {
+    const made = servers.map((server, at) => {
+      return new Link(new MemoryAcceptor(`s${at}`, clock, 0, [server, marker]));
+    });
+    links.push(...made);
+    return made;
+  };
+  const terms = { timeout: 100, guard: 60_000, durable, fraction: () => Math.random() };
+  const store = new QuorumStore({ acceptors, clock, ...terms }, prefix);
+  return { holdfast: new Holdfast(store, { clock, requestTimeout: 400 }), links };
+}
+
+const silent = (process: Process, ...servers: number[]): void => {
+  for (const [at, link] of process.links.entries()) {
+    link.fate = () => (servers.includes(at) ? 'lost' : 'arrives');
+  }
+};
+
+const restart = (memory: 'saved' | 'loses', ...which: number[]): void => {
+  for (const at of which) (servers[at] as MemoryAcceptor).restart(memory);
+};
+
+/** True if the lock is granted within a time. */
+async function granted({ holdfast }: Process, key: string, wait = 0): Promise<boolean> {
+  const trying = holdfast.mutex(key).tryAcquire({ wait, ttl: 1_000_000 });
+  return clock.until(trying).then(
+    (lease) => lease !== null,
+    () => false,
+  );
+}
+
+/** Lets the processes use the servers for some time, so that they see what becomes of them. */
+async function pass(ms: number, ...processes: Process[]): Promise<void> {
+  for (let at = 0; at < ms; at += 1000) {
+    for (const one of processes) await granted(one, `other ${at}`);
+    await clock.advance(1000);
+  }
+}
+
+describe('a server that restarts from an older snapshot', () => {
+  /** A lease is on servers 1 to 3. Two of them restart; then the servers 2 to 5 are there. */
+  async function twice(prefix?: string): Promise<boolean> {
+    const [one, other] = [open(), open()];
+    const neighbour = open(prefix);
+    await granted(one, 'first');
+    await granted(neighbour, 'first of the neighbour');
+    for (const server of servers) server.save();
+    silent(one, 3, 4);
+    expect(await granted(one, 'k')).toBe(true);
+    restart('saved', 1, 2);
+    // another application asks them first
+    await granted(neighbour, 'second of the neighbour');
+    silent(other, 0);
+    return granted(other, 'k', 3000);
+  }
+
+  it('does not vote by its old marker', async () => {
+    expect(await twice()).toBe(false);
+  });
+
+  it('does not vote after the check of another application', async () => {
+    expect(await twice('neighbour:')).toBe(false);
+  });
+
+  it('votes at once if it is durable', async () => {
+    const one = open('holdfast:', true);
+    await granted(one, 'a');
+    for (const server of servers) server.save();
+    restart('saved', 0, 1, 2);
+    expect(await granted(one, 'b')).toBe(true);
+  });
+});
+
+it('a decision counts only for the boot for which it was made', async () => {
+  const server = servers[0] as MemoryAcceptor;
+  const { boot } = await server.check({ durable: false });
+  server.restart('loses');
+  const decision = { boot, from: 0, mark: 0, long: [] };
+  const { votesFrom } = await server.check({ durable: false, decision });
+  expect(votesFrom).toBeUndefined();
+});
+
+describe('two of five servers that have forgotten', () => {
+  it('do not vote while a third is silent', async () => {
+    const [one, other] = [open(), open()];
+    await pass(12_000, one, other);
+    silent(one, 3, 4);
+    expect(await granted(one, 'k')).toBe(true);
+    restart('loses', 1, 2);
+    silent(other, 0);
+    await pass(150_000, other);
+    expect(await granted(other, 'k', 3000)).toBe(false);
+  });
+
+  it('vote again when the others have answered and their records have ended', async () => {
+    const [one, other] = [open(), open()];
+    await pass(12_000, one, other);
+    restart('loses', 1, 2);
+    await pass(200_000, other);
+    silent(other, 0, 3);
+    expect(await granted(other, 'k')).toBe(true);
+  });
+});
+
+describe('a restart soon after the first use', () => {
+  it.each(['restart', 'empty'] as const)('loses no lease (%s)', async (kind) => {
+    start(3);
+    const [one, other] = [open(), open()];
+    expect(await granted(one, 'first')).toBe(true);
+    silent(one, 2);
+    expect(await granted(one, 'k')).toBe(true);
+    if (kind === 'restart') restart('loses', 1);
+    else servers[1]?.empty();
+    silent(other, 0);
+    expect(await granted(other, 'k', 80_000)).toBe(false);
+  });
+
+  it('loses no arrival at a latch', async () => {
+    start(3);
+    const [one, other] = [open(), open()];
+    await clock.until(one.holdfast.latch('l', { count: 2 }).countDown());
+    silent(one, 2);
+    restart('loses', 1);
+    await pass(200_000, other);
+    silent(one, 0);
+    silent(other, 0);
+    const opened = clock.until(other.holdfast.latch('l', { count: 2 }).countDown());
+    await opened.catch(() => undefined);
+    silent(other);
+    const state = await clock.until(other.holdfast.latch('l', { count: 2 }).countDown());
+    expect(state).toBeDefined();
+  });
+});
+
+describe('a record that lasts for long', () => {
+  it('keeps a restarted server from votes for its own key only', async () => {
+    start(3);
+    const [one, other] = [open(), open()];
+    await clock.until(one.holdfast.latch('l', { count: 2 }).countDown());
+    await pass(12_000, one);
+    restart('loses', 1);
+    await pass(240_000, one);
+    silent(other, 0);
+    expect(await granted(other, 'k')).toBe(true);
+    await expect(
+      clock.until(other.holdfast.latch('l', { count: 2 }).countDown()),
+    ).rejects.toMatchObject({ code: expect.stringMatching(/UNREACHABLE|UNCERTAIN/) });
+  });
+});
+
+describe('a clock that is wrong at the boot of all servers, and set soon', () => {
+  it('does not end the guard', async () => {
+    const [one, other] = [open(), open()];
+    await pass(12_000, one, other);
+    expect(await granted(one, 'k')).toBe(true);
+    restart('loses', 0, 1, 2, 3, 4);
+    for (const server of servers) server.offset = -3_600_000;
+    await granted(other, 'a');
+    await clock.advance(1000);
+    for (const server of servers) server.offset = 0;
+    expect(await granted(other, 'k', 40_000)).toBe(false);
+  });
+});

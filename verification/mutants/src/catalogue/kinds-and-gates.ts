@@ -1,0 +1,78 @@
+/** Mistakes about the kind of a lock, arrivals at gates that come late, and holds of owners. */
+import type { Mutant } from '../mutant.js';
+
+export const KINDS_AND_GATES: readonly Mutant[] = [
+  {
+    name: 'a capacity for a mutex',
+    mistake: 'a semaphore call changes the capacity of a mutex in use: two holders, two leaders',
+    edits: [
+      {
+        file: 'engine/resize.js',
+        find: "(resource.kind === 'semaphore' && agreed)",
+        replace: 'agreed',
+      },
+    ],
+    elsewhere: 'unit test engine/resize, "the kind of a resource"; the differential test',
+  },
+  {
+    name: 'one key, two kinds',
+    mistake: 'a semaphore of one permit and a mutex use one key at the same time',
+    edits: [
+      {
+        file: 'engine/engine.js',
+        find: 'resource.kind === wanted.kind && ',
+        replace: '',
+      },
+    ],
+    elsewhere: 'unit test engine/resize, "the kind of a resource"; the differential test',
+  },
+  {
+    name: 'an arrival in the next generation',
+    mistake:
+      'an arrival whose generation was reset counts in the next one: a latch opens too early',
+    edits: [
+      {
+        file: 'primitives/gates/gate-waiters.js',
+        find: 'if (waiter.bound && !(',
+        replace: 'if (false && !(',
+      },
+    ],
+    elsewhere: 'unit test gates, "an arrival that comes late"',
+  },
+  {
+    name: 'a generation that began after the call',
+    mistake: 'a call whose first request is delayed past a reset counts in the new generation',
+    edits: [
+      {
+        file: 'primitives/gates/gate-waiters.js',
+        find: '!waiter.beganLater(reply)',
+        replace: 'true',
+      },
+    ],
+    elsewhere: 'unit test gates, "an arrival that comes late"',
+  },
+  {
+    name: 'a stranger breaks a round',
+    mistake: 'a caller with another number of parties that aborts breaks the round of the others',
+    edits: [
+      {
+        file: 'engine/gates.js',
+        find: "if (reason !== 'deleted' && !suits(gate, count))",
+        replace: 'if (false)',
+      },
+    ],
+    elsewhere: 'unit test gates, "another count or number of parties"; the differential test',
+  },
+  {
+    name: 'a dead sharer that lasts',
+    mistake: 'a hold of a process that died lasts as long as another sharer renews the lease',
+    edits: [
+      {
+        file: 'engine/entries.js',
+        find: "return owner === '' ? expires : ",
+        replace: 'return holds.has(id) ? expires : ',
+      },
+    ],
+    elsewhere: 'unit test owner-holds, "each hold has an end of its own"; the differential test',
+  },
+];

@@ -1,0 +1,80 @@
+/** Mistakes about what a server, a replica or a connection proves. */
+import type { Edit, Mutant } from '../mutant.js';
+
+const acknowledged = (find: string, replace: string): Edit => ({
+  file: 'store/redis/acknowledged-port.js',
+  find,
+  replace,
+});
+
+export const TOPOLOGIES: readonly Mutant[] = [
+  {
+    name: 'acknowledged in another life',
+    mistake: 'with `replicas`, a grant counts at a master that was started again without its data',
+    edits: [acknowledged('if (!this.#guarded)', 'if (this.#guarded || !this.#guarded)')],
+    elsewhere: 'replicas.test.ts: a master that starts again before a fail-over',
+  },
+  {
+    name: 'age by the start alone',
+    mistake:
+      'a replica that copied a master without memory counts as old, because it runs for long',
+    edits: [
+      {
+        file: 'store/redis/memory-age.js',
+        find: 'local from = now\n',
+        replace: 'local from = start\n',
+      },
+    ],
+    elsewhere:
+      'replicas.test.ts: a master that starts again before a fail-over (a replica takes over)',
+  },
+  {
+    name: 'a silent channel is believed',
+    mistake: 'a wake connection that died silently stays, and all grants are found by polling',
+    edits: [
+      {
+        file: 'store/wake-channel.js',
+        find: 'if (came === false &&',
+        replace: 'if (came === null &&',
+      },
+    ],
+    elsewhere: 'wake-channel.test.ts, silent-connections.test.ts: is replaced',
+  },
+  {
+    name: 'a lost channel keeps its settings',
+    mistake: 'a wake connection that is down is never opened anew: it keeps an old password',
+    edits: [
+      {
+        file: 'store/wake-channel.js',
+        find: 'if (!this.#up && this.#channel !== undefined',
+        replace: 'if (this.#up && this.#channel !== undefined',
+      },
+    ],
+    elsewhere:
+      'wake-channel.test.ts: is replaced when it is down for long; silent-connections.test.ts',
+  },
+  {
+    name: 'a blocking command counts as silence',
+    mistake: 'a client that waits for BLPOP is taken for dead, and its connection is ended',
+    edits: [
+      {
+        file: 'store/clients/silence.js',
+        find: "!/^eval(sha)?$/i.test(head?.name ?? '')",
+        replace: 'head === undefined',
+      },
+    ],
+    elsewhere: 'silent-connections.test.ts: is left alone while a blocking command waits',
+  },
+  {
+    name: 'a margin without effect',
+    mistake: 'a holder believes for the whole time that the store keeps the lease, with its margin',
+    edits: [
+      {
+        file: 'store/requests.js',
+        find: 'margin === 0 ? reply : narrowed(reply, margin)',
+        replace: 'reply',
+      },
+    ],
+    elsewhere: 'clock-margin.test.ts',
+  },
+];

@@ -1,0 +1,124 @@
+/**
+ * Calls of one process that share a root. What one of them does to its lease (it ends the renewal,
+ * it has `maxHold`, it hands the lease over) must not reach the next one.
+ *
+ * - `lapsed`: an undisturbed call that renews its lease does not lose it;
+ * - `cut`: a lease does not end by `maxHold` before that time;
+ * - `order`: fair calls of one step get the lock in the order of the calls;
+ * - `outcome`: a lease that was handed over is kept by a release of its first process.
+ */
+import type { Lease } from '../../../../../packages/holdfast/dist/index.js';
+import type { Change } from '../../plan/plan.js';
+import { checkRenewed } from '../../watch/needless.js';
+import type { Client } from '../../world/client.js';
+import type { World } from '../../world/world.js';
+import { Attempt } from '../attempt.js';
+import { Part, REFUSALS } from './part.js';
+
+/** Worlds in which a lease of such a call was lost: the calls behind it ask anew. */
+const LOSSY = new WeakSet<World>();
+/** The part of `maxHold` that a lease may lack: clocks differ, and a renewal takes time. */
+const WHOLE = 0.95;
+
+export class Shared extends Part {
+  /** The last call that was granted. */
+  #last = -1;
+
+  async perform(): Promise<void> {
+    const { changes = [] } = this.task;
+    await Promise.all(changes.map((change, index) => this.#call(change, index)));
+  }
+
+  async #call(change: Change, index: number): Promise<void> {
+    const { key } = this.task;
+    const { ttl, ms, maxHold, stops, heir } = change;
+    const limit = maxHold === undefined ? {} : { maxHold };
+    let lease: Lease;
+    try {
+      lease = await this.client.holdfast.mutex(key).acquire({ ...this.options(), ttl, ...limit });
+    } catch (error) {
+      this.expect(error, REFUSALS);
+      return;
+    }
+    this.world.grants += 1;
+    this.#inOrder(index);
+    const over = this.holdsToo(key, lease);
+    const ended = this.#watch(lease, change);
+    if (stops === true) lease.stopRenewal();
+    await this.rest(ms);
+    ended();
+    const to = heir === undefined ? undefined : this.world.clients.get(heir);
+    const goes = to !== undefined && to.process.alive && !to.closing && !this.client.closing;
+    if (goes && lease.held) await this.#handOver(lease, to, change);
+    else await this.#release(lease, ['freed', 'lost']);
+    over();
+  }
+
+  /** Asserts that the lease lasts as long as this call asked for. Returns the end of the watch. */
+  #watch({ signal }: Lease, { ttl, maxHold, stops }: Change): () => void {
+    const { key, name } = this.task;
+    const since = this.client.process.time;
+    const from = this.client.process.now();
+    const lost = (): void => {
+      LOSSY.add(this.world);
+      const held = this.client.process.now() - from;
+      if (String(signal.reason).includes('maxHold')) {
+        if (maxHold !== undefined && held >= WHOLE * maxHold) return;
+        return this.world.report('cut', key, `${name} ended by maxHold after ${held} ms`);
+      }
+      if (stops !== true) checkRenewed(this.world, this.client, { ttl, since, name, key });
+    };
+    if (signal.aborted) lost();
+    else signal.addEventListener('abort', lost, { once: true });
+    return () => signal.removeEventListener('abort', lost);
+  }
+
+  /** Requests of one process arrive in the order of the calls, if none of them is lost. */
+  #inOrder(index: number): void {
+    const { fair, key, name } = this.task;
+    const { weather, profile } = this.world.plan;
+    const isSure = profile !== 'amnesia' && !weather.loose && !LOSSY.has(this.world);
+    const isClear = this.client.clearSince < this.attempt.askedAt;
+    if (fair && isSure && isClear && index < this.#last) {
+      this.world.report('order', key, `${name}: call ${index} got the lock after ${this.#last}`);
+    }
+    this.#last = Math.max(this.#last, index);
+  }
+
+  async #handOver(lease: Lease, to: Client, { keeps = 0 }: Change): Promise<void> {
+    const { handOver } = this.world.library;
+    this.world.watch.handedOver(lease.id);
+    const text = handOver(this.client.holdfast, lease);
+    to.process.deliver('task', () => void this.#adopt(text, to, keeps));
+    await this.#release(lease, ['kept']);
+  }
+
+  async #adopt(text: string, to: Client, ms: number): Promise<void> {
+    const { watch, library } = this.world;
+    const { key, name } = this.task;
+    const next = new Attempt(this.task, to);
+    try {
+      const lease = (await library.adopt(to.holdfast, text, { label: name })) as Lease;
+      next.lease = lease;
+      watch.believes(next);
+      watch.visit(key);
+      await to.process.sleep(ms);
+      watch.visit(key);
+      await lease.release();
+    } catch (error) {
+      this.expect(error, ['HOLDFAST_LOST', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_UNCERTAIN']);
+    }
+    watch.over(next);
+  }
+
+  async #release(lease: Lease, outcomes: readonly string[]): Promise<void> {
+    const { key, name } = this.task;
+    try {
+      const outcome = await lease.release();
+      if (outcomes.includes(outcome)) return;
+      this.world.report('outcome', key, `${name} was released as ${outcome}`);
+    } catch (error) {
+      this.expect(error, ['HOLDFAST_UNCERTAIN']);
+    }
+  }
+}
