@@ -154,6 +154,14 @@ export class Lease implements AsyncDisposable {
   }
 
   /**
+   * Rejects as `assertHeld` throws, but waits for the end of a doubt first.
+   * @internal
+   */
+  async certainlyHeld(): Promise<void> {
+    if (!(await this.verify())) throw this.notHeld();
+  }
+
+  /**
    * Ensures that the lock is held for at least `ms` from now, and sends a request only if less time
    * remains. Resolves to the remaining time.
    *

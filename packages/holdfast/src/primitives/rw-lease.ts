@@ -55,7 +55,7 @@ export class RwLease extends Lease {
    */
   downgrade(): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#certainlyHeld();
+      await this.certainlyHeld();
       const settled = this.#mode === 'read' && this.#unanswered === undefined;
       if (settled && this.#hold.root.weight === READER) return;
       const before = this.#mode;
@@ -80,7 +80,7 @@ export class RwLease extends Lease {
    */
   tryUpgrade(): Promise<boolean> {
     return this.#inTurn(async () => {
-      await this.#certainlyHeld();
+      await this.certainlyHeld();
       if (this.#mode === 'write') return true;
       const changed = await this.#change('write');
       if (changed) this.#mode = 'write';
@@ -92,12 +92,6 @@ export class RwLease extends Lease {
     const result = this.#turn.then(change);
     this.#turn = result.catch(() => undefined);
     return result;
-  }
-
-  /** Rejects unless the lease is held; waits until that is certain. */
-  async #certainlyHeld(): Promise<void> {
-    await this.verify();
-    this.assertHeld();
   }
 
   /** Sends the change to the store; false if the store refuses it. */
@@ -113,7 +107,7 @@ export class RwLease extends Lease {
       this.#unanswered = undefined;
       if (reply.status === 'absent') this.#core.watchdog.lose(this.#hold, 'gone');
       else if (reply.status === 'resized') this.#hold.root.resized(weight, reply.fence);
-      await this.#certainlyHeld();
+      await this.certainlyHeld();
       return reply.status === 'resized';
     } catch (error) {
       // the server refused to run the command, so it changed nothing

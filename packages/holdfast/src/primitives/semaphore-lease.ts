@@ -45,8 +45,7 @@ export class SemaphoreLease extends Lease {
     const hold = this.#hold;
     const { key, id, fence } = hold;
     whole('count', count ?? null, 0, 1, this.permits - 1);
-    await this.verify();
-    this.assertHeld();
+    await this.certainlyHeld();
     const before = this.permits;
     const weight = before - count;
     const seq = (hold.root.extras.changes += 1);
@@ -62,7 +61,7 @@ export class SemaphoreLease extends Lease {
       const message = `Holdfast: no permits of ${quote(key)} were released: ${why}`;
       throw new HoldfastError('HOLDFAST_REFUSED', message, { key });
     }
-    this.assertHeld();
+    await this.certainlyHeld();
     return weight;
   }
 }

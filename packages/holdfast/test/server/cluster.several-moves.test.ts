@@ -137,8 +137,8 @@ function deaf(port: ClientPort): ClientPort {
     ...port,
     evalsha: (calls) =>
       port.evalsha(calls).map(async (answer) => {
-        const reply = await answer;
-        return Array.isArray(reply) ? reply.slice(0, 1) : reply;
+        const [proof, reply] = (await answer) as [unknown, unknown];
+        return [proof, Array.isArray(reply) ? reply.slice(0, 1) : reply];
       }),
   };
 }
@@ -171,7 +171,11 @@ class Contention {
     await Promise.all(ends);
     await sleep(1);
     let rest = [...this.keys];
-    while (rest.length > 0) rest = await this.#release(store, rest, id);
+    for (;;) {
+      rest = await this.#release(store, rest, id);
+      if (rest.length === 0) break;
+      await sleep(1);
+    }
     this.rounds += 1;
   }
 

@@ -109,11 +109,6 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     "resource .. ':q'",
     "names[1] .. ':q'",
   ]),
-  fault('acquireMany: the expiries of another mutex', [
-    takeMany,
-    "resource .. ':x'",
-    "names[1] .. ':x'",
-  ]),
   fault('acquireMany: another place', [takeMany, '1] = place', '1] = 3 - place']),
   fault('releaseMany: every lease counts as released', [
     freeMany,

@@ -70,7 +70,12 @@ function newIds(): (words: string[]) => Altered {
 
 function withoutReleases(words: string[]): Altered {
   if (callOf(words)?.op !== 'release') return { send: words };
-  return { answer: Promise.resolve(['absent', 0, 0]) };
+  return { answer: Promise.resolve(proven(words, 'absent')) };
+}
+
+/** A reply of a release, with the proof of its request. */
+function proven(words: readonly string[], status: 'absent' | 'freed'): unknown {
+  return [words.at(-1), [status, 0, 0]];
 }
 
 function releasesAnybody(deletes: Deletes): (words: string[]) => Altered {
@@ -79,7 +84,8 @@ function releasesAnybody(deletes: Deletes): (words: string[]) => Altered {
     const call = callOf(words);
     const [id = ''] = call?.args ?? [];
     if (call?.op !== 'release') return { send: words };
-    if (released.has(id)) return { answer: deletes(call.record).then(() => ['freed', 0, 0]) };
+    const reply = proven(words, 'freed');
+    if (released.has(id)) return { answer: deletes(call.record).then(() => reply) };
     released.add(id);
     return { send: words };
   };
