@@ -17,8 +17,8 @@ const run = promisify(execFile);
 /** The servers that the tests use. */
 export type ServerName = 'redis' | 'valkey';
 
-/** All programs that the tests fetch. */
-export type ProgramName = ServerName | 'mariadb' | 'prometheus' | 'victoria-metrics';
+/** All programs that the tests fetch. `redis-6` is older than Holdfast needs. */
+export type ProgramName = ServerName | 'redis-6' | 'mariadb' | 'prometheus' | 'victoria-metrics';
 
 /** A program that can be started. */
 export interface Binary {
@@ -92,6 +92,7 @@ export async function find(name: ProgramName): Promise<Binary | undefined> {
 /** What a program answers to `--version`. On some systems `redis-server` is Valkey. */
 const VERSION: Readonly<Record<ProgramName, RegExp>> = {
   redis: /^Redis server v=(\S+)/im,
+  'redis-6': /^Redis server v=(6\.\S+)/im,
   valkey: /^Valkey server v=(\S+)/im,
   mariadb: /\sVer (\S+)-MariaDB/,
   prometheus: /^prometheus, version ((?:2\.[4-9]\d|[3-9]|\d\d)\.\S+)/m,
@@ -109,6 +110,7 @@ function executable(name: ProgramName): string {
 /** The oldest suite with a version that the tests can use; the others have it in this system's. */
 const SUITE: Partial<Readonly<Record<ProgramName, string>>> = {
   valkey: 'sid',
+  'redis-6': 'bullseye',
   prometheus: 'trixie',
   'victoria-metrics': 'trixie',
 };
@@ -157,7 +159,7 @@ function folderOf(name: ProgramName): string {
 }
 
 function variable(name: ProgramName): string {
-  return `HOLDFAST_${name.toUpperCase().replace('-', '_')}_SERVER`;
+  return `HOLDFAST_${name.toUpperCase().replaceAll('-', '_')}_SERVER`;
 }
 
 function advice(name: ProgramName): string {

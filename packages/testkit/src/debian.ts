@@ -15,6 +15,7 @@ const LIBRARIES = [
   'libc6',
   'libssl3t64',
   'libssl3',
+  'libssl1.1',
   'libstdc++6',
   'libgcc-s1',
   'libatomic1',
@@ -49,8 +50,8 @@ const MARIADB = [
 interface Packaged {
   readonly packages: readonly string[];
   readonly file: string;
-  /** `argv[0]`, which selects what the program is. */
-  readonly argv0: string;
+  /** `argv[0]`, which selects what the program is; `undefined`: the path. */
+  readonly argv0: string | undefined;
   readonly libraries: readonly string[];
 }
 
@@ -65,6 +66,11 @@ function packaged(name: string): Packaged {
   if (name === 'mariadb') {
     const [packages, file] = [['mariadb-server-core'], 'usr/sbin/mariadbd'];
     return { packages, file, argv0: 'mariadbd', libraries: [...LIBRARIES, ...MARIADB] };
+  }
+  if (name === 'redis-6') {
+    // the loader of that suite has no option for `argv[0]`
+    const packages = ['redis-server', 'redis-tools'];
+    return { packages, file: 'usr/bin/redis-server', argv0: undefined, libraries: LIBRARIES };
   }
   // the tools package contains the server's binary, which is also the check tool
   const file = `usr/bin/${name}-check-rdb`;
@@ -139,7 +145,8 @@ export function unpacked(name: string, folder: string): string[] | undefined {
     .filter((file) => /\/ld-linux-[^/]*\.so\.\d+$/.test(file));
   const loader = loaders[0];
   if (loader === undefined || !existsSync(binary)) return undefined;
-  return [loader, '--argv0', argv0, '--library-path', libraries.join(':'), binary];
+  const named = argv0 === undefined ? [] : ['--argv0', argv0];
+  return [loader, ...named, '--library-path', libraries.join(':'), binary];
 }
 
 /** The first apt source of Debian itself, in either of apt's two formats. */

@@ -13,7 +13,7 @@ import { type Certificate, makeCertificate } from './tls.js';
 
 /** Options of `startServer`. */
 export interface ServerOptions {
-  server: ServerName;
+  server: ServerName | 'redis-6';
   /** Command-line arguments of the server: `['--maxmemory', '1mb']`. */
   args?: string[];
   /** Also listens with TLS, on a second port. */
@@ -38,7 +38,7 @@ export interface CommandStats {
 
 /** A running server. `await using` stops it. */
 export interface Server extends AsyncDisposable {
-  readonly name: ServerName;
+  readonly name: ServerOptions['server'];
   readonly version: string;
   readonly host: string;
   readonly port: number;
@@ -158,7 +158,8 @@ async function toServer(
   const login = options.password === undefined ? '' : `:${encodeURIComponent(options.password)}@`;
   const info = String(await server.command('INFO', 'server'));
   // Valkey also reports a compatible Redis version
-  const version = new RegExp(`^${options.server}_version:(\\S+)`, 'm').exec(info)?.[1] ?? '';
+  const version =
+    new RegExp(`^${options.server.replace('-6', '')}_version:(\\S+)`, 'm').exec(info)?.[1] ?? '';
   const tls =
     certificate === undefined || tlsPort === undefined
       ? {}

@@ -122,3 +122,25 @@ describe.each([
     }
   });
 });
+
+describe('a client of ioredis without an offline queue', () => {
+  const connecting = (url: string): Redis => {
+    const client = new Redis(url, { enableOfflineQueue: false });
+    client.on('error', () => undefined);
+    ends.push(() => client.disconnect());
+    return client;
+  };
+
+  it('is ready as soon as it has connected', async () => {
+    await using server = await startServer({ server: 'redis' });
+    const client = connecting(server.url);
+    expect(await instance(client, {} as typeof SOON).ready()).toMatchObject({ pushes: true });
+    // a control: the client itself rejects what is sent before
+    await expect(connecting(server.url).ping()).rejects.toThrow(/isn't writeable/);
+  });
+
+  it('is reported within the time limit if it does not connect', async () => {
+    const ready = instance(connecting('redis://127.0.0.1:1')).ready();
+    await expect(ready).rejects.toMatchObject({ code: 'HOLDFAST_UNREACHABLE' });
+  });
+});
