@@ -7,6 +7,7 @@
  * last reply (I7). Grants for abandoned acquisitions are released (I6).
  */
 import { aborted } from '../base/abort.js';
+import { Records } from '../base/chain.js';
 import type { Clock } from '../base/clock.js';
 import type { Granted, Micros, ParkReply, Push, Standing } from '../engine/commands.js';
 import type { HoldfastError } from '../base/errors.js';
@@ -45,7 +46,7 @@ export class Acquisitions implements ReplyHandler {
   readonly #ids: AcquisitionsParts['ids'];
   readonly wake: Wake;
   readonly sender: AcquireSender;
-  readonly #acquisitions = new Map<string, Acquisition>();
+  readonly #acquisitions = new Records<Acquisition>();
   readonly #queues: LocalQueues;
   readonly roots: Roots;
   readonly lasting: Lasting;
@@ -69,7 +70,7 @@ export class Acquisitions implements ReplyHandler {
     this.lasting = new Lasting({ ...parts, wake: this.wake });
     this.roots = new Roots({
       ...{ ...parts, lasting: this.lasting, sender: this.sender },
-      add: (root) => void this.#acquisitions.set(root.id, root),
+      add: (root) => this.#acquisitions.add(root),
       leave: (root) => this.#abandon(root, endOfWait(root)),
     });
   }
@@ -83,7 +84,7 @@ export class Acquisitions implements ReplyHandler {
     const moment = this.#suspend.moment();
     const id = this.#ids.next(moment.sleeps) + (request.mark ?? '');
     const acquisition = new Acquisition(id, request, moment);
-    this.#acquisitions.set(acquisition.id, acquisition);
+    this.#acquisitions.add(acquisition);
     limitWait(acquisition, this.#clock, (late, error) => this.giveUp(late, error));
     this.sender.ask(acquisition, moment);
     return acquisition.promise;
@@ -94,19 +95,19 @@ export class Acquisitions implements ReplyHandler {
     const moment = this.#suspend.moment();
     const id = this.#ids.next(moment.sleeps);
     const conditionWaiter = new ConditionWaiter(id, from, condition, left, moment);
-    this.#acquisitions.set(conditionWaiter.id, conditionWaiter);
+    this.#acquisitions.add(conditionWaiter);
     return conditionWaiter;
   }
 
   /** True if it has not settled, or was given up and may still be in the store. */
   isOpen(id: string): boolean {
-    return this.#acquisitions.has(id) || this.abandoned.has(id);
+    return this.#acquisitions.find(id) !== undefined || this.abandoned.has(id);
   }
 
   /** The keys for which calls of this process wait, and how many; also for one that begins. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
     yield* this.roots.waiting();
-    for (const { asleep, request, queue } of this.#acquisitions.values()) {
+    for (const { asleep, request, queue } of this.#acquisitions.all()) {
       if (!asleep && queue === undefined) yield [request.key, 1];
     }
   }
@@ -115,7 +116,7 @@ export class Acquisitions implements ReplyHandler {
   giveUpAll(error: (key: string) => HoldfastError): void {
     // first: a lease that ends below must not make them ask anew
     this.roots.rejectBehindLeases(error);
-    for (const acquisition of [...this.#acquisitions.values()]) {
+    for (const acquisition of this.#acquisitions.all()) {
       this.giveUp(acquisition, error(acquisition.request.key));
     }
   }
@@ -259,7 +260,7 @@ export class Acquisitions implements ReplyHandler {
     if (push.kind === 'revoke') void this.revocations.heard(push.id);
     // `GateWaiters` handles the pushes of gates; after a signal, the grant follows
     if (push.kind !== 'grant') return;
-    const acquisition = this.#acquisitions.get(push.id);
+    const acquisition = this.#acquisitions.find(push.id);
     if (acquisition !== undefined) this.#pushedTo(acquisition, push);
     else if (this.#watchdog.find(push.id) === undefined) this.abandoned.refuse(push);
   }
@@ -275,7 +276,7 @@ export class Acquisitions implements ReplyHandler {
 
   /** Sends all requests again: pushes may be lost, and the store must learn the channel. */
   #askAll(): void {
-    for (const acquisition of this.#acquisitions.values()) this.sender.ask(acquisition);
+    for (const acquisition of this.#acquisitions.all()) this.sender.ask(acquisition);
   }
 
   #granted(acquisition: Acquisition, reply: Granted, sent: Moment, since: number): void {
@@ -324,7 +325,7 @@ export class Acquisitions implements ReplyHandler {
   }
 
   #leave(acquisition: Acquisition): void {
-    this.#acquisitions.delete(acquisition.id);
+    this.#acquisitions.remove(acquisition);
     this.#queues.leave(acquisition);
   }
 }

@@ -1,6 +1,7 @@
 /**
  * One call that waits for a lease: its promise, and what ends with it. It settles once (I6).
  */
+import { Link } from '../base/chain.js';
 import type { Hold } from '../lease/root.js';
 import type { LockKind } from '../engine/kinds.js';
 import type { ResolvedAcquireOptions } from '../base/options.js';
@@ -34,7 +35,7 @@ export interface AcquireRequest {
   readonly onProgress?: ((trouble: unknown) => void) | undefined;
 }
 
-export class Call {
+export class Call extends Link {
   readonly request: AcquireRequest;
   settled = false;
   /** The granted lease. */
@@ -46,6 +47,7 @@ export class Call {
   #cleanups: (() => void)[] | undefined;
 
   constructor(request: AcquireRequest) {
+    super();
     this.request = request;
   }
 

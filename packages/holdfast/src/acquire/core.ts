@@ -290,7 +290,7 @@ export class Core implements Grantor, PartHost {
     const parts = [...this.#parts.values()];
     for (const part of parts) part.close();
     await within(clock, grace, watchdog.empty());
-    for (const root of [...watchdog.all()]) {
+    for (const root of watchdog.all()) {
       watchdog.lose(root.hold, 'closed');
       // a lease that must stay for some time ends by itself
       if (clock.now() < root.hold.keepUntil) continue;

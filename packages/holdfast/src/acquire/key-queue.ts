@@ -1,7 +1,7 @@
 /**
  * The queues of one key in this process: one for each set of terms, and one for each group of fair
  * tasks. There may be thousands of fair groups, so nothing that an acquisition, a hand-off or an
- * abort does loops over them.
+ * abort does loops over them. An empty queue may stay for the next acquisition.
  */
 import type { ResolvedAcquireOptions } from '../base/options.js';
 import type { Acquisition } from './acquisition.js';
@@ -34,6 +34,11 @@ export class KeyQueue {
     if (this.#fair !== undefined) yield* this.#fair;
   }
 
+  /** True if nothing of this process waits for the key or holds it. */
+  get idle(): boolean {
+    return this.fair === 0 && this.#shared.every(({ empty }) => empty);
+  }
+
   add(queue: RootQueue): void {
     if (!queue.fair) return void this.#shared.push(queue);
     this.#fair ??= new Set();
@@ -58,7 +63,10 @@ export class KeyQueue {
    * @param most the largest number of tasks that a group has before another one joins
    */
   find(terms: ResolvedAcquireOptions, most: number): RootQueue | undefined {
-    if (!terms.fair) return this.#shared.find((queue) => queue.suits(terms));
+    if (!terms.fair) {
+      for (const queue of this.#shared) if (queue.suits(terms)) return queue;
+      return undefined;
+    }
     const last = this.#last;
     const joins = last?.open === true && last.suits(terms) && last.size <= most;
     return joins ? last : undefined;

@@ -41,7 +41,7 @@ export class Releaser {
     if (hold.state !== 'held') return this.#over(hold);
     if (hold.terms.longHold !== Infinity) telemetry.released(hold);
     telemetry.releases += 1;
-    const certainty = retrier.has(root.id) ? 'releasing' : believed ? 'held' : 'doubted';
+    const certainty = retrier.withdraws(root.id) ? 'releasing' : believed ? 'held' : 'doubted';
     const ending = acquisitions.roots.end(root, certainty);
     if (ending.how === 'passed') return 'freed';
     hold.release();

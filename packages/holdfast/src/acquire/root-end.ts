@@ -58,7 +58,7 @@ export class RootEnd implements ReleaseTask {
     this.command = this.#command();
     try {
       return await this.#ended(
-        await this.#parts.retrier.release(this, (returned) => this.#turned(returned)),
+        await this.#parts.retrier.end(this, (returned) => this.#turned(returned)),
       );
     } catch (error) {
       this.#hold.end = this;

@@ -2,7 +2,7 @@
  * Tasks of this process that wait for one mutex with the same terms. They share a root: one entry
  * in the queue of the store, and one lease there (decision 10).
  *
- *     (nothing) --first task--> entry asked, queued --grant--> lease of the oldest task
+ *     (empty)   --first task--> entry asked, queued --grant--> lease of the oldest task
  *         ^                          ^    ^                      |  |  \--hand-off--> next task
  *         |                          |    \--loss: asked anew----/  |
  *         |                          \--------turn: next entry------/
@@ -12,8 +12,11 @@
  * ones: their place in the queue of the store is that of their own arrival. So a fair `RootQueue`
  * is a group of tasks that arrived in one step of the program, see `fair-groups.ts`.
  *
+ * A key keeps one empty queue for its next acquisition.
+ *
  *     gathers --the step ends, another request for the key--> entry asked, queued --> as above
  */
+import { Chain } from '../base/chain.js';
 import type { Clock, Timer } from '../base/clock.js';
 import type { Hold, Root, RootObserver } from '../lease/root.js';
 import type { SuspendDetector } from '../lease/suspend-detector.js';
@@ -45,7 +48,7 @@ export class RootQueue implements RootObserver {
   /** Fair: the end of another root, which is sent with the request of this group. */
   end: RootEnd | undefined;
   /** Fair: the id of the root, and those of the entries whose tasks it serves too. */
-  run: Set<string> = new Set();
+  run: string[] = [];
   /** The next root of this process, while it waits. */
   entry: Acquisition | undefined;
   /** When its root was granted in queue order. */
@@ -66,7 +69,7 @@ export class RootQueue implements RootObserver {
   /** Fair: withdrawals of entries whose tasks its root serves. */
   readonly #owed: (() => void)[] = [];
   /** In order of arrival. */
-  readonly #tasks = new Set<Task>();
+  readonly #tasks = new Chain<Task>();
 
   constructor(
     of: KeyQueue,
@@ -93,12 +96,12 @@ export class RootQueue implements RootObserver {
 
   /** Takes the tasks of the entry that is directly behind its root in the queue of the store. */
   absorb(group: RootQueue, id: string): void {
-    for (const task of group.#tasks) {
+    for (const task of group.#tasks.all()) {
       task.queue = this;
+      group.#tasks.remove(task);
       this.#tasks.add(task);
     }
-    group.#tasks.clear();
-    this.run.add(id);
+    this.run.push(id);
   }
 
   /** Its root must not end before this withdrawal is sent. */
@@ -119,14 +122,18 @@ export class RootQueue implements RootObserver {
     return entry.heard && this.#clock.now() - since <= this.#staleAfter;
   }
 
+  stopTimer(): void {
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
   /** The number of tasks that wait. */
   get size(): number {
     return this.#tasks.size;
   }
 
   get oldest(): Task | undefined {
-    const [oldest] = this.#tasks;
-    return oldest;
+    return this.#tasks.first;
   }
 
   /** The whole ms for which the oldest task has waited, if it has to be told to the store. */
@@ -140,7 +147,7 @@ export class RootQueue implements RootObserver {
   /** The number of tasks before one. */
   before(task: Task): number {
     let count = 0;
-    for (const one of this.#tasks) {
+    for (const one of this.#tasks.all()) {
       if (one === task) break;
       count += 1;
     }
@@ -157,7 +164,7 @@ export class RootQueue implements RootObserver {
   }
 
   remove(task: Task): void {
-    if (this.#tasks.delete(task)) this.of.tasks -= 1;
+    if (this.#tasks.remove(task)) this.of.tasks -= 1;
   }
 
   /** The root was granted: its oldest task holds. */
@@ -167,7 +174,7 @@ export class RootQueue implements RootObserver {
     this.root = hold.root;
     this.#served = true;
     if (hold.index === 0) this.since = hold.grantedAt;
-    if (this.fair && hold.index === 0) this.run = new Set([hold.id]);
+    if (this.fair && hold.index === 0) this.run = [hold.id];
     task.grant(hold, first);
     if (this.#tasks.size > 0) this.#events.waits(this);
   }
@@ -181,7 +188,7 @@ export class RootQueue implements RootObserver {
 
   /** Tells the tasks of a failure, or of an answer that leaves the root in the queue. */
   progress(trouble: unknown): void {
-    for (const { request } of this.#tasks) request.onProgress?.(trouble);
+    for (const { request } of this.#tasks.all()) request.onProgress?.(trouble);
   }
 
   /** The entry ended without a grant. */
@@ -212,7 +219,7 @@ export class RootQueue implements RootObserver {
   }
 
   #reject(errorOf: (task: Task) => Error | undefined): void {
-    for (const task of this.#tasks) {
+    for (const task of this.#tasks.all()) {
       const error = errorOf(task);
       if (error === undefined) continue;
       this.remove(task);

@@ -32,6 +32,8 @@ const UNTIMED = 8;
  * wait, or goes on with the next root at once if none does.
  */
 const BATCH_MS = 5;
+/** The most keys without a task whose queues are kept. */
+const IDLE_MAX = 1000;
 
 /** How a root ends when its hold is released. */
 export type Ending =
@@ -75,7 +77,10 @@ export interface RootsParts {
 export class Roots {
   readonly #parts: RootsParts;
   readonly #clock: Clock;
-  readonly #queues = new Map<string, KeyQueue>();
+  /** By key, also of keys that were used lately. */
+  #queues = new Map<string, KeyQueue>();
+  /** The number of keys at which the idle ones are forgotten. */
+  #most = IDLE_MAX;
   /** The fair tasks that ask at the end of this step. */
   readonly groups: FairGroups = new FairGroups((group) => this.#askTogether(group));
   readonly #events = {
@@ -109,7 +114,12 @@ export class Roots {
   end(root: Root, certainty: Certainty): Ending {
     const { observer: queue } = root;
     if (!(queue instanceof RootQueue)) return FREED;
-    if (queue.size === 0 && queue.of.size === 1) return this.#leaves(queue);
+    if (queue.of.tasks === 0) {
+      queue.root = undefined;
+      queue.withdraw();
+      this.#tidy(queue);
+      return FREED;
+    }
     if (certainty === 'held' && this.#pass(queue, root)) return PASSED;
     // the store would grant the lock to an entry that is not withdrawn before
     queue.withdraw();
@@ -121,15 +131,6 @@ export class Roots {
     if (group !== undefined) return { how: 'joined', group };
     if (queue.size === 0) return FREED;
     return { how: 'turned', next: this.#next(queue, this.#parts.suspend.moment()) };
-  }
-
-  /** The root ends, and no task of this process waits for its key. */
-  #leaves(queue: RootQueue): Ending {
-    queue.root = undefined;
-    queue.withdraw();
-    queue.timer?.cancel();
-    this.#queues.delete(queue.key);
-    return FREED;
   }
 
   /** Hands a root that is certainly held to the next task; false if it must not be handed off. */
@@ -163,7 +164,7 @@ export class Roots {
 
   /** The tasks of this process that wait, by key. */
   *waiting(): Iterable<readonly [key: string, count: number]> {
-    for (const [key, { tasks }] of this.#queues) yield [key, tasks];
+    for (const [key, { tasks }] of this.#queues) if (tasks > 0) yield [key, tasks];
   }
 
   /** The number of tasks that wait for a key here, without an entry of their own in the store. */
@@ -181,7 +182,7 @@ export class Roots {
     this.groups.askNow();
     for (const queues of [...this.#queues.values()]) {
       for (const queue of [...queues.all()]) {
-        queue.timer?.cancel();
+        queue.stopTimer();
         if (queue.entry === undefined) queue.rejectAll(error(queue.key));
       }
     }
@@ -309,6 +310,7 @@ export class Roots {
     const { key, terms } = request;
     let queues = this.#queues.get(key);
     if (queues === undefined) {
+      if (this.#queues.size >= this.#most) this.#forgetIdle();
       queues = new KeyQueue();
       this.#queues.set(key, queues);
     }
@@ -321,9 +323,13 @@ export class Roots {
 
   #tidy(queue: RootQueue): void {
     if (!queue.empty) return;
-    queue.timer?.cancel();
-    queue.of.remove(queue);
-    const isLast = queue.of.size === 0 && this.#queues.get(queue.key) === queue.of;
-    if (isLast) this.#queues.delete(queue.key);
+    queue.stopTimer();
+    if (queue.fair || queue.of.size > 1) queue.of.remove(queue);
+  }
+
+  /** In a new map: an old one would keep the objects alive that it had, see `base/chain.ts`. */
+  #forgetIdle(): void {
+    this.#queues = new Map([...this.#queues].filter(([, queues]) => !queues.idle));
+    this.#most = 2 * this.#queues.size + IDLE_MAX;
   }
 }

@@ -16,6 +16,7 @@
  * `storeUntil` is never later than the expiry at the server. It is counted from before the request
  * was sent, minus a margin for drift. A `Lease` is the view of the user.
  */
+import { Link } from '../base/chain.js';
 import { HoldfastError } from '../base/errors.js';
 import type { ResolvedAcquireOptions } from '../base/options.js';
 import type { Telemetry } from '../observe/telemetry.js';
@@ -63,7 +64,7 @@ export class Extras {
   signalling: Promise<unknown> = Promise.resolve();
 }
 
-export class Root {
+export class Root extends Link {
   readonly telemetry: Telemetry;
   readonly key: string;
   readonly id: string;
@@ -89,6 +90,7 @@ export class Root {
   #extras: Extras | undefined;
 
   constructor(telemetry: Telemetry, { key, id, weight, terms, index = 0 }: Asked, grant: Grant) {
+    super();
     this.telemetry = telemetry;
     this.key = key;
     this.id = id;

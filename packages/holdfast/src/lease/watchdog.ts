@@ -13,6 +13,7 @@
  * arrived, a passed deadline is judged after one phase of reading; the lease is not believed
  * meanwhile.
  */
+import { Records } from '../base/chain.js';
 import { afterIo, type Clock } from '../base/clock.js';
 import type { RenewManyReply, RenewReply } from '../engine/commands.js';
 import { UNANSWERED } from '../store/port.js';
@@ -38,7 +39,7 @@ export class Watchdog {
   readonly #telemetry: Telemetry;
   readonly #suspend: SuspendDetector;
   readonly #due: DueLeases;
-  readonly #roots = new Map<string, Root>();
+  readonly #roots = new Records<Root>();
   readonly owned: Owned = new Owned();
   #suspends: number;
   #emptied: (() => void)[] = [];
@@ -58,16 +59,17 @@ export class Watchdog {
   }
 
   find(id: string): Root | undefined {
-    return this.#roots.get(id);
+    return this.#roots.find(id);
   }
 
-  all(): Iterable<Root> {
-    return this.#roots.values();
+  /** In the order of their grants. */
+  all(): readonly Root[] {
+    return this.#roots.all();
   }
 
   /** Adds a lease, and claims it. See `claim`. */
   add(root: Root): Promise<void> | undefined {
-    this.#roots.set(root.id, root);
+    this.#roots.add(root);
     root.renewal.watched = true;
     if (root.owner !== '') this.owned.add(root);
     const now = this.#clock.now();
@@ -103,8 +105,7 @@ export class Watchdog {
   /** Removes a lease: it is not renewed any more. */
   remove(root: Root): void {
     this.#decisions.made(root);
-    if (this.#roots.get(root.id) !== root) return;
-    this.#roots.delete(root.id);
+    if (!this.#roots.remove(root)) return;
     root.renewal.watched = false;
     if (root.owner !== '') this.owned.remove(root);
     this.#due.remove(root);
@@ -312,7 +313,7 @@ export class Watchdog {
     this.#suspends = this.#suspend.countAt(now);
     if (this.#suspends === before) return;
     const all = new Renewals(now);
-    for (const root of this.#roots.values()) {
+    for (const root of this.#roots.all()) {
       root.doubted = true;
       if (!root.renewal.busy) all.add(root);
     }

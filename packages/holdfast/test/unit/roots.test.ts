@@ -227,3 +227,17 @@ describe('the claim of a pushed root', () => {
     expect(store.seen('renew')).toHaveLength(1);
   });
 });
+
+it('goes on with a key in use while thousands of others come and are forgotten', async () => {
+  const { lease, waiting } = await holding(2);
+  for (let n = 0; n < 2500; n++) {
+    const other = await holdfast.mutex(`other ${n}`).acquire();
+    await other.release();
+  }
+  expect(holdfast.statsByKey()).toEqual(new Map([['k', { held: 1, permits: 1, waiting: 2 }]]));
+  world.sent();
+  await lease.release();
+  await (await (waiting[0] as Promise<Lease>)).release();
+  expect(await waiting[1]).toMatchObject({ held: true, fence: lease.fence + 2 });
+  expect(world.sent()).toEqual([]);
+});

@@ -98,7 +98,7 @@ export const ROOTS: readonly Mutant[] = [
   {
     name: 'the timer of a root stays',
     mistake: 'the timer that checks the lease of a root goes on after the root, also after `close`',
-    edits: [roots('queue.timer?.cancel();\n        queue.of', 'queue.of')],
+    edits: [roots('queue.stopTimer();\n        if (queue.fair', 'if (queue.fair')],
     rare: true,
   },
   // "a renewal is answered to the previous task" cannot be written any more: it knows no task
@@ -164,7 +164,7 @@ export const ROOTS: readonly Mutant[] = [
     mistake: 'the end of a root overtakes the withdrawal of an entry whose task it has served',
     edits: [
       roots('queue.withdraw();\n        // while', '// while'),
-      roots('queue.withdraw();\n        queue.timer', 'queue.timer'),
+      roots('queue.withdraw();\n            this.#tidy', 'this.#tidy'),
     ],
     rare: true,
   },

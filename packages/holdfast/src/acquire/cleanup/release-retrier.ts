@@ -7,12 +7,13 @@
  * or waits no longer than necessary (I6), and no repetition can affect a newer lease (I8). There is
  * one series of attempts per acquisition at a time.
  */
+import { Link, Records } from '../../base/chain.js';
 import type { Clock } from '../../base/clock.js';
 import type { Park, Release, ReleaseReply, ReplyTo, Turn } from '../../engine/commands.js';
 import { Pause } from '../../base/pause.js';
 import { growing, retry } from '../../base/retry.js';
 import { isRefusal } from '../../store/port.js';
-import type { Requests } from '../../store/requests.js';
+import type { Receiver, Requests } from '../../store/requests.js';
 
 /** The pauses between attempts, in ms. */
 const DELAY = growing(20, 1000);
@@ -50,20 +51,50 @@ interface Call {
   readonly answered: Answered | undefined;
 }
 
-/** A series of attempts. */
-interface Tries {
+/** A series of attempts. It receives the answer to the first one, which usually decides. */
+class Tries extends Link implements Receiver<Reply> {
+  readonly id: string;
+  readonly what: ReleaseTask;
   until: number;
   /** Set by a further call during an attempt: the result of that attempt may be too old. */
-  again: boolean;
+  again = false;
   /** The pause between attempts; none before the second. */
   pause: Pause | undefined;
   readonly calls: Call[];
+  readonly #retrier: ReleaseRetrier;
+
+  constructor(retrier: ReleaseRetrier, what: ReleaseTask, call: Call) {
+    super();
+    this.#retrier = retrier;
+    this.id = what.id;
+    this.what = what;
+    this.until = what.until;
+    this.calls = [call];
+  }
+
+  answered(reply: Reply): void {
+    this.#retrier.answered(this, reply);
+  }
+
+  failed(error: Error): void {
+    this.#retrier.failed(this, error);
+  }
+
+  late(): void {}
+
+  join({ until }: ReleaseTask, call: Call): void {
+    this.until = Math.max(this.until, until);
+    this.again = true;
+    this.calls.push(call);
+  }
 }
 
 export class ReleaseRetrier {
   readonly #requests: Requests;
   readonly #clock: Clock;
-  readonly #running = new Map<string, Tries>();
+  /** The series that `end` has begun, and the others. */
+  readonly #ends = new Records<Tries>();
+  readonly #withdrawals = new Records<Tries>();
   #stopped = false;
   #idle: (() => void)[] = [];
 
@@ -78,54 +109,75 @@ export class ReleaseRetrier {
    * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
    */
   release(what: ReleaseTask, answered?: Answered): Promise<ReleaseResult | undefined> {
-    return new Promise((resolve) => {
-      const call = { resolve, answered };
-      const running = this.#running.get(what.id);
-      if (running === undefined) {
-        this.#start(what, call);
-        return;
-      }
-      running.until = Math.max(running.until, what.until);
-      running.again = true;
-      running.calls.push(call);
-    });
+    return this.#begin(this.#withdrawals, what, this.#find(what.id), answered);
+  }
+
+  /** As `release`, for a root that was held until now: its end is not under way. */
+  end(what: ReleaseTask, answered: Answered): Promise<ReleaseResult | undefined> {
+    return this.#begin(this.#ends, what, this.#withdrawals.find(what.id), answered);
   }
 
   /** True while an acquisition is being released. */
   has(id: string): boolean {
-    return this.#running.has(id);
+    return this.#find(id) !== undefined;
+  }
+
+  /** True while a root that is held is being released by its id. */
+  withdraws(id: string): boolean {
+    return this.#withdrawals.find(id) !== undefined;
   }
 
   /** Resolves when no release is pending. */
   settled(): Promise<void> {
-    if (this.#running.size === 0) return Promise.resolve();
+    if (this.#isIdle) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   /** Stops all attempts. */
   stop(): void {
     this.#stopped = true;
-    for (const { pause } of this.#running.values()) pause?.wake();
+    for (const { pause } of [...this.#ends.all(), ...this.#withdrawals.all()]) pause?.wake();
   }
 
-  /** Makes the first attempt, which usually decides. */
-  #start(what: ReleaseTask, call: Call): void {
-    const tries: Tries = { until: what.until, again: false, pause: undefined, calls: [call] };
-    this.#running.set(what.id, tries);
-    what.attempts?.();
-    this.#requests.post(what.command, {
-      answered: (reply: Reply) => {
-        if (missed(reply) && tries.again) void this.#goOn(what, tries, Promise.resolve(reply));
-        else this.#end(what.id, tries, resultOf(reply, false));
-      },
-      failed: (error) => void this.#goOn(what, tries, Promise.reject(error)),
-      late: () => undefined,
+  get #isIdle(): boolean {
+    return this.#ends.size === 0 && this.#withdrawals.size === 0;
+  }
+
+  #find(id: string): Tries | undefined {
+    return this.#withdrawals.find(id) ?? this.#ends.find(id);
+  }
+
+  /** Joins a series that runs, or makes a first attempt. */
+  #begin(
+    list: Records<Tries>,
+    what: ReleaseTask,
+    running: Tries | undefined,
+    answered: Answered | undefined,
+  ): Promise<ReleaseResult | undefined> {
+    return new Promise((resolve) => {
+      const call = { resolve, answered };
+      if (running !== undefined) return running.join(what, call);
+      const tries = new Tries(this, what, call);
+      list.add(tries);
+      what.attempts?.();
+      this.#requests.post(what.command, tries);
     });
   }
 
+  /** The first attempt was answered. */
+  answered(tries: Tries, reply: Reply): void {
+    if (missed(reply) && tries.again) void this.#goOn(tries, Promise.resolve(reply));
+    else this.#over(tries, resultOf(reply, false));
+  }
+
+  /** The first attempt had no answer. */
+  failed(tries: Tries, error: Error): void {
+    void this.#goOn(tries, Promise.reject(error));
+  }
+
   /** @param first the first attempt, which was made before */
-  async #goOn(what: ReleaseTask, tries: Tries, first: Promise<Reply>): Promise<void> {
-    this.#end(what.id, tries, await this.#tryUntil(what, tries, first));
+  async #goOn(tries: Tries, first: Promise<Reply>): Promise<void> {
+    this.#over(tries, await this.#tryUntil(tries, first));
   }
 
   #send(what: ReleaseTask): Promise<Reply> {
@@ -133,23 +185,18 @@ export class ReleaseRetrier {
     return this.#requests.send(what.command);
   }
 
-  #end(id: string, { calls }: Tries, returned: ReleaseResult | undefined): void {
-    this.#running.delete(id);
-    for (const { resolve, answered } of calls) {
+  #over(tries: Tries, returned: ReleaseResult | undefined): void {
+    if (!this.#ends.remove(tries)) this.#withdrawals.remove(tries);
+    for (const { resolve, answered } of tries.calls) {
       answered?.(returned);
       resolve(returned);
     }
-    if (this.#running.size === 0 && this.#idle.length > 0) {
-      for (const tell of this.#idle.splice(0)) tell();
-    }
+    if (this.#idle.length > 0 && this.#isIdle) for (const tell of this.#idle.splice(0)) tell();
   }
 
   /** Resolves to the answer of the store, or to `undefined` if attempts end before. */
-  #tryUntil(
-    what: ReleaseTask,
-    tries: Tries,
-    first: Promise<Reply>,
-  ): Promise<ReleaseResult | undefined> {
+  #tryUntil(tries: Tries, first: Promise<Reply>): Promise<ReleaseResult | undefined> {
+    const { what } = tries;
     const impatient = (): void => {
       for (const { resolve } of tries.calls) resolve(undefined);
     };

@@ -62,7 +62,7 @@ export class RedisStore implements Store {
   readonly #client: ProvenPort;
   readonly #prefix: string;
   /** The names of the keys of each resource. */
-  readonly #names = new Map<string, readonly string[]>();
+  #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
   readonly #renewals: Renewals;
   readonly #several: Several;
@@ -153,7 +153,7 @@ export class RedisStore implements Store {
     let names = this.#names.get(key);
     if (names === undefined) {
       names = keysOf(this.#prefix, key);
-      if (this.#names.size >= NAMES_MAX) this.#names.clear();
+      if (this.#names.size >= NAMES_MAX) this.#names = new Map();
       this.#names.set(key, names);
     }
     return names;

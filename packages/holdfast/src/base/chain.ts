@@ -1,0 +1,86 @@
+/**
+ * Objects that come and go, in the order in which they came. The links are in the objects.
+ *
+ * A `Map` or a `Set` makes a new table after some hundred changes. A dead table in the old
+ * generation of the heap keeps its entries and the next table alive, so short-lived objects are
+ * moved to the old generation, and collecting them there costs more than a lock
+ * ([decision 15](../../../../docs/decisions/0015-uncontended-pair.md)).
+ */
+
+/** An object that may be in a chain, in one at a time. */
+export class Link {
+  chain: object | undefined;
+  before: Link | undefined;
+  after: Link | undefined;
+}
+
+export class Chain<T extends Link> {
+  /** Only `add` and `remove` write these. */
+  size = 0;
+  first: T | undefined;
+  #last: Link | undefined;
+
+  add(one: T): void {
+    one.chain = this;
+    one.before = this.#last;
+    if (this.#last === undefined) this.first = one;
+    else this.#last.after = one;
+    this.#last = one;
+    this.size += 1;
+  }
+
+  /** False if it is not in this chain. */
+  remove(one: T): boolean {
+    if (one.chain !== this) return false;
+    const { before, after } = one;
+    if (before === undefined) this.first = after as T | undefined;
+    else before.after = after;
+    if (after === undefined) this.#last = before;
+    else after.before = before;
+    // a dead object must not keep those alive that came after it
+    one.chain = undefined;
+    one.before = undefined;
+    one.after = undefined;
+    this.size -= 1;
+    return true;
+  }
+
+  /** A copy, so objects may come and go while the caller uses it. */
+  all(): T[] {
+    const all: T[] = [];
+    for (let one: Link | undefined = this.first; one !== undefined; one = one.after) {
+      all.push(one as T);
+    }
+    return all;
+  }
+}
+
+/**
+ * Objects that are seldom looked for by their id. A search makes an index of the objects that are
+ * there; those that come and go between two searches are never in it.
+ */
+export class Records<T extends Link & { readonly id: string }> extends Chain<T> {
+  readonly #index = new Map<string, T>();
+  /** The first one that is not in the index: none behind it is either. */
+  #next: Link | undefined;
+
+  override add(one: T): void {
+    super.add(one);
+    this.#next ??= one;
+  }
+
+  override remove(one: T): boolean {
+    if (one.chain !== this) return false;
+    if (one === this.#next) this.#next = one.after;
+    else if (this.#index.get(one.id) === one) this.#index.delete(one.id);
+    return super.remove(one);
+  }
+
+  find(id: string): T | undefined {
+    for (; this.#next !== undefined; this.#next = this.#next.after) {
+      const one = this.#next as T;
+      this.#index.set(one.id, one);
+    }
+    return this.#index.get(id);
+  }
+}
