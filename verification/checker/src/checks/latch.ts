@@ -7,7 +7,8 @@
  *  - A wait does not time out if the latch was open when the wait began.
  *  - No wait at a latch is open at the end, unless its process has died.
  *
- * If a store loses counts, more of them remain and waits last longer: this is excused. A wait that
+ * If a store loses counts, more of them remain and waits last longer: this is excused, and counts
+ * from before do not open the latch. A wait that
  * timed out is not checked if there was a fault since it began. A latch is used once in a history:
  * its size is the same in all events of its key.
  */
@@ -17,9 +18,12 @@ import type { Check, Context, Observer } from '../run-checks.js';
 interface Latch {
   /** The time of its first event. */
   readonly t: number;
-  /** The sum of the counts called, and of the counts that had a reply. */
+  /** The sum of the counts called. */
   called: number;
+  /** The sum of the counts that had a reply, and were called after `amnesiaT`. */
   answered: number;
+  /** When the store last lost its memory of the latch. */
+  amnesiaT: number;
 }
 
 interface OpenCount extends Count, Stamp {
@@ -69,7 +73,7 @@ class Latches implements Observer {
     this.#counts.delete(g);
     const latch = this.#latch(k, t);
     const { size, by, before } = count;
-    latch.answered += by;
+    if (count.t > latch.amnesiaT) latch.answered += by;
     const least = Math.max(0, size - latch.called);
     const most = Math.max(0, size - before - by);
     const text = `${g} got the reply that ${left} of ${size} counts of ${k} remain`;
@@ -110,7 +114,9 @@ class Latches implements Observer {
   }
 
   #latch(k: string, t: number): Latch {
-    const known = this.#latches.get(k) ?? { t, called: 0, answered: 0 };
+    const amnesiaT = this.#context.amnesiaT(k);
+    const known = this.#latches.get(k) ?? { t, called: 0, answered: 0, amnesiaT };
+    if (amnesiaT > known.amnesiaT) Object.assign(known, { amnesiaT, answered: 0 });
     this.#latches.set(k, known);
     return known;
   }

@@ -63,7 +63,18 @@ export const WAITS_GOOD: readonly Case[] = [
   {
     name: 'a latch with counts that the store lost',
     lines: `0 p2 count c\n1 p2 counted c 1\n2 - amnesia\n3 p3 count d\n4 p3 counted d 1`,
+    finds: [],
+  },
+  {
+    name: 'a latch with counts that the store lost during a count',
+    lines: `0 p2 count c\n1 p2 counted c 1\n2 p3 count d\n3 - amnesia\n4 p3 counted d 1`,
     finds: ['latch (excused)'],
+  },
+  {
+    name: 'a wait that times out at a latch that was open before the store lost its memory',
+    lines: `1 p2 count c 2\n2 p2 counted c 0\n3 - amnesia\n4 p1 await w latch
+      5 p1 stopped w HOLDFAST_TIMEOUT`,
+    finds: [],
   },
   {
     name: 'two generations of a barrier',
