@@ -6,11 +6,14 @@ import type {
   ServerStatus,
   Vote,
 } from '../../../packages/holdfast/dist/store/quorum/acceptor.js';
+import type { Command, Reply } from '../../../packages/holdfast/dist/engine/commands.js';
 import { loadQuorum, type QuorumLibrary } from '../src/quorum/library.js';
 import { type QuorumPlan, quorumPlanOf } from '../src/quorum/plan.js';
 import { type QuorumResult, runQuorum } from '../src/quorum/run.js';
 
 const SEEDS = 6;
+/** The seeds that are searched for a planted mistake, at most. */
+const SEARCHED = 30;
 /** Virtual ms of faults of a seed here. */
 const MS = 10_000;
 /** A plan that shows a lost memory soon. */
@@ -26,18 +29,19 @@ const run = (
   seed: number,
   mistaken: QuorumLibrary = library,
   plan: Partial<QuorumPlan> = {},
-): Promise<QuorumResult> => runQuorum({ ...quorumPlanOf(seed), ms: MS, ...plan }, mistaken);
+): Promise<QuorumResult> => runQuorum(quorumPlanOf(seed, { ms: MS, ...plan }), mistaken);
 
 const UNSAFE = /belief|fence|fork/;
 
-/** The first kind of violation that shows two holders, in any of the seeds. */
+/** The first violation of these kinds in any of the seeds; by default: two holders. */
 async function found(
   mistaken: QuorumLibrary,
   plan?: Partial<QuorumPlan>,
+  kinds: RegExp = UNSAFE,
 ): Promise<string | undefined> {
-  for (let seed = 1; seed <= 30; seed++) {
+  for (let seed = 1; seed <= SEARCHED; seed++) {
     const { violations } = await run(seed, mistaken, plan);
-    const unsafe = violations.find(({ kind }) => UNSAFE.test(kind));
+    const unsafe = violations.find(({ kind }) => kinds.test(kind));
     if (unsafe !== undefined) return unsafe.kind;
   }
   return undefined;
@@ -59,6 +63,13 @@ describe('the simulated quorum', () => {
     expect(await run(3)).toEqual(await run(3));
   });
 
+  it('shows no violation in the seeds of the controls', async () => {
+    for (let seed = 1; seed <= SEARCHED; seed++) {
+      const { violations } = await run(seed, library, RESTARTS);
+      expect({ seed, violations }).toEqual({ seed, violations: [] });
+    }
+  });
+
   it('control: finds servers that accept without regard to their promises', async () => {
     class Careless extends library.MemoryAcceptor {
       override async accept(key: string, proposal: Proposal): Promise<Vote> {
@@ -78,5 +89,18 @@ describe('the simulated quorum', () => {
     }
     const mistaken = { ...library, MemoryAcceptor: Forgetful };
     expect(await found(mistaken, RESTARTS)).toMatch(UNSAFE);
+  });
+
+  it('control: finds a store that withdraws nothing', async () => {
+    class Lazy extends library.QuorumStore {
+      override execute(batch: readonly Command[]): Promise<Reply>[] {
+        return batch.flatMap((one): Promise<Reply>[] => {
+          if (one.op === 'release') return [Promise.resolve({ status: 'freed', holds: 0 })];
+          return super.execute([one]);
+        });
+      }
+    }
+    const mistaken = { ...library, QuorumStore: Lazy };
+    expect(await found(mistaken, { ms: 2000 }, /ghost/)).toBe('ghost');
   });
 });

@@ -140,7 +140,10 @@ export async function runQuorum(plan: QuorumPlan, library: QuorumLibrary): Promi
   return { ...counts, violations, events: scheduler.count };
 }
 
-/** All faults are over: all acquisitions end, nothing remains, and the processes close. */
+/**
+ * The servers that are still silent answer again. Then all faults are over: all acquisitions end,
+ * nothing remains, and the processes close.
+ */
 async function end(world: QuorumWorld, tasks: Tasks): Promise<void> {
   const { scheduler, violations, clients } = world;
   const until = async (ms: number, done: () => boolean): Promise<void> => {
@@ -148,6 +151,8 @@ async function end(world: QuorumWorld, tasks: Tasks): Promise<void> {
     await scheduler.runUntil(scheduler.now + ms, stop);
   };
   tasks.over = true;
+  const silences = world.nodes.map(({ frozenUntil, cutUntil }) => Math.max(frozenUntil, cutUntil));
+  await until(Math.max(0, ...silences) - scheduler.now, () => false);
   const open = (): Client[] => clients.filter((client) => tasks.open(client) > 0);
   await until(REST_MS, () => open().length === 0);
   for (const { process } of open()) world.report('stuck', `tasks of ${process.name} do not end`);

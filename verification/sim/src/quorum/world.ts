@@ -12,7 +12,8 @@
  * - `fence`: a grant's fence is above all earlier ones (I2);
  * - `fork`: each value that a majority accepted continues from the one before;
  * - `dropped`: no lease is reported as gone while the chosen state has it;
- * - `stuck`: every acquisition ends (I5); `ghost`: at the end nothing holds or waits (I6).
+ * - `stuck`: every acquisition ends (I5); `ghost`: at the end nothing holds or waits (I6), except
+ *   in records that the store has forgotten.
  */
 import type { Resource } from '../../../../packages/holdfast/dist/engine/resource.js';
 import type { Holdfast, Lease } from '../../../../packages/holdfast/dist/index.js';
@@ -127,9 +128,9 @@ export class QuorumWorld {
       ...{ timeout: 50, guard: 5000, durable: plan.durable },
     };
     const store = new this.#library.QuorumStore(parts, prefix);
-    const { ttl, claimWindow, localHandOffs } = plan;
+    const { ttl, claimWindow, localHandOffs, retention } = plan;
     const holdfast = new this.#library.Holdfast(store, {
-      ...{ ttl, claimWindow, localHandOffs, retention: 1000, requestTimeout: 400 },
+      ...{ ttl, claimWindow, localHandOffs, retention, requestTimeout: 400 },
       ...{ clock: process, longWait: Number.POSITIVE_INFINITY },
       randomSource: { id: () => name, fraction, secret: () => draws.next().toString(36) },
     });
@@ -284,8 +285,9 @@ export class QuorumWorld {
     if (holder !== undefined) this.report('dropped', `${lease.id} of ${name}: ${message}`);
   }
 
-  /** The chosen state of a lock. */
+  /** The chosen state of a lock; `undefined` after the store has forgotten it. */
   #state(prefix: string, name: string): Resource | undefined {
-    return this.chosen.engine(`${prefix}lock:${name}`, name).resource(name);
+    const state = this.chosen.engine(`${prefix}lock:${name}`, name).resource(name);
+    return state !== undefined && state.forgetAt > this.time ? state : undefined;
   }
 }
