@@ -95,7 +95,8 @@ describe('the simulated quorum', () => {
     class Lazy extends library.QuorumStore {
       override execute(batch: readonly Command[]): Promise<Reply>[] {
         return batch.flatMap((one): Promise<Reply>[] => {
-          if (one.op === 'release') return [Promise.resolve({ status: 'freed', holds: 0 })];
+          const freed: Reply = { status: 'freed', holds: 0, now: 0 };
+          if (one.op === 'release') return [Promise.resolve(freed)];
           return super.execute([one]);
         });
       }
