@@ -102,6 +102,13 @@ export class Node {
     return this.#weak;
   }
 
+  /** True if it votes for a key. */
+  async votesFor(prefix: string, key: string, time: number): Promise<boolean> {
+    const markers = [...this.#acceptors].filter(([marker]) => marker.startsWith(prefix));
+    const votes = await Promise.all(markers.map(([, one]) => one.look(key, time)));
+    return votes.length > 0 && votes.every(({ status }) => status === 'yes');
+  }
+
   /** True if it does not answer. */
   silent(now: number): boolean {
     return Math.max(this.frozenUntil, this.cutUntil) > now;

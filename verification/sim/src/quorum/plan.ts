@@ -19,7 +19,7 @@ export interface QuorumPlan {
   readonly network: Network;
   readonly ttl: number;
   readonly claimWindow: number;
-  /** In some plans it is so long that an entry that is left behind is there until the end. */
+  /** With durable servers it is so long that an entry that is left behind is there at the end. */
   readonly retention: number;
   readonly localHandOffs: number;
   /** The longest pause of a task, in ms. */
@@ -42,10 +42,15 @@ const SLOW_MS = 4000;
  */
 export function quorumPlanOf(seed: number, changes: Partial<QuorumPlan> = {}): QuorumPlan {
   const plan = { ...drawn(seed), ...changes };
-  return { ...plan, wrongClocks: Math.min(plan.wrongClocks, Math.floor(plan.servers / 2)) };
+  const retention = plan.durable ? LASTING_MS : 1000;
+  return {
+    ...plan,
+    retention,
+    wrongClocks: Math.min(plan.wrongClocks, Math.floor(plan.servers / 2)),
+  };
 }
 
-function drawn(seed: number): QuorumPlan {
+function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
   const random = new Random(`quorum ${seed}`);
   const harsh = random.chance(0.3);
   const ttl = random.pick([400, 600, 1500]);
@@ -75,7 +80,6 @@ function drawn(seed: number): QuorumPlan {
     },
     ttl,
     claimWindow: Math.min(200, ttl / 2),
-    retention: random.fork('retention').chance(0.2) ? LASTING_MS : 1000,
     localHandOffs: random.pick([0, 4, 100]),
   };
 }

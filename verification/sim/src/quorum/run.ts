@@ -18,6 +18,8 @@ export interface QuorumResult {
 const REST_MS = 60_000;
 /** Longer than any lease and any late copy of a request. */
 const OVER_MS = 40_000;
+/** The longest time for which a server may not vote for a key because of the records of it. */
+const RECORD_MS = 800_000;
 /** Closing waits for turns of Node's event loop, which are outside virtual time. */
 const CLOSE_TURNS = 60;
 const SEMAPHORE = 3;
@@ -157,6 +159,8 @@ async function end(world: QuorumWorld, tasks: Tasks): Promise<void> {
   await until(REST_MS, () => open().length === 0);
   for (const { process } of open()) world.report('stuck', `tasks of ${process.name} do not end`);
   await until(OVER_MS, () => false);
+  for (let left = RECORD_MS; left > 0 && (await world.waits(KEYS)); left -= OVER_MS)
+    await until(OVER_MS, () => false);
   world.last(KEYS);
   let closing = clients.length;
   for (const { holdfast } of clients) void holdfast.close({ grace: 0 }).then(() => (closing -= 1));

@@ -47,6 +47,14 @@ interface Belief {
   readonly client: Client;
 }
 
+/** What processes have left behind of a key. */
+interface Left {
+  readonly prefix: string;
+  readonly name: string;
+  readonly key: string;
+  readonly text: string;
+}
+
 interface Key {
   readonly prefix: string;
   readonly name: string;
@@ -183,6 +191,22 @@ export class QuorumWorld {
 
   /** At the end, no process has a lease or a place in a queue. */
   last(names: readonly string[]): void {
+    for (const { key, text } of this.#left(names)) this.report('ghost', `${key} ${text}`);
+  }
+
+  /** True if something is left of a key for which too few servers vote to withdraw it. */
+  async waits(names: readonly string[]): Promise<boolean> {
+    for (const { prefix, name } of this.#left(names)) {
+      const votes = await Promise.all(
+        this.nodes.map((node) => node.votesFor(prefix, `${prefix}lock:${name}`, this.time)),
+      );
+      if (votes.filter(Boolean).length <= this.nodes.length / 2) return true;
+    }
+    return false;
+  }
+
+  /** The leases and places that living processes still have. */
+  *#left(names: readonly string[]): Iterable<Left> {
     const alive = new Set(this.clients.map(({ process }) => process.name));
     const isAlive = (id: string): boolean => alive.has(id.slice(0, id.lastIndexOf('.')));
     for (const [prefix, name] of names.flatMap((one) =>
@@ -196,7 +220,8 @@ export class QuorumWorld {
       const waits = [...resource.waiters.keys()].filter(isAlive);
       if (holds.length + waits.length === 0) continue;
       const [held, waited] = [holds.join(' '), waits.join(' ')];
-      this.report('ghost', `${prefix}${name} is held by [${held}], and [${waited}] wait for it`);
+      const text = `is held by [${held}], and [${waited}] wait for it`;
+      yield { prefix, name, key: prefix + name, text };
     }
   }
 
