@@ -45,3 +45,4 @@ export {
 } from './servers.js';
 export { type Certificate, makeCertificate } from './tls.js';
 export { type Patience, percentile, sleep, stall, until } from './wait.js';
+export { ShardingProxy, startShardingProxy } from './sharding-proxy.js';

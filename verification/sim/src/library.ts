@@ -26,6 +26,8 @@ export interface Library {
   readonly RedisStore: new (client: ClientPort, prefix: string) => Store;
   /** The hashes of the scripts, by name. */
   readonly scripts: Readonly<Record<string, { readonly sha: string }>>;
+  /** The scripts of the test for one server, and the hash of the first one. */
+  readonly ONE_SERVER: { readonly sha: string; readonly look: string; readonly removal: string };
   readonly encodePush: (push: Push) => string;
 }
 
@@ -46,6 +48,7 @@ export async function loadLibrary(
     load('engine/assertions.js'),
     load('store/redis/redis-store.js'),
     load('store/redis/generated/scripts.js'),
+    load('store/redis/one-server.js'),
     load('store/push-text.js'),
     // the first error reply loads it
     load('store/redis/advice.js'),

@@ -69,7 +69,8 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   it('100 semaphores cost two commands', async () => {
     const keys = names(100);
     await grant(...keys.map((key) => asking('a', { ...mutex, capacity: 3, key })));
-    await renew(['k0'], ['a']);
+    // the first use tests for one server
+    for (let round = 0; round < 2; round++) await renew(['k0', 'k1'], ['a', 'a']);
     await at.redis.config('RESETSTAT');
     const left = await renew(
       keys,

@@ -134,6 +134,18 @@ export const STORE: readonly Mutant[] = [
     elsewhere: 'the tests of proofs, and of a client whose connection is reset',
   },
   {
+    name: 'several servers pass for one',
+    mistake: 'a call for several mutexes goes to the server of the first one (behind twemproxy)',
+    edits: [
+      {
+        file: 'store/redis/one-server.js',
+        find: 'seen.every((count) => Number(count) === 1)',
+        replace: 'seen.length > 0',
+      },
+    ],
+    elsewhere: 'the tests behind a proxy that shards',
+  },
+  {
     name: 'a replica answers for its master',
     mistake: 'a script that knows no lease says so on a server that may not write',
     edits: [

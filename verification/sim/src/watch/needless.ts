@@ -53,7 +53,7 @@ function isOfServer(fault: FaultPlan): boolean {
 }
 
 /** True if its messages arrive in time, and nothing has disturbed it since then. */
-function steady({ plan }: World, client: Client, ttl: number, since: number): boolean {
+export function steady({ plan }: World, client: Client, ttl: number, since: number): boolean {
   const { weather } = plan;
   const { claimWindow, requestTimeout } = client.plan.options;
   const least = Math.min(claimWindow, requestTimeout, ttl / 2);

@@ -32,6 +32,7 @@ import { Echo, ECHO } from './echo.js';
 import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
 import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
+import { OneServer } from './one-server.js';
 import { provable, type ProvenPort, provenPort } from './proven-port.js';
 import { Renewals } from './renewals.js';
 import { ScriptLoader } from './script-loader.js';
@@ -89,13 +90,14 @@ export class RedisStore implements Store {
       this.written = () => new Promise(afterTurn);
     }
     const loader = this.#loader;
+    const oneServer = new OneServer(client, prefix);
     this.#renewals = new Renewals({
-      ...{ client, prefix, loader },
+      ...{ client, prefix, loader, oneServer },
       renew: (command) => this.#alone([command])[0] as Promise<RenewReply>,
       failure: (error) => this.#failure(error, 'renewMany'),
     });
     this.#several = new Several({
-      ...{ client, prefix, loader },
+      ...{ client, prefix, loader, oneServer },
       addressed: (command) => this.#addressed(command),
       mainKeyOf: (command) => this.#keysOf(command)[0] as string,
       alone: (commands, first) => this.#alone(commands, first),

@@ -19,6 +19,7 @@ import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../../engine/
 import { FAILED, StoreFailure } from '../port.js';
 import { codeOf, renewSingly } from '../renew-singly.js';
 import { isNoScript } from './error-replies.js';
+import type { OneServer } from './one-server.js';
 import { scripts } from './generated/scripts.js';
 import { keysOf, mainKeyOf } from './keys.js';
 import type { ScriptLoader } from './script-loader.js';
@@ -35,6 +36,7 @@ export interface RenewalStore {
   readonly client: ClientPort;
   readonly prefix: string;
   readonly loader: ScriptLoader;
+  readonly oneServer: OneServer;
   /** Executes a command of one key. */
   readonly renew: (command: Renew) => Promise<RenewReply>;
   /** The failure for an error of the client. */
@@ -51,8 +53,9 @@ export class Renewals {
   }
 
   async renew(command: RenewMany): Promise<RenewManyReply> {
-    if (this.#apart) return renewSingly(command, this.#store.renew);
-    const { prefix } = this.#store;
+    const { prefix, oneServer } = this.#store;
+    const mayName = this.#clustered || command.keys.length === 1 || oneServer.isProven();
+    if (this.#apart || !mayName) return renewSingly(command, this.#store.renew);
     try {
       const names = command.keys.map((key) => mainKeyOf(prefix, key));
       const reply = await this.#call(command, names);

@@ -9,7 +9,8 @@
  * queue in the same call, and a release serves the queue. Only a command with an error of the
  * server gets a call of its own, which has the same error, or none if the call was the cause.
  *
- * On a cluster, the mutexes of a call are at one node, see `node-calls.ts`. Whatever such a call
+ * On a cluster, the mutexes of a call are at one node, see `node-calls.ts`; otherwise at the one
+ * server that has all of them, see `one-server.ts`. Whatever such a call
  * does not do, for any reason, has a call of its own, which the client leads to the right node.
  *
  * Invariants: the commands of a key are executed in the order in which they were sent, because each
@@ -26,6 +27,7 @@ import { notQueued } from './answers.js';
 import { encode, readable, shortReply } from './codec.js';
 import { isNoScript } from './error-replies.js';
 import { isUnchecked, NodeCalls, type NodeNames } from './node-calls.js';
+import type { OneServer } from './one-server.js';
 import { scripts } from './generated/scripts.js';
 import type { Script } from './script.js';
 import type { ScriptLoader } from './script-loader.js';
@@ -58,6 +60,7 @@ export interface SeveralStore {
   /** The command with the channel of this process at the node of its key. */
   readonly addressed: (command: Short) => Short;
   readonly loader: ScriptLoader;
+  readonly oneServer: OneServer;
   /**
    * Sends each command with a call of its own.
    * @param first the connection of an earlier call with these commands
@@ -86,7 +89,7 @@ export class Several {
 
   execute(batch: readonly KeyCommand[]): Promise<Reply>[] {
     const groups = this.#apart || batch.length < LEAST ? [] : this.#groupsOf(batch);
-    if (groups.length === 0) return this.#store.alone(batch);
+    if (groups.length === 0 || !this.#mayName) return this.#store.alone(batch);
     const { client, once } = this.#store;
     const connection = client.connection();
     const replies: Promise<Reply>[] = [];
@@ -123,6 +126,11 @@ export class Several {
       return loader.repeat(call, script);
     });
     return repliesTo([command], raw)[0];
+  }
+
+  /** Whether a call may name several mutexes. On a cluster, the calls test their nodes. */
+  get #mayName(): boolean {
+    return this.#nodes !== undefined || this.#store.oneServer.isProven();
   }
 
   #groupsOf(batch: readonly KeyCommand[]): Group[] {

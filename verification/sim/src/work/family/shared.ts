@@ -9,7 +9,7 @@
  */
 import type { Lease } from '../../../../../packages/holdfast/dist/index.js';
 import type { Change } from '../../plan/plan.js';
-import { checkRenewed } from '../../watch/needless.js';
+import { checkRenewed, steady } from '../../watch/needless.js';
 import type { Client } from '../../world/client.js';
 import type { World } from '../../world/world.js';
 import { Attempt } from '../attempt.js';
@@ -73,12 +73,14 @@ export class Shared extends Part {
     return () => signal.removeEventListener('abort', lost);
   }
 
-  /** Requests of one process arrive in the order of the calls, if none of them is lost. */
+  /**
+   * Requests of one process arrive in the order of the calls, if none of them is lost, and a grant
+   * lasts until it is renewed.
+   */
   #inOrder(index: number): void {
-    const { fair, key, name } = this.task;
-    const { weather, profile } = this.world.plan;
-    const isSure = profile !== 'amnesia' && !weather.loose && !LOSSY.has(this.world);
-    const isClear = this.client.clearSince < this.attempt.askedAt;
+    const { fair, key, name, ttl } = this.task;
+    const isSure = this.world.plan.profile !== 'amnesia' && !LOSSY.has(this.world);
+    const isClear = steady(this.world, this.client, ttl, this.attempt.askedAt);
     if (fair && isSure && isClear && index < this.#last) {
       this.world.report('order', key, `${name}: call ${index} got the lock after ${this.#last}`);
     }
