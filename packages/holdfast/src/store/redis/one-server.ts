@@ -80,8 +80,7 @@ export class OneServer {
       // the script came to another server than its text
       result = isNoScript(error) ? 'several' : 'unknown';
     }
-    const { connection: present } = this.#client;
-    if (connection !== this.#connection || connection !== present.call(this.#client)) return;
+    if (connection !== this.#connection || connection !== this.#client.connection()) return;
     this.#result = result;
     this.#notBefore = systemClock.now() + PAUSE_MS;
   }
