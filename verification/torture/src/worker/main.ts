@@ -70,7 +70,7 @@ const tasks = Array.from({ length: all.tasks }, (_, index) => task(workload, ind
 void workload.force();
 void workload.replace();
 await Promise.all(tasks);
-await workload.holdfast.close();
+await Promise.all([workload.holdfast.close(), workload.replaced]);
 await send('finished');
 // connections that a partition left behind would keep the process alive
 process.exit(0);

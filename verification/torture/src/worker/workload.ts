@@ -42,6 +42,8 @@ export class Workload {
   readonly finish: AbortController = new AbortController();
   /** The capacity of the semaphore, as this process knows it. */
   permits: number = PERMITS[0];
+  /** The close of the instance that was replaced last. */
+  replaced: Promise<void> = Promise.resolve();
   /** Offset of the wall clock of this process, in ms. */
   wallOffset = 0;
   /** The options of each instance. */
@@ -110,8 +112,10 @@ export class Workload {
     while (!this.over) {
       await sleep(between(random, 2000, 8000));
       const before = this.holdfast;
+      if (this.over) return;
       this.holdfast = this.#newInstance(random);
-      await before.close({ grace: between(random, 0, this.terms.ttl) });
+      this.replaced = before.close({ grace: between(random, 0, this.terms.ttl) });
+      await this.replaced;
     }
   }
 

@@ -220,8 +220,8 @@ export class ReleaseRetrier {
       continues: (failures) => failures === 0 || !this.#stopped,
       failed: (error, failures) => {
         what.failed?.(error);
-        if (isRefusal(error)) throw error;
-        if (failures >= PATIENCE) impatient();
+        // rights that were taken away may come back, and memory may become free
+        if (isRefusal(error) || failures >= PATIENCE) impatient();
       },
       weak: true,
       pause: tries.pause,

@@ -47,6 +47,16 @@ describe('a release', () => {
     expect(clock.timers('strong')).toBe(0);
   });
 
+  it('goes on after a refusal of the server, of which the caller is told at once', async () => {
+    store.ail('release', 'refused');
+    const heard = release(60_000);
+    await clock.advance(10);
+    expect(heard).toEqual({ soon: undefined, atLast: 'nothing' });
+    store.heal();
+    await clock.advance(1000);
+    expect(heard.atLast).toMatchObject({ status: 'freed', repeated: true });
+  });
+
   it('is retried after growing pauses of at most one second', async () => {
     store.ail('release', 'lost');
     release(60_000);
