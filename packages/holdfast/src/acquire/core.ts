@@ -63,6 +63,7 @@ export class Core implements Grantor, PartHost {
     telemetry.roots = () => this.watchdog.all();
     this.requests.outOfStep = (failure) => telemetry.warn('outOfStep', failure);
     this.requests.silent = (text) => telemetry.warn('mute', text);
+    this.requests.wrongClocks = (servers) => telemetry.warn('serverClock', servers);
     this.requests.expired = () => {
       const command = store.blockedBy?.();
       if (command !== undefined) telemetry.warn('blocked', command);

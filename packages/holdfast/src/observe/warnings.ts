@@ -18,6 +18,8 @@ const FORGET_MS = 60_000;
 const LATE = 1 / 10;
 /** Work that ends so soon after the loss of its lease was told to end by it. */
 const OUTLIVED_MS = 100;
+/** Ms in which a wrong clock of a server is told once. */
+const SERVER_CLOCK_MS = 60_000;
 /** Ms in which a code is told once, if it is about the whole process. */
 const PAUSE_MS = 1000;
 
@@ -129,6 +131,15 @@ export class Warnings {
         : `was set back by ${seconds(-by)}. Leases are not affected: they are measured with the ` +
           'monotonic clock';
     this.#tell('HOLDFAST_CLOCK_JUMP', `the clock of this machine ${what}`);
+  }
+
+  /** The clocks of these servers of a quorum are wrong. */
+  serverClock(now: number, servers: string): void {
+    if (this.#isQuiet('serverClock', now, SERVER_CLOCK_MS)) return;
+    const text =
+      `${servers}, compared with the median of the quorum. A wrong clock counts as a failed ` +
+      'server: if another one fails, locks may be refused. Synchronize the clocks of the servers';
+    this.#tell('HOLDFAST_SERVER_CLOCK', text);
   }
 
   /** Waiters of a key are polled, because the wake channel is not open. */

@@ -96,6 +96,10 @@ export class LazyStore implements Store {
     return this.#store?.blockedBy?.();
   }
 
+  wrongClocks(): string | undefined {
+    return this.#store?.wrongClocks?.();
+  }
+
   servers(): readonly ServerInfo[] | undefined {
     return this.#store?.servers?.();
   }

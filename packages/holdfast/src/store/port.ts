@@ -96,6 +96,9 @@ export interface Store {
   /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
   trouble?(): string | undefined;
 
+  /** Names each server of a quorum whose clock is wrong; `undefined` if there is none. */
+  wrongClocks?(): string | undefined;
+
   /** How each server of a quorum answered last. */
   servers?(): readonly ServerInfo[] | undefined;
 

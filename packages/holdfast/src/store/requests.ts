@@ -15,6 +15,8 @@ import { narrowed, widened } from './clock-margin.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { OutOfStep, type Store, StoreFailure } from './port.js';
 
+/** The clocks of servers are looked at once in this time, in ms. */
+const CLOCKS_EVERY_MS = 1000;
 /** The number of open requests from which on a request waits for the end of the turn. */
 const CROWD = 16;
 /** The maximum number of commands in one batch. */
@@ -119,6 +121,10 @@ export class Requests {
   outOfStep: (failure: OutOfStep) => void = () => undefined;
   /** Called with a text for a warning when a connection has died silently. */
   silent: (text: string) => void = () => undefined;
+  /** Called with the names of servers whose clocks are wrong. */
+  wrongClocks: (servers: string) => void = () => undefined;
+  /** The clocks are looked at from this local time on. */
+  #clocksFrom = 0;
   /** The number of requests without an answer, whose deadlines have not passed. */
   open = 0;
   /** The number of commands given to the store, for statistics. */
@@ -235,8 +241,17 @@ export class Requests {
     }
   };
 
+  #lookAtClocks(): void {
+    const now = this.#clock.now();
+    if (now < this.#clocksFrom) return;
+    this.#clocksFrom = now + CLOCKS_EVERY_MS;
+    const servers = this.#store.wrongClocks?.();
+    if (servers !== undefined) this.wrongClocks(servers);
+  }
+
   #execute(batch: readonly Request[]): void {
     this.sent += batch.length;
+    if (this.#store.wrongClocks !== undefined) this.#lookAtClocks();
     const margin = this.#margin;
     const commands = batch.map(({ command }) =>
       margin === 0 ? command : widened(command, margin),

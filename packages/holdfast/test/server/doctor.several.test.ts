@@ -1,5 +1,11 @@
 /** The doctor examines each member of a quorum and each master of a cluster, and compares them. */
-import { makeClockShim, type Server, startCluster, startReplicated } from 'holdfast-testkit';
+import {
+  makeClockShim,
+  type Server,
+  startCluster,
+  startProxy,
+  startReplicated,
+} from 'holdfast-testkit';
 import { describe, expect, it } from 'vitest';
 import type { DoctorReport, QuorumOptions } from '../../src/index.js';
 import { CLIENTS, type ClientName, openClient } from '../support/backends.js';
@@ -54,6 +60,31 @@ describe('a quorum', () => {
     const report = await quorumOf(hosts, { durable: true }, lazy);
     expect(codes(report)).toEqual(Array(3).fill('durable-without-persistence'));
     expect(codes(await quorumOf(hosts, { durable: false }, lazy))).toEqual([]);
+  });
+
+  it('with a member whose messages do not arrive, and one that may not subscribe', async () => {
+    const users = ['default on nopass ~* &* +@all'];
+    const servers = await Promise.all([1, 2, 3].map(() => start([], { users })));
+    const [one, two, three] = servers as [Server, Server, Server];
+    await using proxy = await startProxy(two);
+    const terms = { ...TERMS, requestTimeout: 500 };
+    const about = async (): Promise<string[]> => {
+      const opening = [one, proxy, three].map((place) => openClient('ioredis-6', place));
+      const { findings } = await (await made.across(Promise.all(opening), terms)).doctor();
+      await made.close();
+      const found = findings.filter(({ code }) => /^(no-pushes|missing-right)$/.test(code));
+      return found.map(({ code, server, advice }) => {
+        return `${code} ${server}${advice.includes('+subscribe') ? ' +subscribe' : ''}`;
+      });
+    };
+    // a control: nothing is found while all messages arrive
+    expect(await about()).toEqual([]);
+    proxy.dropPush(([kind]) => kind === 'message');
+    await three.command('ACL', 'SETUSER', 'default', '-subscribe');
+    expect(await about()).toEqual([
+      `no-pushes ${proxy.host}:${proxy.port}`,
+      `missing-right ${three.host}:${three.port} +subscribe`,
+    ]);
   });
 
   it('with clocks that differ, and with a member that is down', async () => {

@@ -37,6 +37,29 @@ async function use(holdfast: Holdfast): Promise<void> {
   await holdfast.mutex(freshKey()).run(() => undefined);
 }
 
+it('a frozen server of five does not delay a list', async () => {
+  const long = { ttl: 60_000, claimWindow: 60_000, retention: 600_000, requestTimeout: 60_000 };
+  const settings = { serverTimeout: TIMEOUT, durable: true };
+  const one = await made.across(openClients(servers), long, settings);
+  const keys = Array.from({ length: 20 }, () => freshKey()).sort();
+  const leases = await Promise.all(keys.map((key) => one.mutex(key).acquire()));
+  const listed = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { key } of one.list()) if (keys.includes(key)) found.push(key);
+    return found.sort();
+  };
+  expect(await listed()).toEqual(keys);
+  const frozen = servers[2] as Server;
+  frozen.pause();
+  try {
+    // a list that waited for its reply would end with the test, or after `requestTimeout`
+    expect(await listed()).toEqual(keys);
+  } finally {
+    frozen.resume();
+  }
+  await Promise.all(leases.map((lease) => lease.release()));
+}, 30_000);
+
 describe('two of five servers', () => {
   /** Two processes contend while two servers fail; the counts of each must grow. */
   async function contend(fail: () => Promise<void>): Promise<void> {

@@ -205,11 +205,17 @@ export class Members {
 
   /** What each server said last, if one of them did not agree, or if its clock is wrong. */
   trouble(): string | undefined {
-    const isOff = (_: Member, at: number): boolean => {
-      return Math.abs(this.clocks.offset(at, this.#clock.now()) ?? 0) > CLOCK_OFF;
-    };
     const isTroubled = this.#members.some(({ trouble }) => trouble !== undefined);
-    return isTroubled || this.#members.some(isOff) ? this.describe() : undefined;
+    return isTroubled || this.wrongClocks() !== undefined ? this.describe() : undefined;
+  }
+
+  /** The servers whose clocks are wrong, if there are any. */
+  wrongClocks(): string | undefined {
+    const wrong = this.infos().filter(({ clockOffset = 0 }) => Math.abs(clockOffset) > CLOCK_OFF);
+    const parts = wrong.map(({ server, clockOffset }) => {
+      return `the clock of server ${server} is off by ${clockOffset} ms`;
+    });
+    return parts.length === 0 ? undefined : parts.join(', ');
   }
 
   /**

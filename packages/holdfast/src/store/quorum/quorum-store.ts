@@ -72,6 +72,10 @@ export class QuorumStore implements Store {
     return this.register.members.infos();
   }
 
+  wrongClocks(): string | undefined {
+    return this.register.members.wrongClocks();
+  }
+
   trouble(): string | undefined {
     return this.register.members.trouble();
   }

@@ -59,6 +59,30 @@ describe('one wrong clock and one dead server of three', () => {
   });
 });
 
+it('a wrong clock is told once in a minute, without any other failure', async () => {
+  const told: string[] = [];
+  const one = open({ onWarning: ({ code, message }) => void told.push(`${code} ${message}`) });
+  const use = async (): Promise<void> => {
+    await clock.until(one.mutex('k').run(() => undefined));
+    await clock.advance(2000);
+  };
+  await use();
+  (servers[1] as MemoryAcceptor).offset = 900;
+  for (let round = 0; round < 3; round++) await use();
+  // a control: clocks that differ by less are no warning
+  expect(told).toEqual([]);
+  (servers[1] as MemoryAcceptor).offset = -300_000;
+  for (let round = 0; round < 10; round++) await use();
+  await new Promise(setImmediate);
+  expect(told).toEqual([
+    expect.stringMatching(/^HOLDFAST_SERVER_CLOCK .*the clock of server 2 is off by -300000 ms/),
+  ]);
+  await clock.advance(60_000);
+  for (let round = 0; round < 3; round++) await use();
+  await new Promise(setImmediate);
+  expect(told).toHaveLength(2);
+});
+
 it('a wrong clock is named from the moment at which it is seen', async () => {
   (servers[1] as MemoryAcceptor).offset = 86_400_000;
   const one = open();
