@@ -11,8 +11,8 @@
  * - `HOLDFAST_OUTLIVED`: work went on after its lease was lost.
  * - `HOLDFAST_LATE_RENEWAL`: a renewal was sent late, because the event loop was blocked.
  * - `HOLDFAST_CLOCK_JUMP`: the clock of this machine was set, or the machine was suspended.
- * - `HOLDFAST_SERVER_CLOCK`: the clock of a server of a quorum is off by more than a second, so this
- *   server counts as a failed one.
+ * - `HOLDFAST_SERVER_CLOCK`: the clock of a server of a quorum is off by more than a second, so it
+ *   counts as a failed one.
  * - `HOLDFAST_POLLING`: messages of the store do not arrive, so waiters poll it.
  * - `HOLDFAST_BLOCKED_CLIENT`: a request has no reply, because the client waits for the reply to a
  *   blocking command of the program. Leases cannot be renewed meanwhile.
