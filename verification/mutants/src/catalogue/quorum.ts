@@ -61,8 +61,7 @@ export const QUORUM: readonly Mutant[] = [
         'answers',
       ),
     ],
-    quorum: true,
-    rare: true,
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'a young server remembers nothing',
@@ -81,15 +80,13 @@ export const QUORUM: readonly Mutant[] = [
     name: 'long records are left out',
     mistake: 'a restarted server votes for a key whose record lasts for longer than its guard',
     edits: [quorum('restarts', 'const long = longest(answers, from);', 'const long = [];')],
-    quorum: true,
-    rare: true,
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'a new record takes its fence from the clock',
     mistake: 'a record that starts anew knows no earlier fence, and the clocks say an earlier time',
     edits: [quorum('quorum-register', 'settled, floor: mark,', 'settled,')],
-    quorum: true,
-    rare: true,
+    elsewhere: 'the tests of restarts of a quorum',
   },
   {
     name: 'guard by its own clock',

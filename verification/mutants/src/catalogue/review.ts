@@ -133,4 +133,15 @@ export const REVIEW: readonly Mutant[] = [
     ],
     rare: true,
   },
+  {
+    name: 'close does not wait for requests',
+    mistake: '`close` returns before the answers to requests and withdrawals that are under way',
+    edits: [
+      {
+        file: 'acquire/core.js',
+        find: 'await within(clock, 2 * settings.requestTimeout, settled);',
+        replace: 'void settled;',
+      },
+    ],
+  },
 ];

@@ -189,3 +189,22 @@ describe('a clock that is wrong at the boot of all servers, and set soon', () =>
     expect(await granted(other, 'k', 40_000)).toBe(false);
   });
 });
+
+describe('a record that has ended', () => {
+  it('does not let a fence go back when all clocks are set back', async () => {
+    const fence = async ({ holdfast }: Process): Promise<number> => {
+      const lease = await clock.until(holdfast.mutex('k').acquire({ wait: 0 }));
+      await clock.until(lease.release());
+      return lease.fence;
+    };
+    for (const server of servers) server.offset = 3_600_000;
+    const first = await fence(open());
+    await clock.advance(300_000);
+    // the servers promise a ballot, and so remove the record; no value is accepted
+    const cut = open();
+    for (const link of cut.links) link.fate = (kind) => (kind === 'accept' ? 'lost' : 'arrives');
+    expect(await granted(cut, 'k')).toBe(false);
+    for (const server of servers) server.offset = 0;
+    expect(await fence(open())).toBeGreaterThan(first);
+  });
+});
