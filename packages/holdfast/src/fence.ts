@@ -19,7 +19,7 @@ export type { NodeRedisSettings } from './store/clients/node-redis-subscription.
 
 /** SQL for PostgreSQL, see {@link postgres}. */
 export interface FenceSql {
-  /** Creates the table of the fences, if there is none. */
+  /** Creates the table of the fences, if there is none; also from several processes at once. */
   readonly createTable: string;
   /**
    * Moves the fence of a name forward. `$1` is the name, for example the key of the lock, and `$2`
@@ -35,10 +35,14 @@ export interface FenceSql {
  * write between the check and the writes.
  */
 export const postgres: FenceSql = {
-  createTable: `CREATE TABLE IF NOT EXISTS holdfast_fences (
-  name text PRIMARY KEY,
-  fence bigint NOT NULL
-)`,
+  // `IF NOT EXISTS` fails if another transaction creates the table at the same time
+  createTable: `DO $$ BEGIN
+  CREATE TABLE IF NOT EXISTS holdfast_fences (
+    name text PRIMARY KEY,
+    fence bigint NOT NULL
+  );
+EXCEPTION WHEN unique_violation OR duplicate_table THEN NULL;
+END $$`,
   advance: `INSERT INTO holdfast_fences AS current (name, fence) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET fence = excluded.fence
 WHERE current.fence <= excluded.fence`,
@@ -130,7 +134,8 @@ const PUTS = 100;
  * write was refused. If another writer is faster, it reads the metadata again and repeats. Rejects
  * as `head` and `put` do; then the object may have been written, and the call may be repeated.
  * @param fence the fence of the lease under which the object was computed
- * @throws HOLDFAST_BAD_OPTION if the fence is not valid, also if the stored one is not
+ * @throws HOLDFAST_BAD_OPTION if the fence is not valid, also if the stored one is not; and if
+ *   `head` reads an object without an ETag: nothing is written then
  */
 export async function fencedPut(object: FencedObject, fence: number): Promise<boolean> {
   checkFence(fence);
@@ -139,12 +144,18 @@ export async function fencedPut(object: FencedObject, fence: number): Promise<bo
     const seen = Number(stored?.fence ?? 0);
     checkFence(seen);
     if (seen > fence) return false;
+    // without its value, a client leaves out the header, and the write has no condition
+    if (stored !== undefined && !isText(stored.etag)) {
+      throw badOption('etag', 'the ETag of the object, which head() reads', stored.etag);
+    }
     const condition: PutCondition = stored ? { ifMatch: stored.etag } : { ifNoneMatch: '*' };
     if (await object.put(condition, `${fence}`)) return true;
   }
   const message = `Holdfast: the store refused ${PUTS} conditional writes, the last one too`;
   throw new HoldfastError('HOLDFAST_REFUSED', message);
 }
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== '';
 
 function checkFence(fence: number): void {
   if (!Number.isSafeInteger(fence) || fence < 0) throw badOption('fence', 'a fence', fence);

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { type Postgres, startPostgres } from 'holdfast-testkit';
+import { type Postgres, startPostgres, until } from 'holdfast-testkit';
 import knex, { type Knex } from 'knex';
 import { Client, Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -55,6 +55,25 @@ beforeEach(async () => {
 });
 // a failed test leaves its transactions
 afterEach(() => Promise.all([first.query('ROLLBACK'), second.query('ROLLBACK')]));
+
+it('two processes may create the table at the same time', async () => {
+  const create = async (statement: string): Promise<void> => {
+    await watcher.query('DROP TABLE holdfast_fences');
+    await first.query('BEGIN');
+    await first.query(postgres.createTable);
+    const created = second.query(statement);
+    void created.catch(() => undefined);
+    // until the second one waits for the first one
+    const waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+    await until(async () => (await watcher.query(waits)).rowCount === 1);
+    await first.query('COMMIT');
+    await created;
+  };
+  await create(postgres.createTable);
+  // a control: the plain statement fails
+  const plain = /CREATE TABLE[^;]+/.exec(postgres.createTable)?.[0] as string;
+  await expect(create(plain)).rejects.toThrow(/pg_type_typname_nsp_index/);
+});
 
 async function inTurn(
   fences: readonly number[],
