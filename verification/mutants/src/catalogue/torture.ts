@@ -87,6 +87,7 @@ export const BEYOND: Readonly<Record<string, string>> = {
   'sleep is not noticed': 'the machine is not suspended',
   'replies without proof': 'no client of the torture test gives replies to other commands',
   'a replica answers for its master': 'no process of the torture test is led to a replica',
+  'several servers pass for one': 'the torture test has no proxy that shards',
   'repeated while it is on its way': 'the torture test has no cluster',
   'three keys in a half-moved slot': 'the torture test has no cluster',
   ...Object.fromEntries(
