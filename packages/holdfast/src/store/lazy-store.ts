@@ -12,6 +12,7 @@ import type { Command, Reply } from '../engine/commands.js';
 import type { Examination, ExamineTerms } from './finding.js';
 import {
   type AcknowledgeTerms,
+  type Outcome,
   type Store,
   StoreFailure,
   type TimeLimit,
@@ -74,6 +75,10 @@ export class LazyStore implements Store {
     if (this.#store !== undefined) return this.#store.execute(batch);
     const answers = this.#loaded().then((store) => store.execute(batch));
     return batch.map(async (_, at) => (await answers)[at] as Promise<Reply>);
+  }
+
+  post(command: Command, to: Outcome): boolean {
+    return this.#store?.post?.(command, to) === true;
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {

@@ -40,6 +40,12 @@ export interface WakeChannel {
   close(): Promise<void>;
 }
 
+/** Receives what becomes of one command: one of the two is called, once. Neither throws. */
+export interface Outcome {
+  replied(reply: Reply): void;
+  erred(error: unknown): void;
+}
+
 export interface Store {
   /** The kind of store, for messages: `memory`, `ioredis`, `node-redis`. */
   readonly label: string;
@@ -70,6 +76,12 @@ export interface Store {
    * settles independently, or never: the caller sets the deadline. Rejects with a `StoreFailure`.
    */
   execute(batch: readonly Command[]): Promise<Reply>[];
+
+  /**
+   * Executes one command as `execute` does, and gives the result to a receiver. Returns false if
+   * the command has to go through `execute`.
+   */
+  post?(command: Command, to: Outcome): boolean;
 
   /** Opens the wake channel of this process. Resolves when pushes arrive. */
   listen(name: string, listener: WakeListener): Promise<WakeChannel>;

@@ -13,7 +13,7 @@ import { afterIo, afterTurn, type Clock, type Timer } from '../base/clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/commands.js';
 import { narrowed, widened } from './clock-margin.js';
 import { Deadlines, type Timed } from './deadlines.js';
-import { OutOfStep, type Store, StoreFailure } from './port.js';
+import { type Outcome, OutOfStep, type Store, StoreFailure } from './port.js';
 
 /** The clocks of servers are looked at once in this time, in ms. */
 const CLOCKS_EVERY_MS = 1000;
@@ -53,7 +53,7 @@ class Settling<R> implements Receiver<R> {
 }
 
 /** A command without a reply so far. */
-class Request implements Timed {
+class Request implements Timed, Outcome {
   readonly command: Command;
   /** The time limit in ms. */
   readonly limit: number;
@@ -76,6 +76,14 @@ class Request implements Timed {
     this.limit = limit;
     this.deadline = deadline;
     this.#receiver = receiver;
+  }
+
+  replied(reply: Reply): void {
+    this.#requests.replied(this, reply);
+  }
+
+  erred(error: unknown): void {
+    this.#requests.erred(this, error);
   }
 
   answer(reply: Reply): void {
@@ -234,6 +242,13 @@ export class Requests {
   readonly #flush = (): void => {
     const collected = this.#collected ?? [];
     this.#collected = undefined;
+    if (collected.length === 1) {
+      const [only] = collected as [Request];
+      if (this.#store.post?.(this.#asSent(only), only) === true) {
+        this.sent += 1;
+        return;
+      }
+    }
     for (let from = 0; from < collected.length; from += BATCH_MAX) {
       this.#execute(
         collected.length <= BATCH_MAX ? collected : collected.slice(from, from + BATCH_MAX),
@@ -252,31 +267,35 @@ export class Requests {
   #execute(batch: readonly Request[]): void {
     this.sent += batch.length;
     if (this.#store.wrongClocks !== undefined) this.#lookAtClocks();
-    const margin = this.#margin;
-    const commands = batch.map(({ command }) =>
-      margin === 0 ? command : widened(command, margin),
-    );
-    const answers = this.#store.execute(commands);
+    const answers = this.#store.execute(batch.map((request) => this.#asSent(request)));
     for (let index = 0; index < batch.length; index++) {
       const request = batch[index] as Request;
       (answers[index] as Promise<Reply>).then(
-        (reply) => {
-          request.answer(margin === 0 ? reply : narrowed(reply, margin));
-          this.#deadlines.tidy();
-        },
-        (error: unknown) => {
-          const failure = failureOf(error);
-          if (failure instanceof OutOfStep) this.outOfStep(failure);
-          // a node of a cluster that is cut off says so, a closed connection rejects at once, and a
-          // former master has too few replicas
-          if (failure.kind !== 'refused' && failure.kind !== 'closed') {
-            this.#unanswered(request.command);
-          }
-          request.fail(failure);
-          this.#deadlines.tidy();
-        },
+        (reply) => request.replied(reply),
+        (error: unknown) => request.erred(error),
       );
     }
+  }
+
+  #asSent({ command }: Request): Command {
+    return this.#margin === 0 ? command : widened(command, this.#margin);
+  }
+
+  /** The store has replied to a request. */
+  replied(request: Request, reply: Reply): void {
+    request.answer(this.#margin === 0 ? reply : narrowed(reply, this.#margin));
+    this.#deadlines.tidy();
+  }
+
+  /** The store has no reply to a request. */
+  erred(request: Request, error: unknown): void {
+    const failure = failureOf(error);
+    if (failure instanceof OutOfStep) this.outOfStep(failure);
+    // a node of a cluster that is cut off says so, a closed connection rejects at once, and a
+    // former master has too few replicas
+    if (failure.kind !== 'refused' && failure.kind !== 'closed') this.#unanswered(request.command);
+    request.fail(failure);
+    this.#deadlines.tidy();
   }
 }
 

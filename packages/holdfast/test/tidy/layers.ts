@@ -16,7 +16,10 @@ interface Layer {
 const LAYERS: readonly Layer[] = [
   { files: /^base\//, only: /^base\/|^node:/ },
   { files: /^engine\//, only: /^engine\// },
-  { files: /^store\/clients\//, only: /^store\/clients\/|^node:(events|dns\/promises)$/ },
+  {
+    files: /^store\/clients\//,
+    only: /^store\/clients\/|^node:(events|dns\/promises|diagnostics_channel)$/,
+  },
   {
     files: /^store\/port\.ts$/,
     only: /^(engine\/|base\/(text|clean-cause)\.ts$|store\/(finding|server-info)\.ts$)/,

@@ -71,7 +71,7 @@ export const TOPOLOGIES: readonly Mutant[] = [
     edits: [
       {
         file: 'store/requests.js',
-        find: 'margin === 0 ? reply : narrowed(reply, margin)',
+        find: 'this.#margin === 0 ? reply : narrowed(reply, this.#margin)',
         replace: 'reply',
       },
     ],

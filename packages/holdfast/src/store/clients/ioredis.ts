@@ -3,6 +3,7 @@ import { attempt, OWN_CLIENT, prefixOf } from './common.js';
 import { isErrorReply } from './errors.js';
 import { notReady } from './state.js';
 import { type IoredisSettings, subscribe } from './ioredis-subscription.js';
+import { posting } from './ioredis-command.js';
 import type { Leaver } from './ioredis-sentinel.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 
@@ -54,6 +55,8 @@ export function ioredisPort(client: IoredisLike): ClientPort {
         attempt(() => client.evalsha(sha, keys.length, ...keys, ...args)),
       );
     },
+
+    post: posting(client),
 
     eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
       return attempt(() => client.eval(source, keys.length, ...keys, ...args));

@@ -30,6 +30,12 @@ export interface ClientPort {
   evalsha(calls: readonly ScriptCall[]): Promise<unknown>[];
 
   /**
+   * Sends one EVALSHA as `evalsha` does, and gives the reply to a receiver, possibly while the
+   * client reads it. Returns false if the call has to go through `evalsha` now. It never throws.
+   */
+  readonly post?: ((call: ScriptCall, to: RawOutcome) => boolean) | undefined;
+
+  /**
    * Sends EVAL with the complete text: the fallback after NOSCRIPT.
    * @param of the call that had no answer
    */
@@ -141,6 +147,12 @@ export interface ShardListener {
   message(payload: string): void;
   /** The connection is lost, or the slot of the channel has moved. No message arrives any more. */
   over(): void;
+}
+
+/** Receives the reply to one call: one of the two is called, once. Neither throws. */
+export interface RawOutcome {
+  answered(raw: unknown): void;
+  failed(error: unknown): void;
 }
 
 /** What a client must know of a call beyond its words. */

@@ -69,6 +69,7 @@ export class AcknowledgedPort {
       this.#at(keyPrefix + keys[0]).send(scriptWords(words, keyPrefix, keys, args), age);
     return over(client, {
       writesLater: true,
+      post: undefined,
       evalsha: (calls: readonly ScriptCall[]) =>
         calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args)),
       eval: (source: string, keys: readonly string[], args: readonly string[]) =>

@@ -16,7 +16,13 @@
  * Invariant: a call is answered only by the run of the script that it asked for.
  */
 import { randomBytes } from 'node:crypto';
-import { type CallTerms, type ClientPort, over, type ScriptCall } from '../clients/port.js';
+import {
+  type CallTerms,
+  type ClientPort,
+  over,
+  type RawOutcome,
+  type ScriptCall,
+} from '../clients/port.js';
 import { OutOfStep } from '../port.js';
 import { isNoScript } from './error-replies.js';
 import { PROOF } from './generated/scripts.js';
@@ -56,30 +62,47 @@ export function provenPort(port: ClientPort): ProvenPort {
   return made;
 }
 
-function newProvenPort(port: ClientPort): ProvenPort {
-  let isOutOfStep = false;
-  const outOfStep = (): OutOfStep => {
-    isOutOfStep = true;
-    return new OutOfStep(port.name);
-  };
+/** Judges the replies of one client. */
+class Proofs {
+  isOutOfStep = false;
+  readonly #port: ClientPort;
 
-  const read = (raw: unknown, proof: string): unknown => {
+  constructor(port: ClientPort) {
+    this.#port = port;
+  }
+
+  read(raw: unknown, proof: string): unknown {
     const answer = answerWith(proof, raw);
-    if (answer === NO_PROOF) throw outOfStep();
-    isOutOfStep = false;
+    if (answer === NO_PROOF) throw this.#outOfStep();
+    this.isOutOfStep = false;
     return answer;
-  };
+  }
+
+  /** True for an error that needs no probe. */
+  isCertain(error: unknown): boolean {
+    return isNoScript(error) || !this.#port.isReply(error);
+  }
 
   /** Whether an error reply is believed: the same error answers the probe, or its proof does. */
-  const probe = async (error: unknown, keys: readonly string[], of: CallTerms): Promise<never> => {
+  async probe(error: unknown, keys: readonly string[], of: CallTerms): Promise<never> {
+    const port = this.#port;
     const proof = nextProof();
     const answer = await port.eval(PROBE, keys.slice(0, 1), [proof], of).catch((second) => {
       if (port.isReply(second) && codeOf(second) === codeOf(error)) return proof;
-      throw outOfStep();
+      throw this.#outOfStep();
     });
-    if (answer !== proof) throw outOfStep();
+    if (answer !== proof) throw this.#outOfStep();
     throw error;
-  };
+  }
+
+  #outOfStep(): OutOfStep {
+    this.isOutOfStep = true;
+    return new OutOfStep(this.#port.name);
+  }
+}
+
+function newProvenPort(port: ClientPort): ProvenPort {
+  const proofs = new Proofs(port);
 
   const answered = (
     sent: Promise<unknown>,
@@ -88,26 +111,47 @@ function newProvenPort(port: ClientPort): ProvenPort {
     of: CallTerms = {},
   ): Promise<unknown> =>
     sent.then(
-      (raw) => read(raw, proof),
+      (raw) => proofs.read(raw, proof),
       (error: unknown) => {
-        if (isNoScript(error) || !port.isReply(error)) throw error;
-        return probe(error, keys, of);
+        if (proofs.isCertain(error)) throw error;
+        return proofs.probe(error, keys, of);
       },
     );
 
+  const post = (call: ScriptCall, to: RawOutcome): boolean => {
+    const proof = nextProof();
+    const failed = (error: unknown): void => {
+      if (proofs.isCertain(error)) to.failed(error);
+      else proofs.probe(error, call.keys, call).catch((second: unknown) => to.failed(second));
+    };
+    const read = (raw: unknown): void => {
+      let answer: unknown;
+      try {
+        answer = proofs.read(raw, proof);
+      } catch (error) {
+        return to.failed(error);
+      }
+      to.answered(answer);
+    };
+    const proved = { ...call, args: [...call.args, proof] };
+    return port.post?.(proved, { answered: read, failed }) === true;
+  };
+
   return over(port, {
-    isOutOfStep: () => isOutOfStep,
+    isOutOfStep: () => proofs.isOutOfStep,
     plain: port,
 
     evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
-      const proofs = calls.map(nextProof);
+      const each = calls.map(nextProof);
       const sent = port.evalsha(
-        calls.map((call, at) => ({ ...call, args: [...call.args, proofs[at] as string] })),
+        calls.map((call, at) => ({ ...call, args: [...call.args, each[at] as string] })),
       );
       return calls.map((call, at) =>
-        answered(sent[at] as Promise<unknown>, proofs[at] as string, call.keys, call),
+        answered(sent[at] as Promise<unknown>, each[at] as string, call.keys, call),
       );
     },
+
+    post: port.post && post,
 
     eval(
       source: string,

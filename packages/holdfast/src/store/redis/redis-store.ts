@@ -14,6 +14,7 @@ import type { Command, KeyCommand, RenewMany, RenewReply, Reply } from '../../en
 import { loadedLater } from './loaded-later.js';
 import {
   type AcknowledgeTerms,
+  type Outcome,
   OutOfStep,
   type Store,
   StoreFailure,
@@ -127,6 +128,34 @@ export class RedisStore implements Store {
     return renewals.map((renewal) => renewal ?? (others.next().value as Promise<Reply>));
   }
 
+  post(command: Command, to: Outcome): boolean {
+    if (this.#client.post === undefined || isRenewMany(command)) return false;
+    const call = this.#callOf(command);
+    const connection = this.#client.connection();
+    const erred = (error: unknown): void => to.erred(error);
+    const answered = (raw: unknown): void => {
+      let reply: Reply;
+      try {
+        reply = this.#read(raw, command, connection);
+      } catch (error) {
+        return erred(error);
+      }
+      to.replied(reply);
+    };
+    const failed = (error: unknown): void =>
+      void this.#again(command, call, error, connection).then((reply) => to.replied(reply), erred);
+    return this.#client.post(call, { answered, failed });
+  }
+
+  #callOf(command: KeyCommand): ScriptCall {
+    const keys = this.#keysOf(command);
+    return { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
+  }
+
+  #read(raw: unknown, command: KeyCommand, connection: unknown): Reply {
+    return this.#once(readable(command, notQueued(raw)), command, connection);
+  }
+
   /**
    * Sends each command with a call of its own.
    * @param first the connection of an earlier call with these commands
@@ -134,15 +163,14 @@ export class RedisStore implements Store {
   #alone(batch: readonly KeyCommand[], first?: unknown): Promise<Reply>[] {
     const movesApart = this.#client.cluster !== undefined;
     const calls = batch.map((command): ScriptCall => {
-      const keys = this.#keysOf(command);
-      const call = { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
+      const call = this.#callOf(command);
       return isShort(command) || command.op === 'renew' ? { ...call, movesApart } : call;
     });
     const connection = first ?? this.#client.connection();
     return this.#client.evalsha(calls).map((answer, index) => {
       const command = batch[index] as KeyCommand;
       return answer.then(
-        (raw) => this.#once(readable(command, notQueued(raw)), command, connection),
+        (raw) => this.#read(raw, command, connection),
         (error: unknown) => this.#again(command, calls[index] as ScriptCall, error, connection),
       );
     });
@@ -242,8 +270,8 @@ export class RedisStore implements Store {
       if (push !== undefined) listener.push(push);
     };
     const up = (): void => listener.up();
-    const { cluster, sentinel } = this.#client;
     const down = (): void => listener.down();
+    const { cluster, sentinel } = this.#client;
     if (sentinel !== undefined) {
       const { openMasterChannel } = await import('./master-channel.js');
       const channel = await openMasterChannel(sentinel, name, { message, up, down });

@@ -1,0 +1,102 @@
+/**
+ * Calls of scripts as commands of ioredis whose replies go to a receiver.
+ *
+ * For each command, ioredis flattens, checks and converts the words, and makes a promise with some
+ * closures. A script needs none of this: its words are texts. So these commands are objects of a
+ * subclass of the class of ioredis, without the promise. The class comes from a command that the
+ * client makes and does not send. A client whose class looks otherwise, or whose options concern
+ * single commands, and a program that traces the commands of ioredis, get no such commands.
+ */
+import { tracingChannel } from 'node:diagnostics_channel';
+import type { ClientPort, RawOutcome, ScriptCall } from './port.js';
+
+/** What is used of a command of ioredis. */
+interface Command {
+  args: readonly string[];
+  isResolved: boolean;
+  isTraced: boolean;
+  resolve: (raw: unknown) => void;
+  reject: (error: unknown) => void;
+  readonly promise?: unknown;
+  transformReply(raw: unknown): unknown;
+}
+
+type CommandClass = new (name: string, args: readonly string[], options: object) => Command;
+
+interface Client {
+  readonly options: object;
+  sendCommand(command: object): unknown;
+  ping(): object;
+}
+
+/** Options for which ioredis has to send a call itself, if one of them is set. */
+const OPTIONS = ['commandTimeout', 'enableAutoPipelining', 'keyPrefix', 'showFriendlyErrorStack'];
+
+const NONE: readonly string[] = [];
+const TEXTS = { replyEncoding: 'utf8' };
+const TRACED = tracingChannel('ioredis:command');
+
+/** `undefined` if the client cannot send such commands. */
+export function posting(given: object): ClientPort['post'] {
+  const client = given as Client;
+  if (OPTIONS.some((name) => isSet(client, name))) return undefined;
+  const ScriptCommand = scriptCommandOf(client);
+  if (ScriptCommand === undefined) return undefined;
+  return (call, to) => {
+    // Node before 20.13 does not tell
+    if ((TRACED.hasSubscribers as boolean | undefined) !== false) return false;
+    try {
+      client.sendCommand(new ScriptCommand(call, to));
+    } catch (error) {
+      to.failed(error);
+    }
+    return true;
+  };
+}
+
+function isSet({ options }: Client, name: string): boolean {
+  const value = (options as Record<string, unknown>)[name];
+  return value !== undefined && value !== null && value !== false && value !== '';
+}
+
+function scriptCommandOf(
+  client: Client,
+): (new (call: ScriptCall, to: RawOutcome) => object) | undefined {
+  const Base = commandClassOf(client);
+  if (Base === undefined) return undefined;
+
+  class ScriptCommand extends Base {
+    constructor({ sha, keys, args }: ScriptCall, to: RawOutcome) {
+      super('evalsha', NONE, TEXTS);
+      this.args = [sha, `${keys.length}`, ...keys, ...args];
+      this.isTraced = true;
+      // no methods: other libraries call them without the command
+      this.resolve = (raw) => {
+        this.isResolved = true;
+        to.answered(this.transformReply(raw));
+      };
+      this.reject = (error) => to.failed(error);
+    }
+
+    /** Called by the constructor of ioredis. */
+    initPromise(): void {}
+  }
+
+  const call = { sha: '', keys: [], args: [] };
+  const sample = new ScriptCommand(call, { answered() {}, failed() {} });
+  return sample.promise === undefined ? ScriptCommand : undefined;
+}
+
+/** The class of the commands of a client: of one that is made and not sent. */
+function commandClassOf(client: Client): CommandClass | undefined {
+  try {
+    if (typeof client.sendCommand !== 'function') return undefined;
+    const caught = { sendCommand: { value: (command: object) => command } };
+    const command = (Object.create(client, caught) as Client).ping() as Record<string, unknown>;
+    const methods = ['initPromise', 'toWritable', 'transformReply', 'setTimeout'];
+    const isKnown = methods.every((name) => typeof command[name] === 'function');
+    return isKnown ? (command.constructor as CommandClass) : undefined;
+  } catch {
+    return undefined;
+  }
+}
