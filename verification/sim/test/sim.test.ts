@@ -94,9 +94,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     as: /stuck/,
   },
   'keeps the timer of a root that has ended': {
-    file: 'acquire/roots.js',
-    from: 'queue.timer?.cancel();\n        this.#queues.delete(queue.key);',
-    to: 'this.#queues.delete(queue.key);',
+    file: 'acquire/root-queue.js',
+    from: 'this.timer?.cancel();',
+    to: ';',
     shown: 'timer-of-an-ended-root.json',
     as: /timer/,
   },

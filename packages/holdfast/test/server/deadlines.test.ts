@@ -6,6 +6,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Clock } from '../../src/base/clock.js';
 import type { Command } from '../../src/engine/commands.js';
 import { Holdfast, type HoldfastOptions } from '../../src/index.js';
+import type { Outcome } from '../../src/store/port.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
 import {
   CLIENTS,
@@ -35,6 +36,10 @@ class Forgetful extends RedisStore {
     return batch.map(({ op }) =>
       op === 'release' ? new Promise(() => undefined) : (answers.shift() as (typeof answers)[0]),
     );
+  }
+
+  override post(command: Command, to: Outcome): boolean {
+    return command.op === 'release' || super.post(command, to);
   }
 }
 

@@ -2,7 +2,7 @@
 import { tracingChannel } from 'node:diagnostics_channel';
 import { Redis as Redis6 } from 'ioredis';
 import { Redis as Redis5 } from 'ioredis-5';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Holdfast } from '../../src/index.js';
 import { Made, serverOf, stopServersAfterwards } from '../support/backends.js';
 import { freshKey } from '../suites/helpers.js';
@@ -11,6 +11,7 @@ const made = new Made();
 const clients: { disconnect(): void }[] = [];
 afterEach(async () => {
   await made.close();
+  vi.restoreAllMocks();
   for (const client of clients.splice(0)) client.disconnect();
 });
 
@@ -22,15 +23,8 @@ async function open(
   const { port } = await serverOf('redis');
   const client = new Redis({ port, ...options });
   clients.push(client);
-  let count = 0;
-  const evalsha = client.evalsha.bind(client) as (...words: unknown[]) => unknown;
-  Object.assign(client, {
-    evalsha: (...words: unknown[]) => {
-      count += 1;
-      return evalsha(...words);
-    },
-  });
-  return { client, own: () => count };
+  const spy = vi.spyOn(Redis.prototype, 'evalsha');
+  return { client, own: () => spy.mock.calls.length };
 }
 
 async function pair(client: Redis6): Promise<string> {
@@ -65,6 +59,20 @@ describe.each([
     Object.assign(client, { ping: () => ({ toWritable: () => '' }) });
     expect(await pair(client)).toBe('freed');
     expect(own()).toBeGreaterThan(1);
+  });
+
+  it('leaves the calls to a program that replaces them', async () => {
+    const { client } = await open(Redis);
+    const evalsha = client.evalsha.bind(client) as (...words: unknown[]) => unknown;
+    const seen: unknown[] = [];
+    Object.assign(client, {
+      evalsha: (...words: unknown[]) => {
+        seen.push(words[0]);
+        return evalsha(...words);
+      },
+    });
+    expect(await pair(client)).toBe('freed');
+    expect(new Set(seen).size).toBe(2);
   });
 
   it('makes its own commands while they are traced', async () => {
