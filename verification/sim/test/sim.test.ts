@@ -100,6 +100,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: 'timer-of-an-ended-root.json',
     as: /timer/,
   },
+  'withdraws a lease that was handed over after a local hand-off': {
+    file: 'acquire/acquisitions.js',
+    from: "acquisition.hold?.root.hold.state === 'left'",
+    to: "acquisition.hold?.state === 'left'",
+    shown: ['--seed', '9001224'],
+    as: /belief/,
+  },
   'withdraws an acquisition for no longer than a lease': {
     file: 'acquire/cleanup/abandoned.js',
     from: 'Math.max(ttl, this.#settings.retention)',

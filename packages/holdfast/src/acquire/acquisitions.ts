@@ -156,8 +156,8 @@ export class Acquisitions implements ReplyHandler {
     // a lease that was granted in another way meanwhile is held: it must not be released
     if (!acquisition.settled || this.#watchdog.find(acquisition.id) !== undefined) return;
     if (status !== 'granted' && status !== 'queued' && status !== 'parked') return;
-    // neither must a lease that was left to the store
-    if (acquisition.hold?.state === 'left') return;
+    // neither must a lease that was left to the store, or to another process, by any task
+    if (acquisition.hold?.root.hold.state === 'left') return;
     this.#withdraw(acquisition, true);
   }
 
