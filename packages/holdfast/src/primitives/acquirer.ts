@@ -107,23 +107,9 @@ export class Acquirer<L extends Lease> {
    */
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
-    return this.core.run(this.key, () => this.#run(weight, work, options));
-  }
-
-  async #run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
-    const lease = await this.acquire(weight, options);
-    const unfollow = options?.signal && lease.follow(options.signal);
-    let result: T;
-    try {
-      result = await work(lease);
-    } catch (error) {
-      await quietly(lease.release());
-      throw error;
-    } finally {
-      unfollow?.();
-    }
-    if ((await quietly(lease.release())) === 'lost') throw lease.loss;
-    return result;
+    return this.core.run(this.key, async () =>
+      workUnder(await this.acquire(weight, options), work, options?.signal),
+    );
   }
 
   /** The options of one call. Options of the call take precedence over options of the lock. */
@@ -170,6 +156,37 @@ export function plainLease(hold: Hold, core: Core): Lease {
 /** Throws `HOLDFAST_BAD_OPTION` unless the work is a function. */
 export function checkWork(work: unknown): void {
   if (typeof work !== 'function') throw badOption('work', 'a function', work);
+}
+
+/** A lease, or several. */
+interface Releasable {
+  readonly loss: Error;
+  follow(signal: AbortSignal): () => void;
+  release(): Promise<unknown>;
+}
+
+/**
+ * Does the work, and releases, also if the work throws. Rejects if the lease was lost before.
+ * @param signal aborts the signal of the lease while the work runs
+ */
+export async function workUnder<T, L extends Releasable>(
+  lease: L,
+  work: (lease: L) => T | Promise<T>,
+  signal: AbortSignal | undefined,
+  isLost = (outcome: unknown): boolean => outcome === 'lost',
+): Promise<T> {
+  const unfollow = signal && lease.follow(signal);
+  let result: T;
+  try {
+    result = await work(lease);
+  } catch (error) {
+    await quietly(lease.release());
+    throw error;
+  } finally {
+    unfollow?.();
+  }
+  if (isLost(await quietly(lease.release()))) throw lease.loss;
+  return result;
 }
 
 /** Maps a rejection to `undefined`: the release is retried in the background. */

@@ -13,7 +13,7 @@ import {
   type LockOptions,
   type ResolvedAcquireOptions,
 } from '../base/options.js';
-import { type Acquirer, checkWork, quietly } from './acquirer.js';
+import { type Acquirer, checkWork, workUnder } from './acquirer.js';
 import { acquireAll } from './multi-acquire.js';
 import { PlainMutex } from './plain-mutex.js';
 import type { MultiLease } from './multi-lease.js';
@@ -93,24 +93,12 @@ export class AllOf {
    */
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
-    return this.#core.run(this.keys[0] as string, () => this.#run(work, options));
-  }
-
-  async #run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
-    const lease = await this.acquire(options);
-    const unfollow = options?.signal && lease.follow(options.signal);
-    let result: T;
-    try {
-      result = await work(lease);
-    } catch (error) {
-      await quietly(lease.release());
-      throw error;
-    } finally {
-      unfollow?.();
-    }
-    await quietly(lease.release());
-    if ([...lease.outcomes.values()].includes('lost')) throw lease.loss;
-    return result;
+    return this.#core.run(this.keys[0] as string, async () => {
+      const lease = await this.acquire(options);
+      // also if the release of another one of them had no answer
+      const isLost = (): boolean => [...lease.outcomes.values()].includes('lost');
+      return workUnder(lease, work, options?.signal, isLost);
+    });
   }
 
   async #acquire(options: AcquireOptions = {}, wait: number): Promise<MultiLease | null> {

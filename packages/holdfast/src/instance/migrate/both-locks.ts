@@ -17,7 +17,7 @@ import type { Lease } from '../../lease/lease.js';
 import { type Moment, SuspendDetector } from '../../lease/suspend-detector.js';
 import type { AcquireOptions, LockOptions, ResolvedAcquireOptions } from '../../base/options.js';
 import { Pause } from '../../base/pause.js';
-import { Acquirer, checkWork, plainLease, quietly } from '../../primitives/acquirer.js';
+import { Acquirer, checkWork, plainLease, quietly, workUnder } from '../../primitives/acquirer.js';
 import { isRefusal } from '../../store/port.js';
 import { quote } from '../../base/text.js';
 import { BothLease } from './both-lease.js';
@@ -83,23 +83,8 @@ export class BothLocks {
     options: BothAcquireOptions = {},
   ): Promise<T> {
     checkWork(work);
-    return this.#acquirer.core.run(this.#acquirer.key, () => this.#run(work, options));
-  }
-
-  async #run<T>(work: (lease: Lease) => T | Promise<T>, options: BothAcquireOptions): Promise<T> {
-    const lease = await this.acquire(options);
-    const unfollow = options.signal && lease.follow(options.signal);
-    let result: T;
-    try {
-      result = await work(lease);
-    } catch (error) {
-      await quietly(lease.release());
-      throw error;
-    } finally {
-      unfollow?.();
-    }
-    if ((await quietly(lease.release())) === 'lost') throw lease.loss;
-    return result;
+    const { core, key } = this.#acquirer;
+    return core.run(key, async () => workUnder(await this.acquire(options), work, options.signal));
   }
 
   #terms(options: BothAcquireOptions, wait: number): ResolvedAcquireOptions {

@@ -133,7 +133,8 @@ export class Acknowledged implements Layer {
   #storeFor(age: number): RedisStore {
     let store = this.#confirming.get(age);
     if (store === undefined) {
-      store = new RedisStore(this.#port.confirming(age), this.#prefix);
+      const { oneServer } = this.#acknowledging;
+      store = new RedisStore(this.#port.confirming(age), this.#prefix, oneServer);
       if (this.#confirming.size >= AGES_MAX) this.#confirming.clear();
       this.#confirming.set(age, store);
     }

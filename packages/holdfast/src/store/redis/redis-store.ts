@@ -74,31 +74,31 @@ export class RedisStore implements Store {
   /** On a cluster: the address of the master of a key, which renews its leases together. */
   readonly shardOf?: (key: string) => string;
   readonly written?: () => Promise<void>;
+  readonly oneServer: OneServer;
 
-  constructor(port: ClientPort, prefix: string) {
+  /** @param oneServer of another store that uses the same server */
+  constructor(port: ClientPort, prefix: string, oneServer?: OneServer) {
     const client = provenPort(port);
+    const { cluster } = client;
     this.label = client.name;
     this.writesLater = client.writesLater;
     this.#client = client;
     this.#prefix = prefix;
     this.#loader = new ScriptLoader(client);
-    const { cluster } = client;
-    if (cluster !== undefined) {
-      this.shardOf = (key) => cluster.masterOf(this.#slotOf(key)) ?? '';
-    }
+    if (cluster) this.shardOf = (key) => cluster.masterOf(this.#slotOf(key)) ?? '';
     // these clients of node-redis first look for the node, in further promise jobs
     if (client.writesLater && (cluster ?? client.sentinel) !== undefined) {
       this.written = () => new Promise(afterTurn);
     }
-    const loader = this.#loader;
-    const oneServer = new OneServer(client, prefix);
+    this.oneServer = oneServer ?? new OneServer(client, prefix);
+    const parts = { client, prefix, loader: this.#loader, oneServer: this.oneServer };
     this.#renewals = new Renewals({
-      ...{ client, prefix, loader, oneServer },
+      ...parts,
       renew: (command) => this.#alone([command])[0] as Promise<RenewReply>,
       failure: (error) => this.#failure(error, 'renewMany'),
     });
     this.#several = new Several({
-      ...{ client, prefix, loader, oneServer },
+      ...parts,
       addressed: (command) => this.#addressed(command),
       mainKeyOf: (command) => this.#keysOf(command)[0] as string,
       alone: (commands, first) => this.#alone(commands, first),
