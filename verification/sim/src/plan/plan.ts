@@ -90,6 +90,11 @@ export interface TaskPlan {
   readonly end: 'release' | 'twice' | 'never';
 }
 
+/** The owner that an acquisition names; a reentrant run names none. */
+export function ownerOf({ how, owner }: TaskPlan): string | undefined {
+  return how === 'reenter' ? undefined : owner;
+}
+
 type At = { readonly at: number };
 type Lasting = At & { readonly ms: number };
 

@@ -195,8 +195,15 @@ export class Watch {
     const now = this.#world.server.now();
     for (const { name } of this.#keys.values()) {
       const { holders, waiters } = this.#world.server.engine.resource(name) ?? {};
-      for (const { id, expires } of holders?.values() ?? []) {
-        if (expires > now) this.#orphan(client, name, id, 'holds');
+      for (const { id, owner, holds, expires } of holders?.values() ?? []) {
+        // the lease of an owner keeps the id of its first hold, also after that hold's release
+        const held =
+          owner === ''
+            ? [{ id, expires }]
+            : Array.from(holds, ([hold, { expires }]) => ({ id: hold, expires }));
+        for (const hold of held) {
+          if (hold.expires > now) this.#orphan(client, name, hold.id, 'holds');
+        }
       }
       for (const { id } of waiters?.values() ?? []) this.#orphan(client, name, id, 'waits');
     }

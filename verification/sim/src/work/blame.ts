@@ -3,6 +3,7 @@
  * call; or another task of its process holds the lock, or waits for it and had a reply to its last
  * request. Such a task stands for all of its process (`docs/decisions/0010-roots.md`).
  */
+import { ownerOf } from '../plan/plan.js';
 import type { World } from '../world/world.js';
 import type { Attempt } from './attempt.js';
 
@@ -12,6 +13,6 @@ export function mayBlame(world: World, { client, task, askedAt }: Attempt): bool
   const answered = client.redis.answeredAt(task.key);
   if (answered >= askedAt || world.watch.isHeldBy(client, task.key)) return true;
   const { claimWindow, requestTimeout } = client.plan.options;
-  const mayShare = !task.fair && task.owner === undefined && task.renew;
+  const mayShare = !task.fair && ownerOf(task) === undefined && task.renew;
   return mayShare && answered >= askedAt - claimWindow - requestTimeout - SLACK_MS;
 }

@@ -4,7 +4,7 @@
  */
 import type { Happening } from 'holdfast-checker';
 import type { AcquireOptions, Lease } from '../../../../packages/holdfast/dist/index.js';
-import type { Step, TaskPlan } from '../plan/plan.js';
+import { ownerOf, type Step, type TaskPlan } from '../plan/plan.js';
 import { labelOf } from '../plan/turns.js';
 import { INNER } from '../watch/identities.js';
 import { checkLoss } from '../watch/needless.js';
@@ -64,9 +64,10 @@ class Performer {
   }
 
   async acquire(): Promise<void> {
-    const { how, key, weight, capacity, fair, wait, owner } = this.#task;
+    const { how, key, weight, capacity, fair, wait } = this.#task;
+    const owner = ownerOf(this.#task);
     const limit = wait === undefined ? {} : { wait };
-    const owned = owner === undefined || how === 'reenter' ? {} : { owner };
+    const owned = owner === undefined ? {} : { owner };
     this.#note({ e: 'ask', ...this.#about, weight, capacity, fair, ...limit, ...owned });
     try {
       if (how === 'run' || how === 'reenter') await this.#run();
@@ -128,7 +129,8 @@ class Performer {
 
   #options(): AcquireOptions {
     const { task } = this.#attempt;
-    const { ttl, renew, fair, maxHold, owner, wait, abort, name } = task;
+    const { ttl, renew, fair, maxHold, wait, abort, name } = task;
+    const owner = ownerOf(task);
     const controller = new AbortController();
     if (abort !== undefined) {
       this.#client.process.later(abort, () => {
@@ -140,7 +142,7 @@ class Performer {
       ...{ ttl, renew, fair, label: labelOf(name) },
       ...warning(this.#world, this.#attempt),
       ...(maxHold === undefined ? {} : { maxHold }),
-      ...(owner === undefined || task.how === 'reenter' ? {} : { sharedBy: owner }),
+      ...(owner === undefined ? {} : { sharedBy: owner }),
       ...(wait === undefined ? {} : { wait }),
       ...(abort === undefined ? {} : { signal: controller.signal }),
     };
