@@ -243,7 +243,7 @@ export class AcquireSender {
   }
 
   #command(acquisition: Acquisition): Acquire {
-    const { id, ticket, request, queue } = acquisition;
+    const { id, request, queue } = acquisition;
     const { key, kind, weight, capacity, terms } = request;
     const { settings } = this.#parts;
     const { channel } = this.#wake;
@@ -263,7 +263,7 @@ export class AcquireSender {
       channel,
       token: channel === '' ? '' : acquisition.tokens.draw(settings.randomSource),
       queue: terms.wait > 0,
-      ticket,
+      ticket: acquisition.asked,
       waited: queue?.waited(this.#clock.now()) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,

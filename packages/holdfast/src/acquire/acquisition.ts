@@ -101,6 +101,11 @@ export class Acquisition extends Call {
     return { ticket: this.ticket, before: 0 };
   }
 
+  /** The ticket with which it asks: its own, or the one that its tasks had before. */
+  get asked(): number {
+    return this.ticket === 0 ? (this.queue?.ticket ?? 0) : this.ticket;
+  }
+
   /** True once the store has answered it. */
   get heard(): boolean {
     return this.storeTime !== 0;
@@ -202,6 +207,8 @@ export class Acquisition extends Call {
     if (queue === undefined) return super.grant(hold, first);
     if (hold === null || !this.settle()) return;
     this.hold = hold;
+    // it was granted at once if it has no ticket: its place is before all that came later
+    if (queue.fair) queue.ticket = this.ticket === 0 ? this.storeTime : this.ticket;
     queue.granted(hold, first);
     queue.rejectOverdue();
   }

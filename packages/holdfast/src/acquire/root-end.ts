@@ -102,8 +102,9 @@ export class RootEnd implements ReleaseTask {
     const { id: again } = this.#next;
     const asked = acquisitions.sender.begin(this.#next);
     const { ttl, claim, handOffs, channel, token, waited = 0, tasks = 0, patience, meta } = asked;
+    const { ticket } = asked;
     const request = { again, ttl, claim, handOffs, channel, token, fair: asked.fair };
-    return { ...root, ...request, waited, tasks, patience, meta };
+    return { ...root, ...request, waited, tasks, patience, meta, ticket };
   }
 
   /**

@@ -53,6 +53,8 @@ export class RootQueue implements RootObserver {
   entry: Acquisition | undefined;
   /** When its root was granted in queue order. */
   since = 0;
+  /** Fair: the place that its tasks have had in the queue of the store; 0 if it is not known. */
+  ticket = 0;
   /** The root that one of its tasks holds. */
   root: Root | undefined;
   /** Checks the lease while tasks wait behind it. */
@@ -95,13 +97,14 @@ export class RootQueue implements RootObserver {
   }
 
   /** Takes the tasks of the entry that is directly behind its root in the queue of the store. */
-  absorb(group: RootQueue, id: string): void {
+  absorb(group: RootQueue, { id, ticket }: Acquisition): void {
     for (const task of group.#tasks.all()) {
       task.queue = this;
       group.#tasks.remove(task);
       this.#tasks.add(task);
     }
     this.run.push(id);
+    this.ticket = ticket;
   }
 
   /** Its root must not end before this withdrawal is sent. */

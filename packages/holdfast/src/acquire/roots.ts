@@ -140,7 +140,7 @@ export class Roots {
     if (next === undefined || !this.#mayHandOff(queue.since, root)) return false;
     if (group?.entry !== undefined) {
       const { entry } = group;
-      queue.absorb(group, entry.id);
+      queue.absorb(group, entry);
       // in this order: an entry that ends rejects the tasks that it still has
       queue.owe(this.#parts.leave(entry));
       this.groups.owes(queue);

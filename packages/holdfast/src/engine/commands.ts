@@ -137,6 +137,8 @@ export interface Turn {
   readonly meta: string;
   /** Default: false. */
   readonly fair?: boolean;
+  /** As in `Acquire`. Default: 0. */
+  readonly ticket?: number;
 }
 
 /**

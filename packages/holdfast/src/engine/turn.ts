@@ -52,8 +52,8 @@ function queueAgain(resource: Resource, wanted: T.Turn, now: T.Micros): void {
     return;
   resource.dropStale(again, now);
   if (resource.leaseOf(again, now) !== undefined) return;
-  const { fair = false } = wanted;
-  resource.enqueue({ ...wanted, id: again, owner: '', weight: 1, fair, ticket: 0 }, now);
+  const { fair = false, ticket = 0 } = wanted;
+  resource.enqueue({ ...wanted, id: again, owner: '', weight: 1, fair, ticket }, now);
 }
 
 function standing(resource: Resource, { again }: T.Turn, context: CommandContext): T.Again {

@@ -161,6 +161,11 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'if queued == 0 then\n    local kept, granted',
     'do\n    local kept, granted',
   ]),
+  fault('short turn: the next root loses the place of its tasks', [
+    turn,
+    'local place = old_ticket',
+    'local place = 0',
+  ]),
   fault('short turn: the ticket of the next root is forgotten', [
     turn,
     'math.max(last_ticket, place),\n      0, alone',

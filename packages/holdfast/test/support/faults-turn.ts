@@ -42,6 +42,7 @@ export const TURN_FAULTS: readonly Fault[] = [
   fault('turn: a queued root is not withdrawn', [turn, '    withdraw(id)\n', '']),
   fault('turn: the lease of an owner ends', [turn, "if h.owner ~= '' then return false end", '']),
   fault('turn: the next root goes to the end of the queue', [turn, ' waited = waited,', '']),
+  fault('turn: the next root loses the place of its tasks', [turn, 'old_ticket,', '0,']),
   fault('turn: the next root has no token', [turn, 'token = token,', "token = '',"]),
   fault('turn: the process is not recorded as heard', [
     turn,

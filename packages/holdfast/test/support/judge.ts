@@ -159,9 +159,10 @@ function lastUsed(holder: PastHolder, command: KeyCommand, now: number): number 
 
 /** The place in the queue that an acquisition asks for. */
 function regained(command: KeyCommand, id: string, now: number): number | undefined {
-  if (command.op === 'turn' && command.again === id) return placeAfter(command.waited, now);
-  if (command.op !== 'acquire' || command.id !== id) return undefined;
-  return command.ticket === 0 ? placeAfter(command.waited ?? 0, now) : command.ticket;
+  const isAgain = command.op === 'turn' && command.again === id;
+  if (!isAgain && (command.op !== 'acquire' || command.id !== id)) return undefined;
+  const { ticket = 0, waited = 0 } = command;
+  return ticket === 0 ? placeAfter(waited, now) : ticket;
 }
 
 function placeAfter(waited: number, now: number): number | undefined {

@@ -122,6 +122,7 @@ const turning = fc.record({
   tasks: fc.constantFrom(0, 1, 5),
   meta: fc.constantFrom('', 'é'),
   fair: fc.constantFrom(false, false, true),
+  ticket: fc.constantFrom(0, 0, 7),
   ...{ retention, patience },
 });
 

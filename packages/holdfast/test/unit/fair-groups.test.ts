@@ -4,6 +4,7 @@
  */
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { InspectReply } from '../../src/engine/commands.js';
+import { adopt, handOver } from '../../src/handover.js';
 import { type AcquireOptions, Holdfast, type Lease } from '../../src/index.js';
 import { failure, later } from '../suites/helpers.js';
 import { OPTIONS, RootWorld } from '../support/root-world.js';
@@ -253,6 +254,34 @@ describe('a fair root', () => {
     await third.release();
     await ((await all[2]) as Lease).release();
     expect((await foreign).fence).toBeGreaterThan(third.fence);
+  });
+
+  it.each([
+    [
+      'extended',
+      (lease: Lease): Promise<unknown> => lease.ensure(3_600_000).then(() => lease.release()),
+    ],
+    ['handed over', (lease: Lease): Promise<unknown> => adopt(other, handOver(holdfast, lease))],
+  ])('whose lease was %s returns them before a group of the same ms', async (_, leave) => {
+    const first = await take();
+    const all = [take(), take(), take()];
+    const short = take({ ttl: 500 });
+    await clock.advance(10);
+    await clock.advance(0.5);
+    void later(first.release());
+    const lease = await (all[0] as Promise<Lease>);
+    const adopted = (await later(leave(lease))) as Lease | string;
+    const order: string[] = [];
+    const done = [short, ...all.slice(1)].map(async (one, index) => {
+      const granted = await one;
+      order.push(index === 0 ? 'short' : 'own');
+      await granted.release();
+    });
+    await clock.advance(10);
+    if (typeof adopted !== 'string') await later(adopted.release());
+    await clock.advance(3000);
+    await Promise.all(done);
+    expect(order).toEqual(['own', 'own', 'short']);
   });
 
   it('that is handed off for longer than a claim window stays one root', async () => {

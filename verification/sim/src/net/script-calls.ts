@@ -105,12 +105,12 @@ function releaseOf(key: string, [id = '', terms = '']: readonly string[]): T.Rel
 
 function turnOf(key: string, args: readonly string[]): T.Turn {
   const [id = '', fence, used, again = '', ttl, claim, handOffs, channel = '', ...rest] = args;
-  const [waited, tasks, patience, retention, meta = '', token = '', fair] = rest;
+  const [waited, tasks, patience, retention, meta = '', token = '', fair, ticket = '0'] = rest;
   return {
     ...{ op: 'turn', key, id, fence: Number(fence), used: Number(used), again, ttl: Number(ttl) },
     ...{ claim: Number(claim), handOffs: Number(handOffs), channel, waited: Number(waited) },
     ...{ tasks: Number(tasks), patience: Number(patience), retention: Number(retention) },
-    ...{ meta, token, fair: fair === '1' },
+    ...{ meta, token, fair: fair === '1', ticket: Number(ticket) },
   };
 }
 

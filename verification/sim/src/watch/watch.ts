@@ -212,8 +212,8 @@ export class Watch {
   #orphan(client: Client, key: string, id: string, what: string): void {
     const attempt = this.identities.attempt(id);
     if (attempt?.client !== client || isFamily(attempt.task) || meets(attempt.task)) return;
-    // a lease that is never released ends in its process a little before it ends in the store
-    if (attempt.abandoned) return;
+    // a lease whose time is over ends in its process a little before it ends in the store
+    if (attempt.abandoned || attempt.lost) return;
     this.#world.report('orphan', key, `${client.name} has closed, and ${attempt.name} ${what}`);
   }
 

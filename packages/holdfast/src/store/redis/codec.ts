@@ -74,6 +74,7 @@ function encodePark(command: T.Park): string[] {
 }
 
 function encodeTurn(command: T.Turn): string[] {
+  const { fair = false, ticket = 0 } = command;
   return [
     command.id,
     `${command.fence}`,
@@ -89,7 +90,8 @@ function encodeTurn(command: T.Turn): string[] {
     `${command.retention}`,
     command.meta,
     command.token,
-    ...(command.fair === true ? ['1'] : []),
+    ...(fair || ticket !== 0 ? [fair ? '1' : '0'] : []),
+    ...(ticket === 0 ? [] : [`${ticket}`]),
   ];
 }
 

@@ -12,7 +12,7 @@ const commands: readonly KeyCommand[] = [
   {
     ...{ op: 'turn', key: 'k', id: 'a', fence: 5, used: 7, again: 'b', ttl: 10, claim: 5 },
     ...{ handOffs: 3, channel: 'x', token: 't', waited: 4, tasks: 2, patience: 9 },
-    ...{ retention: 1000, meta: 'é', fair: true },
+    ...{ retention: 1000, meta: 'é', fair: true, ticket: 6 },
   },
   { op: 'release', key: 'k', id: 'a', unpassed: true, retention: 1000 },
   { op: 'renew', key: 'k', id: 'a', ttl: 10, retention: 1000, channel: 'x', tasks: 2 },

@@ -19,6 +19,7 @@
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
     fair       int     0 or 1, as in acquire; may be left out if it is 0
+    ticket     int     place in the queue that its tasks had; may be left out if there is none
   REPLY
     freed now again | absent now again
     again: granted fence left hand_offs | queued ticket next | absent
@@ -39,6 +40,7 @@ local retention = tonumber(ARGV[12])
 local meta = ARGV[13]
 local token = ARGV[14]
 local fair = tonumber(ARGV[15] or 0)
+local old_ticket = tonumber(ARGV[16] or 0)
 --- @include "lib/peek-to-write.lua"
 --- @include "lib/plain.lua"
 
@@ -82,7 +84,8 @@ local function turn_plain()
     redis.call('ZADD', queue, ticket, first)
     return nil
   end
-  local place = ticket_after(last_ticket, waited)
+  local place = old_ticket
+  if place == 0 then place = ticket_after(last_ticket, waited) end
   if queued == 0 then
     local kept, granted_fence = kept_until(forget, now + ttl * 1000), math.max(last + 1, now)
     local alone = fair == 1 and hand_offs or hand_offs_alone(hand_offs)
@@ -107,7 +110,7 @@ local function queue_again()
   if lease_of(again) then return end
   enqueue({
     id = again, owner = '', weight = 1, ttl = ttl, claim = claim, fair = fair,
-    hand_offs = hand_offs, channel = channel, token = token, ticket = 0, waited = waited,
+    hand_offs = hand_offs, channel = channel, token = token, ticket = old_ticket, waited = waited,
     tasks = tasks, meta = meta,
   })
 end
