@@ -1,7 +1,8 @@
 /**
  * `disorder`: the store receives the acquisitions of a process for a key in the order of the calls.
  * It is asserted for acquisitions with a request of their own, and for fair ones, whose groups keep
- * the order of their oldest tasks; and only while nothing disturbs the process.
+ * the order of their oldest tasks; and only while nothing disturbs the process. What asks again
+ * after a wait at a condition has no order of calls.
  */
 import type { KeyCommand } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Attempt } from '../work/attempt.js';
@@ -13,6 +14,7 @@ export class Order {
   /** The latest call whose request has arrived, by process and key. */
   readonly #latest = new Map<string, Attempt>();
   readonly #seen = new Set<string>();
+  readonly #asked = new Set<Attempt>();
 
   constructor(world: World) {
     this.#world = world;
@@ -26,6 +28,8 @@ export class Order {
     if (waited > 0 || !(fair || tasks === 0)) return;
     const attempt = this.#world.watch.identities.attempt(command.id);
     if (attempt === undefined || isFamily(attempt.task) || this.#world.plan.weather.loose) return;
+    if (this.#asked.has(attempt)) return;
+    this.#asked.add(attempt);
     const own = `${attempt.client.name} ${key}`;
     const latest = this.#latest.get(own);
     if (latest === undefined || attempt.askedAt >= latest.askedAt) {

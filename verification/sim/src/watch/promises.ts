@@ -49,6 +49,7 @@ interface Asked {
   /** The number of commands of its key before it was queued. */
   queuedAt: number | undefined;
   channel: string;
+  tasks: number;
   /** Times at which it was requested again while it was in the queue. */
   repeats: number[];
 }
@@ -160,13 +161,15 @@ export class Promises {
   }
 
   #repeated(command: Acquire, reply: Reply, key: Key): void {
-    const { id, channel } = command;
-    const asked = this.#asked.get(id) ?? { queuedAt: undefined, channel, repeats: [] };
+    const { id, channel, tasks = 0 } = command;
+    const asked = this.#asked.get(id) ?? { queuedAt: undefined, channel, tasks, repeats: [] };
     this.#asked.set(id, asked);
     if (reply.status === 'queued') asked.queuedAt ??= key.commands;
     if (!this.#waits || asked.channel !== channel) asked.repeats = [];
-    asked.channel = channel;
-    if (!this.#waits) return;
+    // a request tells a new channel, and a new number of tasks
+    const tellsTasks = asked.tasks !== tasks;
+    Object.assign(asked, { channel, tasks });
+    if (!this.#waits || tellsTasks) return;
     const { now } = this.#world.scheduler;
     const attempt = this.#world.watch.identities.attempt(id);
     if (attempt === undefined || !answersInTime(this.#world, attempt.client)) return;
