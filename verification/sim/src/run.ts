@@ -68,7 +68,7 @@ export async function run(
 function judge(world: World, events: readonly HistoryEvent[]): void {
   for (const { check, excused, t, text } of judged(events, ALL)) {
     // a late duplicate may arrive after its process has closed, and is not withdrawn then
-    const isEcho = check === 'ghost' && world.plan.weather.doubled > 0;
+    const isEcho = check === 'ghost' && world.plan.network.doubled > 0;
     if (!excused && !isEcho) world.report(`history: ${check}`, '', text, t);
   }
 }

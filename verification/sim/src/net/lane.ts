@@ -1,5 +1,5 @@
 /**
- * One direction of one connection: messages in order, unless the weather is loose. When the
+ * One direction of one connection: messages in order, unless the network is loose. When the
  * connection is reset, messages in flight are lost; or they come late, if a proxy still delivers
  * the messages it has received (`linger`).
  */
@@ -15,14 +15,14 @@ export class Lane {
     this.#path = path;
   }
 
-  /** Sends at a time; `arrive` runs at most once, or (in loose weather, unless `once`) twice. */
+  /** Sends at a time; `arrive` runs at most once, or (in a loose network, unless `once`) twice. */
   send(time: number, arrive: () => void, once: boolean): void {
     if (this.#closed) return;
-    const { random, weather } = this.#path;
-    if (weather.lost > 0 && random.chance(weather.lost)) return;
+    const { random, network } = this.#path;
+    if (network.lost > 0 && random.chance(network.lost)) return;
     this.#carry(time, arrive);
-    if (!once && weather.doubled > 0 && random.chance(weather.doubled)) {
-      this.#carry(time + random.next() * weather.echo, arrive);
+    if (!once && network.doubled > 0 && random.chance(network.doubled)) {
+      this.#carry(time + random.next() * network.echo, arrive);
     }
   }
 
@@ -38,10 +38,10 @@ export class Lane {
   }
 
   #carry(time: number, arrive: () => void): void {
-    const { scheduler, weather } = this.#path;
+    const { scheduler, network } = this.#path;
     const own = this.#path.arrival(time);
-    const at = weather.loose ? own : Math.max(own, this.#lastArrival);
-    if (!weather.loose) this.#lastArrival = at;
+    const at = network.loose ? own : Math.max(own, this.#lastArrival);
+    if (!network.loose) this.#lastArrival = at;
     scheduler.at(at, () => this.#arrive(arrive));
   }
 

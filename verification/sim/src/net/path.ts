@@ -9,7 +9,7 @@ import type { Random } from '../base/random.js';
 import type { Scheduler } from '../base/scheduler.js';
 
 /** Properties of a network. */
-export interface Weather {
+export interface Network {
   /** Usual time of a message one way, in ms, and by how much it varies. */
   readonly latency: number;
   readonly jitter: number;
@@ -28,20 +28,20 @@ export interface Weather {
 export class Path {
   readonly scheduler: Scheduler;
   readonly random: Random;
-  weather: Weather;
+  network: Network;
   /** The factor of the latency. */
   slowness = 1;
   #cutUntil = 0;
 
-  constructor(scheduler: Scheduler, random: Random, weather: Weather) {
+  constructor(scheduler: Scheduler, random: Random, network: Network) {
     this.scheduler = scheduler;
     this.random = random;
-    this.weather = weather;
+    this.network = network;
   }
 
   /** The earliest and the drawn arrival time of a message that is sent at a given time. */
   arrival(time: number): number {
-    const { latency, jitter, spikes, spike } = this.weather;
+    const { latency, jitter, spikes, spike } = this.network;
     let takes = latency + this.random.next() * jitter;
     takes *= this.slowness;
     if (spikes > 0 && this.random.chance(spikes)) takes += this.random.next() * spike;

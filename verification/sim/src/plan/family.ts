@@ -5,7 +5,7 @@
  * draws of the other tasks do not change.
  */
 import type { Random } from '../base/random.js';
-import type { Scene } from './generate.js';
+import type { Setting } from './generate.js';
 import type { Change, TaskPlan } from './plan.js';
 
 /** The weight of a writer of a read-write lock. */
@@ -14,7 +14,7 @@ const WRITER = 2 ** 30;
 const CROWD = { min: 1001, max: 1150 } as const;
 
 type Maker = (more: Partial<TaskPlan>) => void;
-type Group = (random: Random, scene: Scene, make: Maker) => void;
+type Group = (random: Random, setting: Setting, make: Maker) => void;
 
 /** Each group: the share of seeds that have it, and how it draws its tasks. */
 const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
@@ -37,26 +37,26 @@ export function hasSprint(random: Random): boolean {
   return random.fork('family/sprint').chance((GROUPS['sprint'] as (typeof GROUPS)[string])[0]);
 }
 
-export function familyOf(scene: Scene): TaskPlan[] {
-  const random = scene.random.fork('family');
+export function familyOf(setting: Setting): TaskPlan[] {
+  const random = setting.random.fork('family');
   const tasks: TaskPlan[] = [];
   for (const [key, [probability, group]] of Object.entries(GROUPS)) {
     const own = random.fork(key);
     if (!own.chance(probability)) continue;
     const luck = own.fork('tasks');
-    group(own, scene, (more) => {
-      tasks.push({ ...someTask(luck, scene, key, tasks.length), ...more });
+    group(own, setting, (more) => {
+      tasks.push({ ...someTask(luck, setting, key, tasks.length), ...more });
     });
   }
   return tasks;
 }
 
-function someTask(random: Random, scene: Scene, key: string, number: number): TaskPlan {
-  const { ttl, busy, processes } = scene;
+function someTask(random: Random, setting: Setting, key: string, number: number): TaskPlan {
+  const { ttl, busy, processes } = setting;
   const hold = ttl * random.spread(0.003, 2);
   const renew = random.chance(0.7);
   return {
-    ...{ name: `${key}/${number}`, key, ttl, how: 'acquire', face: 'mutex', end: 'release' },
+    ...{ name: `${key}/${number}`, key, ttl, how: 'acquire', primitive: 'mutex', end: 'release' },
     ...{ weight: 1, capacity: 1, renew, fair: random.chance(0.2) },
     at: random.next() * busy,
     process: random.pick(processes).name,
@@ -68,21 +68,21 @@ function someTask(random: Random, scene: Scene, key: string, number: number): Ta
 }
 
 /** Some of the times are equal or nearly equal, so that their tasks wait for each other. */
-function times(random: Random, scene: Scene): () => number {
-  const width = scene.ttl * random.pick([0.01, 0.3, 2]);
-  let from = random.next() * scene.busy;
+function times(random: Random, setting: Setting): () => number {
+  const width = setting.ttl * random.pick([0.01, 0.3, 2]);
+  let from = random.next() * setting.busy;
   return () => {
-    if (random.chance(0.15)) from = random.next() * scene.busy;
+    if (random.chance(0.15)) from = random.next() * setting.busy;
     return from + random.next() * width;
   };
 }
 
 /** Leases of very different lengths that follow each other in few processes. */
-function terms(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
-  const processes = [random.pick(scene.processes), random.pick(scene.processes)];
+function terms(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
+  const processes = [random.pick(setting.processes), random.pick(setting.processes)];
   for (let left = random.whole(4, 30); left > 0; left--) {
-    const ttl = Math.max(50, Math.round(scene.ttl * random.spread(0.05, 6)));
+    const ttl = Math.max(50, Math.round(setting.ttl * random.spread(0.05, 6)));
     const renew = random.chance(0.6);
     const steps: TaskPlan['steps'][number][] = [{ do: 'rest', ms: ttl * random.spread(0.01, 1) }];
     if (random.chance(0.2)) steps.unshift({ do: 'ensure', ms: ttl * random.spread(0.5, 8) });
@@ -103,36 +103,36 @@ function terms(random: Random, scene: Scene, make: Maker): void {
  * Calls of few processes that share roots. Some end their renewal, have `maxHold`, or hand their
  * lease over. Calls of one task are made in one step of the program.
  */
-function shared(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
-  const processes = [random.pick(scene.processes), random.pick(scene.processes)];
+function shared(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
+  const processes = [random.pick(setting.processes), random.pick(setting.processes)];
   const fair = random.chance(0.5);
-  const ttls = [scene.ttl, Math.round(scene.ttl * random.between(0.6, 1.5))] as const;
-  const limit = Math.round(scene.ttl * random.between(1, 4));
+  const ttls = [setting.ttl, Math.round(setting.ttl * random.between(0.6, 1.5))] as const;
+  const limit = Math.round(setting.ttl * random.between(1, 4));
   const isLimited = random.chance(0.4);
   // some hold for longer than their ttl, so that they need their renewals
   const length =
-    scene.ttl * (random.chance(0.6) ? random.spread(0.003, 0.3) : random.between(1, 3));
+    setting.ttl * (random.chance(0.6) ? random.spread(0.003, 0.3) : random.between(1, 3));
   const change = (): Change => ({
     ttl: ttls[random.chance(0.25) ? 1 : 0],
     ms: length * random.between(0.2, 2),
     ...(isLimited ? { maxHold: limit } : {}),
     ...(random.chance(0.3) ? { stops: true } : {}),
     ...(random.chance(0.15)
-      ? { heir: random.pick(scene.processes).name, keeps: scene.ttl * random.spread(0.01, 2) }
+      ? { heir: random.pick(setting.processes).name, keeps: setting.ttl * random.spread(0.01, 2) }
       : {}),
   });
   for (let left = random.whole(2, 12); left > 0; left--) {
     const changes = Array.from({ length: random.whole(1, 5) }, change);
     const process = random.pick(processes).name;
     const ttl = Math.max(...changes.map((one) => one.ttl));
-    make({ at: at(), face: 'shared', fair, renew: true, process, changes, ttl });
+    make({ at: at(), primitive: 'shared', fair, renew: true, process, changes, ttl });
   }
 }
 
 /** Many acquisitions of few owners: they share a lease, or wait for another owner's lease. */
-function owned(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function owned(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   const few = random.pick([1, 2, 4]);
   for (let left = random.whole(5, 40); left > 0; left--) {
     make({ at: at(), owner: `o${random.whole(1, few)}`, wait: undefined });
@@ -140,91 +140,91 @@ function owned(random: Random, scene: Scene, make: Maker): void {
 }
 
 /** Readers and writers that change sides while they hold. */
-function shift(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function shift(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   for (let left = random.whole(3, 20); left > 0; left--) {
     const weight = random.pick([1, 1, WRITER]);
     const moves = Array.from({ length: random.whole(1, 4) }, () =>
       random.pick(['none', 'upgrade', 'downgrade'] as const),
     );
-    make({ at: at(), face: 'shift', capacity: WRITER, weight, moves });
+    make({ at: at(), primitive: 'shift', capacity: WRITER, weight, moves });
   }
 }
 
 /** Owners with two holds that change sides, and readers beside them. */
-function sides(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function sides(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   for (let left = random.whole(3, 12); left > 0; left--) {
     const owner = random.chance(0.5) ? `o${left}` : undefined;
     const weight = owner === undefined ? 1 : random.pick([1, WRITER, WRITER]);
     const change = random.pick(['upgrade', 'downgrade'] as const);
     const moves = weight === 1 ? [change] : (['downgrade', 'none', change] as const);
-    make({ at: at(), face: 'shift', capacity: WRITER, weight, owner, moves });
+    make({ at: at(), primitive: 'shift', capacity: WRITER, weight, owner, moves });
   }
 }
 
 /** Permits that are acquired while the capacity changes. */
-function resize(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function resize(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   const capacity = random.whole(2, 6);
   for (let left = random.whole(5, 25); left > 0; left--) {
     const permits = random.chance(0.25) ? { permits: random.whole(1, 6) } : {};
-    make({ at: at(), face: 'resize', capacity, weight: random.whole(1, 6), ...permits });
+    make({ at: at(), primitive: 'resize', capacity, weight: random.whole(1, 6), ...permits });
   }
 }
 
 /** Acquisitions of several keys together, and of one of them alone. */
-function all(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function all(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   const names = Array.from({ length: random.whole(2, 5) }, (_, index) => `all${index}`);
   for (let left = random.whole(3, 15); left > 0; left--) {
     const keys = names.filter(() => random.chance(0.5));
     if (keys.length === 0) keys.push(random.pick(names));
     const how = random.pick(['acquire', 'run', 'try'] as const);
-    make({ at: at(), face: 'all', key: keys[0] as string, keys, how });
+    make({ at: at(), primitive: 'all', key: keys[0] as string, keys, how });
   }
 }
 
-function lead(random: Random, scene: Scene, make: Maker): void {
+function lead(random: Random, setting: Setting, make: Maker): void {
   for (let left = random.whole(1, 8); left > 0; left--) {
     const how = random.pick(['acquire', 'run'] as const);
-    const abort = how === 'run' ? { abort: scene.ttl * random.spread(0.1, 20) } : {};
-    make({ face: 'lead', how, renew: true, fair: true, ...abort });
+    const abort = how === 'run' ? { abort: setting.ttl * random.spread(0.1, 20) } : {};
+    make({ primitive: 'lead', how, renew: true, fair: true, ...abort });
   }
 }
 
-function schedule(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function schedule(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   for (let left = random.whole(2, 15); left > 0; left--) {
     const slot = random.chance(0.5) ? { slot: `s${random.whole(1, 3)}` } : {};
-    make({ at: at(), face: 'schedule', renew: true, fair: true, ...slot });
+    make({ at: at(), primitive: 'schedule', renew: true, fair: true, ...slot });
   }
 }
 
 /** Locks by key and owner; a call unlocks some of them during a run. */
-function calls(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function calls(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   for (let left = random.whole(2, 15); left > 0; left--) {
     const how = random.pick(['acquire', 'acquire', 'run'] as const);
     const weight = random.whole(1, 4);
-    make({ at: at(), face: 'calls', how, weight, owner: random.pick(['o1', 'o2']) });
+    make({ at: at(), primitive: 'calls', how, weight, owner: random.pick(['o1', 'o2']) });
   }
 }
 
 /** One process acquires a lock repeatedly, as fast as it can. */
-function sprint(random: Random, scene: Scene, make: Maker): void {
-  const at = times(random, scene);
+function sprint(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
   for (let left = random.whole(1, 4); left > 0; left--) {
     const weight = random.whole(10, 150);
-    make({ at: at(), face: 'sprint', weight, renew: true, wait: undefined });
+    make({ at: at(), primitive: 'sprint', weight, renew: true, wait: undefined });
   }
 }
 
 /** More acquisitions of one process, or holds of one owner, than one command handles. */
-function crowd(random: Random, scene: Scene, make: Maker): void {
+function crowd(random: Random, setting: Setting, make: Maker): void {
   const weight = random.whole(CROWD.min, CROWD.max);
-  const process = random.pick(scene.processes).name;
+  const process = random.pick(setting.processes).name;
   const owner = random.chance(0.4) ? 'o1' : undefined;
   const limits = { wait: undefined, abort: undefined };
-  make({ face: 'crowd', weight, process, renew: true, ...limits, owner });
+  make({ primitive: 'crowd', weight, process, renew: true, ...limits, owner });
 }

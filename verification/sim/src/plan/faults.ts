@@ -1,6 +1,6 @@
 /** The faults of a simulation, and their times. */
 import type { Random } from '../base/random.js';
-import type { Profile, Scene } from './generate.js';
+import type { Profile, Setting } from './generate.js';
 import type { FaultKind, FaultPlan } from './plan.js';
 
 /** The others are drawn together with their tasks, see `trouble.ts`. */
@@ -17,23 +17,23 @@ const KINDS: Record<Exclude<Profile, 'calm'>, readonly Drawn[]> = {
   amnesia: ['stop', 'crash', 'cut', 'reset', 'restart', 'restart', 'restart', 'stop-server'],
 };
 
-export function faultsOf(scene: Scene, profile: Exclude<Profile, 'calm'>): FaultPlan[] {
-  const random = scene.random.fork('faults');
+export function faultsOf(setting: Setting, profile: Exclude<Profile, 'calm'>): FaultPlan[] {
+  const random = setting.random.fork('faults');
   // a few frequent kinds of faults find more than all kinds at once
   const kinds = Array.from({ length: random.whole(1, 5) }, () => random.pick(KINDS[profile]));
   const count = random.whole(1, 20);
   const faults: FaultPlan[] = [];
   for (let index = 0; index < count; index++) {
-    faults.push(fault(random.fork(index), scene, random.pick(kinds), profile));
+    faults.push(fault(random.fork(index), setting, random.pick(kinds), profile));
   }
   return faults.sort((a, b) => a.at - b.at);
 }
 
-function fault(random: Random, scene: Scene, kind: Drawn, profile: Profile): FaultPlan {
-  const at = random.next() * scene.busy;
-  const ms = scene.ttl * random.spread(0.01, 4);
-  const process = random.pick(scene.processes).name;
-  const machine = random.pick(scene.machines).name;
+function fault(random: Random, setting: Setting, kind: Drawn, profile: Profile): FaultPlan {
+  const at = random.next() * setting.busy;
+  const ms = setting.ttl * random.spread(0.01, 4);
+  const process = random.pick(setting.processes).name;
+  const machine = random.pick(setting.machines).name;
   switch (kind) {
     case 'stop':
       return { kind, at, ms, process };
@@ -57,7 +57,7 @@ function fault(random: Random, scene: Scene, kind: Drawn, profile: Profile): Fau
     case 'reset': {
       const which = random.pick(['all', 'commands', 'pushes'] as const);
       const lingers = random.chance(0.4) ? random.spread(1, 3000) : 0;
-      const unnoticed = random.chance(0.2) ? random.spread(1, 2 * scene.ttl) : 1;
+      const unnoticed = random.chance(0.2) ? random.spread(1, 2 * setting.ttl) : 1;
       return { kind, at, process, which, lingers, unnoticed };
     }
     case 'restart': {

@@ -3,7 +3,7 @@
  * faults.
  */
 import { Random } from '../base/random.js';
-import type { Weather } from '../net/path.js';
+import type { Network } from '../net/path.js';
 import { familyOf, hasSprint } from './family.js';
 import { faultsOf } from './faults.js';
 import { meetingsOf, settlingOf } from './meetings.js';
@@ -23,7 +23,7 @@ const SETTLED_MS = 60_000;
 const MANY_HAND_OFFS = 1000;
 
 /** Inputs for the rest of a plan. */
-export interface Scene {
+export interface Setting {
   readonly random: Random;
   /** Usual length of a lease. */
   readonly ttl: number;
@@ -47,25 +47,25 @@ export function planOf(seed: number): Plan {
   const random = new Random(`plan/${seed}`);
   const profile = random.pick(SHARES);
   const ttl = Math.round(random.fork('pace').spread(300, 60_000));
-  const weather = weatherOf(random.fork('weather'), profile, ttl);
-  const { machines, processes: usual } = crew(random.fork('crew'), ttl, profile, weather.latency);
+  const network = networkOf(random.fork('weather'), profile, ttl);
+  const { machines, processes: usual } = crew(random.fork('crew'), ttl, profile, network.latency);
   const keys = Array.from({ length: random.whole(1, 4) }, (_, index) => `k${index}`);
   const processes = hasSprint(random) ? usual.map(handing) : usual;
-  const scene = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
-  const meetings = meetingsOf(scene);
-  const family = familyOf(scene);
-  const own = [...tasksOf(scene), ...teamsOf(scene), ...turnsOf(scene)];
+  const setting = { random, ttl, busy: ttl * random.between(10, 40), keys, processes, machines };
+  const meetings = meetingsOf(setting);
+  const family = familyOf(setting);
+  const own = [...tasksOf(setting), ...teamsOf(setting), ...turnsOf(setting)];
   const wanted = [...own, ...meetings, ...family];
-  const faults = profile === 'calm' ? [] : faultsOf(scene, profile);
-  if (profile === 'faults') faults.push(...troubleOf(scene, wanted, faults));
+  const faults = profile === 'calm' ? [] : faultsOf(setting, profile);
+  if (profile === 'faults') faults.push(...troubleOf(setting, wanted, faults));
   faults.sort((a, b) => a.at - b.at);
   const over = faults.map((fault) => fault.at + ('ms' in fault ? fault.ms : 0));
-  const calm = Math.max(scene.busy, ...over) + 1;
+  const calm = Math.max(setting.busy, ...over) + 1;
   const settling = settlingOf(meetings, processes, calm + 10 * ttl + SETTLED_MS);
   const tasks = [...wanted, ...settling];
   const slowest = Math.max(...tasks.map(({ ttl: own, maxHold }) => Math.max(own, maxHold ?? 0)));
   return {
-    ...{ seed, profile, weather, machines, processes, tasks, faults, calm },
+    ...{ seed, profile, network, machines, processes, tasks, faults, calm },
     server: {
       ...machine(random.fork('server'), 'server'),
       blind: random.fork('blind').chance(0.15),
@@ -125,7 +125,7 @@ function machine(random: Random, name: string): MachinePlan {
   };
 }
 
-function weatherOf(random: Random, profile: Profile, ttl: number): Weather {
+function networkOf(random: Random, profile: Profile, ttl: number): Network {
   const latency = random.spread(0.05, Math.min(30, ttl / 30));
   const loose = profile === 'loose';
   return {

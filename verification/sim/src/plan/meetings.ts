@@ -4,7 +4,7 @@
  * random source, so the draws of the other tasks do not change.
  */
 import type { Random } from '../base/random.js';
-import type { Scene } from './generate.js';
+import type { Setting } from './generate.js';
 import type { Acquirer, TaskPlan } from './plan.js';
 
 /** In the names of those that come to a stock together. */
@@ -13,10 +13,10 @@ export const RUSH = 'rush';
 /** The largest number of tasks of a key. */
 const MOST = 12;
 
-type Maker = (face: Acquirer, more?: Partial<TaskPlan>) => TaskPlan;
+type Maker = (primitive: Acquirer, more?: Partial<TaskPlan>) => TaskPlan;
 
-export function meetingsOf(scene: Scene): TaskPlan[] {
-  const random = scene.random.fork('meetings');
+export function meetingsOf(setting: Setting): TaskPlan[] {
+  const random = setting.random.fork('meetings');
   const tasks: TaskPlan[] = [];
   const has = {
     stock: random.chance(0.3),
@@ -25,8 +25,8 @@ export function meetingsOf(scene: Scene): TaskPlan[] {
   };
   const maker =
     (own: Random, key: string): Maker =>
-    (face, more) => {
-      const task = { ...someTask(own, scene, `${key}/${tasks.length}`, key), face, ...more };
+    (primitive, more) => {
+      const task = { ...someTask(own, setting, `${key}/${tasks.length}`, key), primitive, ...more };
       tasks.push(task);
       return task;
     };
@@ -34,7 +34,7 @@ export function meetingsOf(scene: Scene): TaskPlan[] {
   const hasRush = has.stock && random.fork('rush').chance(0.6);
   if (has.latch) latch(random.fork('latch'), maker(random.fork('latch/tasks'), 'latch'));
   if (has.barrier) barrier(random.fork('barrier'), maker(random.fork('barrier/tasks'), 'barrier'));
-  if (hasRush) rush(random.fork('rush/own'), scene, maker(random.fork('rush/tasks'), 'stock'));
+  if (hasRush) rush(random.fork('rush/own'), setting, maker(random.fork('rush/tasks'), 'stock'));
   return tasks;
 }
 
@@ -50,8 +50,8 @@ export function settlingOf(
       const name = `${one.key}/settle/${process}`;
       const limits = { wait: undefined, abort: undefined, renew: true };
       const own = { ...one, ...limits, name, process, at };
-      if (one.key === 'stock') return { ...own, face: 'settle' };
-      return { ...own, face: 'count', weight: one.capacity };
+      if (one.key === 'stock') return { ...own, primitive: 'settle' };
+      return { ...own, primitive: 'count', weight: one.capacity };
     }),
   );
 }
@@ -64,10 +64,10 @@ function stock(random: Random, make: Maker): void {
 }
 
 /** Many of one process at the same time: they hand the lock to each other, and wait again. */
-function rush(random: Random, scene: Scene, make: Maker): void {
-  const process = random.pick(scene.processes).name;
-  const from = random.next() * scene.busy;
-  const width = scene.ttl * random.spread(0.01, 0.5);
+function rush(random: Random, setting: Setting, make: Maker): void {
+  const process = random.pick(setting.processes).name;
+  const from = random.next() * setting.busy;
+  const width = setting.ttl * random.spread(0.01, 0.5);
   for (let left = random.whole(4, 12); left > 0; left--) {
     const name = `stock/${RUSH}${left}`;
     const own = { name, process, at: from + random.next() * width, renew: true, fair: false };
@@ -87,10 +87,19 @@ function barrier(random: Random, make: Maker): void {
   for (let left = capacity * random.whole(1, 4); left > 0; left--) make('barrier', { capacity });
 }
 
-function someTask(random: Random, scene: Scene, name: string, key: string): TaskPlan {
-  const { ttl, busy, processes } = scene;
+function someTask(random: Random, setting: Setting, name: string, key: string): TaskPlan {
+  const { ttl, busy, processes } = setting;
   return {
-    ...{ name, key, ttl, how: 'acquire', face: 'mutex', end: 'release', weight: 1, capacity: 1 },
+    ...{
+      name,
+      key,
+      ttl,
+      how: 'acquire',
+      primitive: 'mutex',
+      end: 'release',
+      weight: 1,
+      capacity: 1,
+    },
     at: random.next() * busy,
     process: random.pick(processes).name,
     ...{ renew: random.chance(0.8), fair: random.chance(0.2) },

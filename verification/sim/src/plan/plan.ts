@@ -3,7 +3,7 @@
  * parts can be left out and the other parts run as before.
  */
 import type { Habits } from '../net/client-port.js';
-import type { Weather } from '../net/path.js';
+import type { Network } from '../net/path.js';
 
 export interface MachinePlan {
   readonly name: string;
@@ -65,7 +65,7 @@ export interface TaskPlan {
   readonly how: 'acquire' | 'try' | 'run' | 'reenter' | 'force';
   readonly weight: number;
   readonly capacity: number;
-  readonly face: Acquirer;
+  readonly primitive: Acquirer;
   readonly ttl: number;
   readonly renew: boolean;
   readonly maxHold: number | undefined;
@@ -137,7 +137,7 @@ export type FaultKind = FaultPlan['kind'];
 export interface Plan {
   readonly seed: number;
   readonly profile: string;
-  readonly weather: Weather;
+  readonly network: Network;
   readonly server: MachinePlan;
   readonly machines: readonly MachinePlan[];
   readonly processes: readonly ProcessPlan[];

@@ -1,6 +1,6 @@
 /** The tasks of the processes in a simulation: acquisitions of every kind, at random times. */
 import type { Random } from '../base/random.js';
-import type { Scene } from './generate.js';
+import type { Setting } from './generate.js';
 import type { Step, TaskPlan } from './plan.js';
 
 /** The share of each kind of task, drawn once for a simulation. */
@@ -21,8 +21,8 @@ const MUTEXES = 0.6;
 /** The weight of a writer of a read-write lock: the whole capacity. */
 const WRITER = 2 ** 30;
 
-export function tasksOf(scene: Scene): TaskPlan[] {
-  const random = scene.random.fork('tasks');
+export function tasksOf(setting: Setting): TaskPlan[] {
+  const random = setting.random.fork('tasks');
   const mix: Mix = {
     fair: random.pick([0, 0, 0.3, 1]),
     owned: random.pick([0, 0, 0, 0.3]),
@@ -36,20 +36,20 @@ export function tasksOf(scene: Scene): TaskPlan[] {
   // waves: some of them start at once, so that they wait for each other
   const waves = random.whole(3, 25);
   for (let wave = 0; wave < waves; wave++) {
-    const from = random.next() * scene.busy;
+    const from = random.next() * setting.busy;
     const size = random.whole(1, 12);
-    const width = scene.ttl * random.pick([0.001, 0.1, 2]);
+    const width = setting.ttl * random.pick([0.001, 0.1, 2]);
     for (let index = 0; index < size; index++) {
       const at = from + random.next() * width;
-      const one = task(random.fork(tasks.length), scene, mix, `a${tasks.length}`, at);
-      tasks.push(faced(random.fork(`face/${tasks.length}`), scene, one));
+      const one = task(random.fork(tasks.length), setting, mix, `a${tasks.length}`, at);
+      tasks.push(faced(random.fork(`face/${tasks.length}`), setting, one));
     }
   }
   return tasks;
 }
 
-function task(random: Random, scene: Scene, mix: Mix, name: string, at: number): TaskPlan {
-  const { ttl: usual } = scene;
+function task(random: Random, setting: Setting, mix: Mix, name: string, at: number): TaskPlan {
+  const { ttl: usual } = setting;
   const how = random.chance(mix.forced)
     ? 'force'
     : random.pick(['acquire', 'acquire', 'acquire', 'run', 'run', 'reenter', 'try'] as const);
@@ -59,9 +59,9 @@ function task(random: Random, scene: Scene, mix: Mix, name: string, at: number):
   const hold = usual * mix.hold * random.spread(0.05, 3);
   const limited = random.chance(mix.limited);
   return {
-    ...{ name, at, how, end, ttl, renew, face: 'mutex', weight: 1, capacity: 1 },
-    process: random.pick(scene.processes).name,
-    key: random.pick(scene.keys),
+    ...{ name, at, how, end, ttl, renew, primitive: 'mutex', weight: 1, capacity: 1 },
+    process: random.pick(setting.processes).name,
+    key: random.pick(setting.keys),
     maxHold: renew && random.chance(0.1) ? Math.round(usual * random.between(0.5, 4)) : undefined,
     fair: random.chance(mix.fair),
     owner: random.chance(mix.owned) ? random.pick(['o1', 'o2']) : undefined,
@@ -73,13 +73,13 @@ function task(random: Random, scene: Scene, mix: Mix, name: string, at: number):
 }
 
 /** True for a key of a mutex, see `faced`. */
-export function isMutex(scene: Scene, key: string): boolean {
-  return scene.random.fork(`kind/${key}`).next() < MUTEXES;
+export function isMutex(setting: Setting, key: string): boolean {
+  return setting.random.fork(`kind/${key}`).next() < MUTEXES;
 }
 
 /** Some keys are not mutexes. A holder that may share a key writes to no fenced resource. */
-function faced(random: Random, scene: Scene, task: TaskPlan): TaskPlan {
-  const kind = scene.random.fork(`kind/${task.key}`);
+function faced(random: Random, setting: Setting, task: TaskPlan): TaskPlan {
+  const kind = setting.random.fork(`kind/${task.key}`);
   const luck = kind.next();
   if (luck < MUTEXES) return task;
   const how = task.how === 'reenter' ? 'run' : task.how;
@@ -87,10 +87,10 @@ function faced(random: Random, scene: Scene, task: TaskPlan): TaskPlan {
   const other = { ...task, how, steps, owner: undefined };
   if (luck < 0.8) {
     const capacity = kind.whole(2, 5);
-    return { ...other, face: 'permits', capacity, weight: random.whole(1, capacity) };
+    return { ...other, primitive: 'permits', capacity, weight: random.whole(1, capacity) };
   }
-  const face = random.pick(['read', 'read', 'write'] as const);
-  return { ...other, face, capacity: WRITER, weight: face === 'read' ? 1 : WRITER };
+  const primitive = random.pick(['read', 'read', 'write'] as const);
+  return { ...other, primitive, capacity: WRITER, weight: primitive === 'read' ? 1 : WRITER };
 }
 
 function stepsOf(random: Random, hold: number, ttl: number): Step[] {

@@ -4,26 +4,26 @@
  * random source, so the draws of the other tasks do not depend on them.
  */
 import type { Random } from '../base/random.js';
-import type { Scene } from './generate.js';
+import type { Setting } from './generate.js';
 import { isMutex } from './tasks.js';
 import type { TaskPlan } from './plan.js';
 
 /** The beginning of the names of these tasks. */
 export const TEAM = 'team';
 
-export function teamsOf(scene: Scene): TaskPlan[] {
-  const random = scene.random.fork('teams');
+export function teamsOf(setting: Setting): TaskPlan[] {
+  const random = setting.random.fork('teams');
   const tasks: TaskPlan[] = [];
   if (random.chance(0.4)) return tasks;
-  const keys = [...scene.keys.filter((key) => isMutex(scene, key)), 'team'];
+  const keys = [...setting.keys.filter((key) => isMutex(setting, key)), 'team'];
   const waves = random.whole(1, 6);
   for (let wave = 0; wave < waves; wave++) {
     const own = random.fork(wave);
-    const at = own.next() * scene.busy;
+    const at = own.next() * setting.busy;
     const key = own.pick(keys);
     const teams = own.whole(1, 3);
     for (let team = 0; team < teams; team++) {
-      tasks.push(...teamOf(own.fork(team), scene, { at, key, name: `${TEAM}${wave}.${team}` }));
+      tasks.push(...teamOf(own.fork(team), setting, { at, key, name: `${TEAM}${wave}.${team}` }));
     }
   }
   return tasks;
@@ -31,7 +31,7 @@ export function teamsOf(scene: Scene): TaskPlan[] {
 
 function teamOf(
   random: Random,
-  { processes, ttl: usual }: Scene,
+  { processes, ttl: usual }: Setting,
   { at, key, name }: { readonly at: number; readonly key: string; readonly name: string },
 ): TaskPlan[] {
   const process = random.pick(processes).name;
@@ -46,7 +46,7 @@ function teamOf(
     const early = usual * own.spread(0.0001, 1);
     return {
       ...{ name: `${name}/${index}`, process, key, ttl, maxHold, renew: true, fair: false },
-      ...{ face: 'mutex', weight: 1, capacity: 1, owner: undefined, enters: false },
+      ...{ primitive: 'mutex', weight: 1, capacity: 1, owner: undefined, enters: false },
       at: at + own.next() * width,
       how: own.pick(['acquire', 'acquire', 'run']),
       end: own.pick(['release', 'release', 'release', 'twice']),

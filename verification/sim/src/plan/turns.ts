@@ -4,7 +4,7 @@
  * time, and some requests are aborted soon. Their draws come from a separate random source.
  */
 import type { Random } from '../base/random.js';
-import type { Scene } from './generate.js';
+import type { Setting } from './generate.js';
 import { isMutex } from './tasks.js';
 import type { TaskPlan } from './plan.js';
 
@@ -22,18 +22,18 @@ export function nameOf(label: string, key: string): string {
   return label.endsWith('@') ? `${label}${key}` : label;
 }
 
-export function turnsOf(scene: Scene): TaskPlan[] {
-  const random = scene.random.fork('turns');
+export function turnsOf(setting: Setting): TaskPlan[] {
+  const random = setting.random.fork('turns');
   if (random.chance(0.4)) return [];
-  const keys = [...scene.keys.filter((key) => isMutex(scene, key)), 'turn0', 'turn1', 'turn2'];
+  const keys = [...setting.keys.filter((key) => isMutex(setting, key)), 'turn0', 'turn1', 'turn2'];
   return Array.from({ length: random.whole(1, 6) }, (_, wave) =>
-    waveOf(random.fork(wave), scene, keys, `${TURN}${wave}`),
+    waveOf(random.fork(wave), setting, keys, `${TURN}${wave}`),
   ).flat();
 }
 
 function waveOf(
   random: Random,
-  { processes, ttl: usual, busy }: Scene,
+  { processes, ttl: usual, busy }: Setting,
   keys: readonly string[],
   name: string,
 ): TaskPlan[] {
@@ -54,7 +54,7 @@ function waveOf(
       const early = usual * own.spread(0.0001, 0.1);
       return {
         ...{ name: `${name}.${step}@${key}`, process, at, key, ttl, fair, renew: true },
-        ...{ face: 'mutex', weight: 1, capacity: 1, owner: undefined, enters: false },
+        ...{ primitive: 'mutex', weight: 1, capacity: 1, owner: undefined, enters: false },
         ...{ how: 'acquire', end: 'release', maxHold: undefined, wait: undefined },
         abort: own.chance(aborted) ? early : undefined,
         steps: [

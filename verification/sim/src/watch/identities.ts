@@ -51,9 +51,10 @@ export class Identities {
     if (first === undefined || !first.over) return first;
     let last = first;
     for (const one of this.#world.attempts.values()) {
-      const { key, face } = one.task;
+      const { key, primitive } = one.task;
       // an acquisition of several keys has the name of one of them
-      const alike = key === first.task.key || (face === 'all' && first.task.face === 'all');
+      const alike =
+        key === first.task.key || (primitive === 'all' && first.task.primitive === 'all');
       const shares = one.client === first.client && alike;
       if (shares && !one.abandoned && one.overAt > last.overAt) last = one;
     }

@@ -28,7 +28,7 @@ export function checkLoss(world: World, { task, client, lease, name, askedAt }: 
   if (lease === undefined || !isSteady || !isKept) return;
   const own = server.engine.resource(task.key)?.leaseOf(rootOf(lease.id), server.now());
   if (own === undefined && !world.watch.excuses(task.key, lease.fence)) {
-    world.report('lapsed', task.key, `${name} lost its lease, which was renewed in calm weather`);
+    world.report('lapsed', task.key, `${name} lost its lease, which was renewed in a calm network`);
   }
   if (own === undefined || own.fence > lease.fence) return;
   const left = (own.expires - server.now()) / 1000;
@@ -54,10 +54,10 @@ function isOfServer(fault: FaultPlan): boolean {
 
 /** True if its messages arrive in time, and nothing has disturbed it since then. */
 export function steady({ plan }: World, client: Client, ttl: number, since: number): boolean {
-  const { weather } = plan;
+  const { network } = plan;
   const { claimWindow, requestTimeout } = client.plan.options;
   const least = Math.min(claimWindow, requestTimeout, ttl / 2);
-  const isQuick = least > TIMER_MS + MESSAGES * (weather.latency + weather.jitter);
-  const isSteady = isQuick && !weather.loose && weather.spikes === 0 && !client.closing;
+  const isQuick = least > TIMER_MS + MESSAGES * (network.latency + network.jitter);
+  const isSteady = isQuick && !network.loose && network.spikes === 0 && !client.closing;
   return isSteady && client.clearSince < since;
 }

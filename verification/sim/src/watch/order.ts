@@ -27,7 +27,7 @@ export class Order {
     // the place of a root that has waited in its process is that of its oldest task
     if (waited > 0 || !(fair || tasks === 0)) return;
     const attempt = this.#world.watch.identities.attempt(command.id);
-    if (attempt === undefined || isFamily(attempt.task) || this.#world.plan.weather.loose) return;
+    if (attempt === undefined || isFamily(attempt.task) || this.#world.plan.network.loose) return;
     if (this.#asked.has(attempt)) return;
     this.#asked.add(attempt);
     const own = `${attempt.client.name} ${key}`;

@@ -140,7 +140,7 @@ export class Promises {
     const attempt = this.#world.watch.identities.attempt(id);
     if (attempt === undefined || attempt.client.process.alive) return;
     // there what it sent while it lived may arrive much later
-    if (this.#world.plan.weather.loose) return;
+    if (this.#world.plan.network.loose) return;
     const { name, plan } = attempt.client;
     const { now } = this.#world.scheduler;
     const { count: before, at } = key.dead.get(name) ?? { count: 0, at: Number.NEGATIVE_INFINITY };
@@ -201,7 +201,7 @@ export class Promises {
 
 /** Without a disturbance, a request is answered before its process abandons it. */
 export function answersInTime({ plan }: World, client: Client): boolean {
-  const { loose, latency, jitter, spikes, spike } = plan.weather;
+  const { loose, latency, jitter, spikes, spike } = plan.network;
   const takes = 2 * (latency + jitter + (spikes > 0 ? spike : 0));
   return !loose && 2 * takes < client.plan.options.requestTimeout;
 }

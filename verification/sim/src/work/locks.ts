@@ -9,8 +9,8 @@ export interface Lock {
 }
 
 export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
-  const { face, key, weight, capacity, how } = task;
-  switch (face) {
+  const { primitive, key, weight, capacity, how } = task;
+  switch (primitive) {
     case 'mutex':
       return holdfast.mutex(key, { reentrant: how === 'reenter' });
     case 'read':

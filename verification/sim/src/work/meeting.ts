@@ -13,12 +13,12 @@ import type { TaskPlan } from '../plan/plan.js';
 import type { World } from '../world/world.js';
 import type { Attempt } from './attempt.js';
 
-const MEETING: ReadonlySet<string> = new Set<TaskPlan['face']>([
+const MEETING: ReadonlySet<string> = new Set<TaskPlan['primitive']>([
   ...(['consume', 'produce', 'settle', 'latch', 'count', 'barrier'] as const),
 ]);
 
-export function meets({ face }: TaskPlan): boolean {
-  return MEETING.has(face);
+export function meets({ primitive }: TaskPlan): boolean {
+  return MEETING.has(primitive);
 }
 
 /** The errors that each of these tasks may get. */
@@ -32,14 +32,14 @@ const LATCH_MS = 86_400_000;
 const AGAIN_MS = 1000;
 
 export async function meet(world: World, attempt: Attempt): Promise<void> {
-  const { face } = attempt.task;
+  const { primitive } = attempt.task;
   const one = new Meeting(world, attempt);
   try {
-    if (face === 'consume' || face === 'produce') await one.trade();
-    else if (face === 'settle') await one.settle();
+    if (primitive === 'consume' || primitive === 'produce') await one.trade();
+    else if (primitive === 'settle') await one.settle();
     else await one.gate();
   } catch (error) {
-    one.expect(error, face === 'latch' || face === 'count' || face === 'barrier');
+    one.expect(error, primitive === 'latch' || primitive === 'count' || primitive === 'barrier');
   }
   attempt.overAt = attempt.client.process.time;
   world.ended(attempt);
@@ -67,7 +67,7 @@ class Meeting {
     const lease = await this.#acquire();
     try {
       if (lease.held)
-        await (this.#task.face === 'consume' ? this.#consume(lease) : this.#produce(lease));
+        await (this.#task.primitive === 'consume' ? this.#consume(lease) : this.#produce(lease));
     } catch (error) {
       this.expect(error, false);
     }
@@ -95,11 +95,11 @@ class Meeting {
   }
 
   async gate(): Promise<void> {
-    const { face, key, capacity, weight, ttl } = this.#task;
+    const { primitive, key, capacity, weight, ttl } = this.#task;
     const { holdfast } = this.#attempt.client;
     const gate = this.#world.meetings.gate(key);
     const forgetful = this.#world.plan.profile === 'amnesia';
-    if (face === 'barrier') {
+    if (primitive === 'barrier') {
       gate.asked += 1;
       const passage = await holdfast.barrier(key, { parties: capacity, ttl }).await(this.#limits());
       const wrong = gate.pass(passage, capacity);
@@ -107,7 +107,7 @@ class Meeting {
       return;
     }
     const latch = holdfast.latch(key, { count: capacity, ttl: LATCH_MS });
-    if (face === 'count') {
+    if (primitive === 'count') {
       gate.asked += weight;
       await latch.countDown(weight);
       return;
@@ -214,7 +214,7 @@ class Meeting {
     const { ttl, renew, fair, name } = this.#task;
     this.#ask();
     // a consumer's limits apply to its wait for an item
-    const limits = this.#task.face === 'produce' ? this.#limits() : {};
+    const limits = this.#task.primitive === 'produce' ? this.#limits() : {};
     const options: AcquireOptions = { ttl, renew, fair, label: name, ...limits };
     try {
       const lease = await this.#mutex.acquire(options);

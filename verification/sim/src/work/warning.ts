@@ -19,7 +19,7 @@ export function warning(world: World, attempt: Attempt): AcquireOptions {
 /** Without a disturbance, the renewal is in time and no warning is given. */
 function warned(world: World, { task, client, name }: Attempt): void {
   const { key, ttl, renew, maxHold } = task;
-  const { latency, jitter, spikes, spike, loose } = world.plan.weather;
+  const { latency, jitter, spikes, spike, loose } = world.plan.network;
   const takes = 4 * (latency + jitter + (spikes > 0 ? spike : 0)) + TIMER_MS;
   const lease = Math.min(ttl, client.plan.options.claimWindow);
   const isEasy = !loose && takes < lease * EASILY;

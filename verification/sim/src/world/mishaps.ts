@@ -45,15 +45,15 @@ export class Mishaps {
   /** From now on everything works. */
   calm(): void {
     const { paths, plan } = this.#world;
-    const weather = { ...plan.weather, doubled: 0, lost: 0, spikes: 0, loose: false };
+    const network = { ...plan.network, doubled: 0, lost: 0, spikes: 0, loose: false };
     for (const { up, down } of paths.values()) {
       for (const path of [up, down]) {
         path.heal();
         path.slowness = 1;
-        path.weather = weather;
+        path.network = network;
       }
     }
-    if (plan.weather.lost > 0) this.#disturbAll(AFTERMATH_MS);
+    if (plan.network.lost > 0) this.#disturbAll(AFTERMATH_MS);
   }
 
   #do(fault: FaultPlan): void {
@@ -151,7 +151,7 @@ export class Mishaps {
     const { paths, plan, scheduler } = this.#world;
     const own = paths.get(fault.machine);
     if (own === undefined) return;
-    const factor = Math.max(1, Math.min(fault.factor, 2000 / plan.weather.latency));
+    const factor = Math.max(1, Math.min(fault.factor, 2000 / plan.network.latency));
     for (const path of [own.up, own.down]) path.slowness = factor;
     scheduler.after(fault.ms, () => {
       for (const path of [own.up, own.down]) path.slowness = 1;

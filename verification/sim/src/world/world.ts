@@ -222,7 +222,7 @@ export class World {
     if (attempt === undefined || attempt.over || attempt.ticket === ticket) return;
     if (isFamily(attempt.task)) return;
     // after a wait at a condition, it has another name in the history
-    if (attempt.task.face === 'consume' && attempt.lease !== undefined) return;
+    if (attempt.task.primitive === 'consume' && attempt.lease !== undefined) return;
     attempt.ticket = ticket;
     const what = { e: 'queued', k, a: attempt.name, ticket } as const;
     this.history.note(this.scheduler.now, attempt.client.name, what);
@@ -231,7 +231,7 @@ export class World {
   #addMachine(plan: MachinePlan): void {
     this.machines.set(plan.name, machineOf(plan));
     const path = (way: string): Path =>
-      new Path(this.scheduler, this.#random.fork(`${plan.name}/${way}`), this.plan.weather);
+      new Path(this.scheduler, this.#random.fork(`${plan.name}/${way}`), this.plan.network);
     this.paths.set(plan.name, { up: path('up'), down: path('down') });
   }
 }
@@ -256,16 +256,16 @@ function machineOf({ name, rate, uptime, wallApart }: MachinePlan): Machine {
 const ECHO_MS = 10_000;
 
 /** The longest duration of each step without faults. */
-function patience({ weather, processes }: Plan): { free: number; over: number } {
-  const message = weather.latency + weather.jitter + (weather.spikes > 0 ? weather.spike : 0);
+function patience({ network, processes }: Plan): { free: number; over: number } {
+  const message = network.latency + network.jitter + (network.spikes > 0 ? network.spike : 0);
   const [one] = processes;
   const { claimWindow = 0, requestTimeout = 0 } = one?.options ?? {};
-  const retry = 2 * requestTimeout + 2000 + 4 * message + (weather.doubled > 0 ? weather.echo : 0);
+  const retry = 2 * requestTimeout + 2000 + 4 * message + (network.doubled > 0 ? network.echo : 0);
   return { free: 2 * claimWindow + retry, over: ECHO_MS + retry };
 }
 
 /** The settings for the checker's bounds: the longest of those in use. */
-function beginning({ seed, processes, tasks, weather }: Plan): Happening {
+function beginning({ seed, processes, tasks, network }: Plan): Happening {
   const longest = (name: 'claimWindow' | 'requestTimeout' | 'localHandOffs'): number =>
     Math.max(...processes.map(({ options }) => options[name]));
   const ttl = Math.max(...tasks.map((task) => task.ttl));
@@ -273,12 +273,12 @@ function beginning({ seed, processes, tasks, weather }: Plan): Happening {
   const ensured = tasks.flatMap(({ steps }) => steps.map((step) => ('ms' in step ? step.ms : 0)));
   const lease = Math.max(ttl, ...ensured) * 1.05;
   const slack = 3 * ttl + 1000;
-  const { latency, jitter, spikes, spike } = weather;
+  const { latency, jitter, spikes, spike } = network;
   const message = latency + jitter + (spikes > 0 ? spike : 0);
   return {
     ...{ e: 'begin', seed, ttl, claimWindow: longest('claimWindow') },
     // a lost message never arrives
-    delay: weather.loose ? 1e9 : message,
+    delay: network.loose ? 1e9 : message,
     ...{ requestTimeout: longest('requestTimeout'), localHandOffs: longest('localHandOffs') },
     // a holder that computes blocks its whole process
     slack,

@@ -32,7 +32,7 @@ export class Calls extends Part {
 
   /** A late duplicate of a lock request would restore the hold that was unlocked. */
   get #renews(): boolean {
-    return this.task.renew && !this.world.plan.weather.loose;
+    return this.task.renew && !this.world.plan.network.loose;
   }
 
   /** A renewed lock has an owner of its own process: others could end its hold by name. */

@@ -101,7 +101,7 @@ export class Crowd extends Part {
   #woken(woken: number, asleep: number): void {
     const { process, clearSince, plan } = this.client;
     const isClear = clearSince < this.world.scheduler.now - 2 * plan.options.retention;
-    const { loose } = this.world.plan.weather;
+    const { loose } = this.world.plan.network;
     if (woken >= asleep || !process.alive || !isClear || loose) return;
     const { key, name } = this.task;
     this.world.report('forgotten', key, `${woken} of ${asleep} waiters woken in ${name}`);

@@ -13,7 +13,7 @@ interface Performing extends Part {
 }
 
 const PARTS: Readonly<
-  Partial<Record<TaskPlan['face'], new (world: World, attempt: Attempt) => Performing>>
+  Partial<Record<TaskPlan['primitive'], new (world: World, attempt: Attempt) => Performing>>
 > = {
   shift: Shift,
   resize: Resize,
@@ -26,13 +26,13 @@ const PARTS: Readonly<
   shared: Shared,
 };
 
-export function isFamily({ face }: TaskPlan): boolean {
-  return face in PARTS;
+export function isFamily({ primitive }: TaskPlan): boolean {
+  return primitive in PARTS;
 }
 
 export async function performFamily(world: World, attempt: Attempt): Promise<void> {
-  const { face } = attempt.task;
-  const part = new (PARTS[face] as NonNullable<(typeof PARTS)['shift']>)(world, attempt);
+  const { primitive } = attempt.task;
+  const part = new (PARTS[primitive] as NonNullable<(typeof PARTS)['shift']>)(world, attempt);
   try {
     await part.perform();
   } catch (error) {
