@@ -92,7 +92,7 @@ export type {
   SkipReason,
 } from './primitives/schedule-options.js';
 export type { ScheduledRun } from './primitives/scheduled-runs.js';
-export type { SlotState } from './primitives/slots.js';
+export type { SlotState } from './primitives/schedule-slots.js';
 export { assertLocked, currentLease, locked } from './primitives/locked.js';
 export type {
   AsyncMethod,

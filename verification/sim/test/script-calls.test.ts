@@ -10,7 +10,7 @@ import type {
 } from '../../../packages/holdfast/src/engine/commands.js';
 import { answerTo, encode } from '../../../packages/holdfast/src/store/redis/codec.js';
 import { keysOf, mainKeyOf } from '../../../packages/holdfast/src/store/redis/keys.js';
-import { argsOf } from '../../../packages/holdfast/src/store/redis/renewals.js';
+import { argsOf } from '../../../packages/holdfast/src/store/redis/many-renewals.js';
 import { argsOfMany } from '../../../packages/holdfast/src/store/redis/several.js';
 import { asking } from '../../../packages/holdfast/test/support/crowds.js';
 import { commandOf, traffic } from '../../../packages/holdfast/test/support/traffic.js';

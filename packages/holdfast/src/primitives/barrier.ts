@@ -7,7 +7,7 @@
 import type { Core } from '../acquire/core.js';
 import { duration, known, whole } from '../base/checks.js';
 import type { GateSubject } from './gates/gate-waiter.js';
-import { Gates } from './gates/gates.js';
+import { GatePart } from './gates/gate-part.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** Options of a barrier. All users of a key must give the same number of parties. */
@@ -77,7 +77,7 @@ export class Barrier {
    */
   async await(options: WaitOptions = {}): Promise<BarrierResult> {
     const request = { by: 1, waits: true, generation: this.#generation, ...checkAwait(options) };
-    const gates = this.#core.part(Gates);
+    const gates = this.#core.part(GatePart);
     const { generation, rank, current } = await gates.enter(this.#subject, request);
     this.#generation = current;
     return { generation, index: this.parties - 1 - rank };
@@ -88,7 +88,7 @@ export class Barrier {
    * `HOLDFAST_MISMATCH` if they wait for another number of parties.
    */
   async waiting(): Promise<number> {
-    const { commands } = this.#core.part(Gates);
+    const { commands } = this.#core.part(GatePart);
     // of a generation without arrivals, the store has the number of an earlier caller
     const { fate, count, missing } = await commands.look(this.#subject);
     return fate === 'closed' ? count - missing : 0;
@@ -100,7 +100,7 @@ export class Barrier {
    * `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {
-    const { commands } = this.#core.part(Gates);
+    const { commands } = this.#core.part(GatePart);
     const { current, fate } = await commands.look(this.#subject);
     if (fate === 'unknown') return;
     this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;

@@ -7,7 +7,7 @@
 import type { Core } from '../acquire/core.js';
 import { duration, known, whole } from '../base/checks.js';
 import type { GateSubject } from './gates/gate-waiter.js';
-import { Gates } from './gates/gates.js';
+import { GatePart } from './gates/gate-part.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
 /** Options of a latch. All users of a key must give the same count. */
@@ -75,7 +75,7 @@ export class Latch {
     whole('by', by, 1, 1, COUNT_MAX);
     const request = { by, waits: false, wait: Number.POSITIVE_INFINITY, signal: undefined };
     const generation = this.#generation;
-    const gates = this.#core.part(Gates);
+    const gates = this.#core.part(GatePart);
     const result = await gates.enter(this.#subject, { ...request, generation });
     this.#generation = result.current;
     return result.rank < 0 ? 0 : result.rank;
@@ -93,7 +93,7 @@ export class Latch {
    */
   async await(options: WaitOptions = {}): Promise<void> {
     const request = { by: 0, waits: true, generation: 0, ...checkAwait(options) };
-    const gates = this.#core.part(Gates);
+    const gates = this.#core.part(GatePart);
     const result = await gates.enter(this.#subject, request);
     this.#generation = result.current;
   }
@@ -104,7 +104,7 @@ export class Latch {
    * `HOLDFAST_MISMATCH` if it has another count.
    */
   async count(): Promise<number> {
-    return this.#core.part(Gates).commands.missing(this.#subject);
+    return this.#core.part(GatePart).commands.missing(this.#subject);
   }
 
   /**
@@ -114,7 +114,7 @@ export class Latch {
    * change the count), and with `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {
-    const { commands } = this.#core.part(Gates);
+    const { commands } = this.#core.part(GatePart);
     const { current, fate } = await commands.look(this.#subject);
     if (fate === 'unknown') return;
     this.#generation = (await commands.endGeneration(this.#subject, current, 'reset')).current;
@@ -128,7 +128,7 @@ export class Latch {
    * reply, and as `count` does.
    */
   async delete(): Promise<void> {
-    const { commands } = this.#core.part(Gates);
+    const { commands } = this.#core.part(GatePart);
     const { current, fate } = await commands.lookAtAny(this.#subject);
     if (fate === 'unknown') return;
     const { retention, unreachableAfter } = this.#core.settings;

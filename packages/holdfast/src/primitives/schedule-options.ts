@@ -1,7 +1,7 @@
 /** The options of a schedule and of one run, and the result of a run. */
 import type { LockOptions } from '../base/options.js';
 import type { HolderInfo } from './inspection.js';
-import type { SlotState } from './slots.js';
+import type { SlotState } from './schedule-slots.js';
 
 /** Options of a schedule. */
 export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {

@@ -24,7 +24,7 @@ import {
   type RunOnceResult,
   type ScheduleOptions,
 } from './schedule-options.js';
-import { holderOf, Slot } from './slots.js';
+import { holderOf, Slot } from './schedule-slots.js';
 
 /** One run of scheduled work; the work receives it as its argument. */
 export class ScheduledRun {

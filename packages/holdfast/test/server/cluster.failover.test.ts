@@ -9,7 +9,7 @@ import {
 } from 'holdfast-testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions, Lease } from '../../src/index.js';
-import { slotOf } from '../../src/store/redis/slots.js';
+import { slotOf } from '../../src/store/redis/hash-slot.js';
 import { CLIENTS, type ClientName, Made } from '../support/backends.js';
 import { openCluster } from '../support/clusters.js';
 import { freshKey, queued } from '../suites/helpers.js';

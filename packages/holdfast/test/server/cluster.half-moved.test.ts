@@ -6,7 +6,7 @@ import { type Cluster, type Server, SLOTS, startCluster } from 'holdfast-testkit
 import { Cluster as IoredisCluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Holdfast } from '../../src/index.js';
-import { slotOf } from '../../src/store/redis/slots.js';
+import { slotOf } from '../../src/store/redis/hash-slot.js';
 import { type ClientName, Made } from '../support/backends.js';
 import { openCluster } from '../support/clusters.js';
 import { freshKey } from '../suites/helpers.js';

@@ -5,7 +5,7 @@
 import { type Cluster, type Server, SLOTS, sleep, startCluster, until } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions, Lease, RedisClient } from '../../src/index.js';
-import { slotOf } from '../../src/store/redis/slots.js';
+import { slotOf } from '../../src/store/redis/hash-slot.js';
 import { type ClientName, Made } from '../support/backends.js';
 import { openCluster } from '../support/clusters.js';
 import { freshKey } from '../suites/helpers.js';

@@ -11,7 +11,7 @@ import {
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Holdfast, HoldfastOptions, LockInfo } from '../../src/index.js';
-import { slotOf } from '../../src/store/redis/slots.js';
+import { slotOf } from '../../src/store/redis/hash-slot.js';
 import { CLIENTS, type ClientName, Made } from '../support/backends.js';
 import { type ClusterLogin, openCluster } from '../support/clusters.js';
 import { rightsOf } from '../support/documented-rights.js';

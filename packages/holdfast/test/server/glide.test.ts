@@ -11,7 +11,7 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { portFor } from '../../src/store/clients/detect.js';
 import { Outbox } from '../../src/store/clients/glide-commands.js';
-import { slotOf } from '../../src/store/clients/slots.js';
+import { slotOf } from '../../src/store/clients/hash-slot.js';
 import { Holdfast } from '../../src/index.js';
 import { each, freeAll, storeOn, takeAll } from '../support/cluster-store.js';
 import { GLIDE, openGlideCluster } from '../support/glide.js';

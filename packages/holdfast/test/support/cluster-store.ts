@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { ClientPort } from '../../src/store/clients/port.js';
 import type { Acquire, Command, Release, Reply } from '../../src/engine/commands.js';
 import { RedisStore } from '../../src/store/redis/redis-store.js';
-import { slotOf } from '../../src/store/redis/slots.js';
+import { slotOf } from '../../src/store/redis/hash-slot.js';
 import type { ClientName } from './backends.js';
 import { type ClusterLogin, openCluster } from './clusters.js';
 import { asking } from './crowds.js';

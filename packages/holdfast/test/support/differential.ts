@@ -16,7 +16,7 @@ import { decodePush } from '../../src/store/push-text.js';
 import { answerTo, encode } from '../../src/store/redis/codec.js';
 import { keysOf } from '../../src/store/redis/keys.js';
 import { answerWith, NO_PROOF } from '../../src/store/redis/proven-port.js';
-import { argsOf, renewalsOf } from '../../src/store/redis/renewals.js';
+import { argsOf, renewalsOf } from '../../src/store/redis/many-renewals.js';
 import { isShort, type Short } from '../../src/store/redis/several.js';
 import { DUMP, type Dump, dumpOf } from './dump.js';
 import { type Loss, type LossyStep, PARTS } from './loss.js';

@@ -4,7 +4,7 @@ import { UnknownNode } from '../../src/store/clients/cluster.js';
 import { ioredisClusterPort } from '../../src/store/clients/ioredis-cluster.js';
 import { nodeRedisClusterPort } from '../../src/store/clients/node-redis-cluster.js';
 import type { ClientPort, ScriptCall } from '../../src/store/clients/port.js';
-import { slotOf } from '../../src/store/clients/slots.js';
+import { slotOf } from '../../src/store/clients/hash-slot.js';
 
 const HALF = 8192;
 const ADDRESSES = ['a:1', 'b:2'] as const;

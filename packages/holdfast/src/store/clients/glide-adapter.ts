@@ -5,7 +5,7 @@ import type { GlideAdapter, GlideLike } from './glide.js';
 import { outboxOf, ReplyError, type Route, routeTo, send } from './glide-commands.js';
 import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
 import type { CallTerms, ScanPage } from './port.js';
-import { slotOf } from './slots.js';
+import { slotOf } from './hash-slot.js';
 
 /** After so many commands the slots are read again: the client does not tell that they moved. */
 const COMMANDS_MAX = 500;

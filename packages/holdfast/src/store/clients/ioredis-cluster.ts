@@ -5,7 +5,7 @@ import { isErrorReply } from './errors.js';
 import type { IoredisLike } from './ioredis.js';
 import { type IoredisSettings, subscribeShard } from './ioredis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
-import { slotOf } from './slots.js';
+import { slotOf } from './hash-slot.js';
 import { notReady } from './state.js';
 
 /** A cluster client of ioredis 5 or 6: `new Cluster([…])`. */

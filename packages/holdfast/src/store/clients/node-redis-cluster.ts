@@ -5,7 +5,7 @@ import { isErrorReply } from './errors.js';
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 import { subscribeShard } from './node-redis-subscription.js';
 import type { ClientPort, ScanPage, ScriptCall } from './port.js';
-import { slotOf } from './slots.js';
+import { slotOf } from './hash-slot.js';
 import { notReady } from './state.js';
 
 /** A node of a cluster, as node-redis describes it. */

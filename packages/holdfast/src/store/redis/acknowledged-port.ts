@@ -19,7 +19,7 @@ import { type ClientPort, over, type ScriptCall } from '../clients/port.js';
 import { systemClock, type Timer } from '../../base/clock.js';
 import type { AcknowledgeTerms } from '../port.js';
 import { isSameLife, markerOf, type Memory, memoryAt } from './memory-age.js';
-import { slotOf } from './slots.js';
+import { slotOf } from './hash-slot.js';
 
 /** The start of the message if too few replicas have acknowledged. */
 export const TOO_FEW = 'too few replicas';

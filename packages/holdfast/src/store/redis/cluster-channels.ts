@@ -16,7 +16,7 @@ import type { ClusterView, Subscription } from '../clients/port.js';
 import { systemClock, type Timer } from '../../base/clock.js';
 import { growing } from '../../base/retry.js';
 import { StoreFailure } from '../port.js';
-import { slotOf } from './slots.js';
+import { slotOf } from './hash-slot.js';
 
 /** The pauses between attempts to open the missing channels, in ms. */
 const DELAY = growing(100, 1000);

@@ -17,7 +17,7 @@
  */
 import type { ClusterView } from '../clients/port.js';
 import { mainKeyOf } from './keys.js';
-import { slotOf } from './slots.js';
+import { slotOf } from './hash-slot.js';
 
 /** The replies of the scripts that have done nothing: see `lib/names.lua`. */
 const NOT_REFUSED = 0;

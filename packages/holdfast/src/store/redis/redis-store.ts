@@ -35,10 +35,10 @@ import { scripts } from './generated/scripts.js';
 import { channelOf, gateKeysOf, keyOf, keysOf, mainKeyOf, scanPattern } from './keys.js';
 import { OneServer } from './one-server.js';
 import { provable, type ProvenPort, provenPort } from './proven-port.js';
-import { Renewals } from './renewals.js';
+import { ManyRenewals } from './many-renewals.js';
 import { ScriptLoader } from './script-loader.js';
 import { isShort, Several } from './several.js';
-import { slotOf } from './slots.js';
+import { slotOf } from './hash-slot.js';
 
 /** Loaded with the first error reply. */
 let adviceFor: typeof Advice.adviceFor | undefined;
@@ -66,7 +66,7 @@ export class RedisStore implements Store {
   /** The names of the keys of each resource. */
   #names = new Map<string, readonly string[]>();
   readonly #loader: ScriptLoader;
-  readonly #renewals: Renewals;
+  readonly #renewals: ManyRenewals;
   readonly #several: Several;
   /** On a cluster: the wake channels of this process, from the first `listen` on. */
   #channels: ClusterChannels | undefined;
@@ -92,7 +92,7 @@ export class RedisStore implements Store {
     }
     this.oneServer = oneServer ?? new OneServer(client, prefix);
     const parts = { client, prefix, loader: this.#loader, oneServer: this.oneServer };
-    this.#renewals = new Renewals({
+    this.#renewals = new ManyRenewals({
       ...parts,
       renew: (command) => this.#alone([command])[0] as Promise<RenewReply>,
       failure: (error) => this.#failure(error, 'renewMany'),

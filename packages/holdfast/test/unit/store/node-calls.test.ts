@@ -4,7 +4,7 @@ import { UnknownNode } from '../../../src/store/clients/cluster.js';
 import type { ClientPort, ClusterView, ScriptCall } from '../../../src/store/clients/port.js';
 import { RedisStore } from '../../../src/store/redis/redis-store.js';
 import { scripts } from '../../../src/store/redis/generated/scripts.js';
-import { slotOf } from '../../../src/store/redis/slots.js';
+import { slotOf } from '../../../src/store/redis/hash-slot.js';
 import { free, take } from '../../support/cluster-store.js';
 
 const ADDRESSES = ['a:1', 'b:2'];

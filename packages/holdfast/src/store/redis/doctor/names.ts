@@ -1,5 +1,5 @@
 /** The keys and the channel of an examination, at the node that is examined. */
-import { slotOf } from '../slots.js';
+import { slotOf } from '../hash-slot.js';
 import type { Probe } from './probe.js';
 
 /** A master with a single slot needs 16,384 attempts on average. */

@@ -43,7 +43,7 @@ export interface RenewalStore {
   readonly failure: (error: unknown) => Promise<StoreFailure>;
 }
 
-export class Renewals {
+export class ManyRenewals {
   readonly #store: RenewalStore;
   /** True on a cluster: no call may name keys of several resources. */
   #apart = false;

@@ -5,7 +5,7 @@ import { GateCommands } from './gate-commands.js';
 import type { GateRequest, GateResult, GateSubject } from './gate-waiter.js';
 import { GateWaiters } from './gate-waiters.js';
 
-export class Gates implements CorePart {
+export class GatePart implements CorePart {
   readonly waiters: GateWaiters;
   readonly commands: GateCommands;
 

@@ -1,6 +1,6 @@
 /** Hash slots. `cluster.test.ts` compares more of them with a server. */
 import { expect, it } from 'vitest';
-import { slotOf } from '../../../src/store/redis/slots.js';
+import { slotOf } from '../../../src/store/redis/hash-slot.js';
 
 it('are those of CRC16', () => {
   expect(slotOf('123456789')).toBe(0x31c3);
