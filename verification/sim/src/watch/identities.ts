@@ -61,6 +61,14 @@ export class Identities {
     return last;
   }
 
+  /** True if a task has lost the lease of this acquisition, which may have been handed to it. */
+  isLost(id: string): boolean {
+    for (const { lost, lease } of this.#world.attempts.values()) {
+      if (lost && lease !== undefined && rootOf(lease.id) === id) return true;
+    }
+    return false;
+  }
+
   /** The attempt of the outer reentrant run. */
   outerOf(id: string): Attempt | undefined {
     const label = this.#attempts.get(id) ?? '';

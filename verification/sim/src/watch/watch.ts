@@ -213,7 +213,7 @@ export class Watch {
     const attempt = this.identities.attempt(id);
     if (attempt?.client !== client || isFamily(attempt.task) || meets(attempt.task)) return;
     // a lease whose time is over ends in its process a little before it ends in the store
-    if (attempt.abandoned || attempt.lost) return;
+    if (attempt.abandoned || this.identities.isLost(id)) return;
     this.#world.report('orphan', key, `${client.name} has closed, and ${attempt.name} ${what}`);
   }
 
