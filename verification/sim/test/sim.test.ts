@@ -107,6 +107,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: ['--seed', '9001224'],
     as: /belief/,
   },
+  'forgets the place of fair tasks that ask again': {
+    file: 'acquire/acquisition.js',
+    from: 'return this.ticket === 0 ? (this.queue?.ticket ?? 0) : this.ticket;',
+    to: 'return this.ticket;',
+    shown: ['--seed', '13006068'],
+    as: /order/,
+  },
   'withdraws an acquisition for no longer than a lease': {
     file: 'acquire/cleanup/abandoned.js',
     from: 'Math.max(ttl, this.#settings.retention)',
