@@ -6,7 +6,9 @@ import { MARK } from '../base/marker-key.js';
 import { matchingKeys } from '../store/glob.js';
 import { UnreadableRecord } from '../store/port.js';
 
-const LIST_BATCH = 100;
+/** Locks are inspected in batches of this size, of which so many are under way. */
+const BATCH = 250;
+const UNDER_WAY = 4;
 
 /**
  * All locks in use whose keys match a glob pattern. Not a snapshot: each lock is inspected when the
@@ -18,16 +20,24 @@ export async function* list(
   { onUnreadable, markers = false }: ListOptions,
 ): AsyncGenerator<LockInfo> {
   const seen = new Set<string>();
+  const underWay: Promise<LockInfo[]>[] = [];
   let batch: string[] = [];
+  const inspectBatch = (): void => {
+    const inspecting = inspectAll(core, batch, onUnreadable);
+    // the caller may not take what has failed
+    inspecting.catch(() => undefined);
+    underWay.push(inspecting);
+    batch = [];
+  };
   for await (const key of keysOf(core, pattern)) {
     if (seen.has(key) || (!markers && key.includes(MARK))) continue;
     seen.add(key);
     batch.push(key);
-    if (batch.length < LIST_BATCH) continue;
-    yield* inspectAll(core, batch, onUnreadable);
-    batch = [];
+    if (batch.length === BATCH) inspectBatch();
+    if (underWay.length === UNDER_WAY) yield* await (underWay.shift() as Promise<LockInfo[]>);
   }
-  yield* inspectAll(core, batch, onUnreadable);
+  inspectBatch();
+  for (const inspecting of underWay) yield* await inspecting;
 }
 
 async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerator<string> {
@@ -38,11 +48,11 @@ async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerat
   }
 }
 
-async function* inspectAll(
+async function inspectAll(
   core: Core,
   keys: readonly string[],
   onUnreadable: ListOptions['onUnreadable'],
-): AsyncGenerator<LockInfo> {
+): Promise<LockInfo[]> {
   const look = async (key: string): Promise<LockInfo | null> => {
     try {
       return info(core, key, await core.requests.send({ op: 'inspect', key, limit: SHOWN_MAX }));
@@ -53,5 +63,5 @@ async function* inspectAll(
       return null;
     }
   };
-  for (const found of await Promise.all(keys.map(look))) if (found !== null) yield found;
+  return (await Promise.all(keys.map(look))).filter((found) => found !== null);
 }

@@ -161,6 +161,13 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'if queued == 0 then\n    local kept, granted',
     'do\n    local kept, granted',
   ]),
+  fault('short inspect: the last fence is shown as the fence of the lease', [
+    'inspect.lua',
+    'local own = last - passes',
+    'local own = last',
+  ]),
+  fault('short inspect: an ended lease is shown', ['inspect.lua', ' or expires <= now', '']),
+  fault('short inspect: waiters are not shown', ['inspect.lua', 'queued > 0 or ', '']),
   fault('short turn: the next root loses the place of its tasks', [
     turn,
     'local place = old_ticket',

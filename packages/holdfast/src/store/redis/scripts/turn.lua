@@ -19,7 +19,7 @@
     meta       string  free text
     token      string  a secret that the push of the grant repeats, or ''
     fair       int     0 or 1, as in acquire; may be left out if it is 0
-    ticket     int     place in the queue that its tasks had; may be left out if there is none
+    old_ticket int     place in the queue that its tasks had; may be left out if there is none
   REPLY
     freed now again | absent now again
     again: granted fence left hand_offs | queued ticket next | absent
