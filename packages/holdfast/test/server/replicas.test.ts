@@ -246,8 +246,12 @@ describe('a master that starts again before a fail-over', () => {
     // a busy process may ask about its lease, and learn that it is lost
     await untilShown(['two holders'], async () => {
       await using lost = await forgotten({ restartGuard: 0 }, { save, promote: true, ttl: 60_000 });
-      const next = await lost.other.mutex('key').acquire();
-      return lost.lease.held && next.held ? ['two holders'] : [];
+      // on a busy machine its replica may acknowledge too late
+      const next = await lost.other
+        .mutex('key')
+        .acquire()
+        .catch(() => undefined);
+      return lost.lease.held && next?.held === true ? ['two holders'] : [];
     });
   });
 });
