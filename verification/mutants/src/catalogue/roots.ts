@@ -204,7 +204,7 @@ export const ROOTS_IN_STORE: readonly Mutant[] = [
   {
     name: 'the next root comes first',
     mistake: 'a process that ends a root is served before the queue (`AGAIN_AHEAD`)',
-    edits: [turn('fair, ticket: 0 }', 'fair, ticket: 1 }')],
+    edits: [turn('fair, ticket }', 'fair, ticket: 1 }')],
     elsewhere: 'the tests of roots, and the model',
   },
   {

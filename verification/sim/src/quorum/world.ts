@@ -31,10 +31,6 @@ import type { QuorumPlan } from './plan.js';
 const STALE_MS = 15;
 /** The prefixes of two applications that use the same servers. */
 const PREFIXES = ['holdfast:', 'neighbour:'] as const;
-/** A clock that is right runs faster or slower than true time by at most this part. */
-const RATE = 1e-4;
-/** The clocks are right when a simulation begins; by the time it ends, tasks have ended too. */
-const REST_MS = 120_000;
 /** A clock that is wrong all the time is off by this much, in ms, at most. */
 const OFF_MS = 86_400_000;
 
@@ -97,7 +93,7 @@ export class QuorumWorld {
     this.chosen = new Chosen(library, plan.servers, (text) => this.report('fork', text));
     const rates = this.random.fork('rates');
     this.nodes = Array.from({ length: plan.servers }, (_, at) => {
-      const rate = 1 + rates.between(-RATE, RATE);
+      const rate = 1 + rates.between(-1e-4, 1e-4);
       return new Node(at, rate, library, this.scheduler, (server, key, ballot, value) => {
         const isChosen = this.chosen.accepted(server, key, ballot, value, this.time);
         if (isChosen && this.#armed) this.scheduler.after(STALE_MS, () => this.#worst(key, ballot));
@@ -141,10 +137,8 @@ export class QuorumWorld {
     };
     const store = new this.#library.QuorumStore(parts, prefix);
     const { ttl, claimWindow, localHandOffs, retention } = plan;
-    // a wrong clock that steps moves the median from one right clock to another one
-    const clockMargin = Math.ceil(2 * RATE * (plan.ms + REST_MS));
     const holdfast = new this.#library.Holdfast(store, {
-      ...{ ttl, claimWindow, localHandOffs, retention, clockMargin, requestTimeout: 400 },
+      ...{ ttl, claimWindow, localHandOffs, retention, requestTimeout: 400 },
       ...{ clock: process, longWait: Number.POSITIVE_INFINITY },
       randomSource: { id: () => name, fraction, secret: () => draws.next().toString(36) },
     });
