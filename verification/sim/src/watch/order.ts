@@ -7,6 +7,7 @@
 import type { KeyCommand } from '../../../../packages/holdfast/dist/engine/commands.js';
 import type { Attempt } from '../work/attempt.js';
 import { isFamily } from '../work/family/perform.js';
+import { meets } from '../work/meeting.js';
 import type { World } from '../world/world.js';
 
 export class Order {
@@ -28,7 +29,7 @@ export class Order {
     if (waited > 0 || !(fair || tasks === 0)) return;
     const attempt = this.#world.watch.identities.attempt(command.id);
     if (attempt === undefined || isFamily(attempt.task) || this.#world.plan.network.loose) return;
-    if (this.#asked.has(attempt)) return;
+    if (meets(attempt.task) && this.#asked.has(attempt)) return;
     this.#asked.add(attempt);
     const own = `${attempt.client.name} ${key}`;
     const latest = this.#latest.get(own);
