@@ -11,6 +11,9 @@ const alias = {
   'holdfast-trials': here('verification/trials/src'),
   'holdfast-checker': here('verification/checker/src/index.ts'),
   'holdfast-testkit': here('packages/testkit/src/index.ts'),
+  'holdfast-postgres': here('packages/postgres/src/index.ts'),
+  'holdfast/register/contract': here('packages/holdfast/src/register-contract.ts'),
+  'holdfast/register': here('packages/holdfast/src/register.ts'),
   holdfast: here('packages/holdfast/src/index.ts'),
 };
 
@@ -105,7 +108,7 @@ export default defineConfig({
           name: 'unit',
           include: [
             'packages/holdfast/test/**/*.test.ts',
-            'packages/{cli,dashboard,otel}/test/unit/**/*.test.ts',
+            'packages/{cli,dashboard,otel,postgres}/test/unit/**/*.test.ts',
             'examples/test/**/*.test.ts',
             'verification/checker/test/**/*.test.ts',
             'bench/test/rules/*.test.ts',
@@ -145,7 +148,7 @@ export default defineConfig({
           name: 'server',
           include: [
             'packages/holdfast/test/server/**/*.test.ts',
-            'packages/{cli,otel}/test/server/**/*.test.ts',
+            'packages/{cli,otel,postgres}/test/server/**/*.test.ts',
             'packages/testkit/test/**/*.test.ts',
           ],
           exclude: [...ALONE, ...LONG],

@@ -38,7 +38,10 @@ const out = resolve(given.out ?? join(source, 'publish'));
 const dist = join(source, 'dist');
 
 /** The entries of the package: the modules at the root of `dist`. */
-const ENTRIES = ['index', 'core', 'fence', 'handover', 'memory', 'migrate', 'mutex', 'redis'];
+const ENTRIES = [
+  ...['index', 'core', 'fence', 'handover', 'memory', 'migrate', 'mutex', 'redis', 'register'],
+  'register-contract',
+];
 
 /**
  * The files that entries share. A store and its clients are loaded with the first call, so they are
@@ -56,7 +59,8 @@ const GROUPS = [
   },
   { name: 'memory', test: /\/dist\/(engine|store\/memory)\//, priority: 3 },
   { name: 'redis', test: /\/dist\/store\/(redis|clients)\//, priority: 2 },
-  { name: 'quorum', test: /\/dist\/store\/(quorum|register)\//, priority: 1 },
+  { name: 'register', test: /\/dist\/store\/register\//, priority: 2 },
+  { name: 'quorum', test: /\/dist\/store\/quorum\//, priority: 1 },
 ];
 
 /**
@@ -163,7 +167,7 @@ function writeManifest(address) {
 
 /** @param {string} name */
 function subpath(name) {
-  return name === 'index' ? '.' : `./${name}`;
+  return name === 'index' ? '.' : `./${name.replace('-', '/')}`;
 }
 
 /**

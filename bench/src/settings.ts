@@ -106,6 +106,12 @@ export interface Settings {
   readonly start: boolean;
   /** Prints only how far calls go through the library. */
   readonly ways: boolean;
+  /** Measures only many calls in one turn of one process. */
+  readonly burst: boolean;
+  /** Prints only what idle waiters cost. */
+  readonly idle: boolean;
+  /** Measures only the listing of many locks. */
+  readonly list: boolean;
   /** The arguments as given, for the result. */
   readonly command: string;
 }
@@ -131,6 +137,9 @@ export const USAGE: string = `npm run bench -- [options]
   --tracing        measures only what tracing costs an acquisition
   --start          measures only the start of a process: import, first and second lock
   --ways           counts only the files and functions that a call passes
+  --burst          measures only 1,000,000 acquisitions and releases in one turn
+  --idle           measures only what idle waiters cost the server
+  --list           measures only the listing of 100,000 and 1,000,000 locks
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
 
@@ -155,6 +164,9 @@ export function readSettings(args: string[]): Settings | undefined {
       tracing: { type: 'boolean', default: false },
       start: { type: 'boolean', default: false },
       ways: { type: 'boolean', default: false },
+      burst: { type: 'boolean', default: false },
+      idle: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
     },
   });
   if (values.help === true) return undefined;
@@ -181,6 +193,9 @@ export function readSettings(args: string[]): Settings | undefined {
     tracing: values.tracing,
     start: values.start,
     ways: values.ways,
+    burst: values.burst,
+    idle: values.idle,
+    list: values.list,
     command: ['npm run bench --', ...args].join(' '),
   };
 }

@@ -37,7 +37,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
   whole: {
     title: 'Holdfast',
     program: "export { Holdfast } from 'holdfast';",
-    limit: { minified: 147_000, compressed: 48_500 },
+    limit: { minified: 153_000, compressed: 50_600 },
     target: { minified: 120 * KB, compressed: 36 * KB },
   },
   mutex: {
@@ -46,7 +46,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { memory } from 'holdfast/memory';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 36_000 },
+    limit: { compressed: 37_800 },
     target: { compressed: 22 * KB },
   },
   redis: {
@@ -55,7 +55,7 @@ export const BUNDLES: Readonly<Record<'whole' | 'mutex' | 'redis', Bundle>> = {
       export { HoldfastCore } from 'holdfast/core';
       export { redis } from 'holdfast/redis';
       export { createMutex } from 'holdfast/mutex';`,
-    limit: { compressed: 31_000 },
+    limit: { compressed: 32_600 },
     target: {},
   },
 };

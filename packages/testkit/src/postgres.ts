@@ -18,7 +18,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { removeFolder } from './guardian.js';
-import { programFolder, startProgram } from './program.js';
+import { type Program, programFolder, startProgram } from './program.js';
 
 const run = promisify(execFile);
 
@@ -27,6 +27,13 @@ export interface Postgres extends AsyncDisposable {
   readonly version: string;
   /** For clients: the folder of the socket file, and names. */
   readonly connection: { readonly host: string; readonly user: string; readonly database: string };
+  /** Ends it as a crash does, and starts it again with its data. */
+  restart(): Promise<void>;
+}
+
+export interface PostgresOptions {
+  /** More settings of the server, by their names. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** PostgreSQL refuses to run as root. This user exists on all systems that have packages of it. */
@@ -34,17 +41,17 @@ const UNPRIVILEGED = 65_534;
 const USER = 'postgres';
 
 /** Starts PostgreSQL with an empty database, and resolves when it accepts connections. */
-export async function startPostgres(): Promise<Postgres> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
   const folder = programFolder('postgres');
   try {
-    return await startIn(folder);
+    return await startIn(folder, options);
   } catch (error) {
     removeFolder(folder);
     throw error;
   }
 }
 
-async function startIn(folder: string): Promise<Postgres> {
+async function startIn(folder: string, { settings: more }: PostgresOptions): Promise<Postgres> {
   const root = process.getuid?.() === 0;
   const user = root ? { uid: UNPRIVILEGED, gid: UNPRIVILEGED } : undefined;
   const named = process.env['HOLDFAST_POSTGRES_BIN'];
@@ -58,16 +65,22 @@ async function startIn(folder: string): Promise<Postgres> {
   await run(join(bin, 'initdb'), create, { cwd: folder, ...user });
 
   const settings = { listen_addresses: '', unix_socket_directories: folder, fsync: 'off' };
-  Object.assign(settings, { dynamic_shared_memory_type: 'mmap', max_connections: '20' });
+  Object.assign(settings, { dynamic_shared_memory_type: 'mmap', max_connections: '20' }, more);
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const { stop } = await startProgram({
-    ...{ name: 'postgres', folder, user, signal: 'SIGQUIT' },
-    command: [join(bin, 'postgres'), '-D', data, ...options],
-    ready: (log) => log.includes('ready to accept connections') || undefined,
-  });
+  const start = (): Promise<Program<boolean>> =>
+    startProgram({
+      ...{ name: 'postgres', folder, user, signal: 'SIGQUIT' },
+      command: [join(bin, 'postgres'), '-D', data, ...options],
+      ready: (log) => log.includes('ready to accept connections') || undefined,
+    });
+  let program = await start();
   const version = /\d[\d.]*/.exec(stdout)?.[0] ?? '';
   const connection = { host: folder, user: USER, database: 'postgres' };
-  return { version, connection, [Symbol.asyncDispose]: stop };
+  const restart = async (): Promise<void> => {
+    await program.end();
+    program = await start();
+  };
+  return { version, connection, restart, [Symbol.asyncDispose]: () => program.stop() };
 }
 
 /**

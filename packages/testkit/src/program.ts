@@ -28,6 +28,8 @@ export interface ProgramSettings<T> {
 export interface Program<T> {
   /** What `ready` returned. */
   readonly found: T;
+  /** Ends it at once, and keeps its folder. */
+  readonly end: () => Promise<void>;
   /** Ends it at once, and removes its folder: its data is not needed again. */
   readonly stop: () => Promise<void>;
 }
@@ -53,9 +55,12 @@ export async function startProgram<T>(settings: ProgramSettings<T>): Promise<Pro
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
   }).then(() => void (gone = true));
-  const stop = async (): Promise<void> => {
+  const end = async (): Promise<void> => {
     child.kill(signal);
     await exit;
+  };
+  const stop = async (): Promise<void> => {
+    await end();
     removeFolder(folder);
   };
   const read = (): string => readFileSync(path, 'utf8');
@@ -67,7 +72,7 @@ export async function startProgram<T>(settings: ProgramSettings<T>): Promise<Pro
   try {
     const seen = await until(look, { within: START_MS, every: 20, what: `${name} is ready` });
     if (seen === 'gone') throw new Error(`${name} has ended:\n${read()}`);
-    return { found: seen.found, stop };
+    return { found: seen.found, end, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -66,7 +66,7 @@ class Asked implements Receiver<Answer> {
   readonly acquisition: Acquisition;
   readonly command: Acquire | Park;
   /** The moment before it was sent. */
-  readonly sent: Moment;
+  sent: Moment;
   readonly #sender: AcquireSender;
 
   constructor(
@@ -91,6 +91,10 @@ class Asked implements Receiver<Answer> {
 
   late(reply: Answer): void {
     this.#sender.late(this, reply);
+  }
+
+  due(): boolean {
+    return this.#sender.due(this);
   }
 }
 
@@ -120,7 +124,20 @@ export class AcquireSender {
     if (acquisition.settled || acquisition.asking || !acquisition.ready) return;
     const command = acquisition.command(this.#command(acquisition));
     this.#begins(acquisition, command);
-    this.#parts.requests.post(command, new Asked(this, acquisition, command, sent));
+    const asked = new Asked(this, acquisition, command, sent);
+    if (!this.#parts.requests.post(command, asked)) acquisition.asking = 'waits';
+  }
+
+  /** A request is sent that had to wait. False if its acquisition has settled meanwhile. */
+  due(asked: Asked): boolean {
+    const { acquisition, command } = asked;
+    if (acquisition.settled && !(acquisition instanceof ConditionWaiter)) {
+      this.ended(acquisition, command);
+      return false;
+    }
+    asked.sent = this.#parts.suspend.moment();
+    acquisition.asks(asked.sent.at);
+    return true;
   }
 
   /** The reply to a request arrived in time. */
@@ -162,40 +179,54 @@ export class AcquireSender {
 
   /**
    * Polls all waiters of a key. A waiter that the store knows with another wake channel, or with
-   * another number of tasks, sends its request again.
+   * another number of tasks, sends its request again. If the store allows a pause to all of them,
+   * the next poll follows after it.
    */
-  poll(line: LocalQueue): void {
-    line.plan(Number.POSITIVE_INFINITY, this.period(line.acquisitions()));
+  async poll(line: LocalQueue): Promise<void> {
+    const period = Math.floor(this.period(line.acquisitions()));
+    line.plan(Number.POSITIVE_INFINITY, period);
     const polled: Acquisition[] = [];
+    const { added, size } = line;
     for (const acquisition of line.acquisitions()) {
       const { channel, queue, told } = acquisition;
       const isKnown = channel === this.#wake.channel && told === (queue?.size ?? 0);
       if (!isKnown) this.ask(acquisition);
       else polled.push(acquisition);
     }
+    const looks: Promise<number>[] = [];
     for (let from = 0; from < polled.length; from += POLL_MAX) {
-      void this.#look(line, polled.slice(from, from + POLL_MAX));
+      looks.push(this.#look(line, polled.slice(from, from + POLL_MAX)));
     }
+    const pause = Math.min(...(await Promise.all(looks)));
+    // a waiter that came meanwhile polls in its own period
+    if (pause === 0 || polled.length < size || line.added > added) return;
+    for (const acquisition of line.acquisitions()) acquisition.heardAt += pause - period;
+    line.rest(pause);
   }
 
-  /** Polls some waiters of a key with one command. */
-  async #look(line: LocalQueue, polled: readonly Acquisition[]): Promise<void> {
+  /** Polls some waiters of a key with one command. Resolves to the pause that it is allowed. */
+  async #look(line: LocalQueue, polled: readonly Acquisition[]): Promise<number> {
     const ids = polled.map(({ id }) => id);
     const { requests, settings, suspend, telemetry } = this.#parts;
     const { retention } = settings;
     const patience = this.#patience(line.acquisitions());
+    // without pushes, the store could not end a pause
+    const period = this.#wake.channel === '' ? 0 : Math.floor(this.period(line.acquisitions()));
     const sent = suspend.moment();
     telemetry.pollings += 1;
+    const asked = { key: line.key, ids, patience, period, retention };
     try {
-      const reply = await requests.send({ op: 'poll', key: line.key, ids, patience, retention });
+      const reply = await requests.send({ op: 'poll', ...asked });
       for (const [index, standing] of reply.standings.entries()) {
         this.#handler.onStatus(polled[index] as Acquisition, standing, sent, reply.now);
       }
       // condition waiters have nothing to poll for when a lease ends
       const next = line.asleep ? Number.POSITIVE_INFINITY : reply.next;
-      line.plan(next, this.period(line.acquisitions()));
+      if (reply.pause === 0) line.plan(next, this.period(line.acquisitions()));
+      return reply.pause;
     } catch (error) {
       for (const acquisition of polled) this.#handler.onFailure(acquisition, error);
+      return 0;
     }
   }
 
@@ -225,7 +256,7 @@ export class AcquireSender {
 
   /** A request of an acquisition is under way. */
   #begins(acquisition: Acquisition, command: Asking): void {
-    acquisition.asking = true;
+    acquisition.asking = 'sent';
     this.#underWay += 1;
     acquisition.channel = command.channel;
     const { claim, handOffs = 0, tasks = 0 } = command;

@@ -52,8 +52,8 @@ export class Acquisition extends Call {
   trouble: unknown;
   /** Grants whose leases were over when the reply arrived. */
   #late = 0;
-  /** True while a request for it is under way. */
-  asking = false;
+  /** Whether a request for it is under way, or waits for its turn (`Requests.post`). */
+  asking: 'sent' | 'waits' | false = false;
   /** True if the store may receive a late duplicate of its request, see `LateDuplicates`. */
   mayBeDuplicated = false;
   /** Set if it waits, or waited, at a condition. */
@@ -111,6 +111,17 @@ export class Acquisition extends Call {
     return this.storeTime !== 0;
   }
 
+  /** True while its first request waits for its turn. */
+  get unsent(): boolean {
+    return this.asking === 'waits' && !this.heard;
+  }
+
+  /** A request that has waited is sent now. The time before counts only after a failure. */
+  asks(now: number): void {
+    this.asking = 'sent';
+    if (this.trouble === undefined) this.heardAt = now;
+  }
+
   /** True once its request may be sent. */
   get ready(): boolean {
     return true;
@@ -125,7 +136,7 @@ export class Acquisition extends Call {
   root(telemetry: Telemetry, grant: Grant): Root {
     const { key, weight, terms } = this.taker;
     const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant);
-    root.mayBeDuplicated = this.mayBeDuplicated || this.asking;
+    root.mayBeDuplicated = this.mayBeDuplicated || this.asking !== false;
     if (this.origin !== undefined) root.extras.origin = this.origin;
     root.channel = this.channel;
     root.observer = this.queue;

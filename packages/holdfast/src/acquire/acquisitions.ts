@@ -72,6 +72,7 @@ export class Acquisitions implements ReplyHandler {
       ...{ ...parts, lasting: this.lasting, sender: this.sender },
       add: (root) => this.#acquisitions.add(root),
       leave: (root) => this.#abandon(root, endOfWait(root)),
+      pollNow: (key) => this.#queues.wakeUp(key),
     });
   }
 
@@ -219,7 +220,7 @@ export class Acquisitions implements ReplyHandler {
     return () => asked && this.#withdraw(acquisition);
   }
 
-  #withdraw(acquisition: Acquisition, late = acquisition.asking): void {
+  #withdraw(acquisition: Acquisition, late = acquisition.asking !== false): void {
     const { id, origin, tokens, request, hold } = acquisition;
     const { key, terms } = request;
     const followed = late || acquisition.mayBeDuplicated;
@@ -259,10 +260,20 @@ export class Acquisitions implements ReplyHandler {
   #pushed(push: Push): void {
     if (push.kind === 'revoke') void this.revocations.heard(push.id);
     // `GateWaiters` handles the pushes of gates; after a signal, the grant follows
+    if (push.kind === 'ask') this.#asked(push.id);
     if (push.kind !== 'grant') return;
     const acquisition = this.#acquisitions.find(push.id);
     if (acquisition !== undefined) this.#pushedTo(acquisition, push);
     else if (this.#watchdog.find(push.id) === undefined) this.abandoned.refuse(push);
+  }
+
+  /**
+   * The store asks this process to poll, see `engine/idle.ts`. A forged push does no more: the
+   * reply to the poll allows the next pause.
+   */
+  #asked(id: string): void {
+    const acquisition = this.#acquisitions.find(id);
+    if (acquisition !== undefined) this.#queues.wakeUp(acquisition.request.key);
   }
 
   #pushedTo(acquisition: Acquisition, pushed: GrantPush): void {

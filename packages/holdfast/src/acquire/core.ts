@@ -48,12 +48,13 @@ export class Core implements Grantor, PartHost {
   #closing: Promise<void> | undefined;
 
   constructor(store: Store, settings: Settings) {
-    const { randomSource, clock, requestTimeout, retention, clockMargin } = settings;
+    const { randomSource, clock, requestTimeout, retention, clockMargin, maxRequests } = settings;
     const ids = new Ids(randomSource, clock);
     this.#ids = ids;
     this.settings = settings;
     this.store = store;
-    this.requests = new Requests(store, clock, requestTimeout, clockMargin);
+    store.use?.();
+    this.requests = new Requests(store, clock, requestTimeout, clockMargin, maxRequests);
     const suspend = new SuspendDetector(clock);
     this.#suspend = suspend;
     const telemetry = new Telemetry(settings, ids.process, store.label);

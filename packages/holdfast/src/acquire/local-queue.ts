@@ -4,7 +4,8 @@
  *
  * Push makes hand-off fast, polling makes it certain (I5). The timer fires just after the current
  * lease ends if it is not renewed, and at least once per claim window, so that a grant to a frozen
- * process is noticed within one.
+ * process is noticed within one. Far from the head of the queue, the store allows a longer pause,
+ * see `engine/idle.ts`.
  */
 import type { Clock, Timer } from '../base/clock.js';
 import type { Acquisition } from './acquisition.js';
@@ -24,11 +25,15 @@ const TIMER_MS_MIN = 1;
 
 export class LocalQueue {
   readonly key: string;
+  /** How many acquisitions were added. */
+  added = 0;
   readonly #acquisitions = new Set<Acquisition>();
   readonly #clock: Clock;
   readonly #poll: (line: LocalQueue) => void;
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
+  /** True while the next poll follows after a pause that the store allowed. */
+  #paused = false;
 
   constructor(key: string, clock: Clock, poll: (line: LocalQueue) => void) {
     this.key = key;
@@ -54,6 +59,7 @@ export class LocalQueue {
   add(acquisition: Acquisition): boolean {
     if (this.#acquisitions.has(acquisition)) return false;
     this.#acquisitions.add(acquisition);
+    this.added += 1;
     return true;
   }
 
@@ -79,16 +85,30 @@ export class LocalQueue {
     if (at >= this.#pollAt) return;
     this.#disarm();
     this.#pollAt = at;
-    this.#timer = this.#clock.after(ms, () => {
-      this.#timer = undefined;
-      this.#pollAt = Number.POSITIVE_INFINITY;
-      this.#poll(this);
-    });
+    this.#timer = this.#clock.after(ms, () => this.#look());
+  }
+
+  #look(): void {
+    this.#disarm();
+    this.#poll(this);
+  }
+
+  /** Plans the next poll after a pause that the store allowed, in ms. */
+  rest(pause: number): void {
+    this.#disarm();
+    this.plan(Number.POSITIVE_INFINITY, pause);
+    this.#paused = true;
+  }
+
+  /** Polls now, if it pauses. */
+  wakeUp(): void {
+    if (this.#paused) this.#look();
   }
 
   #disarm(): void {
     this.#timer?.cancel();
     this.#timer = undefined;
+    this.#paused = false;
     this.#pollAt = Number.POSITIVE_INFINITY;
   }
 }

@@ -55,7 +55,12 @@ export class LocalQueues {
       size += Math.max(1, acquisition.queue?.size ?? 0);
     }
     this.#telemetry.warn('queue', line.key, size);
-    this.#sender.poll(line);
+    void this.#sender.poll(line);
+  }
+
+  /** Polls for a key now, if it pauses. */
+  wakeUp(key: string): void {
+    this.#queues.get(key)?.wakeUp();
   }
 
   leave(acquisition: Acquisition): void {

@@ -38,6 +38,8 @@ export class RootEnd implements ReleaseTask {
   #next: Acquisition | undefined;
   /** Before the last attempt. */
   #sent!: Moment;
+  /** True if a request waited for its turn in this process. */
+  #waited = false;
   /** True once no attempt follows; then what the store has answered, if it has. */
   #over = false;
   #returned: ReleaseResult | undefined;
@@ -78,8 +80,9 @@ export class RootEnd implements ReleaseTask {
   }
 
   /** Called before each attempt. */
-  attempts(): void {
+  attempts(waited = false): void {
     this.#sent = this.#parts.suspend.moment();
+    if (waited) this.#waited = true;
   }
 
   /** Called after each attempt without an answer. */
@@ -134,9 +137,11 @@ export class RootEnd implements ReleaseTask {
   async #ended(returned: ReleaseResult | undefined): Promise<ReleaseOutcome> {
     const hold = this.#hold;
     const { key, id, mayBeDuplicated } = this.#root;
-    const { acquisitions, watchdog } = this.#parts;
+    const { acquisitions, watchdog, settings } = this.#parts;
     if (mayBeDuplicated) acquisitions.abandoned.follow({ key, id });
-    const result = outcome(key, returned, this.#believed);
+    // it was held when the release was called, and may have ended by itself while that waited
+    const lapsed = this.#waited && settings.clock.now() >= this.#root.storeUntil;
+    const result = outcome(key, lapsed ? again(returned) : returned, this.#believed);
     if (result === 'kept') watchdog.owned.counted(this.#root, returned?.holds ?? 0);
     if (result === 'lost' && hold.reason === undefined) {
       hold.foundLost((await watchdog.inquiries.forced(this.#root)) ?? 'gone');
@@ -144,6 +149,11 @@ export class RootEnd implements ReleaseTask {
     if (returned?.status === 'absent') acquisitions.revocations.foundLost(this.#root);
     return result;
   }
+}
+
+/** As if an earlier attempt had been sent. */
+function again(returned: ReleaseResult | undefined): ReleaseResult | undefined {
+  return returned && { ...returned, repeated: true };
 }
 
 export function outcome(

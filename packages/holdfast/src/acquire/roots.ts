@@ -72,6 +72,8 @@ export interface RootsParts {
   readonly add: (root: Acquisition) => void;
   /** Ends a root without tasks here. Returns the function that withdraws it from the store. */
   readonly leave: (root: Acquisition) => () => void;
+  /** Polls for a key now, if its waiters pause. */
+  readonly pollNow: (key: string) => void;
 }
 
 export class Roots {
@@ -101,7 +103,8 @@ export class Roots {
     const queue = this.#queueOf(request);
     const task = new Task(request, queue, this.#clock.now());
     queue.add(task);
-    limitWait(task, this.#clock, (late, error) => this.#giveUp(late, error));
+    const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
+    limitWait(task, this.#clock, giveUp, () => this.#parts.pollNow(request.key));
     // a lease whose time is over ends here, and the task asks anew
     if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold);
     if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue);

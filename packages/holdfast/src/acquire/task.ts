@@ -23,6 +23,11 @@ export class Task extends Call {
     return this.queue.heard;
   }
 
+  /** See `Acquisition.unsent`. */
+  get unsent(): boolean {
+    return this.queue.entry?.unsent === true;
+  }
+
   get place(): Place {
     const { entry, root } = this.queue;
     return { ticket: entry?.ticket ?? 0, before: this.queue.before(this), holder: root?.hold };

@@ -3,7 +3,7 @@
  *
  * Every acquisition waits for the first answer of the store, for at most `requestTimeout`, also if
  * its limit passes before. `HOLDFAST_TIMEOUT` means that the store answered, and that its last
- * answer was no failure.
+ * answer was no failure; or that the request still waited for its turn, see `Requests`.
  */
 import { aborted, onAbort } from '../base/abort.js';
 import type { Clock } from '../base/clock.js';
@@ -15,21 +15,28 @@ import type { Call } from './call.js';
 type Waiting = Call & {
   readonly heard: boolean;
   readonly trouble: unknown;
+  readonly unsent: boolean;
   readonly place: failures.Place;
 };
 
-/** Ends the wait of a call in time. `giveUp` is called at most once. */
+/**
+ * Ends the wait of a call in time. `giveUp` is called at most once. `ask`: the limit has passed,
+ * and the next answer of the store ends the call.
+ */
 export function limitWait<W extends Waiting>(
   call: W,
   clock: Clock,
   giveUp: (call: W, error: HoldfastError) => void,
+  ask?: (call: W) => void,
 ): void {
   const { key, terms } = call.request;
   const { wait, signal } = terms;
   if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
     const timer = clock.after(wait, () => {
-      if (!call.heard && call.trouble === undefined) call.overdue = true;
-      else giveUp(call, endOfWait(call));
+      const isKnown = call.heard || call.trouble !== undefined || call.unsent;
+      if (isKnown) return giveUp(call, endOfWait(call));
+      call.overdue = true;
+      ask?.(call);
     });
     call.cleanUp(() => timer.cancel());
   }

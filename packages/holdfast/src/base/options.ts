@@ -35,10 +35,16 @@ export interface HoldfastOptions {
    */
   readonly claimWindow?: number | undefined;
   /**
-   * The longest time to wait for the answer to one request, independent of the timeouts of the
-   * client. Default 2,000.
+   * The longest time to wait for the answer to one request, from when it is sent; independent of
+   * the timeouts of the client. Default 2,000.
    */
   readonly requestTimeout?: number | undefined;
+  /**
+   * The most requests that are under way at one server, in addition to renewals and polls. Further
+   * ones wait for their turn in order; a release goes before an acquisition of another key. 1 to
+   * 1,000,000; default 2,000.
+   */
+  readonly maxRequests?: number | undefined;
   /**
    * The longest time without an answer of the store after which a waiting acquisition rejects with
    * `HOLDFAST_UNREACHABLE`. Default 10,000.
@@ -257,6 +263,7 @@ export function resolveSettings(options: HoldfastOptions): Settings {
     renew: flag('renew', options.renew, true),
     claimWindow: duration('claimWindow', options.claimWindow, 1000, 20, 60_000),
     requestTimeout: duration('requestTimeout', options.requestTimeout, 2000, 1, 600_000),
+    maxRequests: whole('maxRequests', options.maxRequests, 2000, 1, 1_000_000),
     unreachableAfter: duration('unreachableAfter', options.unreachableAfter, 10_000, 1, DAY),
     maxQueue: whole('maxQueue', options.maxQueue, 10_000, 1, 1_000_000),
     localHandOffs: whole('localHandOffs', options.localHandOffs, 64, 0, 1000),
@@ -294,7 +301,7 @@ const SETTINGS: ReadonlySet<string> = new Set<keyof HoldfastOptions>([
   ...(['maxQueue', 'localHandOffs', 'retention', 'linger', 'label'] as const),
   ...(['closeOnSignals', 'grace', 'clock', 'randomSource', 'wait', 'fair', 'maxHold'] as const),
   ...(['longWait', 'longHold', 'onWarning', 'onLost', 'replicas', 'restartGuard'] as const),
-  'clockMargin',
+  ...(['clockMargin', 'maxRequests'] as const),
 ]);
 
 const LOCK: ReadonlySet<string> = new Set<keyof LockOptions>([

@@ -184,6 +184,11 @@ export interface Poll {
   readonly ids: readonly string[];
   /** As in `Acquire`; 0 if the caller does not ask for waiters. */
   readonly patience: number;
+  /**
+   * The whole ms after which the process polls again, if the reply allows no pause; 0 (the default)
+   * if it takes no pause. Then it need not be told, and is never asked.
+   */
+  readonly period?: number;
   readonly retention: number;
 }
 

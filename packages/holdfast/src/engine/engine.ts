@@ -98,6 +98,7 @@ export class Engine {
   apply<C extends T.Command>(command: C, now: T.Micros): Outcome<C> {
     const context: CommandContext = {
       ...{ now, receivers: this.#receivers, pushes: [], more: false, floor: this.floor },
+      pausedGrant: false,
     };
     const reply =
       command.op === 'renewMany'

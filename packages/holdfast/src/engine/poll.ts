@@ -4,24 +4,31 @@
  * A poll shows that the process is alive and extends the life of its parked waiters. If the owner
  * of a queued id holds a live lease, the id joins it, as if it had repeated its request. If the id
  * cannot join, it loses its place and is reported as absent; it gets the reason when it repeats its
- * request.
+ * request. If the process only waits, and far from the head, it may pause, see `idle.ts`.
  */
+import { pauseOf } from './idle.js';
 import type { Resource } from './resource.js';
 import { granted, next, type CommandContext, rejoin, serve } from './serve.js';
 import type * as T from './commands.js';
 
 export function poll(
   resource: Resource | undefined,
-  { ids, patience, retention }: T.Poll,
+  { ids, patience, period = 0, retention }: T.Poll,
   context: CommandContext,
 ): T.PollReply {
   const { now } = context;
   if (resource === undefined) {
-    return { status: 'polled', now, next: 0, standings: ids.map(() => ({ status: 'absent' })) };
+    return {
+      status: 'polled',
+      now,
+      next: 0,
+      standings: ids.map(() => ({ status: 'absent' })),
+      pause: 0,
+    };
   }
   resource.dropExpired(now);
   for (const id of ids) {
-    resource.processes.hear(id, now, patience);
+    resource.processes.polled(id, now, patience, 0, period);
     const waiter = resource.waiters.get(id);
     if (waiter !== undefined) rejoin(resource, waiter, now);
   }
@@ -34,5 +41,9 @@ export function poll(
     resource.parking.hear(id, now, retention);
     return { status: resource.parking.get(id) === undefined ? 'absent' : 'parked' };
   });
-  return { status: 'polled', now, next: next(resource, context), standings };
+  const [first] = ids;
+  const waits = first !== undefined && standings.every((one) => one.status === 'queued');
+  const pause = waits && period > 0 ? pauseOf(resource, first, period) : 0;
+  if (pause > 0) resource.processes.polled(first as string, now, patience, pause, period);
+  return { status: 'polled', now, next: next(resource, context), standings, pause };
 }

@@ -162,6 +162,8 @@ export interface PollReply {
   readonly now: Micros;
   readonly next: Micros;
   readonly standings: readonly Standing[];
+  /** The ms after which the process has to poll again; 0 for its period, see `idle.ts`. */
+  readonly pause: number;
 }
 
 export interface HolderView {
@@ -295,8 +297,8 @@ export type Push =
   | {
       /**
        * `revoke`: the lease of `id` was ended by force. `signal`: `id` was parked and is now
-       * queued.
+       * queued. `ask`: the process of `id` has to poll now, see `idle.ts`.
        */
-      readonly kind: 'revoke' | 'signal';
+      readonly kind: 'revoke' | 'signal' | 'ask';
       readonly id: string;
     };

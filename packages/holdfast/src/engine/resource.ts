@@ -86,6 +86,11 @@ export class Resource {
     return holder !== undefined && endOf(holder, id) > now ? holder : undefined;
   }
 
+  /** True if an acquisition has a lease, or had one that was not removed so far. */
+  hasLease(id: string): boolean {
+    return this.holders.has(this.holds.get(id) ?? id);
+  }
+
   /** The live lease of an owner. */
   leaseOfOwner(owner: string, now: Micros): Holder | undefined {
     const id = owner === '' ? undefined : this.owners.get(owner);

@@ -13,7 +13,7 @@ import type { LockKind } from './kinds.js';
 import { Resource } from './resource.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
-type SavedProcess = readonly [name: string, heard: number, until: number];
+type SavedProcess = readonly [name: string, heard: number, until: number, paused?: number];
 type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[] };
 
 /** The state of a resource between two commands. */
@@ -60,9 +60,14 @@ export function savedResource(resource: Resource): SavedResource {
     waiters: [...resource.waiters.values()],
     parked: resource.parking.all(),
     processes: [...resource.processes.all]
-      .map(([name, { heard, until }]) => [name, heard, until] as const)
+      .map(([name, { heard, until, paused }]) => savedProcess(name, heard, until, paused))
       .sort(([a], [b]) => (a < b ? -1 : 1)),
   };
+}
+
+/** Older states have no pause. */
+function savedProcess(...[name, heard, until, paused]: Required<SavedProcess>): SavedProcess {
+  return paused === 0 ? [name, heard, until] : [name, heard, until, paused];
 }
 
 export function restoredResource(saved: SavedResource): Resource {
@@ -78,8 +83,8 @@ export function restoredResource(saved: SavedResource): Resource {
     resource.enqueue(waiter, 0, waiter.signalled);
   }
   resource.parking.restore(saved.parked);
-  for (const [name, heard, until] of saved.processes) {
-    resource.processes.restore(name, heard, until);
+  for (const [name, heard, until, paused = 0] of saved.processes) {
+    resource.processes.restore(name, heard, until, paused);
   }
   resource.fence = saved.fence;
   resource.lastTicket = saved.lastTicket;

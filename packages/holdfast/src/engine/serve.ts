@@ -14,6 +14,7 @@ import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import { endOf, type Holder, type Joining, type Waiter } from './entries.js';
 import type { Resource } from './resource.js';
 import type { Conflict, Crowded, Granted, Micros, Push } from './commands.js';
+import { askPaused } from './idle.js';
 import { redeliverSignals } from './signals.js';
 
 /** A push and its channel. */
@@ -31,6 +32,8 @@ export interface CommandContext {
   readonly pushes: Addressed[];
   /** True if `SERVE_LIMIT` ended the service of the queue. */
   more: boolean;
+  /** True if a process that pauses was granted, and no waiter was asked yet, see `idle.ts`. */
+  pausedGrant: boolean;
   /** Every fence or generation of a state that starts anew is greater. */
   readonly floor: number;
 }
@@ -71,6 +74,11 @@ export function rejoin(
  */
 export function serve(resource: Resource, context: CommandContext, self: string): void {
   redeliverSignals(resource, context);
+  grantInOrder(resource, context, self);
+  askPaused(resource, context);
+}
+
+function grantInOrder(resource: Resource, context: CommandContext, self: string): void {
   for (let count = 0; count < SERVE_LIMIT; count++) {
     const id = resource.queue.at(0);
     if (id === undefined) return;
@@ -121,11 +129,12 @@ export function granted(holder: Holder, id: string, now: Micros): Granted {
 
 function deliver(
   resource: Resource,
-  { now, pushes }: CommandContext,
+  context: CommandContext,
   waiter: Waiter,
   own: Holder | undefined,
   isSelf: boolean,
 ): void {
+  const { now, pushes } = context;
   // a pushed lease lasts for the claim window until its holder renews it: a frozen waiter delays
   // the queue no longer than that
   const lease = isSelf ? waiter.ttl : Math.min(waiter.ttl, waiter.claim);
@@ -134,6 +143,7 @@ function deliver(
       ? resource.grant(waiter, now, lease)
       : resource.join(own, waiter, now, lease, waiter.signalled);
   if (isSelf || waiter.channel === '') return;
+  if (resource.processes.isPaused(waiter.id)) context.pausedGrant = true;
   const { fence, handOffs } = holder;
   const { id, token, channel } = waiter;
   const left = endOf(holder, id) - now;

@@ -7,8 +7,8 @@ import { PREFIX } from '../base/prefix.js';
 import type { Store } from '../store/port.js';
 
 /**
- * Where the locks are kept: the result of `memory()` or of `redis(client)`. Only Holdfast calls its
- * methods.
+ * Where the locks are kept: the result of `memory()`, `redis(client)` or `register(port)`. Only
+ * Holdfast calls its methods.
  */
 export interface HoldfastStore {
   /** The name of the store in messages. */

@@ -11,7 +11,7 @@ import { shownAs } from '../base/shown.js';
 /**
  * The result of a release:
  *
- * - `freed`: the lock was held until now. It is free, or the next waiter holds it.
+ * - `freed`: the lock was held until the call. It is free, or the next waiter holds it.
  * - `kept`: this hold is released, and others share the lease, so the lock stays held.
  * - `lost`: the lease had ended before. Nothing was freed, and no other lease was changed.
  */

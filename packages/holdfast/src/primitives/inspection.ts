@@ -166,7 +166,7 @@ export function info({ store }: Core, key: string, reply: InspectReply): LockInf
   const { holderCount, parkedCount, waiterCount } = reply;
   if (holderCount + waiterCount + parkedCount === 0) return null;
   const servers = store.servers?.();
-  return {
+  const found = {
     key,
     permits: reply.capacity,
     used: reply.used,
@@ -177,15 +177,28 @@ export function info({ store }: Core, key: string, reply: InspectReply): LockInf
     waiterCount,
     parked: reply.parked.map((parked) => parkedInfo(parked, reply.now)),
     parkedCount,
-    ...(servers && { servers }),
   };
+  return servers === undefined ? found : { ...found, servers };
 }
 
+/** One literal: a list has one for each lock, and each spread would copy an object. */
 function holderInfo(view: HolderView, now: number): HolderInfo {
-  const { weight, fence, handOffs, holds, left, since, tasks } = view;
-  const times = { remaining: left / 1000, heldFor: (now - since) / 1000 };
-  const root = { lastFence: fence + handOffs, localWaiters: Math.max(0, tasks - 1) };
-  return { ...party(view), permits: weight, fence, holds, ...root, ...times };
+  const { fence, tasks } = view;
+  const { label, host, pid } = metaOf(view.meta);
+  return {
+    id: view.id,
+    sharedBy: view.owner || undefined,
+    label,
+    host,
+    pid,
+    permits: view.weight,
+    fence,
+    holds: view.holds,
+    lastFence: fence + view.handOffs,
+    localWaiters: Math.max(0, tasks - 1),
+    remaining: view.left / 1000,
+    heldFor: (now - view.since) / 1000,
+  };
 }
 
 function waiterInfo(view: WaiterView, now: number): WaiterInfo {
@@ -204,6 +217,21 @@ function parkedInfo(view: ParkedView, now: number): ParkedInfo {
  * it.
  */
 export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
+  const { label, host, pid } = metaOf(meta);
+  return { id, sharedBy: owner || undefined, label, host, pid };
+}
+
+type Meta = Pick<Participant, 'label' | 'host' | 'pid'>;
+
+/** The last metadata that was parsed: all leases of one process have the same. */
+let last: { readonly text: string; readonly meta: Meta } | undefined;
+
+function metaOf(text: string): Meta {
+  if (last?.text !== text) last = { text, meta: parsed(text) };
+  return last.meta;
+}
+
+function parsed(meta: string): Meta {
   let said: unknown;
   try {
     said = JSON.parse(meta);
@@ -211,9 +239,11 @@ export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView)
     // written by another program
   }
   const { label, host, pid } = (said ?? {}) as Record<string, unknown>;
-  const text = (value: unknown): string | undefined =>
+  const asText = (value: unknown): string | undefined =>
     typeof value === 'string' ? value : undefined;
-  const number = typeof pid === 'number' ? pid : undefined;
-  const sharedBy = owner || undefined;
-  return { id, sharedBy, label: text(label), host: text(host), pid: number };
+  return {
+    label: asText(label),
+    host: asText(host),
+    pid: typeof pid === 'number' ? pid : undefined,
+  };
 }

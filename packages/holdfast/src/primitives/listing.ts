@@ -1,14 +1,15 @@
 /** Lists locks. */
 import type { Core } from '../acquire/core.js';
 import type { HoldfastError } from '../base/errors.js';
+import type { Inspect } from '../engine/commands.js';
 import { errorOf, info, type ListOptions, type LockInfo, SHOWN_MAX } from './inspection.js';
 import { MARK } from '../base/marker-key.js';
 import { matchingKeys } from '../store/glob.js';
 import { UnreadableRecord } from '../store/port.js';
 
 /** Locks are inspected in batches of this size, of which so many are under way. */
-const BATCH = 250;
-const UNDER_WAY = 4;
+const BATCH = 256;
+const UNDER_WAY = 6;
 
 /**
  * All locks in use whose keys match a glob pattern. Not a snapshot: each lock is inspected when the
@@ -48,20 +49,45 @@ async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerat
   }
 }
 
+/** The locks of a batch that are in use. One promise for all of them, not one for each. */
 async function inspectAll(
   core: Core,
   keys: readonly string[],
   onUnreadable: ListOptions['onUnreadable'],
 ): Promise<LockInfo[]> {
-  const look = async (key: string): Promise<LockInfo | null> => {
-    try {
-      return info(core, key, await core.requests.send({ op: 'inspect', key, limit: SHOWN_MAX }));
-    } catch (error) {
-      const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
-      if (!(error instanceof UnreadableRecord)) throw ours;
-      onUnreadable?.(ours as HoldfastError);
-      return null;
+  if (keys.length === 0) return [];
+  const found: (LockInfo | null)[] = keys.map(() => null);
+  let left = keys.length;
+  let failure: { readonly error: unknown } | undefined;
+  await new Promise<void>((resolve) => {
+    const end = (at: number, result: () => LockInfo | null): void => {
+      try {
+        found[at] = result();
+      } catch (error) {
+        failure ??= { error };
+      }
+      left -= 1;
+      if (left === 0 || failure !== undefined) resolve();
+    };
+    for (const [at, key] of keys.entries()) {
+      core.requests.post<Inspect>(
+        { op: 'inspect', key, limit: SHOWN_MAX },
+        {
+          answered: (reply) => end(at, () => info(core, key, reply)),
+          failed: (error) => end(at, () => unreadable(key, error, onUnreadable)),
+          late: () => undefined,
+        },
+      );
     }
-  };
-  return (await Promise.all(keys.map(look))).filter((found) => found !== null);
+  });
+  if (failure !== undefined) throw failure.error;
+  return found.filter((one) => one !== null);
+}
+
+/** Reports a record that cannot be read, and throws for any other failure. */
+function unreadable(key: string, error: unknown, report: ListOptions['onUnreadable']): null {
+  const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
+  if (!(error instanceof UnreadableRecord)) throw ours;
+  report?.(ours as HoldfastError);
+  return null;
 }

@@ -10,7 +10,10 @@ import type { Clock } from '../base/clock.js';
  */
 export type FindingSeverity = 'danger' | 'warning' | 'notice';
 
-/** The kind of a finding. The names do not change; new ones may be added. */
+/**
+ * The kind of a finding. The names do not change; new ones may be added. A register has its own,
+ * which begin with its name and a colon.
+ */
 export type FindingCode =
   | 'client-may-end'
   | 'client-may-hang'
@@ -39,7 +42,8 @@ export type FindingCode =
   | 'slow-round-trip'
   | 'unacknowledged-replicas'
   | 'unreachable'
-  | 'writes-fail';
+  | 'writes-fail'
+  | `${string}:${string}`;
 
 /** Something that endangers locks. */
 export interface Finding {

@@ -43,8 +43,10 @@ export async function* matchingKeys(
   pattern: string,
   within: TimeLimit,
 ): AsyncGenerator<string> {
-  const glob = new Glob(pattern);
-  for await (const key of store.keys(pattern, within)) if (glob.matches(key)) yield key;
+  const glob = pattern === '*' ? undefined : new Glob(pattern);
+  for await (const key of store.keys(pattern, within)) {
+    if (glob === undefined || glob.matches(key)) yield key;
+  }
 }
 
 /**

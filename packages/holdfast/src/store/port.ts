@@ -120,6 +120,10 @@ export interface Store {
    */
   acknowledged?(terms: AcknowledgeTerms): Store | undefined;
 
+  /** An instance uses this store from now on, until it calls `dispose`. */
+  use?(): void;
+
+  /** An instance does not use this store any more. Ends connections of the store's own. */
   dispose?(): Promise<void>;
 
   /** Looks for what endangers locks, see `Holdfast.doctor`. */

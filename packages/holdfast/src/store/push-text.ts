@@ -8,6 +8,13 @@ const REASONS: readonly (T.BreakReason | '')[] = [
   ...(['', 'expired', 'withdrawn', 'reset', 'deleted'] as const),
 ];
 
+/** The pushes that consist of an id. */
+const TOLD: ReadonlyMap<string | undefined, 'revoke' | 'signal' | 'ask'> = new Map([
+  ['r', 'revoke'],
+  ['s', 'signal'],
+  ['a', 'ask'],
+] as const);
+
 /** The text of a push. */
 export function encodePush(push: T.Push): string {
   switch (push.kind) {
@@ -19,6 +26,8 @@ export function encodePush(push: T.Push): string {
       return `r ${push.id}`;
     case 'signal':
       return `s ${push.id}`;
+    case 'ask':
+      return `a ${push.id}`;
     case 'gate': {
       const { key, generation, fate, reason, current, token } = push;
       return `${fate === 'open' ? 'o' : 'b'} ${generation} ${current} ${reason} ${token} ${key}`;
@@ -34,9 +43,8 @@ export function decodePush(payload: string): T.Push | undefined {
   if (/^[ob] /.test(payload)) return decodeGatePush(payload);
   const [kind, id, ...rest] = payload.split(' ');
   if (id === undefined || id === '') return undefined;
-  if (kind === 'r' || kind === 's') {
-    return rest.length === 0 ? { kind: kind === 'r' ? 'revoke' : 'signal', id } : undefined;
-  }
+  const told = TOLD.get(kind);
+  if (told !== undefined) return rest.length === 0 ? { kind: told, id } : undefined;
   if (kind !== 'g' || rest.length !== 6) return undefined;
   const token = rest.pop() as string;
   const numbers = rest.map(wholeOf);

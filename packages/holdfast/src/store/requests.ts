@@ -1,5 +1,9 @@
 /**
- * Requests to a store, each with a deadline of its own.
+ * Requests to a store, each with a deadline of its own, which begins when the request is sent.
+ *
+ * The requests under way at each server are limited; the others wait for their turn, see
+ * `backlog.ts`. While the server answers, they wait for as long as it takes. If it is silent, those
+ * that have waited for the time limit fail as if they had been sent.
  *
  * Requests of one step of the program are sent together: those that it makes before its promise
  * jobs have ended. In a crowd, which is when many requests are open, they wait for the end of the
@@ -11,6 +15,7 @@
  */
 import { afterIo, afterTurn, type Clock, type Timer } from '../base/clock.js';
 import type { Command, Reply, ReplyTo } from '../engine/commands.js';
+import { Backlogs, type Backlog, type Posted } from './backlog.js';
 import { narrowed, widened } from './clock-margin.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { type Outcome, OutOfStep, type Store, StoreFailure } from './port.js';
@@ -21,6 +26,8 @@ const CLOCKS_EVERY_MS = 1000;
 const CROWD = 16;
 /** The maximum number of commands in one batch. */
 const BATCH_MAX = 500;
+/** A turn of this length in ms counts as a wait for those that it began with. */
+const LONG_TURN = 50;
 
 /** Receives what becomes of a request: exactly one of the first two, and a late reply after it. */
 export interface Receiver<R> {
@@ -29,6 +36,11 @@ export interface Receiver<R> {
   failed(failure: StoreFailure): void;
   /** The reply came after the deadline. */
   late(reply: R): void;
+  /**
+   * Called before a request is sent that had to wait. False if no caller needs it any more: it is
+   * not sent, and nothing else is called.
+   */
+  due?(): boolean;
 }
 
 /** A receiver that settles a promise. */
@@ -53,12 +65,20 @@ class Settling<R> implements Receiver<R> {
 }
 
 /** A command without a reply so far. */
-class Request implements Timed, Outcome {
+class Request implements Timed, Outcome, Posted {
   readonly command: Command;
   /** The time limit in ms. */
   readonly limit: number;
-  readonly deadline: number;
+  /** Set when it is sent. */
+  deadline = 0;
   over = false;
+  readonly backlog: Backlog<Request>;
+  posted = 0;
+  rank: Posted['rank'] = 0;
+  next: Request | undefined;
+  bytes = 0;
+  /** The replies of its server before it was sent. */
+  answersBefore = 0;
   /** Set if the request has its own time limit. */
   timer: Timer | undefined;
   readonly #requests: Requests;
@@ -66,16 +86,23 @@ class Request implements Timed, Outcome {
 
   constructor(
     requests: Requests,
+    backlog: Backlog<Request>,
     command: Command,
     limit: number,
-    deadline: number,
     receiver: Receiver<Reply>,
   ) {
     this.#requests = requests;
+    this.backlog = backlog;
     this.command = command;
     this.limit = limit;
-    this.deadline = deadline;
     this.#receiver = receiver;
+  }
+
+  /** False if no caller needs it any more: then it is over. */
+  due(): boolean {
+    if (this.#receiver.due?.() !== false) return true;
+    this.#end();
+    return false;
   }
 
   replied(reply: Reply): void {
@@ -102,13 +129,16 @@ class Request implements Timed, Outcome {
   }
 
   expire(): void {
+    const isSilent = this.timer === undefined && this.backlog.answers === this.answersBefore;
+    if (isSilent) this.#requests.failWaiting(this.backlog, this.deadline);
     this.fail(this.#requests.noReply(this.limit, this.command));
   }
 
   #end(): void {
-    this.#requests.open -= 1;
     this.over = true;
     this.timer?.cancel();
+    this.#requests.open -= 1;
+    if (this.backlog.ended(this)) this.#requests.sendMore();
   }
 }
 
@@ -120,7 +150,9 @@ export class Requests {
   /** See `clock-margin.ts`; in ms. */
   readonly #margin: number;
   readonly #deadlines: Deadlines;
-  #collected: Request[] | undefined;
+  readonly #backlogs: Backlogs<Request>;
+  /** Those that the next flush sends, and when the first of them was posted. */
+  #collected: { readonly since: number; readonly requests: Request[] } | undefined;
   /** See `written`. One wait for all callers until a new request is collected. */
   #writing: Promise<void> | undefined;
   /** Called when a request has no reply in time. */
@@ -138,12 +170,17 @@ export class Requests {
   /** The number of commands given to the store, for statistics. */
   sent = 0;
 
-  constructor(store: Store, clock: Clock, timeout: number, margin = 0) {
+  /**
+   * @param timeout in ms
+   * @param max the most requests under way at each server
+   */
+  constructor(store: Store, clock: Clock, timeout: number, margin = 0, max: number = Infinity) {
     this.#store = store;
     this.#clock = clock;
     this.timeout = timeout;
     this.#margin = margin;
     this.#deadlines = new Deadlines(clock);
+    this.#backlogs = new Backlogs(max);
   }
 
   /**
@@ -161,22 +198,51 @@ export class Requests {
     });
   }
 
-  /** As `send`, for a receiver. */
-  post<C extends Command>(command: C, receiver: Receiver<ReplyTo<C>>, timeout?: number): void {
+  /**
+   * As `send`, for a receiver. True if the request is sent at the end of this turn of the event
+   * loop; false if it waits for its turn. One with a limit of its own never waits.
+   */
+  post<C extends Command>(command: C, receiver: Receiver<ReplyTo<C>>, timeout?: number): boolean {
     const limit = Math.min(timeout ?? this.timeout, this.timeout);
-    const deadline = this.#clock.now() + limit;
-    const request = new Request(this, command, limit, deadline, receiver);
+    const { shardOf } = this.#store;
+    const { all } = this.#backlogs;
+    const only = shardOf === undefined && all.length === 1 ? all[0] : undefined;
+    const backlog = only ?? this.#backlogs.of(command, shardOf);
+    const request = new Request(this, backlog, command, limit, receiver);
     this.open += 1;
-    if (timeout === undefined) this.#deadlines.add(request);
-    else request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
-    if (this.#collected !== undefined) {
-      this.#collected.push(request);
-      return;
+    if (timeout !== undefined) {
+      request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
     }
-    this.#collected = [request];
-    this.#writing = undefined;
-    if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
-    else this.#flushSoon();
+    if (!backlog.admit(request, timeout !== undefined, this.#now)) return false;
+    this.#toCollect().push(request);
+    return true;
+  }
+
+  readonly #now = (): number => this.#clock.now();
+
+  /** The requests of the next flush. */
+  #toCollect(): Request[] {
+    if (this.#collected === undefined) {
+      this.#collected = { since: this.#clock.now(), requests: [] };
+      this.#writing = undefined;
+      if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
+      else this.#flushSoon();
+    }
+    return this.#collected.requests;
+  }
+
+  /** Those that wait may have room now. */
+  sendMore(): void {
+    this.#toCollect();
+  }
+
+  /** A server has answered nothing since `limit` ms before `now`. */
+  failWaiting(backlog: Backlog<Request>, now: number): void {
+    if (backlog.isEmpty) return;
+    const text = `no reply from the store within ${Math.ceil(this.timeout)} ms`;
+    const message = `${text}, so this request was not sent`;
+    const failure = new StoreFailure(message, 'unanswered', undefined);
+    for (const request of backlog.takeSince(now - this.timeout)) request.fail(failure);
   }
 
   /** The answer to a request that is not a command. Rejects if it takes longer than `timeout`. */
@@ -240,19 +306,29 @@ export class Requests {
   }
 
   readonly #flush = (): void => {
-    const collected = this.#collected ?? [];
+    const { since = 0, requests = [] } = this.#collected ?? {};
     this.#collected = undefined;
-    if (collected.length === 1) {
-      const [only] = collected as [Request];
+    const now = this.#clock.now();
+    const late = now - since >= LONG_TURN;
+    const batch = late ? requests.filter((request) => request.due()) : requests;
+    for (const backlog of this.#backlogs.all) {
+      if (backlog.isEmpty) continue;
+      for (const request of backlog.take()) if (request.due()) batch.push(request);
+    }
+    for (const request of batch) {
+      request.deadline = now + request.limit;
+      request.answersBefore = request.backlog.answers;
+      if (request.timer === undefined) this.#deadlines.add(request);
+    }
+    if (batch.length === 1) {
+      const [only] = batch as [Request];
       if (this.#store.post?.(this.#asSent(only), only) === true) {
         this.sent += 1;
         return;
       }
     }
-    for (let from = 0; from < collected.length; from += BATCH_MAX) {
-      this.#execute(
-        collected.length <= BATCH_MAX ? collected : collected.slice(from, from + BATCH_MAX),
-      );
+    for (let from = 0; from < batch.length; from += BATCH_MAX) {
+      this.#execute(batch.length <= BATCH_MAX ? batch : batch.slice(from, from + BATCH_MAX));
     }
   };
 
@@ -283,6 +359,7 @@ export class Requests {
 
   /** The store has replied to a request. */
   replied(request: Request, reply: Reply): void {
+    request.backlog.answers += 1;
     request.answer(this.#margin === 0 ? reply : narrowed(reply, this.#margin));
     this.#deadlines.tidy();
   }
@@ -294,6 +371,7 @@ export class Requests {
     // a node of a cluster that is cut off says so, a closed connection rejects at once, and a
     // former master has too few replicas
     if (failure.kind !== 'refused' && failure.kind !== 'closed') this.#unanswered(request.command);
+    if (failure.answered) request.backlog.answers += 1;
     request.fail(failure);
     this.#deadlines.tidy();
   }

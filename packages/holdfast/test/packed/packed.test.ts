@@ -177,8 +177,9 @@ describe('a release', () => {
     const args = [release, '--repository', address];
     const tarballs = (await command(process.execPath, args)).trim().split('\n');
     const manifests = await Promise.all(tarballs.map((path) => packed(path, 'package.json')));
-    const names = ['holdfast', 'holdfast-dashboard', 'holdfast-otel', 'holdfast-cli'];
-    const folders = [undefined, ...['dashboard', 'otel', 'cli'].map((name) => `packages/${name}`)];
+    const others = ['dashboard', 'otel', 'postgres', 'cli'];
+    const names = ['holdfast', ...others.map((name) => `holdfast-${name}`)];
+    const folders = [undefined, ...others.map((name) => `packages/${name}`)];
     for (const [at, text] of manifests.entries()) {
       const manifest = JSON.parse(text);
       expect(manifest).toMatchObject({
@@ -194,7 +195,7 @@ describe('a release', () => {
     }
     const [page] = await Promise.all(tarballs.map((path) => packed(path, 'README.md')));
     expect(page).toContain(`](${address}/blob/v0.1.0/docs/`);
-    await companions(tarballs.slice(0, 3));
+    await companions(tarballs.slice(0, 4));
   });
 
   /** The companion packages load in both module systems, and their types are found in both. */
@@ -216,6 +217,7 @@ describe('a release', () => {
     const files = { 'a.cjs': 'require', 'a.mjs': 'import', 'a.cts': 'types', 'a.mts': 'types' };
     const use = `const holdfast = new Holdfast(memory());
       const stop = instrument(holdfast);
+      postgres(async () => []);
       const view = dashboard(holdfast, { authorize: () => 'read' });
       void view.fetch(new Request('http://localhost/')).then(async (page) => {
         stop();
@@ -226,6 +228,7 @@ describe('a release', () => {
         holdfast: 'Holdfast, memory',
         'holdfast-otel': 'instrument',
         'holdfast-dashboard': 'dashboard',
+        'holdfast-postgres': 'postgres',
       };
       const lines = Object.entries(names).map(([name, used]) =>
         how === 'require'

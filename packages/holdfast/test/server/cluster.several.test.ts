@@ -33,6 +33,19 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
     expect(await on.notHeld(store, keys)).toEqual([]);
   });
 
+  it.each(NEWEST)('%s: 60 mutexes are shown with a call for each node', async (client) => {
+    const store = await on.store(client);
+    const keys = on.keys(20);
+    expect(await takeAll(store, keys)).toEqual(each('granted', keys));
+    const shown = keys.map((key) => ({ op: 'inspect', key, limit: 100 }) as const);
+    // the first use of a script sends its text
+    await Promise.all(store.execute(shown));
+    await on.resetCalls();
+    const replies = await Promise.all(store.execute(shown));
+    expect(await on.calls()).toEqual([1, 1, 1]);
+    for (const reply of replies) expect(reply).toMatchObject({ holderCount: 1, waiterCount: 0 });
+  });
+
   it.each(NEWEST)('%s: a held mutex is in the call of its node', async (client) => {
     const store = await on.store(client);
     const keys = on.keys(3);

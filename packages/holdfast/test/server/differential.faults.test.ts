@@ -12,6 +12,7 @@ import { HAND_OFF_FAULTS } from '../support/faults-hand-off.js';
 import { CHANGE_FAULTS } from '../support/faults-change.js';
 import { LIVENESS_FAULTS } from '../support/faults-liveness.js';
 import { PARKING_FAULTS } from '../support/faults-parking.js';
+import { PAUSE_FAULTS } from '../support/faults-pauses.js';
 import { RENEWAL_FAULTS } from '../support/faults-renewal.js';
 import { PLAIN_FAULTS } from '../support/faults-plain.js';
 import { TOKEN_FAULTS } from '../support/faults-token.js';
@@ -40,6 +41,7 @@ describe('the differential test detects', () => {
     [
       ...FAULTS,
       ...PARKING_FAULTS,
+      ...PAUSE_FAULTS,
       ...RENEWAL_FAULTS,
       ...CHANGE_FAULTS,
       ...TOKEN_FAULTS,

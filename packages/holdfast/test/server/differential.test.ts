@@ -70,6 +70,8 @@ const COVERAGE: Record<string, number> = {
   'poll standing queued': 200,
   'poll standing absent': 1000,
   'inspect inspected': 1000,
+  'inspect with another: inspected': 200,
+  'inspect with another: alone': 100,
   'forceRelease forced': 1000,
   'forced 0': 300,
   'forced 1': 300,

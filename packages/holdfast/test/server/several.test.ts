@@ -15,6 +15,12 @@ const take = (key: string, id = 'a', more: Partial<Acquire> = {}): Acquire =>
   asking(id, { capacity: 1, ttl: 10_000, retention, key, ...more });
 const free = (key: string, id = 'a'): Release => ({ op: 'release', key, id, retention });
 
+/** A reply to `inspect` without what changes with time. */
+function still(reply: Reply | undefined): unknown {
+  if (reply?.status !== 'inspected') return reply;
+  return { ...reply, now: 0, holders: reply.holders.map((holder) => ({ ...holder, left: 0 })) };
+}
+
 describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
   const at = new StoreOnServer(name, 's:');
   beforeEach(async () => {
@@ -43,6 +49,38 @@ describe.each<ServerName>(['redis', 'valkey'])('on %s', (name) => {
     ]);
     expect(new Set(await send(...names(300).map((key) => free(key))))).toEqual(new Set(['freed']));
     expect(await at.calls('evalsha', 'time', 'hget', 'hset')).toEqual([6, 6, 600, 600]);
+  });
+
+  it('300 mutexes are shown with three calls, as each is shown alone', async () => {
+    const keys = names(300);
+    const show = (key: string): Command => ({ op: 'inspect', key, limit: 100 });
+    // held, held by a root, free and remembered, and without a record
+    await send(
+      ...keys.slice(0, 298).map((key, n) => take(key, 'a', { handOffs: n % 2, meta: '{}' })),
+    );
+    await send(free('k0'));
+    await Promise.all(at.store.execute(keys.map(show)));
+    await at.redis.config('RESETSTAT');
+    const together = await Promise.all(at.store.execute(keys.map(show)));
+    expect(await at.calls('evalsha')).toEqual([3]);
+    for (const [n, key] of keys.entries()) {
+      const [alone] = await Promise.all(at.store.execute([show(key)]));
+      expect(still(together[n])).toEqual(still(alone));
+    }
+  });
+
+  it('a mutex with waiters, a semaphore, and damage have calls of their own', async () => {
+    const show = (key: string): Command => ({ op: 'inspect', key, limit: 100 });
+    await send(take('k0'), take('k1'), asking('s', { key: 'k2', retention }), take('k3'));
+    await send(take('k1', 'b', { queue: true }), take('k0', 'b', { queue: false }));
+    await at.redis.hset('s:{k3}', 's', 'damaged');
+    const shown = await Promise.allSettled(at.store.execute(names(4).map(show)));
+    expect(shown).toMatchObject([
+      { value: { holderCount: 1, waiterCount: 0 } },
+      { value: { holderCount: 1, waiterCount: 1 } },
+      { value: { kind: 'semaphore', capacity: 2000, holderCount: 1 } },
+      { status: 'rejected', reason: { name: 'UnreadableRecord' } },
+    ]);
   });
 
   it('each mutex has its next fence, also if that is in the future', async () => {

@@ -4,18 +4,22 @@ import { sentinelTrial as trial } from '../../../../verification/trials/src/fail
 import { parameters } from '../../../../verification/trials/src/trial.js';
 import { untilShown } from '../support/until-shown.js';
 
+const KIND = 'cut off from replicas, killed';
 const GIVEN = { server: 'valkey', client: 'node-redis-6' } as const;
 
 // a fail-over takes seconds, so each way to lose the master is left to the long run
 describe.concurrent(`trial ${trial.name}`, () => {
   it('holds with a master that is cut off from its replicas, then killed', async () => {
-    const { problems, figures } = await trial.run(parameters(trial.share, GIVEN));
-    expect(problems).toEqual([]);
-    expect(figures['cut off from replicas, killed: held, with acknowledgement']).toBeGreaterThan(0);
-    expect(figures['cut off from replicas, killed: lost, without acknowledgement']).toBeGreaterThan(
-      0,
-    );
-  }, 120_000);
+    // the run has its own control: locks that need no acknowledgement are lost, with some luck
+    await untilShown(['held', 'lost'], async () => {
+      const { problems, figures } = await trial.run(parameters(trial.share, GIVEN));
+      expect(problems).toEqual([]);
+      return [
+        ...(figures[`${KIND}: held, with acknowledgement`] ? ['held'] : []),
+        ...(figures[`${KIND}: lost, without acknowledgement`] ? ['lost'] : []),
+      ];
+    });
+  }, 480_000);
 
   it('finds the fault no-acknowledgement', async () => {
     const fault = 'no-acknowledgement';

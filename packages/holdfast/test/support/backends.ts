@@ -5,7 +5,15 @@
  * all instances of a backend share one server. A server starts when the first test of a file needs
  * it.
  */
-import { type Server, type ServerName, startServer } from 'holdfast-testkit';
+import { createTable, postgres } from 'holdfast-postgres';
+import {
+  type Postgres,
+  type Server,
+  type ServerName,
+  startPostgres,
+  startServer,
+} from 'holdfast-testkit';
+import { Pool } from 'pg';
 import { afterAll, afterEach, beforeAll, describe } from 'vitest';
 import {
   type EmbeddedStore,
@@ -27,7 +35,7 @@ export type ClientName = 'ioredis-5' | 'ioredis-6' | 'node-redis-5' | 'node-redi
 /** A store and a client that a suite runs on. */
 export interface Backend {
   readonly name: string;
-  readonly store: 'memory' | 'register' | 'quorum' | 'cluster' | 'sentinel' | 'redis';
+  readonly store: 'memory' | 'register' | 'quorum' | 'postgres' | 'cluster' | 'sentinel' | 'redis';
   readonly client?: ClientName;
   readonly server?: ServerName;
   readonly protocol?: Protocol;
@@ -173,6 +181,44 @@ function quorumBackend(): Backend {
   };
 }
 
+/** The PostgreSQL server of this test file. */
+let database: Promise<Postgres> | undefined;
+
+async function startDatabase(): Promise<Postgres> {
+  const server = await startPostgres({ settings: { max_connections: '200' } });
+  const pool = new Pool(server.connection);
+  await createTable(pool);
+  await pool.end();
+  return server;
+}
+
+/** The store on PostgreSQL: each instance has a pool of its own, as in another process. */
+function postgresBackend(): Backend {
+  const made = new Made();
+  const pools: Pool[] = [];
+  let running: Postgres | undefined;
+  return {
+    name: 'postgres',
+    store: 'postgres',
+    make: async (options = {}) => {
+      const pool = new Pool(running?.connection);
+      pools.push(pool);
+      return made.add(new Holdfast(postgres(pool), options));
+    },
+    get admin(): Server {
+      throw new Error('the suites do not make PostgreSQL fail');
+    },
+    start: async () => {
+      database ??= startDatabase();
+      running = await database;
+    },
+    close: async () => {
+      await made.close();
+      await Promise.all(pools.splice(0).map((pool) => pool.end()));
+    },
+  };
+}
+
 /** Servers that a test file shares, redis and valkey in turn. */
 const members: Promise<Server>[] = [];
 
@@ -253,6 +299,9 @@ export const REGISTER: Backend = registerBackend();
 /** The quorum store, on five acceptors in the memory of this process. */
 export const QUORUM: Backend = quorumBackend();
 
+/** The store of holdfast-postgres, with `pg`. */
+export const POSTGRES: Backend = postgresBackend();
+
 /** Each client on each server, with the client's default protocol. */
 export const REDIS_BACKENDS: readonly Backend[] = SERVERS.flatMap((server) =>
   CLIENTS.map((client) => redisBackend(client, server, usual(client))),
@@ -292,5 +341,7 @@ export function stopServersAfterwards(): void {
     for (const server of servers.values()) await (await server).stop();
     servers.clear();
     for (const server of members.splice(0)) await (await server).stop();
+    await (await database)?.[Symbol.asyncDispose]();
+    database = undefined;
   });
 }

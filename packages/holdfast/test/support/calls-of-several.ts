@@ -22,12 +22,15 @@ export function callOfTwo(prefix: string, command: Short, index: number): Call {
   return { keys: [], args: argsOfMany(commands, ['', ...keys]) };
 }
 
-/** The reply to the command. */
-export function replyOfTwo(command: Short, raw: unknown): Reply {
+const WANTED = { acquire: 'granted', release: 'absent', inspect: 'inspected' } as const;
+
+/** The reply to the command; `undefined` for an inspection that needs a call of its own. */
+export function replyOfTwo(command: Short, raw: unknown): Reply | undefined {
   const [other, own] = repliesTo([command, command], raw);
-  const wanted = command.op === 'acquire' ? 'granted' : 'absent';
+  const wanted = WANTED[command.op];
   if (other?.status !== wanted)
     throw new Error(`the other mutex: ${other?.status}, not TypeScript`);
-  if (own === undefined) throw new Error('the command was not executed, not TypeScript');
+  if (own === undefined && command.op !== 'inspect')
+    throw new Error('the command was not executed, not TypeScript');
   return own;
 }

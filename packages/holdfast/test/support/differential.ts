@@ -27,7 +27,7 @@ export const FOLDER: string = fileURLToPath(
   new URL('../../src/store/redis/scripts/', import.meta.url),
 );
 const VIRTUAL_CLOCK = 'local now = tonumber(table.remove(KEYS))\n';
-const SCRIPTS: readonly (Op | 'acquireMany' | 'releaseMany')[] = [
+const SCRIPTS: readonly (Op | 'acquireMany' | 'releaseMany' | 'inspectMany')[] = [
   'acquire',
   'acquireMany',
   'release',
@@ -38,6 +38,7 @@ const SCRIPTS: readonly (Op | 'acquireMany' | 'releaseMany')[] = [
   'poll',
   'forceRelease',
   'inspect',
+  'inspectMany',
   'park',
   'signal',
   'resize',
@@ -151,8 +152,9 @@ export class Differential {
       if (error !== null) throw new Error(`${what}: ${error.message}`, { cause: error });
       const answer = answerAt(place, raw);
       const several = isOfSeveral(command, index);
-      if (several) this.#count(`${command.op} with another: ${reply.status}`);
-      same(what, several ? replyOfTwo(command, answer) : replyOf(command, answer), reply);
+      const actual = several ? replyOfTwo(command, answer) : replyOf(command, answer);
+      if (several) this.#count(`${command.op} with another: ${actual?.status ?? 'alone'}`);
+      if (actual !== undefined) same(what, actual, reply);
     }
     same('pushes', this.#heard, expected.pushes);
     for (const [index, key] of KEYS.entries()) {
@@ -277,7 +279,7 @@ export class Differential {
   }
 }
 
-/** Every second acquisition and release is sent with a call for several mutexes. */
+/** Every second acquisition, release and inspection is sent with a call for several mutexes. */
 function isOfSeveral(command: Command, index: number): command is Short {
   return index % 2 === 1 && command.op !== 'renewMany' && isShort(command);
 }

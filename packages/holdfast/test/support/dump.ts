@@ -92,8 +92,9 @@ export function dumpOf(resource: Resource | undefined): Dump | null {
   for (const waiter of resource.waiters.values()) record[`w:${waiter.id}`] = waiterOf(waiter);
   for (const [owner, id] of resource.owners) record[`p:${owner}`] = [id];
   holdsOf(resource, record);
-  for (const [name, { waiters, heard, until }] of resource.processes.all) {
-    record[`n:${name}`] = texts(waiters, heard, until);
+  for (const [name, { waiters, heard, until, paused }] of resource.processes.all) {
+    const pause = paused === 0 ? [] : [paused];
+    record[`n:${name}`] = texts(waiters, heard, until, ...pause);
   }
   parkedOf(resource, record);
   const ordered = listOf(expiries);

@@ -5,6 +5,7 @@ const acquireAlone = 'acquire.lua';
 const acquire = 'lib/acquire.lua';
 const takeMany = 'acquireMany.lua';
 const freeMany = 'releaseMany.lua';
+const showMany = 'inspectMany.lua';
 const names = 'lib/names.lua';
 const take = 'lib/take.lua';
 const free = 'lib/free.lua';
@@ -130,6 +131,27 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'unpack(ids, 2, count + 1)',
     'unpack(ids, 3, count + 2)',
   ]),
+  fault('inspectMany: an expired lease is shown', [
+    showMany,
+    "holder == '' or expires <= now",
+    "holder == ''",
+  ]),
+  fault('inspectMany: the waiters are not shown', [
+    showMany,
+    'if queued > 0 then',
+    'if false then',
+  ]),
+  fault('inspectMany: the fence after the hand-offs', [
+    showMany,
+    'local own = last - passes',
+    'local own = last',
+  ]),
+  fault('inspectMany: the time of the grant is lost', [
+    showMany,
+    'since == 0 and own or since',
+    'since',
+  ]),
+  fault('inspectMany: another mutex', [showMany, 'names[place]', 'names[1]']),
   fault('releaseMany: another place', [freeMany, '1] = place', '1] = 3 - place']),
   fault('short renewal: an expired lease is restored', [
     renew,

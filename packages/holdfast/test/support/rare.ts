@@ -5,6 +5,7 @@
 import type { Acquire, KeyCommand, Park } from '../../src/engine/commands.js';
 import { asking } from './crowds.js';
 import { rareHandOffs } from './rare-hand-offs.js';
+import { rarePauses } from './rare-pauses.js';
 import { rarePlain } from './rare-plain.js';
 import { rareRenewals } from './rare-renewals.js';
 import { literally, type Step } from './traffic.js';
@@ -283,4 +284,5 @@ export const rare: readonly (readonly [name: string, steps: readonly Step[]])[] 
   ...rareHandOffs,
   ...rareRenewals,
   ...rarePlain,
+  ...rarePauses,
 ];

@@ -49,6 +49,7 @@ const HOLDFAST_ROWS: readonly Row[] = [
   ['claimWindow', ...durations(20, 60_000)],
   ['requestTimeout', ...durations(1, 600_000)],
   ['unreachableAfter', ...durations(1, DAY)],
+  ['maxRequests', ...wholes(1, 1_000_000)],
   ['maxQueue', ...wholes(1, 1_000_000)],
   ['localHandOffs', ...wholes(0, 1000)],
   ['replicas', ...wholes(0, 100)],

@@ -77,4 +77,40 @@ export const TOPOLOGIES: readonly Mutant[] = [
     ],
     elsewhere: 'clock-margin.test.ts',
   },
+  {
+    name: 'a deadline that begins at the call',
+    mistake: 'the time a request waits for its turn counts: a burst fails at a server that is well',
+    edits: [
+      {
+        file: 'store/requests.js',
+        find: 'request.deadline = now + request.limit;',
+        replace: 'request.deadline = (request.posted || now) + request.limit;',
+      },
+    ],
+    elsewhere: 'backlog.test.ts: have a deadline that begins when they are sent',
+  },
+  {
+    name: 'an end overtakes its key',
+    mistake: 'a release goes before an acquisition of its key that was asked for earlier',
+    edits: [
+      {
+        file: 'store/backlog.js',
+        find: 'Math.max(rank, this.#last.get(key)?.rank ?? rank)',
+        replace: 'rank',
+      },
+    ],
+    elsewhere: 'backlog.test.ts: the order of those that wait',
+  },
+  {
+    name: 'a lease from before its request waited',
+    mistake: 'the time a request waits for its turn is taken from its lease',
+    edits: [
+      {
+        file: 'acquire/acquire-sender.js',
+        find: 'asked.sent = this.#parts.suspend.moment();',
+        replace: '',
+      },
+    ],
+    elsewhere: 'backlog.test.ts: does not lose time of its lease to a long turn',
+  },
 ];

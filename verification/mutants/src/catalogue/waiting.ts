@@ -50,6 +50,43 @@ export const WAITING: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a pause without end',
+    mistake: 'a waiter at the head asks as seldom as one at the end of a long queue',
+    edits: [
+      { file: 'engine/idle.js', find: 'if (before < PROCESSES)', replace: 'if (before < 1)' },
+      { file: 'engine/idle.js', find: 'if (others.size < PROCESSES)', replace: 'if (false)' },
+      { file: 'engine/idle.js', find: 'Math.min(PERIODS_MAX,', replace: 'Math.max(PERIODS_MAX,' },
+    ],
+    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+  },
+  {
+    name: 'no waiter is asked before its turn',
+    mistake:
+      'the queue moves faster than the pauses of its waiters, and a lost push costs 16 windows',
+    edits: [
+      {
+        file: 'engine/serve.js',
+        find: 'context.pausedGrant = true',
+        replace: 'context.pausedGrant = false',
+      },
+    ],
+    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+  },
+  {
+    name: 'no waiter is asked after an unclaimed lease',
+    mistake: 'processes that were frozen in a pause delay the queue by one window each',
+    edits: [
+      { file: 'engine/processes.js', find: 'this.lapsed = true', replace: 'this.lapsed = false' },
+    ],
+    elsewhere: 'test/unit/idle-waiters.test.ts, differential test',
+  },
+  {
+    name: 'a wait limit that passes in a pause',
+    mistake: 'the call goes on until the pause ends',
+    edits: [{ file: 'acquire/wait-limit.js', find: 'ask?.(call);', replace: '' }],
+    elsewhere: 'test/unit/idle-waiters.test.ts',
+  },
+  {
     name: 'given up and not given back',
     mistake: 'a timeout ends the wait in the process, and the waiter stays in the queue',
     edits: [room('asked && this.#withdraw(acquisition)', 'undefined')],

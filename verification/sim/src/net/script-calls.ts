@@ -11,7 +11,7 @@ import {
   numberOf,
 } from '../../../../packages/holdfast/dist/engine/kinds.js';
 
-export type ScriptName = T.Op | 'acquireMany' | 'releaseMany';
+export type ScriptName = T.Op | 'acquireMany' | 'releaseMany' | 'inspectMany';
 
 /** The resource of the name of a record. */
 const keyOf = (name: string): string => name.slice(name.indexOf('{') + 1, name.lastIndexOf('}'));
@@ -30,6 +30,9 @@ export function commandsOf(script: ScriptName, { keys, args }: ScriptCall): T.Co
   if (script === 'releaseMany') {
     const [terms = '', ...ids] = args;
     return ids.map((id, at) => releaseOf(keyOf(keys[at] as string), [id, terms]));
+  }
+  if (script === 'inspectMany') {
+    return keys.map((name) => ({ op: 'inspect', key: keyOf(name), limit: 1 }));
   }
   if (script === 'renewMany') {
     const [ttl, retention, , ...ids] = args;
@@ -55,8 +58,10 @@ function commandOf(op: T.KeyCommand['op'], key: string, args: readonly string[])
       const about = e === '' ? { channel: d } : { channel: d, tasks: Number(e) };
       return { op, key, id: a, ttl: Number(b), retention: Number(c), ...about };
     }
-    case 'poll':
-      return { op, key, patience: Number(a), retention: Number(b), ids: args.slice(2) };
+    case 'poll': {
+      const numbers = { patience: Number(a), retention: Number(b), period: Number(c) };
+      return { op, key, ...numbers, ids: args.slice(3) };
+    }
     case 'forceRelease':
       return { op, key, id: a, retention: Number(b) };
     case 'inspect':
@@ -178,7 +183,7 @@ function valuesOf(op: T.KeyCommand['op'], reply: T.Reply): unknown[] {
     case 'forced':
       return [reply.left, ...reply.ended];
     case 'polled':
-      return [reply.next, reply.standings.map(standingOf)];
+      return [reply.next, reply.standings.map(standingOf), reply.pause];
     case 'inspected':
       return inspectedOf(reply);
     case 'parked':

@@ -1,8 +1,8 @@
 /**
  * The other primitives, on separate keys: mixed lease lengths, read-write locks that change sides,
  * capacities that change, several keys at once, terms of leaders, scheduled runs, calls by owners,
- * crowds, sprints, and calls that share a root. They draw from a separate random source, so the
- * draws of the other tasks do not change.
+ * crowds, sprints, calls that share a root, and long queues behind one lease. They draw from a
+ * separate random source, so the draws of the other tasks do not change.
  */
 import type { Random } from '../base/random.js';
 import type { Setting } from './generate.js';
@@ -28,6 +28,7 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   calls: [0.2, calls],
   sprint: [0.1, sprint],
   crowd: [0.015, crowd],
+  idle: [0.06, idle],
   sides: [0.2, sides],
   shared: [0.3, shared],
 };
@@ -217,6 +218,30 @@ function sprint(random: Random, setting: Setting, make: Maker): void {
   for (let left = random.whole(1, 4); left > 0; left--) {
     const weight = random.whole(10, 150);
     make({ at: at(), primitive: 'sprint', weight, renew: true, wait: undefined });
+  }
+}
+
+/**
+ * Long queues, in which the processes far from the head pause between their polls. Each process
+ * queues its calls together, so some have many of others before their first.
+ */
+function idle(random: Random, setting: Setting, make: Maker): void {
+  const from = random.next() * setting.busy;
+  const { ttl } = setting;
+  // a lease that lasts while all others wait, and then short ones
+  const first = ttl * random.spread(0.5, 12);
+  const hold = ttl * random.spread(0.001, 0.3);
+  const rest = (ms: number): TaskPlan['steps'] => [{ do: 'rest', ms }];
+  make({ at: from, renew: true, steps: rest(first), wait: undefined, abort: undefined });
+  let at = from;
+  for (const { name: process } of setting.processes) {
+    at += ttl * random.spread(0.001, 0.3);
+    for (let left = random.whole(4, 14); left > 0; left--) {
+      at += random.next();
+      const limits = random.chance(0.8) ? { wait: undefined, abort: undefined } : {};
+      const steps = rest(hold * random.between(0.5, 2));
+      make({ ...limits, at, process, steps, fair: true, renew: random.chance(0.9) });
+    }
   }
 }
 

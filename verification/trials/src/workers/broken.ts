@@ -71,7 +71,7 @@ function countedFromReply(reply: Reply, elapsed: number): Reply {
 function neverPolled(command: Command): Promise<Reply> | undefined {
   if (command.op !== 'poll') return undefined;
   const standings = command.ids.map(() => ({ status: 'queued' as const }));
-  return Promise.resolve({ status: 'polled', now: 0, next: 1e9, standings });
+  return Promise.resolve({ status: 'polled', now: 0, next: 1e9, standings, pause: 0 });
 }
 
 /** A clock that is updated once per turn of the event loop, like libuv's clock for timers. */

@@ -27,8 +27,11 @@ export interface ReleaseTask {
   readonly command: Release | Turn | Park;
   /** When nothing remains to be released, on the local clock. */
   readonly until: number;
-  /** Called before each attempt. */
-  readonly attempts?: () => void;
+  /**
+   * Called before each attempt.
+   * @param waited true if it is called again, because the request had to wait
+   */
+  readonly attempts?: (waited?: boolean) => void;
   /** Called after each attempt without an answer. */
   readonly failed?: (error: unknown) => void;
 }
@@ -81,6 +84,11 @@ class Tries extends Link implements Receiver<Reply> {
   }
 
   late(): void {}
+
+  due(): boolean {
+    this.what.attempts?.(true);
+    return true;
+  }
 
   join({ until }: ReleaseTask, call: Call): void {
     this.until = Math.max(this.until, until);

@@ -28,7 +28,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
-import type { Errand, Message, PeerListener, Peers } from '../register/register.js';
+import type { Errand, PeerListener, Peers } from '../register/peers.js';
+import type { Message } from '../register/register.js';
 import type { Members } from './members.js';
 import { ANSWERED, HANDED, TOLD } from './quorum-channel.js';
 import type { Versions } from './versions.js';

@@ -18,11 +18,11 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
+import type { PeerChange, PeerRegister, PeerVersioned } from '../register/peers.js';
 import type {
-  Change,
   Message,
   MessageListener,
-  Register,
+  Scanned,
   Swapped,
   Versioned,
 } from '../register/register.js';
@@ -78,7 +78,7 @@ interface Delivery {
   readonly grows?: boolean;
 }
 
-export class QuorumRegister implements Register {
+export class QuorumRegister implements PeerRegister {
   readonly label: string = 'quorum';
   readonly members: Members;
   readonly peers: QuorumPeers;
@@ -111,7 +111,7 @@ export class QuorumRegister implements Register {
     return undefined;
   }
 
-  async read(key: string): Promise<Versioned> {
+  async read(key: string): Promise<PeerVersioned> {
     const began = this.#clock.now();
     const { version, base, settled, mark } = await this.#prepare(key);
     return { state: base.state, version, settled, floor: mark, ...this.#times(began) };
@@ -137,7 +137,7 @@ export class QuorumRegister implements Register {
     throw new StoreFailure(message, 'transient', undefined);
   }
 
-  async swap(key: string, version: string, change: Change): Promise<Swapped> {
+  async swap(key: string, version: string, change: PeerChange): Promise<Swapped> {
     const open = this.#versions.take(key, version);
     if (open === undefined) return false;
     const began = this.#clock.now();
@@ -161,7 +161,7 @@ export class QuorumRegister implements Register {
   }
 
   /** What the servers publish with a change. */
-  #delivery({ messages: all, peers }: QuorumRecord, { answers, successor }: Change): Delivery {
+  #delivery({ messages: all, peers }: QuorumRecord, { answers, successor }: PeerChange): Delivery {
     const isOther = this.#listeners.size > 0 && !this.#listeners.has(successor ?? '');
     const heir = isOther ? peers.find(([channel]) => channel === successor) : undefined;
     // the heir finds its messages in the value
@@ -213,8 +213,8 @@ export class QuorumRegister implements Register {
     };
   }
 
-  keys(prefix: string, within: TimeLimit): AsyncIterable<string> {
-    return keysOf(this.members, prefix, within);
+  async *scan(prefix: string, within: TimeLimit): AsyncIterable<Scanned> {
+    for await (const key of keysOf(this.members, prefix, within)) yield { key };
   }
 
   /** Bounds of the clock of the quorum, now and when the call began. */

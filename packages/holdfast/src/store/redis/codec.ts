@@ -26,7 +26,7 @@ export function encode(command: T.KeyCommand): string[] {
     case 'renew':
       return encodeRenew(command);
     case 'poll':
-      return [`${command.patience}`, `${command.retention}`, ...command.ids];
+      return encodePoll(command);
     case 'forceRelease':
       return [command.id, `${command.retention}`];
     case 'inspect':
@@ -46,6 +46,10 @@ export function encode(command: T.KeyCommand): string[] {
 
 function encodeRelease({ id, unpassed = false, retention }: T.Release): string[] {
   return [id, `${unpassed ? 1 : 0} ${retention}`];
+}
+
+function encodePoll({ patience, retention, period = 0, ids }: T.Poll): string[] {
+  return [`${patience}`, `${retention}`, `${period}`, ...ids];
 }
 
 function encodeRenew({ id, ttl, retention, channel = '', tasks }: T.Renew): string[] {
@@ -216,8 +220,10 @@ function decode(op: T.Op, list: readonly unknown[]): T.Reply {
       return { status, now, left: a };
     case 'forced':
       return { status, now, ended: list.slice(3).map(textOf), left: a };
-    case 'polled':
-      return { status, now, next: a, standings: listOf(list[3]).map((one) => standing(one, now)) };
+    case 'polled': {
+      const standings = listOf(list[3]).map((one) => standing(one, now));
+      return { status, now, next: a, standings, pause: Number(list[4]) };
+    }
     case 'inspected':
       return inspected(now, list);
     default:

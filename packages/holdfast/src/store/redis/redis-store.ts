@@ -312,16 +312,16 @@ export class RedisStore implements Store {
   }
 
   async *keys(pattern: string, within: TimeLimit): AsyncIterable<string> {
-    const match = scanPattern(this.#client.keyPrefix + this.#prefix, pattern);
-    let cursor = '0';
-    do {
-      const page = await within(this.#scan(cursor, match));
-      cursor = page.cursor;
-      for (const name of page.keys) {
-        const key = keyOf(this.#client.keyPrefix + this.#prefix, name);
-        if (key !== undefined) yield key;
-      }
-    } while (cursor !== '0');
+    const prefix = this.#client.keyPrefix + this.#prefix;
+    const match = scanPattern(prefix, pattern);
+    let next: Promise<ScanPage> | undefined = within(this.#scan('0', match));
+    while (next !== undefined) {
+      const { cursor, keys }: ScanPage = await next;
+      // the server reads the next page while the caller works on this one
+      next = cursor === '0' ? undefined : within(this.#scan(cursor, match));
+      next?.catch(() => undefined);
+      yield* keys.map((name) => keyOf(prefix, name)).filter((key) => key !== undefined);
+    }
   }
 
   async #scan(cursor: string, match: string): Promise<ScanPage> {

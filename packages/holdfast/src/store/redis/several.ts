@@ -1,13 +1,14 @@
 /**
- * Acquisitions and releases of several mutexes with one script call.
+ * Acquisitions and releases of several mutexes with one script call, and what they show.
  *
  *     command of one turn --few, or other--> a call of its own
- *             \--several of the same terms--> acquireMany | releaseMany --done--> its reply
+ *             \--several of the same terms--> one call for all --done--> its reply
  *                (and of the same node)              \--an error--> a call of its own
  *
  * These scripts execute each command completely: an acquisition of a mutex that is held joins its
  * queue in the same call, and a release serves the queue. Only a command with an error of the
- * server gets a call of its own, which has the same error, or none if the call was the cause.
+ * server gets a call of its own, which has the same error, or none if the call was the cause. An
+ * inspection gets one too if the mutex has waiters, or is no mutex.
  *
  * On a cluster, the mutexes of a call are at one node, see `node-calls.ts`; otherwise at the one
  * server that has all of them, see `one-server.ts`. Whatever such a call
@@ -21,7 +22,7 @@
  */
 import { UnknownNode } from '../clients/cluster.js';
 import type { ClientPort, ScriptCall } from '../clients/port.js';
-import type { Acquire, KeyCommand, Release, Reply } from '../../engine/commands.js';
+import type { Acquire, Inspect, KeyCommand, Release, Reply } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
 import { notQueued } from './answers.js';
 import { encode, readable, shortReply } from './codec.js';
@@ -31,6 +32,7 @@ import type { OneServer } from './one-server.js';
 import { scripts } from './generated/scripts.js';
 import type { Script } from './script.js';
 import type { ScriptLoader } from './script-loader.js';
+import { plainlyInspected } from './view-codec.js';
 
 /** With fewer commands, calls of their own cost less. */
 const LEAST = 2;
@@ -40,7 +42,7 @@ const MOST = 128;
 const GROUPS_MAX = 16;
 
 /** A command that these scripts can execute. */
-export type Short = Acquire | Release;
+export type Short = Acquire | Release | Inspect;
 
 /** Commands of the same terms, for one call. */
 interface Group {
@@ -215,6 +217,7 @@ function keysInTwo(batch: readonly KeyCommand[]): Set<string> | undefined {
 }
 
 function scriptOf([first]: readonly Short[]): Script {
+  if (first?.op === 'inspect') return scripts.inspectMany;
   return first?.op === 'release' ? scripts.releaseMany : scripts.acquireMany;
 }
 
@@ -223,9 +226,11 @@ function scriptOf([first]: readonly Short[]): Script {
  * @param names on a cluster, where they are no keys
  */
 export function argsOfMany(commands: readonly Short[], names?: NodeNames): string[] {
-  const own = commands.map(({ id }) => id);
-  const ids = names === undefined ? own : [...names, ...own];
   const first = commands[0] as Short;
+  // an inspection names no acquisition
+  const own = commands.map((command) => (command.op === 'inspect' ? '' : command.id));
+  const ids = names === undefined ? own : [...names, ...own];
+  if (first.op === 'inspect') return names === undefined ? [] : ids;
   const [, terms = '', meta = '', channel = ''] = encode(first);
   if (first.op === 'release') return [terms, ...ids];
   return [terms, meta, channel, ownTerms(commands as readonly Acquire[]), ...ids];
@@ -242,7 +247,7 @@ function ownTerms(commands: readonly Acquire[]): string {
 
 /** True if a command can be one of several. */
 export function isShort(command: KeyCommand): command is Short {
-  if (command.op === 'release') return true;
+  if (command.op === 'release' || (command.op === 'inspect' && command.limit > 0)) return true;
   if (command.op !== 'acquire') return false;
   const { kind, owner, ticket } = command;
   return kind === 'mutex' && owner === '' && ticket === 0;
@@ -250,6 +255,8 @@ export function isShort(command: KeyCommand): command is Short {
 
 /** True if the same terms serve both. */
 function haveSameTerms(a: Short, b: Short): boolean {
+  // a plain record has no more to show than any limit allows
+  if (a.op === 'inspect' || b.op === 'inspect') return a.op === b.op;
   if (a.op === 'release') {
     const same = b.op === 'release' && a.retention === b.retention;
     return same && (a.unpassed ?? false) === (b.unpassed ?? false);
@@ -280,7 +287,13 @@ export function repliesTo(commands: readonly Short[], raw: unknown): (Reply | un
   const [first, ...exceptions] = listOf(notQueued(raw));
   const now = Number(first ?? Number.NaN);
   if (!Number.isSafeInteger(now)) throw malformed(raw);
-  const replies: (Reply | undefined)[] = commands.map((command) => shortReply(command, now, now));
+  if (commands[0]?.op === 'inspect') {
+    if (exceptions.length !== commands.length) throw malformed(raw);
+    return exceptions.map((one) => plainlyInspected(now, one));
+  }
+  const replies: (Reply | undefined)[] = commands.map((command) =>
+    shortReply(command as Acquire | Release, now, now),
+  );
   for (let at = 0; at < exceptions.length; at += 2) {
     const place = Number(exceptions[at]) - 1;
     const value = exceptions[at + 1];

@@ -19,6 +19,61 @@ export function inspected(now: number, list: readonly unknown[]): T.InspectReply
   };
 }
 
+const NO_RECORD = 1;
+const NONE = { holderCount: 0, waiterCount: 0, waiters: [], parkedCount: 0, parked: [] } as const;
+
+/**
+ * Decodes what `inspectMany` shows of one resource; `undefined` if that needs a call of its own,
+ * also for the error of a record that another program wrote.
+ */
+export function plainlyInspected(now: number, raw: unknown): T.InspectReply | undefined {
+  const nobody = { status: 'inspected', now, used: 0, holders: [], ...NONE } as const;
+  if (!Array.isArray(raw)) {
+    if (Number(raw) !== NO_RECORD) return undefined;
+    return { ...nobody, kind: kindOf(0), capacity: 0, fence: 0 };
+  }
+  const [first, fence, handOffs, left, tasks, since, meta] = raw as unknown[];
+  if (raw.length === 1) {
+    if (!isNumber(first)) return undefined;
+    return { ...nobody, kind: 'mutex', capacity: 1, fence: Number(first) };
+  }
+  const numbers = [fence, handOffs, left, tasks, since];
+  if (!numbers.every(isNumber) || typeof first !== 'string' || typeof meta !== 'string') {
+    return undefined;
+  }
+  const holder: T.HolderView = {
+    id: first,
+    owner: '',
+    weight: 1,
+    fence: Number(fence),
+    handOffs: Number(handOffs),
+    left: Number(left),
+    holds: 1,
+    tasks: Number(tasks),
+    since: Number(since),
+    meta,
+    ids: [],
+  };
+  return {
+    status: 'inspected',
+    now,
+    kind: 'mutex',
+    capacity: 1,
+    used: 1,
+    fence: holder.fence + holder.handOffs,
+    holderCount: 1,
+    waiterCount: 0,
+    holders: [holder],
+    waiters: [],
+    parkedCount: 0,
+    parked: [],
+  };
+}
+
+/** RESP3 clients and options may return numbers as texts. */
+const isNumber = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value));
+
 function holderView(raw: unknown): T.HolderView {
   const [id, owner, weight, fence, handOffs, left, holds, tasks, since, meta, ids] = listOf(raw);
   return {

@@ -1,11 +1,19 @@
 /**
- * A register in the memory of this process, for tests and for the simulator.
+ * A register in the memory of this process: for tests, and the shortest example of the port.
  *
  * Answers and messages come in a later microtask, never inside the call that caused them.
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
-import type { Change, MessageListener, Register, Swapped, Versioned } from './register.js';
+import type {
+  Change,
+  MessageListener,
+  Register,
+  Scanned,
+  Swap,
+  Swapped,
+  Versioned,
+} from './register.js';
 
 /** The number of swaps between two removals of forgotten states. */
 const SWEEP_EVERY = 1024;
@@ -16,8 +24,9 @@ interface Entry {
   readonly forgetAt: Micros;
 }
 
+/** A register in the memory of this process. Instances that share the object share its locks. */
 export class MemoryRegister implements Register {
-  readonly label: string = 'register';
+  readonly label: string = 'register in memory';
   readonly #clock: Clock;
   /** Turns the monotonic clock into wall-clock time, so fences keep growing after a restart. */
   readonly #epoch: Micros;
@@ -58,6 +67,7 @@ export class MemoryRegister implements Register {
 
   async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
     this.#listeners.set(channel, listener);
+    listener.up();
     return {
       close: async () => {
         if (this.#listeners.get(channel) === listener) this.#listeners.delete(channel);
@@ -65,9 +75,24 @@ export class MemoryRegister implements Register {
     };
   }
 
-  async *keys(): AsyncIterable<string> {
-    this.#sweep(this.#now());
-    yield* this.#entries.keys();
+  async *scan(prefix: string): AsyncIterable<Scanned> {
+    const time = this.#now();
+    this.#sweep(time);
+    for (const [key, { state, version }] of this.#entries) {
+      if (key.startsWith(prefix)) yield { key, found: { state, version: `${version}`, time } };
+    }
+  }
+
+  readMany(keys: readonly string[]): Promise<readonly Versioned[]> {
+    return Promise.all(keys.map((key) => this.read(key)));
+  }
+
+  swapMany(swaps: readonly Swap[]): Promise<readonly Swapped[]> {
+    return Promise.all(swaps.map(({ key, version, change }) => this.swap(key, version, change)));
+  }
+
+  async alive(channels: readonly string[]): Promise<readonly boolean[]> {
+    return channels.map((channel) => this.#listeners.has(channel));
   }
 
   #now(): Micros {

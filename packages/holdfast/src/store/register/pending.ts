@@ -4,7 +4,9 @@ import { StoreFailure } from '../port.js';
 import type { Applied } from './apply.js';
 import { atCommit } from './commit-time.js';
 import { canQueue } from './patience.js';
-import type { Errand, Message, Peers } from './register.js';
+import type { Errand, Peers } from './peers.js';
+import type { Message } from './register.js';
+import { isRegisterError } from './register-error.js';
 
 export interface Pending {
   readonly command: KeyCommand;
@@ -89,9 +91,6 @@ export function answerAll(batch: readonly Pending[], applied: Applied, stored: M
 /** The failure of a proposal, for its commands. */
 export function failureOf(error: unknown): StoreFailure {
   if (error instanceof StoreFailure) return error;
-  return new StoreFailure(
-    error instanceof Error ? error.message : String(error),
-    'unanswered',
-    error,
-  );
+  const message = error instanceof Error ? error.message : String(error);
+  return new StoreFailure(message, isRegisterError(error) ? error.kind : 'unanswered', error);
 }

@@ -18,8 +18,11 @@ import type { Clock } from '../../base/clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';
 import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
-import type { Errand, Register, Versioned } from './register.js';
+import type { Errand, PeerRegister, PeerVersioned } from './peers.js';
+import type { Versioned } from './register.js';
 import { applyAll, type Applied } from './apply.js';
+import { fencesOf, hasGrant, holdBack } from './held-back.js';
+import { checkedSwapped, checkedVersioned } from './checked.js';
 import { isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
 import {
   answerAll,
@@ -48,7 +51,7 @@ const KEEP_MS = 5000;
 
 /** The parts that all keys of a store share. */
 export interface ProposalParts {
-  readonly register: Register;
+  readonly register: PeerRegister;
   readonly clock: Clock;
   /** A number from 0 (inclusive) to 1 (exclusive). */
   readonly fraction: () => number;
@@ -61,6 +64,8 @@ interface Current extends Loaded, KnownTime {
   readonly version: string;
   /** False if an answer needs a swap, see `Versioned.settled`. */
   readonly settled: boolean;
+  /** The fences of the leases, before a change. */
+  readonly fences: ReadonlySet<number>;
 }
 
 export class Proposals {
@@ -199,7 +204,7 @@ export class Proposals {
 
   async #propose(batch: Pending[]): Promise<void> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-      const kept = this.#kept();
+      const kept = this.#keptFor(batch);
       let asked = batch.length;
       const current = kept ?? (await this.#read());
       this.#current = undefined;
@@ -216,11 +221,28 @@ export class Proposals {
       }
       // an unchanged state answers only commands that came before it was read
       if (unchanged && current.settled) continue;
-      if (await this.#swap(batch, current, applied)) return;
+      // a kept version is often out of date, unless processes hand it over
+      const isLikely = kept === undefined || this.#parts.register.peers !== undefined;
+      if (await this.#swap(batch, current, applied, isLikely)) return;
       await this.#pause(attempt, current, batch);
     }
-    const message = `other processes changed the state first, ${ATTEMPTS_MAX} times in a row`;
+    const message =
+      `other processes changed the state first, ${ATTEMPTS_MAX} times in a row, ` +
+      'or a transaction that guards the lock has not ended';
     throw new StoreFailure(message, 'transient', undefined);
+  }
+
+  /**
+   * The kept state, unless a lease is renewed that it does not have. Then another process has made
+   * the grant: a swap of this version would be lost.
+   */
+  #keptFor(batch: readonly Pending[]): Current | undefined {
+    const kept = this.#kept();
+    const resource = kept?.engine.resource(this.#key);
+    const isBehind = batch.some(({ command }) => {
+      return command.op === 'renew' && resource?.hasLease(command.id) === false;
+    });
+    return isBehind ? undefined : kept;
   }
 
   #kept(): Current | undefined {
@@ -231,14 +253,17 @@ export class Proposals {
 
   async #read(): Promise<Current> {
     const askedAt = this.#parts.clock.now();
-    return this.#loaded(await this.#parts.register.read(this.#name), askedAt);
+    return this.#loaded(checkedVersioned(await this.#parts.register.read(this.#name)), askedAt);
   }
 
-  #loaded(read: Versioned, askedAt: number): Current {
+  #loaded(read: PeerVersioned, askedAt: number): Current {
     const { state, version, time: storeTime, latest = storeTime, settled = true, floor } = read;
     const loaded = decode(this.#key, state, floor);
     const knownAt = this.#parts.clock.now();
-    return { ...loaded, version, storeTime, latest, settled, knownAt, askedAt };
+    const time = Math.max(loaded.time, storeTime);
+    if (read.heldBack === true) holdBack(loaded.engine.resource(this.#key), time);
+    const fences = fencesOf(loaded.engine, this.#key);
+    return { ...loaded, fences, version, storeTime, latest, settled, knownAt, askedAt };
   }
 
   #apply(current: Current, batch: readonly Pending[]): Applied {
@@ -252,7 +277,12 @@ export class Proposals {
   }
 
   /** True if the state was swapped; then all commands are answered. */
-  async #swap(batch: readonly Pending[], current: Current, applied: Applied): Promise<boolean> {
+  async #swap(
+    batch: readonly Pending[],
+    current: Current,
+    applied: Applied,
+    isLikely: boolean,
+  ): Promise<boolean> {
     const { register, clock } = this.#parts;
     const { engine } = current;
     const { body, time, pushes } = applied;
@@ -262,17 +292,21 @@ export class Proposals {
       state: encode(time, body),
       forgetAt: forgetAt(this.#key, engine),
       fence: fenceOf(this.#key, engine),
+      grants: hasGrant(current.fences, engine, this.#key),
       messages: pushes.map(({ channel, push }) => {
         return { channel, text: encodePush(shortened(push, late)) };
       }),
       answers: answersTo(batch, applied, register.peers),
       successor: successorOf(engine.resource(this.#key)),
     });
-    if (this.#pending.length === 0) this.#tellWriters();
-    const swapped = await swapping;
+    if (isLikely && this.#pending.length === 0) this.#tellWriters();
+    const swapped = checkedSwapped(await swapping);
     if (swapped === false) return false;
+    if (this.#pending.length === 0) this.#tellWriters();
     const { version, time: storeTime, latest = storeTime } = swapped;
-    const after = { engine, body, time, version, storeTime, latest, settled: true, askedAt };
+    const fences = fencesOf(engine, this.#key);
+    const known = { version, storeTime, latest, settled: true, askedAt };
+    const after = { engine, body, time, fences, ...known };
     if (version !== '') this.#current = { ...after, knownAt: clock.now() };
     answerAll(batch, applied, latest);
     return true;

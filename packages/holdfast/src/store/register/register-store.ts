@@ -13,11 +13,15 @@ import { PREFIX } from '../../base/prefix.js';
 import { decodePush } from '../push-text.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
+import { checkedVersioned } from './checked.js';
 import { type ProposalParts, Proposals } from './proposals.js';
 import { atCommit } from './commit-time.js';
 import { failureOf } from './pending.js';
-import type { Errand, Register, Versioned } from './register.js';
+import type { Errand, PeerRegister } from './peers.js';
+import type { Versioned } from './register.js';
 import { decode } from './state-codec.js';
+import { keyOf, nameOf } from './names.js';
+import { Users } from './users.js';
 
 /** The most keys whose last state is kept. */
 const KEPT_MAX = 1000;
@@ -31,24 +35,30 @@ export interface RegisterStoreOptions {
   readonly fraction?: (() => number) | undefined;
   /** The most characters of one state. A command that would make it longer is refused. */
   readonly stateMax?: number | undefined;
+  /** The instances on the stores of all prefixes. */
+  readonly users?: Users | undefined;
 }
 
 export class RegisterStore implements Store {
   readonly label: string;
-  readonly #register: Register;
+  /** A command may need a read before its swap. */
+  readonly writesLater: boolean = true;
+  readonly #register: PeerRegister;
   readonly #prefix: string;
   readonly #options: RegisterStoreOptions;
   readonly #parts: ProposalParts;
+  readonly #users: Users;
   /** The key that was used last comes last. */
   readonly #proposals = new Map<string, Proposals>();
 
-  constructor(register: Register, options: RegisterStoreOptions = {}) {
-    const { prefix = PREFIX, clock = systemClock, stateMax = STATE_MAX } = options;
-    const { fraction = Math.random } = options;
+  constructor(register: PeerRegister, options: RegisterStoreOptions = {}) {
+    const { prefix = PREFIX, clock = systemClock, fraction = Math.random } = options;
+    const { stateMax = register.stateMax ?? STATE_MAX, users = new Users() } = options;
     this.label = register.label;
     this.#register = register;
     this.#prefix = prefix;
-    this.#options = options;
+    this.#options = { ...options, users };
+    this.#users = users;
     this.#parts = { register, clock, fraction, stateMax };
     if (register.peers === undefined) return;
     register.peers.listener = {
@@ -66,6 +76,22 @@ export class RegisterStore implements Store {
 
   space(prefix: string): RegisterStore {
     return new RegisterStore(this.#register, { ...this.#options, prefix });
+  }
+
+  /** An instance uses this store from now on. */
+  use(): void {
+    this.#users.enter();
+  }
+
+  /** An instance does not use this store any more. The last one ends the connections. */
+  async dispose(): Promise<void> {
+    if (!this.#users.leave()) return;
+    await this.#users.quiet(this.#parts.clock);
+    await this.#register.close?.();
+  }
+
+  trouble(): string | undefined {
+    return this.#register.trouble?.();
   }
 
   async written(): Promise<void> {
@@ -93,6 +119,8 @@ export class RegisterStore implements Store {
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
     const channel = `${this.#prefix}wake:${name}`;
+    // without a channel, requests name none, and waiters poll
+    if (this.#register.listen === undefined) return { name: '', close: async () => undefined };
     const listening = await this.#register.listen(channel, {
       message: (text) => {
         const push = decodePush(text);
@@ -101,19 +129,19 @@ export class RegisterStore implements Store {
       up: () => listener.up(),
       down: () => listener.down(),
     });
-    return { name: channel, close: () => listening.close() };
+    return { name: channel, close: this.#users.opened(() => listening.close()) };
   }
 
   async *keys(_pattern: string, within: TimeLimit): AsyncIterable<string> {
     const start = this.#nameOf('lock', '');
-    for await (const name of this.#register.keys(start, within)) {
-      if (name.startsWith(start)) yield name.slice(start.length);
+    for await (const { key: name } of this.#register.scan(start, within)) {
+      if (name.startsWith(start)) yield keyOf(name.slice(start.length));
     }
   }
 
   /** Locks and gates have separate keys. */
   #nameOf(kind: 'lock' | 'gate', key: string): string {
-    return `${this.#prefix}${kind}:${key}`;
+    return nameOf(`${this.#prefix}${kind}:${key}`);
   }
 
   #proposalsOf(command: KeyCommand): Proposals {
@@ -143,7 +171,7 @@ export class RegisterStore implements Store {
 /** Applies a command that changes nothing to a state. */
 async function inspected(command: KeyCommand, looked: Promise<Versioned>): Promise<KeyReply> {
   try {
-    const { state, time, latest = time } = await looked;
+    const { state, time, latest = time } = checkedVersioned(await looked);
     const { engine, time: last } = decode(command.key, state);
     return atCommit(engine.apply(command, Math.max(last, time)).reply, latest);
   } catch (error) {

@@ -5,29 +5,34 @@
  * A register is one of many places: a table of a database, a consensus protocol over several
  * servers, a map in memory. This file knows none of them.
  */
-import type { Micros } from '../../engine/commands.js';
+import type { Finding } from '../finding.js';
 import type { TimeLimit } from '../port.js';
 
 /** A state, its version, and the time at which it was read. */
 export interface Versioned {
   /** The text of the last successful swap; `''` if there was none, or if it was forgotten. */
   readonly state: string;
-  /** Changes with every successful swap. Only the register reads it. */
+  /**
+   * Changes with every successful swap. A version of a state never comes back: also not after the
+   * state was forgotten or deleted. A key that has no state may always have the same version. Not
+   * empty. Only the register reads it.
+   */
   readonly version: string;
-  /** The clock of the register, read while the call ran. It may be set back between calls. */
-  readonly time: Micros;
+  /**
+   * The clock of the register in microseconds since 1970, a whole number, read while the call ran.
+   * All processes see the same clock. It may be set back between calls; leases then last longer.
+   */
+  readonly time: number;
   /**
    * The clock was not ahead of this when the call began. Without this field, `time` was exact. A
-   * register with several clocks knows only bounds: `time` is the lower one.
+   * register that knows only bounds of its clock gives the lower one as `time`.
    */
-  readonly latest?: Micros | undefined;
+  readonly latest?: number | undefined;
   /**
-   * False if the state is not final until a swap succeeds: an interrupted swap of another process
-   * made it. A command that changes nothing then swaps the same state.
+   * True if a swap of this version that grants was held back, see `Change.grants`. The key then
+   * counts as held for a while, so that others wait in its queue.
    */
-  readonly settled?: boolean | undefined;
-  /** Every fence of a state that starts anew must be greater than this, whatever the clocks say. */
-  readonly floor?: number | undefined;
+  readonly heldBack?: boolean | undefined;
 }
 
 /** A message that a successful swap sends. It may be lost. */
@@ -38,62 +43,35 @@ export interface Message {
 
 /** The change that a swap makes. */
 export interface Change {
+  /** The new text. `''` if there is no state any more. */
   readonly state: string;
-  /** From this time on, the register may forget the state. */
-  readonly forgetAt: Micros;
-  /** The greatest fence of the state. */
-  readonly fence: number;
+  /**
+   * By the clock of the register, in microseconds since 1970. From this time on, the register may
+   * forget the state, and `read` may return `''`. Before it, it must not.
+   */
+  readonly forgetAt: number;
+  /**
+   * False if the change makes no grant. A register may hold back a change that does, as long as
+   * something besides the lease of the present holder must end first. It then answers `false`.
+   */
+  readonly grants?: boolean | undefined;
   readonly messages: readonly Message[];
-  /** Like `messages`, but never sent again. A process that gets none asks by itself. */
-  readonly answers?: readonly Message[] | undefined;
-  /**
-   * The channel of the process that will probably change the key next. A register with `peers` may
-   * hand the new version over to it.
-   */
-  readonly successor?: string | undefined;
 }
 
-/** Another process that a command was left to: its channel, and what it needs to answer. */
-export interface Errand {
-  readonly from: string;
-  /** Identifies the command at its sender. */
-  readonly number: string;
-  /** The command must not be applied at a later time. */
-  readonly until: Micros;
-}
-
-/** How processes that use the same key help each other. All of it may be lost. */
-export interface Peers {
-  /** Receives versions that were handed over, and commands that were left to this process. */
-  listener: PeerListener | undefined;
-  /** The channel of the process to which the version of a key was handed over a moment ago. */
-  ownerOf(key: string): string | undefined;
-  /**
-   * Leaves a command to the owner of the version. Resolves to its answer, or to `undefined` if the
-   * command was declined, or if there is no answer; it will not be applied any more.
-   */
-  leave(owner: string, key: string, command: string): Promise<string | undefined>;
-  /** Returns a command that was left here, because this process does not own the version. */
-  decline(errand: Errand): void;
-  /** The message that answers a command that was left here. */
-  answerTo(errand: Errand, reply: string): Message;
-  /** The clock of the register is not ahead of this. */
-  latest(): Micros;
-}
-
-export interface PeerListener {
-  /** The next swap needs no read. */
-  handedOver(key: string, state: Versioned): void;
-  asked(key: string, command: string, errand: Errand): void;
+/** One swap of several, see {@link Register.swapMany}. */
+export interface Swap {
+  readonly key: string;
+  readonly version: string;
+  readonly change: Change;
 }
 
 /**
- * The result of a swap; `false` if the version was not the current one. The version is `''` if the
- * next swap needs a read.
+ * The result of a swap; `false` if the version was not the current one. The version is that of the
+ * new state, or `''` if it is not known, so the next swap needs a read.
  */
 export type Swapped = Pick<Versioned, 'version' | 'time' | 'latest'> | false;
 
-/** Receives messages. No method may throw. */
+/** Receives messages. No method throws. */
 export interface MessageListener {
   message(text: string): void;
   /** Messages arrive from now on. Earlier ones may have been lost. */
@@ -102,34 +80,79 @@ export interface MessageListener {
   down(): void;
 }
 
+/** A key that `scan` found. */
+export interface Scanned {
+  readonly key: string;
+  /** Its state, as `read` returns it. Without it, the state is read when it is needed. */
+  readonly found?: Versioned | undefined;
+}
+
 /**
+ * A store of small texts, one for each key. Keys, texts and channels are well-formed Unicode
+ * without U+0000. Keys and channels have up to 1,300 bytes in UTF-8.
+ *
  * Calls of one key are linearizable: each takes effect at one point in time between its call and
- * its answer. A rejected `swap` may have taken effect, or may still take effect later.
+ * its answer. A call may be given up before its answer comes. A rejected `swap` may have taken
+ * effect, or may still take effect later, unless the error is a `RegisterError` that says
+ * otherwise. A register repeats no swap.
  */
 export interface Register {
-  /** The kind of register, for messages. */
+  /** The kind of register, for messages, such as `PostgreSQL (LISTEN)`. */
   readonly label: string;
-  /** Set if processes can leave commands to each other. */
-  readonly peers?: Peers | undefined;
+
+  /**
+   * The most characters of a state. A call that would make it longer is refused; releases and
+   * renewals never are, so the register must take some more. 1,024 or more; default 262,144, which
+   * about 700 waiters of a key need.
+   */
+  readonly stateMax?: number | undefined;
 
   /** The state of a key. Its text includes every swap that was answered before the call. */
   read(key: string): Promise<Versioned>;
 
   /**
-   * The state of a key, without a version: for commands that change nothing. Set if that costs less
-   * than `read`. It writes nothing.
-   */
-  look?(key: string): Promise<Versioned>;
-
-  /**
-   * Replaces the state of a key if its version is still `version`. A version is used for one call
-   * only, whatever its outcome.
+   * Replaces the state of a key if its version is still `version`, which a `read` or a `swap`
+   * returned. Sends the messages if it succeeds, and only then. A version is used for one call.
    */
   swap(key: string, version: string, change: Change): Promise<Swapped>;
 
-  /** Receives the messages of a channel. Resolves when they arrive. */
-  listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }>;
+  /**
+   * Receives the messages of a channel. Resolves when they arrive, and calls `up`. It reconnects by
+   * itself after a lost connection, between `down` and `up`. Without this method, the processes
+   * that wait read the states of their keys again and again.
+   */
+  listen?(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }>;
 
-  /** The keys with a prefix that have a state, and perhaps others. A key may be listed twice. */
-  keys(prefix: string, within: TimeLimit): AsyncIterable<string>;
+  /**
+   * The keys with a prefix that have a state, and perhaps others. A key may be listed twice. Each
+   * answer of the server, for example a page, is awaited with `within`.
+   */
+  scan(prefix: string, within: TimeLimit): AsyncIterable<Scanned>;
+
+  /** The states of several keys, in the order of the keys. */
+  readMany?(keys: readonly string[]): Promise<readonly Versioned[]>;
+
+  /**
+   * Several swaps of different keys, each independent: one may lose, and others win. The results
+   * come in the order of the swaps.
+   */
+  swapMany?(swaps: readonly Swap[]): Promise<readonly Swapped[]>;
+
+  /**
+   * For each channel, false if it is certain that no process listens on it. The waiters of dead
+   * processes are then skipped. Without this method, they are found by their silence.
+   */
+  alive?(channels: readonly string[]): Promise<readonly boolean[]>;
+
+  /** What endangers locks on this register, for `Holdfast.doctor`. */
+  examine?(): Promise<readonly Finding[]>;
+
+  /** Why the register may not answer at the moment, for messages; `undefined` if not known. */
+  trouble?(): string | undefined;
+
+  /**
+   * Ends the connections that the register opened itself. Called when the last `Holdfast` on it has
+   * closed. A later call of another method opens them again.
+   */
+  close?(): Promise<void>;
 }

@@ -153,9 +153,9 @@ describe('an answer becomes a reply', () => {
   );
 
   it('poll, with a state for each id', () => {
-    const raw = ['polled', 1, 2, [['granted', 3, 4, 5, 6], ['queued'], ['absent']]];
+    const raw = ['polled', 1, 2, [['granted', 3, 4, 5, 6], ['queued'], ['absent']], 7];
     expect(decode('poll', raw)).toEqual({
-      ...{ status: 'polled', now: 1, next: 2 },
+      ...{ status: 'polled', now: 1, next: 2, pause: 7 },
       standings: [
         { status: 'granted', now: 1, fence: 3, left: 4, handOffs: 5, holds: 6 },
         { status: 'queued' },

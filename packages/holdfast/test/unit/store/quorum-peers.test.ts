@@ -2,7 +2,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryAcceptor } from '../../../src/store/quorum/memory-acceptor.js';
 import { QuorumRegister } from '../../../src/store/quorum/quorum-register.js';
-import type { Errand, Versioned } from '../../../src/store/register/register.js';
+import type { Errand } from '../../../src/store/register/peers.js';
+import type { Versioned } from '../../../src/store/register/register.js';
 import { Link } from '../../support/lossy-link.js';
 import { randomOf } from '../../support/seeded-random.js';
 import { VirtualClock } from '../../support/virtual-clock.js';

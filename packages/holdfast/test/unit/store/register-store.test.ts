@@ -201,9 +201,20 @@ describe('a state', () => {
   it('of an unknown version is refused, and stays as it is', async () => {
     const state = '2 17 {"lock":{}}';
     const name = 'holdfast:lock:k';
-    await register.swap(name, '0', { state, forgetAt: 1e16, messages: [], fence: 0 });
+    await register.swap(name, '0', { state, forgetAt: 1e16, messages: [] });
     await expect(answers(one, asking('a', mutex))).rejects.toBeInstanceOf(UnreadableRecord);
     expect((await register.read(name)).state).toBe(state);
+  });
+
+  it('has a key without U+0000, and each key has a state of its own', async () => {
+    const keys = ['k', '\0', '\u001e', '\u001e0', '\u001e1', 'a\0\u001e', '\0\0'];
+    for (const key of keys) {
+      expect(await statuses(one, asking(key, { ...mutex, key }))).toEqual(['granted']);
+    }
+    const listed: string[] = [];
+    for await (const key of one.keys('*', (answer) => answer)) listed.push(key);
+    expect(listed.sort()).toEqual(keys.sort());
+    for await (const { key } of register.scan('')) expect(key).not.toContain('\0');
   });
 
   it('is forgotten after the retention', async () => {
@@ -259,7 +270,7 @@ describe('the prefix', () => {
     await clock.advance(100);
     expect([(await held)?.held, (await free)?.held]).toEqual([true, true]);
     const names: string[] = [];
-    for await (const name of register.keys()) names.push(name);
+    for await (const { key } of register.scan('')) names.push(key);
     expect(names.sort()).toEqual(['app:lock:k', 'holdfast:lock:k']);
     const closing = Promise.all([named.close({ grace: 0 }), plain.close({ grace: 0 })]);
     await clock.advance(10_000);

@@ -6,15 +6,18 @@
   ARGV
     patience   ms      silence after which this process counts as dead, or 0
     retention  ms      how long the resource is kept after its last use
+    period     ms      the time to the next poll, if the reply allows no pause; 0 to get none
     ids...     string  the acquisitions
   REPLY
-    polled now next, then for each id: granted fence left hand_offs holds | queued | parked
-    | absent
+    polled now next standings pause
+    standings: for each id: granted fence left hand_offs holds | queued | parked | absent
+    pause: the time to the next poll, in ms; 0 for the period
 ]]
 local resource, queue, expiries = KEYS[1], KEYS[2], KEYS[3]
 local patience = tonumber(ARGV[1])
 local retention = tonumber(ARGV[2])
-local ids = { unpack(ARGV, 3) }
+local period = tonumber(ARGV[3])
+local ids = { unpack(ARGV, 4) }
 local id = ''
 --- @include "lib/peek-to-write.lua"
 --- @include "lib/serve.lua"
@@ -27,10 +30,20 @@ local function standing(id)
   return { read_parked(id) and 'parked' or 'absent' }
 end
 
+-- The processes of the waiters in front of one, without its own: see engine/idle.ts.
+local function others_in_front(id, before)
+  local seen, count = { [process_of(id)] = true }, 0
+  for _, other in ipairs(redis.call('ZRANGE', queue, 0, math.min(before, 64) - 1)) do
+    local process = process_of(other)
+    if not seen[process] then seen[process], count = true, count + 1 end
+  end
+  return count
+end
+
 local standings = {}
 if not known then
   for index = 1, #ids do standings[index] = { 'absent' } end
-  return { 'polled', now, 0, standings }
+  return { 'polled', now, 0, standings, 0 }
 end
 for from = 1, #ids, CHUNK do
   local names = {}
@@ -42,11 +55,23 @@ for from = 1, #ids, CHUNK do
 end
 drop_expired()
 for _, id in ipairs(ids) do
-  hear_process(id, patience)
+  process_polled(id, patience, 0, period)
   local w = read_waiter(id)
   if w then rejoin(w) end
 end
 serve('')
-for index, id in ipairs(ids) do standings[index] = standing(id) end
+local pause = 0
+for index, id in ipairs(ids) do
+  standings[index] = standing(id)
+  if standings[index][1] ~= 'queued' then period = 0 end
+end
+if period > 0 and #ids > 0 then
+  local ticket = string.format('(%.0f', read_waiter(ids[1]).ticket)
+  local before = redis.call('ZCOUNT', queue, '-inf', ticket)
+  if before >= 8 and others_in_front(ids[1], before) >= 8 then
+    pause = math.min(16, 1 + math.floor(before / 8)) * period
+  end
+  process_polled(ids[1], patience, pause, period)
+end
 flush()
-return { 'polled', now, next_expiry(), standings }
+return { 'polled', now, next_expiry(), standings, pause }

@@ -14,21 +14,24 @@ end
 
 -- A process that has `change` waiters more, and sent a command now if its patience is above 0.
 local function counted(packed, change, patience)
-  local waiters, heard, till = 0, 0, 0
-  if packed then waiters, heard, till = cmsgpack.unpack(packed) end
-  if patience > 0 then heard, till = now, now + patience * 1000 end
-  return cmsgpack.pack(waiters + change, heard, till)
+  local waiters, heard, till, paused = 0, 0, 0, nil
+  if packed then waiters, heard, till, paused = cmsgpack.unpack(packed) end
+  if patience > 0 then
+    local least = paused and paused > now and till or 0
+    heard, till = now, math.max(least, now + patience * 1000)
+  end
+  return pack_process(waiters + change, heard, till, paused)
 end
 
 -- Makes `id`, which was the head of the queue, the holder of a free lock. Returns false if that
--- waiter counts as dead, or the record does not know it; otherwise the end of its lease.
+-- waiter counts as dead or pauses, or the record does not know it; otherwise the end of its lease.
 local function grant_next(id, fence, last_ticket, waiting, fair_waiting, forget, ...)
   local process = 'n:' .. process_of(id)
   local packed, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
   if not packed or not count then return false end
   local _, _, ttl, claim, hand_offs, fair, _, channel, token, tasks, meta = cmsgpack.unpack(packed)
-  local waiters, heard, till = cmsgpack.unpack(count)
-  if till ~= 0 and till <= now then return false end
+  local waiters, heard, till, paused = cmsgpack.unpack(count)
+  if paused or (till ~= 0 and till <= now) then return false end
   waiting, fair_waiting = waiting - 1, fair_waiting - fair
   if fair == 0 and fair_waiting > 0 then
     hand_offs = 0

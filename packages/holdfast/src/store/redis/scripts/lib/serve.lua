@@ -115,16 +115,42 @@ local function rejoin(wanted)
   return granted(join(own, wanted, wanted.ttl), wanted.id)
 end
 
+local function is_paused(w)
+  local p = w.channel ~= '' and read_process(w.id)
+  return p and p.paused > 0
+end
+
 -- True if a waiter can be granted: the command names it, or its process is alive and was notified.
 local function tell(w, self, own, lease)
   if w.id == self then return true end
   return not is_silent(w.id) and (w.channel == '' or announce(w, own, lease))
 end
 
+-- Asks the processes at the head of the queue to poll: see engine/idle.ts.
+local paused_grant = false
+local function ask_paused()
+  local count = lapsed and 128 or paused_grant and 8 or 0
+  if count == 0 then return end
+  lapsed, paused_grant = false, false
+  local first, names = redis.call('ZRANGE', queue, 0, count - 1), {}
+  if #first == 0 then return end
+  for _, id in ipairs(first) do
+    names[#names + 1] = 'w:' .. id
+    names[#names + 1] = 'n:' .. process_of(id)
+  end
+  load(names)
+  for _, id in ipairs(first) do
+    local w, p = read_waiter(id), read_process(id)
+    if w and p and p.paused > 0 then
+      p.paused, p.till, p.changed = 0, math.min(p.till, now + 2 * w.claim * 1000), true
+      if w.channel ~= '' then push(w.channel, 'a ' .. id) end
+    end
+  end
+end
+
 -- Grants permits to waiters, in order. `self` is the acquisition that the command names: the reply
 -- tells it.
-local function serve(self)
-  redeliver_signals()
+local function grant_in_order(self)
   if waiting == 0 then return end
   for _ = 1, SERVE_LIMIT do
     local id = redis.call('ZRANGE', queue, 0, 0)[1]
@@ -142,6 +168,7 @@ local function serve(self)
       dequeue(id)
       local lease = id == self and w.ttl or math.min(w.ttl, w.claim)
       if not hopeless and tell(w, self, own, lease) then
+        paused_grant = paused_grant or (id ~= self and is_paused(w))
         if own then join(own, w, lease) else grant(w, lease) end
       else
         if w.signalled then unconsumed_signals[#unconsumed_signals + 1] = w.signalled end
@@ -150,4 +177,10 @@ local function serve(self)
     end
   end
   more = waiting > 0
+end
+
+local function serve(self)
+  redeliver_signals()
+  grant_in_order(self)
+  ask_paused()
 end

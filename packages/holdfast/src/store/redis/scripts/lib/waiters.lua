@@ -16,6 +16,12 @@ local function ahead_of(id, waiters, holder)
   return last[2] == id and last[1] or ''
 end
 
+-- Only a process that pauses has the last value.
+local function pack_process(waiters, heard, till, paused)
+  if not paused or paused == 0 then return cmsgpack.pack(waiters, heard, till) end
+  return cmsgpack.pack(waiters, heard, till, paused)
+end
+
 local function process_of(id)
   return string.match(id, '^(.*)%.') or id
 end

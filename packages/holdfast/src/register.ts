@@ -1,0 +1,26 @@
+/**
+ * The entry `holdfast/register`: locks on any place that can read a small text with a version, and
+ * replace it if the version has not changed.
+ */
+export type { Clock, Timer } from './base/clock.js';
+export type { HoldfastStore } from './instance/holdfast-core.js';
+export { register } from './instance/register.js';
+export type { Finding, FindingCode, FindingSeverity } from './store/finding.js';
+export type { TimeLimit } from './store/port.js';
+export { type NamedLease, standingOf } from './store/register/held-back.js';
+export { MemoryRegister } from './store/register/memory-register.js';
+export type {
+  Change,
+  Message,
+  MessageListener,
+  Register,
+  Scanned,
+  Swap,
+  Swapped,
+  Versioned,
+} from './store/register/register.js';
+export {
+  isRegisterError,
+  RegisterError,
+  type RegisterErrorKind,
+} from './store/register/register-error.js';

@@ -1,0 +1,193 @@
+/**
+ * The requests to one server that are under way, and those that wait for their turn. The requests
+ * under way are limited in number and bytes, so a burst neither fills the buffers of the client nor
+ * makes the time limit of each request a limit for the whole burst.
+ *
+ *     posted --room, and none waits--> under way --answered, failed, deadline--> over
+ *        \--otherwise--> waits --room--> under way
+ *                          \--no request is answered within its time limit--> failed
+ *
+ * Requests have one of three ranks. Those that keep a lease or a place in a queue never wait: a
+ * timer sends them, so they are few. Of those that wait, the ones that end something go before the
+ * ones that ask for something: a lock that is released late keeps others from it.
+ *
+ * Invariants: requests of one key that wait are sent in the order in which they were posted. So one
+ * that ends something waits behind one of its key that asks. Requests of the first rank may
+ * overtake others of their key: they change neither its holders nor the order of its queue. While a
+ * request waits, another one is under way, or a flush is due.
+ */
+import type { Command, Op } from '../engine/commands.js';
+
+/** Never waits. */
+const AT_ONCE = 0;
+const ENDS = 1;
+const ASKS = 2;
+type Rank = typeof AT_ONCE | typeof ENDS | typeof ASKS;
+
+/** The commands that ask for nothing. */
+const RANKS: Readonly<Partial<Record<Op, Rank>>> = {
+  ...{ renew: AT_ONCE, renewMany: AT_ONCE, poll: AT_ONCE },
+  ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, watch: ENDS, arrive: ENDS },
+};
+
+/** The most bytes under way at one server, about. */
+const BYTES_MAX = 4 * 2 ** 20;
+/** The bytes of a command without its texts, about; and of an id. */
+const FRAME = 256;
+const ID = 40;
+
+/** A request with its place in a backlog. Only a backlog writes it. */
+export interface Posted {
+  readonly command: Command;
+  /** When it was posted, on the local clock, if it waits. */
+  posted: number;
+  rank: Rank;
+  /** Set while it waits and another one waits behind it. */
+  next: Posted | undefined;
+  /** Its bytes while it is counted as under way; otherwise 0. */
+  bytes: number;
+}
+
+/** A queue. An array would be copied again and again while it becomes shorter. */
+class Queue<P extends Posted> {
+  first: P | undefined;
+  #last: P | undefined;
+
+  push(posted: P): void {
+    if (this.first === undefined) this.first = posted;
+    else (this.#last as P).next = posted;
+    this.#last = posted;
+  }
+
+  shift(): P | undefined {
+    const { first } = this;
+    this.first = first?.next as P | undefined;
+    if (first !== undefined) first.next = undefined;
+    return first;
+  }
+}
+
+export class Backlog<P extends Posted> {
+  readonly #max: number;
+  #count = 0;
+  #bytes = 0;
+  readonly #ends = new Queue<P>();
+  readonly #asks = new Queue<P>();
+  /** The last request of each key that waits. */
+  readonly #last = new Map<string, P>();
+  /** The replies so far. */
+  answers = 0;
+
+  /** @param max the most requests under way */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get isEmpty(): boolean {
+    return this.#last.size === 0;
+  }
+
+  /** True if a request of the key waits. */
+  has(key: string): boolean {
+    return this.#last.has(key);
+  }
+
+  /** True if the request is under way from now on. Otherwise it waits. */
+  admit(posted: P, atOnce: boolean, now: () => number): boolean {
+    const { command } = posted;
+    const rank = atOnce ? AT_ONCE : (RANKS[command.op] ?? ASKS);
+    const hasRoom = this.#count < this.#max && this.#bytes < BYTES_MAX;
+    if (rank === AT_ONCE || (hasRoom && this.#last.size === 0)) {
+      this.#count += 1;
+      this.#bytes += posted.bytes = bytesOf(command);
+      return true;
+    }
+    const key = keyOf(command);
+    posted.rank = Math.max(rank, this.#last.get(key)?.rank ?? rank) as Rank;
+    posted.posted = now();
+    this.#last.set(key, posted);
+    (posted.rank === ENDS ? this.#ends : this.#asks).push(posted);
+    return false;
+  }
+
+  /** Takes those that wait and are under way from now on, as far as there is room. */
+  *take(): Iterable<P> {
+    while (this.#count < this.#max && this.#bytes < BYTES_MAX) {
+      const next = this.#shift(this.#ends) ?? this.#shift(this.#asks);
+      if (next === undefined) return;
+      this.#count += 1;
+      this.#bytes += next.bytes = bytesOf(next.command);
+      yield next;
+    }
+  }
+
+  /** Takes those that have waited since before a time, when the server is silent. */
+  *takeSince(before: number): Iterable<P> {
+    for (const queue of [this.#ends, this.#asks]) {
+      while (queue.first !== undefined && queue.first.posted <= before) {
+        yield this.#shift(queue) as P;
+      }
+    }
+  }
+
+  /** A request is over. True if another one has waited for that. */
+  ended(posted: P): boolean {
+    if (posted.bytes === 0) return false;
+    this.#count -= 1;
+    this.#bytes -= posted.bytes;
+    posted.bytes = 0;
+    return this.#last.size > 0;
+  }
+
+  #shift(queue: Queue<P>): P | undefined {
+    const first = queue.shift();
+    if (first === undefined) return undefined;
+    const key = keyOf(first.command);
+    if (this.#last.get(key) === first) this.#last.delete(key);
+    return first;
+  }
+}
+
+/** The backlog of each server. */
+export class Backlogs<P extends Posted> {
+  readonly #max: number;
+  /** The first one: for a store with one server, and before the servers are known. */
+  readonly all: Backlog<P>[];
+  readonly #shards = new Map<string, Backlog<P>>();
+
+  constructor(max: number) {
+    this.#max = max;
+    this.all = [new Backlog(max)];
+  }
+
+  /**
+   * The backlog for a command. A key keeps its backlog while a request of it waits, also if another
+   * server has it by now.
+   * @param shardOf see `Store.shardOf`
+   */
+  of(command: Command, shardOf: ((key: string) => string) | undefined): Backlog<P> {
+    const key = keyOf(command);
+    for (const one of this.all) if (!one.isEmpty && one.has(key)) return one;
+    const shard = shardOf?.(key) ?? '';
+    let backlog = this.#shards.get(shard);
+    if (backlog === undefined) {
+      backlog = new Backlog(this.#max);
+      this.#shards.set(shard, backlog);
+      this.all.push(backlog);
+    }
+    return backlog;
+  }
+}
+
+function keyOf(command: Command): string {
+  return command.op === 'renewMany' ? (command.keys[0] as string) : command.key;
+}
+
+/** About as many bytes as the command has on its way. */
+function bytesOf(command: Command): number {
+  if (command.op === 'renewMany') {
+    return command.keys.reduce((sum, key) => sum + key.length + ID, FRAME);
+  }
+  const more = command.op === 'acquire' ? command.meta.length : 0;
+  return FRAME + command.key.length + (command.op === 'poll' ? ID * command.ids.length : more);
+}

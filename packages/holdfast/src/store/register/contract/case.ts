@@ -1,0 +1,166 @@
+/** A case of the contract of a register, and what all cases use. */
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../../base/clock.js';
+import type { Change, Register, Swapped, Versioned } from '../register.js';
+
+/**
+ * Makes a register on the same data as the others that it made: as in another process, with
+ * connections of its own where that is possible.
+ */
+export type MakeRegister = () => Register | Promise<Register>;
+
+/** A rule of the contract that a register must keep. */
+export interface RegisterCase {
+  /** What a register does that keeps the rule. */
+  readonly name: string;
+  /**
+   * Resolves if the rule is kept, and if the register lacks the optional method that it is about.
+   * Rejects with an error that says what was seen. Uses keys of its own, and closes what it made.
+   */
+  run(make: MakeRegister): Promise<void>;
+}
+
+/** Throws an error unless `condition` is true. */
+export function check(condition: boolean, seen: string): asserts condition {
+  if (!condition) throw new Error(`the register breaks its contract: ${seen}`);
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => void systemClock.after(ms, resolve));
+}
+
+/** The local time in microseconds. */
+export const local = (): number => systemClock.now() * 1000;
+
+/** A time at which no register of a test forgets a state: in the year 2286. */
+export const LATE = 1e16;
+
+/** A change to a text, without messages. */
+export function to(state: string, forgetAt: number = LATE): Change {
+  return { state, forgetAt, messages: [] };
+}
+
+/** Registers and keys of one case. */
+export class Scene {
+  readonly #make: MakeRegister;
+  readonly #made: Register[] = [];
+  readonly #name = `contract:${randomUUID()}:`;
+  readonly #channels: { close(): Promise<void> }[] = [];
+  #count = 0;
+
+  constructor(make: MakeRegister) {
+    this.#make = make;
+  }
+
+  /** A register, as in another process. */
+  async register(): Promise<Register> {
+    const made = await this.#make();
+    this.#made.push(made);
+    return made;
+  }
+
+  /** A key or a prefix that no other case uses. */
+  key(end = ''): string {
+    this.#count += 1;
+    return `${this.#name}${this.#count}:${end}`;
+  }
+
+  /** Collects the messages of a channel. */
+  async inbox(register: Register, channel: string): Promise<Inbox> {
+    const inbox = new Inbox();
+    const listening = await register.listen?.(channel, inbox);
+    if (listening !== undefined) {
+      inbox.end = () => listening.close();
+      this.#channels.push(listening);
+    }
+    return inbox;
+  }
+
+  async close(): Promise<void> {
+    for (const channel of this.#channels) await channel.close().catch(() => undefined);
+    for (const register of this.#made) await register.close?.();
+  }
+}
+
+/** The messages that arrived. */
+export class Inbox {
+  readonly texts: string[] = [];
+  /** The calls of `up` and `down`. */
+  readonly events: ('up' | 'down')[] = [];
+  end: () => Promise<void> = async () => undefined;
+
+  message(text: string): void {
+    this.texts.push(text);
+  }
+
+  up(): void {
+    this.events.push('up');
+  }
+
+  down(): void {
+    this.events.push('down');
+  }
+
+  /** Waits until a text has arrived. */
+  async has(text: string): Promise<void> {
+    for (let waited = 0; waited < ARRIVES_MS && !this.texts.includes(text); waited += 10) {
+      await sleep(10);
+    }
+    const texts = this.texts.map((one) => one.slice(0, 20));
+    check(
+      this.texts.includes(text),
+      `the message ${short(text)} did not arrive within ${ARRIVES_MS} ms; others: ` +
+        JSON.stringify(texts),
+    );
+  }
+}
+
+/** A message that has not arrived after this time is lost. */
+const ARRIVES_MS = 3000;
+
+/** Defines a case. */
+export function caseOf(name: string, body: (scene: Scene) => Promise<void>): RegisterCase {
+  return {
+    name,
+    run: async (make) => {
+      const scene = new Scene(make);
+      try {
+        await body(scene);
+      } finally {
+        await scene.close();
+      }
+    },
+  };
+}
+
+/** Replaces the state of a key, and fails if that does not succeed. */
+export async function put(
+  register: Register,
+  key: string,
+  change: Change,
+): Promise<Exclude<Swapped, false>> {
+  const { version } = await register.read(key);
+  const swapped = await register.swap(key, version, change);
+  check(swapped !== false, 'a swap with the version that was just read returned false');
+  return swapped;
+}
+
+/** Fails if the state of a key is another one. */
+export async function expectState(register: Register, key: string, state: string): Promise<void> {
+  const read = await register.read(key);
+  check(
+    read.state === state,
+    `the state of ${short(key)} should be ${short(state)}, and it is ${short(read.state)}`,
+  );
+}
+
+/** The greatest value that the clock may have had when the call began. */
+export function latestOf({ time, latest = time }: Pick<Versioned, 'time' | 'latest'>): number {
+  return latest;
+}
+
+/** A text for an error. */
+export function short(text: string): string {
+  if (text.length <= 60) return JSON.stringify(text);
+  return `${JSON.stringify(text.slice(0, 40))}… (${text.length} characters)`;
+}

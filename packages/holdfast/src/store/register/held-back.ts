@@ -1,0 +1,76 @@
+/**
+ * Keys that a register holds back: something besides the lease, such as a transaction of its
+ * holder, must end before the key may have another holder. The register finds out when it holds a
+ * swap back, and says so with the next read.
+ *
+ * The leases of such a key do not end, and one that has no lease gets one of nobody. So the
+ * acquisitions of others wait in the queue as behind any other holder. Whoever looks at the key
+ * extends the lease, and it ends soon after the key is not held back any more.
+ */
+import type { Micros } from '../../engine/commands.js';
+import type { Engine } from '../../engine/engine.js';
+import { NOTHING_SENT } from '../../engine/entries.js';
+import type { Resource } from '../../engine/resource.js';
+import { decode } from './state-codec.js';
+
+/** How long a lease lasts from each look, in ms. */
+const KEPT_MS = 500;
+const NOBODY = 'held-back';
+/** What `inspect` shows of the lease of nobody. */
+const META = JSON.stringify({ label: 'a transaction of the last holder' });
+
+/** Keeps a key that is held back from a new holder for a while. */
+export function holdBack(resource: Resource | undefined, time: Micros): void {
+  if (resource === undefined) return;
+  const expires = time + KEPT_MS * 1000;
+  for (const holder of resource.holders.values()) resource.extend(holder, holder.id, expires);
+  if (resource.holders.size > 0) return;
+  const fence = Math.max(resource.fence + 1, time);
+  resource.fence = fence;
+  const { capacity: weight } = resource;
+  resource.add({
+    ...{ id: NOBODY, owner: '', weight, fence, channel: '', tasks: 0, meta: META, changes: 0 },
+    ...{ since: time, ttl: KEPT_MS, expires, due: expires, handOffs: 0, holds: new Map() },
+    ...{ signalled: '', sent: NOTHING_SENT },
+  });
+}
+
+/** The fences of all leases of a key: each grant has another one. */
+export function fencesOf(engine: Engine, key: string): ReadonlySet<number> {
+  const holders = engine.resource(key)?.holders.values() ?? [];
+  return new Set([...holders].map(({ fence }) => fence));
+}
+
+/** True if a lease has a fence that is not among those of before. */
+export function hasGrant(before: ReadonlySet<number>, engine: Engine, key: string): boolean {
+  const holders = engine.resource(key)?.holders.values() ?? [];
+  return [...holders].some(({ fence }) => !before.has(fence));
+}
+
+/** A lease as its holder knows it. */
+export interface NamedLease {
+  readonly id: string;
+  readonly fence: number;
+}
+
+/**
+ * What a state says about a lease: `alone` if it excludes all others, `shared` if it does not, and
+ * `lost` if it has ended.
+ * @param key the key of the lock, without a prefix
+ * @param time the clock of the register, in microseconds
+ * @throws if the state cannot be read
+ */
+export function standingOf(
+  state: string,
+  { key, id, fence }: NamedLease & { readonly key: string },
+  time: number,
+): 'alone' | 'shared' | 'lost' {
+  const resource = decode(key, state).engine.resource(key);
+  // a root hands its lease on to tasks of its process: id/1, id/2, with the fences after its own
+  const holder = [...(resource?.holders.values() ?? [])].find((one) => {
+    const named = one.holds.has(id) || id === one.id || id.startsWith(`${one.id}/`);
+    return named && fence >= one.fence && fence <= one.fence + one.handOffs;
+  });
+  if (resource === undefined || holder === undefined || holder.due <= time) return 'lost';
+  return holder.weight >= resource.capacity && holder.owner === '' ? 'alone' : 'shared';
+}

@@ -1,0 +1,49 @@
+/**
+ * The instances that use a register, under all prefixes. The last one that closes ends the
+ * connections of the register, when its wake channels are closed.
+ */
+import type { Clock } from '../../base/clock.js';
+
+/** How long the connections of a register stay open for a wake channel that does not close. */
+const CLOSE_MS = 1000;
+
+export class Users {
+  #count = 0;
+  readonly #channels = new Set<Promise<void>>();
+
+  enter(): void {
+    this.#count += 1;
+  }
+
+  /** Returns true for the last one. */
+  leave(): boolean {
+    this.#count -= 1;
+    return this.#count === 0;
+  }
+
+  /** Counts a channel as open until its `close` has been called, and its promise is settled. */
+  opened(close: () => Promise<void>): () => Promise<void> {
+    let end: (closing: void | Promise<void>) => void = () => undefined;
+    const closed = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    // the connection of a channel that could not be closed ends with the register
+    const settled = closed.catch(() => undefined);
+    this.#channels.add(settled);
+    return () => {
+      end(close());
+      return settled.finally(() => this.#channels.delete(settled));
+    };
+  }
+
+  /** Resolves when all channels are closed, or after a moment. */
+  async quiet(clock: Clock): Promise<void> {
+    let cancel = (): void => undefined;
+    const limit = new Promise<void>((resolve) => {
+      const timer = clock.after(CLOSE_MS, resolve);
+      cancel = () => timer.cancel();
+    });
+    await Promise.race([Promise.all(this.#channels), limit]);
+    cancel();
+  }
+}

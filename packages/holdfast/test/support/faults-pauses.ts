@@ -1,0 +1,78 @@
+/** Faults in the pauses of idle waiters. See `faults.ts` and `engine/idle.ts`. */
+import { type Fault, fault } from './faults.js';
+
+const poll = 'poll.lua';
+const plain = 'lib/plain.lua';
+const processes = 'lib/processes.lua';
+const serve = 'lib/serve.lua';
+const waiters = 'lib/waiters.lua';
+
+export const PAUSE_FAULTS: readonly Fault[] = [
+  fault('poll: a waiter never asks again', [
+    poll,
+    'math.min(16, 1 + math.floor(before / 8))',
+    '1 + math.floor(before / 8)',
+  ]),
+  fault('poll: the first waiters pause', [
+    poll,
+    'if before >= 8 and others_in_front(ids[1], before) >= 8',
+    'if before >= 7',
+  ]),
+  fault('poll: waiters of one process count as processes', [
+    poll,
+    'if not seen[process] then',
+    'do',
+  ]),
+  fault('poll: a process counts as another one', [poll, '{ [process_of(id)] = true }, 0', '{}, 0']),
+  fault('poll: a waiter with the same ticket counts', [poll, "'(%.0f'", "'%.0f'"]),
+  fault('poll: a process pauses of which one acquisition does not wait', [
+    poll,
+    "if standings[index][1] ~= 'queued' then period = 0 end",
+    '',
+  ]),
+  fault('poll: a pause is not recorded', [
+    poll,
+    'process_polled(ids[1], patience, pause, period)',
+    '',
+  ]),
+  fault('poll: a pause outlasts a poll', [poll, 'process_polled(id, patience, 0, period)', '']),
+  fault('processes: a pause does not count for the silence', [
+    processes,
+    'pause > 0 and pause - period or 0',
+    '0',
+  ]),
+  fault('processes: another command ends the silence of a pause', [
+    processes,
+    'if p.paused > now then till = math.max(till, p.till) end',
+    '',
+  ]),
+  fault('processes: no waiter is asked after a lapse', [processes, 'lapsed = true', '']),
+  fault('serve: a process that was asked still pauses', [
+    serve,
+    'p.paused, p.till, p.changed = 0,',
+    'p.paused, p.till, p.changed = p.paused,',
+  ]),
+  fault('serve: a process that was asked may be silent for its pause', [
+    serve,
+    'math.min(p.till, now + 2 * w.claim * 1000), true\n      if w.channel',
+    'p.till, true\n      if w.channel',
+  ]),
+  fault('serve: a process that pauses is granted without a question', [
+    serve,
+    'paused_grant = paused_grant or (id ~= self and is_paused(w))',
+    '',
+  ]),
+  fault('serve: nobody is asked by push', [serve, "push(w.channel, 'a ' .. id)", '']),
+  fault('plain: a process that pauses is granted in short', [plain, 'if paused or (', 'if (']),
+  fault('plain: a request ends the silence of a pause', [
+    plain,
+    'paused and paused > now',
+    'false',
+  ]),
+  fault('plain: a request ends a pause', [
+    plain,
+    'return pack_process(waiters + change, heard, till, paused)',
+    'return pack_process(waiters + change, heard, till)',
+  ]),
+  fault('waiters: a pause is not saved', [waiters, 'not paused or paused == 0', 'true']),
+];

@@ -1,0 +1,80 @@
+/**
+ * The meaning of an error of the server for a lock. Only its SQLSTATE counts, because the server
+ * translates its messages. See "PostgreSQL Error Codes", appendix A of its manual.
+ */
+import { RegisterError } from 'holdfast/register';
+
+/** No answer came: the statement may have taken effect. */
+export class NoAnswer extends Error {
+  override readonly name: string = 'NoAnswer';
+}
+
+/** What an error says about the statement. */
+type Meaning =
+  /** Another process was first, and the statement changed nothing. */
+  | 'lost'
+  /** The statement may have taken effect. */
+  | 'unanswered'
+  /** It changed nothing, and may succeed later. */
+  | 'transient'
+  /** It changed nothing, and will not succeed. */
+  | 'refused';
+
+/** A lost race: two transactions changed the same row, or waited for each other, or too long. */
+const LOST: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
+/**
+ * Statements that were ended; a server that only reads, that starts, or that has no connection
+ * left.
+ */
+const TRANSIENT: ReadonlySet<string> = new Set(['57014', '25006', '53300', '57P03', '25P02']);
+/**
+ * Broken connections, a server that stops, and errors of poolers: they use the code of internal
+ * errors, or that of broken connections.
+ */
+const UNANSWERED = /^(08|XX|57P0[1245]|40003|25P0[34]|57P01)/;
+
+function stateOf(error: unknown): string | undefined {
+  const { code, severity } = (error ?? {}) as { code?: unknown; severity?: unknown };
+  // errors of sockets have codes of five letters too, and no severity
+  const isState = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code);
+  return isState && (severity !== undefined || /\d/.test(code)) ? code : undefined;
+}
+
+export function meaningOf(error: unknown): Meaning {
+  const state = stateOf(error);
+  if (state === undefined || UNANSWERED.test(state)) return 'unanswered';
+  if (LOST.has(state)) return 'lost';
+  return TRANSIENT.has(state) ? 'transient' : 'refused';
+}
+
+/** The failure that is reported for an error. */
+export function failureOf(error: unknown, table: string): RegisterError {
+  if (error instanceof RegisterError) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  const meaning = meaningOf(error);
+  const kind = meaning === 'lost' ? 'transient' : meaning;
+  return new RegisterError(kind, `${message}${adviceOn(stateOf(error) ?? '', table)}`, {
+    cause: error,
+  });
+}
+
+function adviceOn(state: string, table: string): string {
+  switch (state) {
+    case '42P01':
+      return (
+        '; create the table with: await createTable(pool), ' +
+        `or run the SQL of tableSql('${table}') in a migration`
+      );
+    case '42703':
+      return `; the table ${table} is not that of holdfast-postgres`;
+    case '42501':
+      return `; the user needs SELECT, INSERT, UPDATE and DELETE on ${table}`;
+    case '25006':
+      return (
+        '; the server is a standby, or default_transaction_read_only is on: ' +
+        'connect to the primary'
+      );
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,90 @@
+/** The options of this package and their checks. */
+import { HoldfastError } from 'holdfast';
+import { TABLE } from './sql.js';
+
+/** Options of `postgres`. */
+export interface PostgresOptions {
+  /**
+   * The name of the table, with its schema if that is not the first one of `search_path`:
+   * `app.locks`. Default `holdfast_locks`.
+   */
+  readonly table?: string | undefined;
+  /**
+   * The connection for messages: a URL that leads to the server itself, if the client connects to a
+   * pooler; or `false`: then waiters poll. By default it is opened with the settings of the client.
+   * A URL needs `pg` or `postgres`.
+   */
+  readonly listen?: string | boolean | undefined;
+  /** The longest time of a statement in ms. 100 to 60,000; default 3,000. */
+  readonly timeout?: number | undefined;
+  /**
+   * False: no prepared statements. Default true: behind a pooler that has none, the first refusal
+   * of the server switches them off.
+   */
+  readonly prepare?: boolean | undefined;
+  /**
+   * The most characters of the state of one key, which has all of its holders and waiters. A
+   * command that would make it longer is refused. 1,024 to 1,048,576; default 131,072, which is
+   * about 350 waiters.
+   */
+  readonly stateMax?: number | undefined;
+}
+
+/** The options with their defaults. */
+export interface Settings {
+  readonly table: string;
+  readonly listen: string | boolean;
+  readonly timeout: number;
+  readonly prepare: boolean;
+  readonly stateMax: number;
+}
+
+const OPTIONS: ReadonlySet<string> = new Set(['table', 'listen', 'timeout', 'prepare', 'stateMax']);
+
+export function settingsOf(options: PostgresOptions): Settings {
+  known(options, OPTIONS);
+  const { listen = true, prepare = true } = options;
+  const isUrl = typeof listen === 'string' && /^postgres(ql)?:\/\//.test(listen);
+  if (!isUrl && typeof listen !== 'boolean') throw bad('listen', 'a URL, true or false', listen);
+  if (typeof prepare !== 'boolean') throw bad('prepare', 'true or false', prepare);
+  return {
+    table: tableOf(options.table),
+    listen,
+    prepare,
+    timeout: whole('timeout', options.timeout, 3000, 100, 60_000),
+    stateMax: whole('stateMax', options.stateMax, 131_072, 1024, 1_048_576),
+  };
+}
+
+/** Throws for an option that does not exist. */
+export function known(options: object, names: ReadonlySet<string>): void {
+  if (typeof options !== 'object' || options === null) throw bad('options', 'an object', options);
+  const unknown = Object.keys(options).find((name) => !names.has(name));
+  if (unknown === undefined) return;
+  const all = [...names].join(', ');
+  const message = `Holdfast: unknown option "${unknown}" (the options are ${all})`;
+  throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: unknown });
+}
+
+/** The name of the table, checked. */
+export function tableOf(given: unknown = TABLE): string {
+  const isName =
+    typeof given === 'string' && /^[a-z_][\w$]{0,62}(\.[a-z_][\w$]{0,62})?$/i.test(given);
+  if (isName) return given;
+  throw bad('table', 'a name of letters, digits and "_", or two with a dot', given);
+}
+
+function whole(option: string, given: unknown, usual: number, min: number, max: number): number {
+  const value = given ?? usual;
+  if (Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max) {
+    return value as number;
+  }
+  throw bad(option, `a whole number from ${min} to ${max}`, given);
+}
+
+/** An error for an argument that is not valid. */
+export function bad(option: string, expected: string, got: unknown): HoldfastError {
+  const shown = typeof got === 'object' && got !== null ? 'an object' : JSON.stringify(got);
+  const message = `Holdfast: option "${option}" must be ${expected}, not ${shown ?? typeof got}`;
+  return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
+}

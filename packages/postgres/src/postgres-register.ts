@@ -1,0 +1,265 @@
+/**
+ * The register on a table of PostgreSQL: one row for each key, replaced by an UPDATE that names the
+ * version it replaces. The statements are in sql.ts.
+ *
+ * Invariants:
+ * - A swap takes effect at most once: its version is new, and the row must have the old one.
+ * - A swap that is answered with `false` has changed nothing. One that fails in any other way may
+ *   have taken effect, unless the server refused it.
+ * - The clock of an answer was read while the statement ran.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  type Change,
+  type MessageListener,
+  type Register,
+  RegisterError,
+  type Swapped,
+  type TimeLimit,
+  type Versioned,
+} from 'holdfast/register';
+import { Batches, Failed } from './batches.js';
+import type { Driver, Kind, Row } from './driver.js';
+import { failureOf, meaningOf } from './failures.js';
+import { channelOf, Listening } from './listening.js';
+import {
+  arrayOf,
+  behind,
+  escaped,
+  quoted,
+  SCAN_ROWS,
+  type Statements,
+  statements,
+  unescaped,
+} from './sql.js';
+
+/** The most bytes of a message: `pg_notify` refuses 8,000 and more. */
+const MESSAGE_MAX = 7999;
+/** One in so many first states makes a removal of forgotten ones. */
+const SWEEP_ONE_IN = 500;
+/** The version of a key without a row. */
+const NONE = '0';
+
+interface Swap {
+  readonly key: string;
+  readonly version: string;
+  readonly change: Change;
+}
+
+export interface RegisterTerms {
+  readonly driver: Driver;
+  readonly table: string;
+  /** The most characters of a state. */
+  readonly stateMax: number;
+}
+
+export class PostgresRegister implements Register {
+  readonly label = 'postgresql';
+  readonly stateMax: number;
+  readonly listen?: NonNullable<Register['listen']>;
+  readonly #driver: Driver;
+  readonly #table: string;
+  readonly #sql: Statements;
+  readonly #reads: Batches<string, Versioned>;
+  readonly #swaps: Batches<Swap, Swapped>;
+  /** The versions whose grants failed, by their keys, until the next read. */
+  readonly #failed = new Map<string, string>();
+
+  constructor({ driver, table, stateMax }: RegisterTerms) {
+    this.#driver = driver;
+    this.#table = table;
+    this.#sql = statements(quoted(table));
+    this.stateMax = stateMax;
+    this.#reads = new Batches((keys) => this.#readAll(keys));
+    this.#swaps = new Batches((swaps) => this.#swapAll(swaps));
+    if (driver.subscribe === undefined) return;
+    const listening = new Listening(driver.subscribe, (channel, text) =>
+      this.#query('SELECT pg_notify($1::text, $2::text)', [channel, text]),
+    );
+    this.listen = (channel, listener) => this.#listen(listening, channel, listener);
+  }
+
+  read(key: string): Promise<Versioned> {
+    return this.#reads.add(key);
+  }
+
+  readMany(keys: readonly string[]): Promise<Versioned[]> {
+    return Promise.all(keys.map((key) => this.#reads.add(key)));
+  }
+
+  async swap(key: string, version: string, change: Change): Promise<Swapped> {
+    const swapped = await this.#swaps.add({ key, version, change });
+    if (swapped === false && version !== NONE && change.grants !== false) {
+      this.#failed.set(key, version);
+    }
+    return swapped;
+  }
+
+  swapMany(swaps: readonly Swap[]): Promise<Swapped[]> {
+    return Promise.all(swaps.map(({ key, version, change }) => this.swap(key, version, change)));
+  }
+
+  async *scan(
+    prefix: string,
+    within: TimeLimit,
+  ): AsyncIterable<{ key: string; found?: Versioned }> {
+    const from = escaped(prefix);
+    const to = behind(from);
+    let after = '';
+    for (;;) {
+      const rows = await within(this.#query(this.#sql.scan, [from, after, to]));
+      for (const row of rows) {
+        after = row['key'] as string;
+        yield { key: unescaped(after), found: versionedOf(row) };
+      }
+      if (rows.length < SCAN_ROWS) return;
+    }
+  }
+
+  /** Ends the connection for statements. That for messages ends with its last channel. */
+  async close(): Promise<void> {
+    await this.#driver.close();
+  }
+
+  async #listen(
+    listening: Listening,
+    channel: string,
+    listener: MessageListener,
+  ): Promise<{ close(): Promise<void> }> {
+    try {
+      return await listening.listen(channelOf(channel), listener);
+    } catch (error) {
+      throw failureOf(error, this.#table);
+    }
+  }
+
+  async #query(text: string, values: readonly string[], kind?: Kind): Promise<readonly Row[]> {
+    try {
+      return await this.#driver.query(text, values, kind);
+    } catch (error) {
+      throw failureOf(error, this.#table);
+    }
+  }
+
+  async #readAll(keys: readonly string[]): Promise<Versioned[]> {
+    const names = keys.map(escaped);
+    const [only] = names;
+    const rows =
+      only !== undefined && names.length === 1
+        ? await this.#query(this.#sql.read, [only], 'often')
+        : await this.#query(this.#sql.readMany, [arrayOf(names)]);
+    if (rows[0]?.['standby'] === 'true') throw standby();
+    const found = new Map(rows.map((row) => [Number(row['n'] ?? 1), row]));
+    return keys.map((key, at) => this.#versioned(key, found.get(at + 1) as Row));
+  }
+
+  /** A version that is still there after its grant failed: a lock on the row held it back. */
+  #versioned(key: string, row: Row): Versioned {
+    const failed = this.#failed.get(key);
+    this.#failed.delete(key);
+    if (failed === undefined || failed !== row['version']) return versionedOf(row);
+    return { ...versionedOf({ ...row, forget_at: `${Number.MAX_SAFE_INTEGER}` }), heldBack: true };
+  }
+
+  /** Of several swaps of one key, the later ones come in later statements. */
+  async #swapAll(swaps: readonly Swap[]): Promise<(Swapped | Failed)[]> {
+    if (new Set(swaps.map(({ key }) => key)).size === swaps.length) return this.#swapKeys(swaps);
+    const results = new Map<Swap, Swapped | Failed>();
+    let left = swaps;
+    while (left.length > 0) {
+      const now = [...new Map(left.map((swap) => [swap.key, swap] as const)).values()];
+      const answers = await this.#swapKeys(now);
+      for (const [at, swap] of now.entries()) results.set(swap, answers[at] as Swapped | Failed);
+      left = left.filter((swap) => !results.has(swap));
+    }
+    return swaps.map((swap) => results.get(swap) as Swapped | Failed);
+  }
+
+  async #swapKeys(swaps: readonly Swap[]): Promise<(Swapped | Failed)[]> {
+    try {
+      const [only] = swaps;
+      if (only !== undefined && swaps.length === 1) return [await this.#swapOne(only)];
+      return await this.#swapMany(swaps);
+    } catch (error) {
+      const meaning = meaningOf(error);
+      if (meaning === 'lost') return swaps.map(() => false);
+      const failure = failureOf(error, this.#table);
+      if (swaps.length === 1 || meaning !== 'refused') return swaps.map(() => new Failed(failure));
+    }
+    // the server refused the statement, so it changed nothing: perhaps because of one key
+    const each = await Promise.all(swaps.map((swap) => this.#swapKeys([swap])));
+    return each.flat();
+  }
+
+  async #swapOne({ key, version, change }: Swap): Promise<Swapped> {
+    const next = randomUUID();
+    const { channels, texts } = messagesOf(change);
+    const isFirst = version === NONE;
+    const kind = isFirst ? 'insert' : change.grants === false ? 'update' : 'grant';
+    const values = [escaped(key), version, next, escaped(change.state), `${change.forgetAt}`];
+    const told = [arrayOf(channels), arrayOf(texts)];
+    const rows = await (channels.length === 0
+      ? this.#driver.query(this.#sql[kind], values, 'often')
+      : this.#driver.query(this.#sql[`${kind}AndTell`], [...values, ...told], 'often'));
+    if (isFirst && Math.random() * SWEEP_ONE_IN < 1) this.#sweep();
+    const [row] = rows;
+    return row === undefined ? false : { version: next, time: Number(row['time']) };
+  }
+
+  async #swapMany(swaps: readonly Swap[]): Promise<Swapped[]> {
+    const versions = swaps.map(() => randomUUID() as string);
+    const channels: string[] = [];
+    const texts: string[] = [];
+    const numbers: string[] = [];
+    for (const [at, { change }] of swaps.entries()) {
+      const messages = messagesOf(change);
+      channels.push(...messages.channels);
+      texts.push(...messages.texts);
+      for (const _ of messages.texts) numbers.push(`${at + 1}`);
+    }
+    const rows = await this.#driver.query(
+      this.#sql.swapMany,
+      [
+        swaps.map(({ key }) => escaped(key)),
+        swaps.map(({ version }) => version),
+        versions,
+        swaps.map(({ change }) => escaped(change.state)),
+        swaps.map(({ change }) => `${change.forgetAt}`),
+        swaps.map(({ change }) => `${change.grants !== false}`),
+        ...[channels, texts, numbers],
+      ].map(arrayOf),
+    );
+    if (swaps.some(({ version }) => version === NONE) && Math.random() < 0.02) this.#sweep();
+    const times = new Map(rows.map((row) => [Number(row['n']), Number(row['time'])]));
+    return versions.map((version, at) => {
+      const time = times.get(at + 1);
+      return time === undefined ? false : { version, time };
+    });
+  }
+
+  /** Removes rows whose states may be forgotten. */
+  #sweep(): void {
+    void this.#query(this.#sql.sweep, []).catch(() => undefined);
+  }
+}
+
+function versionedOf(row: Row): Versioned {
+  const time = Number(row['time']);
+  const version = row['version'] ?? NONE;
+  const isForgotten = version === NONE || Number(row['forget_at']) <= time;
+  return { state: isForgotten ? '' : unescaped(row['state'] as string), version, time };
+}
+
+/** The messages that PostgreSQL can send. One that is too long is lost: its receiver polls. */
+function messagesOf({ messages }: Change): { channels: string[]; texts: string[] } {
+  const fit = messages.filter(({ text }) => Buffer.byteLength(text) <= MESSAGE_MAX);
+  return {
+    channels: fit.map(({ channel }) => channelOf(channel)),
+    texts: fit.map(({ text }) => text),
+  };
+}
+
+function standby(): RegisterError {
+  const message = 'the server is a standby, which may be behind: connect to the primary';
+  return new RegisterError('transient', message);
+}
