@@ -27,6 +27,7 @@ function full(command: KeyCommand): KeyCommand {
     turn: { fair: false },
     park: { used: 0 },
     renew: { channel: '' },
+    poll: { period: 0 },
   };
   return { ...usual[command.op], ...command };
 }

@@ -104,7 +104,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     file: 'acquire/acquisitions.js',
     from: "acquisition.hold?.root.hold.state === 'left'",
     to: "acquisition.hold?.state === 'left'",
-    shown: ['--seed', '9001224'],
+    shown: 'late-reply-after-hand-over.json',
     as: /belief/,
   },
   'forgets the place of fair tasks that ask again': {
@@ -151,8 +151,8 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   },
   'never polls its place in the queue': {
     file: 'acquire/acquire-sender.js',
-    from: '    poll(line) {',
-    to: '    poll(line) { return;',
+    from: '    async poll(line) {',
+    to: '    async poll(line) { return;',
     shown: few(1),
     as: /idle|stuck/,
   },

@@ -32,22 +32,26 @@ export const LIVENESS_FAULTS: readonly Fault[] = [
     'hear_process(as, patience)',
     '',
   ]),
-  fault('liveness: poll does not record the process as heard', [
-    poll,
-    'hear_process(id, patience)',
-    '',
+  fault(
+    'liveness: poll does not record the process as heard',
+    [poll, 'process_polled(id, patience, 0, period)', ''],
+    [poll, 'process_polled(ids[1], patience, pause, period)', ''],
+  ),
+  fault('liveness: a patience of 0 sets a deadline', [
+    processes,
+    'local p = patience > 0 and read_process(id)\n  if not p then return end\n  local till',
+    'local p = read_process(id)\n  if not p then return end\n  local till',
   ]),
-  fault('liveness: a patience of 0 sets a deadline', [processes, 'patience > 0 and ', '']),
   fault('liveness: a lapsed claim has no effect', [holders, '  lapse(h, h.expires)\n', '']),
   fault('liveness: the end of a full lease counts as a lapsed claim', [
     processes,
-    'expires < h.since + h.ttl * 1000 and ',
+    '  if expires >= h.since + h.ttl * 1000 then return end\n',
     '',
   ]),
   fault('liveness: a lapsed claim counts against a process heard since', [
     processes,
-    '(p.heard <= h.since or p.heard > now)',
-    'true',
+    '  if p and p.heard > h.since and p.heard <= now then return end\n',
+    '',
   ]),
   fault('liveness: waiters of silent processes are woken', [
     serve,
@@ -58,7 +62,7 @@ export const LIVENESS_FAULTS: readonly Fault[] = [
   fault('liveness: parked acquisitions are not counted', [parking, '  enter_process(e.id)\n', '']),
   fault('liveness: a process without waiters is forgotten too late', [
     processes,
-    'p.waiters > 0 and ',
+    'p.waiters > 0\n        and ',
     '',
   ]),
   fault('poll: a queued id does not join its owner', [poll, 'if w then rejoin(w) end', '']),

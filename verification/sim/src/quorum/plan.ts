@@ -31,6 +31,8 @@ export interface QuorumPlan {
   /** Any number of servers may be silent at a time, for up to `silence` ms each. */
   readonly mute: boolean;
   readonly silence: number;
+  /** A server saves a snapshot before each fault. */
+  readonly saves: boolean;
 }
 
 /** The longest pause of tasks in plans that are long enough for a server to vote again. */
@@ -81,5 +83,6 @@ function drawn(seed: number): Omit<QuorumPlan, 'retention'> {
     ttl,
     claimWindow: Math.min(200, ttl / 2),
     localHandOffs: random.pick([0, 4, 100]),
+    saves: random.chance(0.5),
   };
 }

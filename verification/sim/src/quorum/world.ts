@@ -231,6 +231,7 @@ export class QuorumWorld {
     const now = scheduler.now;
     const client = random.pick(this.clients);
     const node = random.pick(nodes);
+    if (plan.saves) random.pick(nodes).server.save();
     const kind = random.next();
     if (kind < 0.1) return this.#disturb(client);
     if (kind < 0.2) return this.#step();
