@@ -2,7 +2,7 @@
 
 /** How long to wait for a state, and how often to check it. */
 export interface Patience {
-  /** Milliseconds until the wait fails. Default 5000. */
+  /** Milliseconds until the wait fails. Default 20,000: a busy machine starts a program late. */
   within?: number;
   /** Milliseconds between two checks. Default 5. */
   every?: number;
@@ -37,7 +37,7 @@ const UNCHANGED = new Int32Array(new SharedArrayBuffer(4));
  */
 export async function until<T>(
   predicate: () => T | Promise<T>,
-  { within = 5000, every = 5, what = String(predicate) }: Patience = {},
+  { within = 20_000, every = 5, what = String(predicate) }: Patience = {},
 ): Promise<Exclude<T, false | 0 | '' | null | undefined>> {
   const start = performance.now();
   let last: unknown;

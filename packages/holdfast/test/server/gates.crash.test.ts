@@ -27,9 +27,9 @@ describe.each(SERVERS)('on %s', (name) => {
     const made = new Made();
     const make = (options: HoldfastOptions, port = server.port): Promise<Holdfast> =>
       made.on(openClient(client, { host: server.host, port }), options);
-    const party = (key: string): Worker => {
+    const party = (key: string, ttl = 1500): Worker => {
       const [protocol] = PROTOCOLS[client];
-      const setting = JSON.stringify({ client, port: server.port, protocol, key });
+      const setting = JSON.stringify({ client, port: server.port, protocol, key, ttl });
       const program = new URL('../children/meets.mjs', import.meta.url);
       return spawnWorker(program, { args: [setting] });
     };
@@ -68,9 +68,11 @@ describe.each(SERVERS)('on %s', (name) => {
     it('a stop shorter than the ttl has no effect', async () => {
       const key = freshKey();
       const barrier = await barrierOf(key);
-      await using worker = party(key);
+      await using worker = party(key, 60_000);
       await waiting(barrier, 1);
+      worker.kill('SIGSTOP');
       await barrier.await();
+      worker.kill('SIGCONT');
       expect(await worker.next('passed')).toMatchObject({ index: 0 });
     });
 
