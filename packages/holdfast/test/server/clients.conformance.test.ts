@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Server, startServer } from 'holdfast-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ScriptCall } from '../../src/store/clients/port.js';
+import type { ClientPort, ScriptCall } from '../../src/store/clients/port.js';
 import { GLIDE } from '../support/glide.js';
 import {
   type Adapter,
@@ -24,6 +24,14 @@ const call = (source: string, keys: string[] = [], args: string[] = []): ScriptC
   keys,
   args,
 });
+
+/** The reply or the error that a receiver gets, or that `evalsha` gives if there are none. */
+function outcomeOf(port: ClientPort, one: ScriptCall): Promise<unknown> {
+  return new Promise((resolve) => {
+    const isPosted = port.post?.(one, { answered: resolve, failed: resolve }) === true;
+    if (!isPosted) void port.evalsha([one])[0]?.then(resolve, resolve);
+  });
+}
 
 function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Server): void {
   let server: Server;
@@ -69,6 +77,20 @@ function adapterSuite(adapter: Adapter, protocol: Protocol, servers: () => Serve
       // and as a single command, which may take another path
       expect(await port.evalsha([call(PUSH, [key], ['last'])])[0]).toEqual([99, 'last']);
       await expect(port.evalsha([call('unknown')])[0]).rejects.toThrow(/^NOSCRIPT /);
+      // and with a receiver, in the order of the calls
+      const received = [call(PUSH, [key], ['posted']), call('unknown'), call(FAIL)].map((one) => {
+        return outcomeOf(port, one);
+      });
+      const after = port.evalsha([call(PUSH, [key], ['after'])])[0];
+      const [posted, unknown, failed] = await Promise.all(received);
+      expect([posted, await after]).toEqual([
+        [100, 'posted'],
+        [101, 'after'],
+      ]);
+      expect([unknown, failed]).toEqual([
+        expect.objectContaining({ message: expect.stringMatching(/^NOSCRIPT /) as string }),
+        expect.objectContaining({ message: expect.stringMatching(/^BROKEN on purpose/) as string }),
+      ]);
     },
   );
 

@@ -3,7 +3,7 @@ import { attempt, OWN_CLIENT, prefixOf, scriptWords } from './common.js';
 import { isErrorReply } from './errors.js';
 import { type NodeRedisSettings, subscribe } from './node-redis-subscription.js';
 import { notReady } from './state.js';
-import type { ClientPort, ScanPage, ScriptCall } from './port.js';
+import type { ClientPort, RawOutcome, ScanPage, ScriptCall } from './port.js';
 
 /**
  * A client of node-redis, the package `redis`, version 5 or 6: `createClient(…)`. The interface has
@@ -56,6 +56,14 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
 
     evalsha(calls: readonly ScriptCall[]): Promise<unknown>[] {
       return calls.map(({ sha, keys, args }) => send(['EVALSHA', sha], keys, args));
+    },
+
+    post({ sha, keys, args }: ScriptCall, to: RawOutcome): boolean {
+      send(['EVALSHA', sha], keys, args).then(
+        (raw) => to.answered(raw),
+        (error: unknown) => to.failed(error),
+      );
+      return true;
     },
 
     eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
