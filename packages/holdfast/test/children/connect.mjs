@@ -2,7 +2,9 @@
 import { Socket } from 'node:net';
 import { Holdfast, memory } from '../../dist/index.js';
 
-/** @typedef {{ client: string, port: number, protocol: 2 | 3, key: string }} Setting */
+/**
+ * @typedef {{ client: string, port: number, protocol: 2 | 3, key: string, ttl?: number }} Setting
+ */
 
 /** @type {Setting} */
 export const setting = JSON.parse(process.argv[2] ?? '{}');
