@@ -14,6 +14,8 @@ export interface ClusterOptions {
   readonly nodeTimeout?: number;
   /** Further arguments of the servers. */
   readonly args?: readonly string[];
+  /** The environment of each server, by its place in `nodes`. */
+  readonly envOf?: (at: number) => Readonly<Record<string, string>>;
 }
 
 /** A running cluster. `await using` stops it. */
@@ -41,9 +43,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const total = count * (1 + each);
   const buses = await freePorts(total);
   const nodes = await Promise.all(
-    buses.map((bus) =>
+    buses.map((bus, at) =>
       startServer({
         server,
+        env: options.envOf?.(at) ?? {},
         args: [
           ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'],
           ...['--cluster-port', `${bus}`, '--cluster-node-timeout', `${nodeTimeout}`],

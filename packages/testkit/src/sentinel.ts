@@ -16,6 +16,8 @@ export interface ReplicatedOptions {
   readonly args?: readonly string[];
   /** Users of the servers, as in `ServerOptions`. */
   readonly users?: readonly string[];
+  /** The environment of each server, by its place in `nodes`. */
+  readonly envOf?: (at: number) => Readonly<Record<string, string>>;
 }
 
 /** A running master with its replicas. `await using` stops it. */
@@ -39,15 +41,13 @@ const NAME = 'main';
 /** Starts the servers, and resolves when the replicas are connected and the sentinels agree. */
 export async function startReplicated(options: ReplicatedOptions): Promise<Replicated> {
   const { server, replicas = 2, sentinels: watchers = 3, downAfter = 500, args = [] } = options;
-  const login = options.users === undefined ? {} : { users: [...options.users] };
-  const start = (count: number, more: readonly string[], users = {}): Promise<Server[]> =>
-    Promise.all(
-      Array.from({ length: count }, () => startServer({ server, args: [...more], ...users })),
-    );
+  const users = options.users === undefined ? {} : { users: [...options.users] };
   const own = ['--repl-diskless-sync-delay', '0', '--repl-ping-replica-period', '1', ...args];
+  const start = (count: number, more: (at: number) => object): Promise<Server[]> =>
+    Promise.all(Array.from({ length: count }, (_, at) => startServer({ server, ...more(at) })));
   const [nodes, sentinels] = await Promise.all([
-    start(1 + replicas, own, login),
-    start(watchers, ['--sentinel']),
+    start(1 + replicas, (at) => ({ args: own, env: options.envOf?.(at) ?? {}, ...users })),
+    start(watchers, () => ({ args: ['--sentinel'] })),
   ]);
   const all = [...nodes, ...sentinels];
   const deployment: Replicated = {
