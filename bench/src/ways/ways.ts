@@ -91,7 +91,7 @@ async function ends(open: Open, trace: Trace): Promise<Pick<Counts, EndWay>> {
   for (const next of [...tasks, undefined]) {
     const ended: Lease = lease;
     const way = await record(trace, () => ended.release());
-    const turned = way.functions.some((name) => name.startsWith('acquire/root-end#'));
+    const turned = way.functions.some((name) => name.startsWith('acquire/releaser#command'));
     if (next !== undefined) found[turned ? 'turn' : 'hand-off'] ??= way.functions;
     if (next === undefined) break;
     lease = await next;

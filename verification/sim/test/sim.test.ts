@@ -150,9 +150,9 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     as: /ghost|orphan/,
   },
   'never polls its place in the queue': {
-    file: 'acquire/acquire-sender.js',
-    from: '    async poll(line) {',
-    to: '    async poll(line) { return;',
+    file: 'acquire/poll-queues.js',
+    from: '    async #pollAll(queue) {',
+    to: '    async #pollAll(queue) { return;',
     shown: few(1),
     as: /idle|stuck/,
   },

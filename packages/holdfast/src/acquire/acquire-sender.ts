@@ -1,37 +1,22 @@
 /**
- * Sends the requests of acquisitions: one command for each new acquisition, and one poll for all
- * waiters of a key.
+ * Sends the requests of acquisitions: one command for each new acquisition.
  *
  * Every request repeats the id and the ticket of the acquisition, so a repeated request changes
  * nothing (I3), and names the current wake channel. All replies, also late ones, go to the
  * `ReplyHandler`.
  */
 import type { Clock } from '../base/clock.js';
-import type {
-  Acquire,
-  AcquireReply,
-  Micros,
-  Park,
-  ParkReply,
-  Standing,
-} from '../engine/commands.js';
+import type { Acquire, AcquireReply, Park, ParkReply } from '../engine/commands.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../base/options.js';
 import { spread } from '../base/retry.js';
 import type { Receiver, Requests } from '../store/requests.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { LateDuplicates } from './cleanup/late-duplicates.js';
-import type { LocalQueue } from './local-queue.js';
+import { patienceOf } from './poll-queues.js';
 import { ConditionWaiter } from './condition-waiter.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
-
-/** The most acquisitions of one poll; the others go into further polls. */
-const POLL_MAX = 1000;
-/** Poll periods without a request of this process after which the store takes it for dead. */
-const SILENT_PERIODS = 6;
-/** The shortest patience: a shorter silence may come from the network or from a busy process. */
-const PATIENCE_MS_MIN = 250;
 
 /** The fields of a request that limit the push of its grant. */
 type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
@@ -45,9 +30,7 @@ export interface ReplyHandler {
   onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: number): void;
   /** The reply arrived after the acquisition had settled or the request had timed out. */
   onLateReply(acquisition: Acquisition, status: Answer['status']): void;
-  /** A poll returned the standing of a waiter. */
-  onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
-  /** A request or a poll failed, or had no answer. */
+  /** A request failed, or had no answer. */
   onFailure(acquisition: Acquisition, error: unknown): void;
 }
 
@@ -178,74 +161,6 @@ export class AcquireSender {
   }
 
   /**
-   * Polls all waiters of a key. A waiter that the store knows with another wake channel, or with
-   * another number of tasks, sends its request again. If the store allows a pause to all of them,
-   * the next poll follows after it.
-   */
-  async poll(line: LocalQueue): Promise<void> {
-    const period = Math.floor(this.period(line.acquisitions()));
-    line.plan(Number.POSITIVE_INFINITY, period);
-    const polled: Acquisition[] = [];
-    const { added, size } = line;
-    for (const acquisition of line.acquisitions()) {
-      const { channel, queue, told } = acquisition;
-      const isKnown = channel === this.#wake.channel && told === (queue?.size ?? 0);
-      if (!isKnown) this.ask(acquisition);
-      else polled.push(acquisition);
-    }
-    const looks: Promise<number>[] = [];
-    for (let from = 0; from < polled.length; from += POLL_MAX) {
-      looks.push(this.#look(line, polled.slice(from, from + POLL_MAX)));
-    }
-    const pause = Math.min(...(await Promise.all(looks)));
-    // a waiter that came meanwhile polls in its own period
-    if (pause === 0 || polled.length < size || line.added > added) return;
-    for (const acquisition of line.acquisitions()) acquisition.heardAt += pause - period;
-    line.rest(pause);
-  }
-
-  /** Polls some waiters of a key with one command. Resolves to the pause that it is allowed. */
-  async #look(line: LocalQueue, polled: readonly Acquisition[]): Promise<number> {
-    const ids = polled.map(({ id }) => id);
-    const { requests, settings, suspend, telemetry } = this.#parts;
-    const { retention } = settings;
-    const patience = this.#patience(line.acquisitions());
-    // without pushes, the store could not end a pause
-    const period = this.#wake.channel === '' ? 0 : Math.floor(this.period(line.acquisitions()));
-    const sent = suspend.moment();
-    telemetry.pollings += 1;
-    const asked = { key: line.key, ids, patience, period, retention };
-    try {
-      const reply = await requests.send({ op: 'poll', ...asked });
-      for (const [index, standing] of reply.standings.entries()) {
-        this.#handler.onStatus(polled[index] as Acquisition, standing, sent, reply.now);
-      }
-      // condition waiters have nothing to poll for when a lease ends
-      const next = line.asleep ? Number.POSITIVE_INFINITY : reply.next;
-      if (reply.pause === 0) line.plan(next, this.period(line.acquisitions()));
-      return reply.pause;
-    } catch (error) {
-      for (const acquisition of polled) this.#handler.onFailure(acquisition, error);
-      return 0;
-    }
-  }
-
-  /**
-   * The longest time until the next poll: one claim window, so that a grant to a frozen process is
-   * noticed within one. Without pushes, only polls find a grant, so they come four times as often.
-   */
-  period(acquisitions: Iterable<Acquisition>): number {
-    let claim = this.#parts.settings.claimWindow;
-    for (const { request } of acquisitions) claim = Math.min(claim, request.terms.ttl);
-    return this.#wake.channel === '' ? claim / 4 : claim;
-  }
-
-  /** How long this process may be silent before the store takes it for dead. */
-  #patience(acquisitions: Iterable<Acquisition>): number {
-    return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * this.period(acquisitions)));
-  }
-
-  /**
    * Resolves when no request is under way: the store can grant nothing any more that is not known
    * here. A request without an answer is over after its time limit.
    */
@@ -298,7 +213,7 @@ export class AcquireSender {
       waited: queue?.waited(this.#clock.now()) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
-      patience: this.#patience([acquisition]),
+      patience: patienceOf(settings, channel, [acquisition]),
       retention: settings.retention,
       meta: this.#parts.meta(terms.label),
     };

@@ -15,7 +15,7 @@ import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { Place } from './failures.js';
 import { type PushLimits, PushTokens } from './pushes.js';
-import type { Origin } from './cleanup/withdrawal.js';
+import type { Origin } from './cleanup/abandoned.js';
 import { type AcquireRequest, Call } from './call.js';
 import type { RootQueue } from './root-queue.js';
 

@@ -18,22 +18,34 @@ import type { Watchdog } from '../lease/watchdog.js';
 import { Revocations } from '../lease/revocations.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Settings } from '../base/options.js';
-import { isClosed, isRefusal, StoreFailure } from '../store/port.js';
+import { isClosed, isRefusal, type Store, StoreFailure } from '../store/port.js';
 import type { HandOffMessage } from '../observe/messages.js';
 import type { Telemetry } from '../observe/telemetry.js';
-import { type Answer, AcquireSender, type ReplyHandler } from './acquire-sender.js';
-import type { AcquisitionsParts } from './acquisitions-parts.js';
+import {
+  type Answer,
+  AcquireSender,
+  type AcquireSenderParts,
+  type ReplyHandler,
+} from './acquire-sender.js';
+import type { ReleaseRetrier } from './cleanup/release-retrier.js';
 import * as failures from './failures.js';
 import { AbandonedAcquisitions } from './cleanup/abandoned.js';
-import { LocalQueues } from './local-queues.js';
+import { PollQueues } from './poll-queues.js';
 import { believed, type GrantPush } from './pushes.js';
 import { ConditionWaiter } from './condition-waiter.js';
-import { endOfWait, limitWait } from './wait-limit.js';
+import { type AcquireRequest, endOfWait, limitWait } from './call.js';
 import { Acquisition } from './acquisition.js';
-import type { AcquireRequest } from './call.js';
 import { mayShare, Roots } from './roots.js';
 import { without } from '../store/clock-margin.js';
 import { Wake } from '../store/wake-channel.js';
+
+/** The parts of a core that its acquisitions use. */
+export interface AcquisitionsParts extends AcquireSenderParts {
+  readonly store: Store;
+  readonly watchdog: Watchdog;
+  readonly retrier: ReleaseRetrier;
+  readonly ids: { readonly process: string; next(sleeps: number): string };
+}
 
 export class Acquisitions implements ReplyHandler {
   readonly #settings: Settings;
@@ -47,7 +59,7 @@ export class Acquisitions implements ReplyHandler {
   readonly wake: Wake;
   readonly sender: AcquireSender;
   readonly #acquisitions = new Records<Acquisition>();
-  readonly #queues: LocalQueues;
+  readonly #queues: PollQueues;
   readonly roots: Roots;
   readonly lasting: Lasting;
 
@@ -66,7 +78,8 @@ export class Acquisitions implements ReplyHandler {
     const name = (): string => ids.process;
     this.wake = new Wake(store, this.#clock, { ...settings, name, events, silent });
     this.sender = new AcquireSender(parts, this.wake, this);
-    this.#queues = new LocalQueues(this.#clock, this.wake, this.sender, telemetry);
+    const ask = (acquisition: Acquisition): void => this.sender.ask(acquisition);
+    this.#queues = new PollQueues({ ...parts, wake: this.wake, replies: this, ask });
     this.lasting = new Lasting({ ...parts, wake: this.wake });
     this.roots = new Roots({
       ...{ ...parts, lasting: this.lasting, sender: this.sender },

@@ -1,10 +1,20 @@
 /**
- * One call that waits for a lease: its promise, and what ends with it. It settles once (I6).
+ * One call that waits for a lease: its promise, its wait limit, and what ends with it. It settles
+ * once (I6).
+ *
+ * Every acquisition waits for the first answer of the store, for at most `requestTimeout`, also if
+ * its limit passes before. `HOLDFAST_TIMEOUT` means that the store answered, and that its last
+ * answer was no failure; or that the request still waited for its turn, see `Requests`.
  */
+import { aborted, onAbort } from '../base/abort.js';
 import { Link } from '../base/chain.js';
+import type { Clock } from '../base/clock.js';
+import type { HoldfastError } from '../base/errors.js';
 import type { Hold } from '../lease/root.js';
 import type { LockKind } from '../engine/kinds.js';
 import type { ResolvedAcquireOptions } from '../base/options.js';
+import * as failures from './failures.js';
+import type { RootQueue } from './root-queue.js';
 
 /** The key, the permits and the options of an acquisition. */
 export interface AcquireRequest {
@@ -91,4 +101,82 @@ export class Call extends Link {
     if (cleanups !== undefined) for (const cleanUp of cleanups) cleanUp();
     return true;
   }
+}
+
+/**
+ * One call of this process that waits for a root, see `root-queue.ts`. Its wait limit and its abort
+ * signal end only this call; the root goes on while another task waits.
+ */
+export class Task extends Call {
+  queue: RootQueue;
+  /** When the call began, on the local clock: it decides the place of the root. */
+  readonly arrived: number;
+
+  constructor(request: AcquireRequest, queue: RootQueue, now: number) {
+    super(request);
+    this.queue = queue;
+    this.arrived = now;
+  }
+
+  /** True if the store has answered for its root, or another task of this process holds. */
+  get heard(): boolean {
+    return this.queue.heard;
+  }
+
+  /** See `Acquisition.unsent`. */
+  get unsent(): boolean {
+    return this.queue.entry?.unsent === true;
+  }
+
+  get place(): failures.Place {
+    const { entry, root } = this.queue;
+    return { ticket: entry?.ticket ?? 0, before: this.queue.before(this), holder: root?.hold };
+  }
+
+  /** See `Acquisition.trouble`. */
+  get trouble(): unknown {
+    return this.queue.entry?.trouble;
+  }
+}
+
+/** A call, and how the store has answered for it. */
+type Waiting = Call & {
+  readonly heard: boolean;
+  readonly trouble: unknown;
+  readonly unsent: boolean;
+  readonly place: failures.Place;
+};
+
+/**
+ * Ends the wait of a call in time. `giveUp` is called at most once. `ask`: the limit has passed,
+ * and the next answer of the store ends the call.
+ */
+export function limitWait<W extends Waiting>(
+  call: W,
+  clock: Clock,
+  giveUp: (call: W, error: HoldfastError) => void,
+  ask?: (call: W) => void,
+): void {
+  const { key, terms } = call.request;
+  const { wait, signal } = terms;
+  if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
+    const timer = clock.after(wait, () => {
+      const isKnown = call.heard || call.trouble !== undefined || call.unsent;
+      if (isKnown) return giveUp(call, endOfWait(call));
+      call.overdue = true;
+      ask?.(call);
+    });
+    call.cleanUp(() => timer.cancel());
+  }
+  if (signal !== undefined) {
+    const abort = (): void => giveUp(call, aborted(key, signal.reason));
+    call.cleanUp(onAbort(signal, abort));
+  }
+}
+
+/** The error of a wait that reached its limit without a grant. */
+export function endOfWait({ trouble, request, place }: Waiting): HoldfastError {
+  const { key, terms } = request;
+  if (trouble !== undefined) return failures.unreachable(key, trouble);
+  return failures.timedOut(key, terms.wait, place);
 }

@@ -5,17 +5,29 @@
  *         |---joined: the root ends together with the request of the group that gathers
  *         |---turned: ends the root, and queues the next one in the same step
  *         \---freed: the store frees it or grants it to the next waiter
+ *
+ * `RootEnd` sends the end of one root, and owns its outcome.
+ *
+ *     made --send--> sent --answered--> over: freed, kept or lost
+ *       \              \--no answer--> sent again, until the root has ended there by itself
+ *        \--the group that gathers asks--> sent together with its request
+ *
+ * With a next root, the same command queues it (`turn`): this object is then the request of that
+ * root too, and hands its answer, its failure or the lack of both to the acquisition.
  */
-import type { ReleaseRetrier } from './cleanup/release-retrier.js';
-import { withdrawal } from './cleanup/withdrawal.js';
-import type { Hold } from '../lease/root.js';
+import type { Again, Park, Release, Turn, TurnReply } from '../engine/commands.js';
+import type { ReleaseResult, ReleaseRetrier, ReleaseTask } from './cleanup/release-retrier.js';
+import { withdrawal } from './cleanup/abandoned.js';
+import { HoldfastError } from '../base/errors.js';
+import type { Hold, Root } from '../lease/root.js';
 import type { ReleaseOutcome } from '../lease/lease.js';
-import type { SuspendDetector } from '../lease/suspend-detector.js';
+import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../base/options.js';
+import { quote } from '../base/text.js';
 import type { Telemetry } from '../observe/telemetry.js';
+import type { Acquisition } from './acquisition.js';
 import type { Acquisitions } from './acquisitions.js';
-import { outcome, RootEnd } from './root-end.js';
 
 export interface ReleaserParts {
   readonly settings: Settings;
@@ -88,5 +100,164 @@ export class Releaser {
     const until = clock.now() + ms + requestTimeout;
     const command = withdrawal({ key, id }, retention);
     return outcome(key, await retrier.release({ id, command, until }), true);
+  }
+}
+
+/** The fields of a `turn` that queues no root. */
+const NO_ROOT = {
+  ...{ again: '', ttl: 1, claim: 1, handOffs: 0, channel: '', token: '', waited: 0, tasks: 0 },
+  ...{ patience: 0, meta: '' },
+} as const;
+
+export class RootEnd implements ReleaseTask {
+  readonly id: string;
+  readonly until: number;
+  command!: Release | Turn | Park;
+  readonly #parts: ReleaserParts;
+  readonly #root: Root;
+  /** The hold with which the root ended. */
+  readonly #hold: Hold;
+  /** Whether the lease was certainly held when its release was asked for. */
+  readonly #believed: boolean;
+  /** The next root of this process, which the store queues in the same step. */
+  #next: Acquisition | undefined;
+  /** Before the last attempt. */
+  #sent!: Moment;
+  /** True if a request waited for its turn in this process. */
+  #waited = false;
+  /** True once no attempt follows; then what the store has answered, if it has. */
+  #over = false;
+  #returned: ReleaseResult | undefined;
+
+  constructor(parts: ReleaserParts, hold: Hold, believed: boolean) {
+    const { root } = hold;
+    this.#parts = parts;
+    this.#root = root;
+    this.#hold = hold;
+    this.#believed = believed;
+    this.id = root.id;
+    this.until = root.endsBy + parts.settings.requestTimeout;
+  }
+
+  /** Sends the end, with the request of the next root. Resolves to the outcome. */
+  async send(next: Acquisition | undefined): Promise<ReleaseOutcome> {
+    this.#next = next;
+    this.command = this.#command();
+    try {
+      return await this.#ended(
+        await this.#parts.retrier.end(this, (returned) => this.#turned(returned)),
+      );
+    } catch (error) {
+      this.#hold.end = this;
+      throw error;
+    }
+  }
+
+  /** The outcome for a further call, after one that had no answer. */
+  async again(): Promise<ReleaseOutcome> {
+    if (this.#over) return this.#ended(this.#returned);
+    return this.#ended(await this.#parts.retrier.release(this));
+  }
+
+  /** As for a hand-off, the task that released does not learn how its root ends. */
+  sendLater(next: Acquisition | undefined): void {
+    this.send(next).catch(() => undefined);
+  }
+
+  /** Called before each attempt. */
+  attempts(waited = false): void {
+    this.#sent = this.#parts.suspend.moment();
+    if (waited) this.#waited = true;
+  }
+
+  /** Called after each attempt without an answer. */
+  failed(error: unknown): void {
+    const { acquisitions } = this.#parts;
+    const next = this.#next;
+    // this attempt may arrive after the withdrawal of a root that was given up
+    if (next?.settled) acquisitions.onLateReply(next, 'queued');
+    else if (next !== undefined) acquisitions.onFailure(next, error);
+  }
+
+  #command(): Release | Turn {
+    const { key, id, fence, unpassed } = this.#root;
+    const { acquisitions, settings } = this.#parts;
+    const { retention } = settings;
+    if (this.#next === undefined && unpassed)
+      return { op: 'release', key, id, unpassed, retention };
+    const root = { op: 'turn', key, id, fence, used: this.#hold.fence, retention } as const;
+    if (this.#next === undefined) return { ...root, ...NO_ROOT };
+    const { id: again } = this.#next;
+    const asked = acquisitions.sender.begin(this.#next);
+    const { ttl, claim, handOffs, channel, token, waited = 0, tasks = 0, patience, meta } = asked;
+    const { ticket } = asked;
+    const request = { again, ttl, claim, handOffs, channel, token, fair: asked.fair };
+    return { ...root, ...request, waited, tasks, patience, meta, ticket };
+  }
+
+  /**
+   * The store has answered; or no attempt follows, and it is not known whether the store received
+   * one (`undefined`). A root that was given up meanwhile is withdrawn once more: its first
+   * withdrawal may have arrived before the `turn`.
+   */
+  #turned(returned: ReleaseResult | undefined): void {
+    this.#over = true;
+    this.#returned = returned;
+    const next = this.#next;
+    if (next === undefined) return;
+    const { acquisitions, settings } = this.#parts;
+    const { sender } = acquisitions;
+    const reply: Again | undefined = (returned?.reply as TurnReply | undefined)?.again;
+    const command = this.command as Turn;
+    sender.ended(next, command);
+    if (reply === undefined) next.mayBeDuplicated = true;
+    else next.tokens.answered(command.token);
+    // with `replicas`, a grant counts only as the reply to a request
+    const counts = reply?.status !== 'granted' || settings.replicas === 0;
+    if (next.settled) acquisitions.onLateReply(next, reply?.status ?? 'queued');
+    else if (reply === undefined || reply.status === 'absent' || !counts) sender.ask(next);
+    else acquisitions.onReply(next, reply, this.#sent, settings.clock.now());
+  }
+
+  async #ended(returned: ReleaseResult | undefined): Promise<ReleaseOutcome> {
+    const hold = this.#hold;
+    const { key, id, mayBeDuplicated } = this.#root;
+    const { acquisitions, watchdog, settings } = this.#parts;
+    if (mayBeDuplicated) acquisitions.abandoned.follow({ key, id });
+    // it was held when the release was called, and may have ended by itself while that waited
+    const lapsed = this.#waited && settings.clock.now() >= this.#root.storeUntil;
+    const result = outcome(key, lapsed ? again(returned) : returned, this.#believed);
+    if (result === 'kept') watchdog.owned.counted(this.#root, returned?.holds ?? 0);
+    if (result === 'lost' && hold.reason === undefined) {
+      hold.foundLost((await watchdog.inquiries.forced(this.#root)) ?? 'gone');
+    }
+    if (returned?.status === 'absent') acquisitions.revocations.foundLost(this.#root);
+    return result;
+  }
+}
+
+/** As if an earlier attempt had been sent. */
+function again(returned: ReleaseResult | undefined): ReleaseResult | undefined {
+  return returned && { ...returned, repeated: true };
+}
+
+export function outcome(
+  key: string,
+  returned: ReleaseResult | undefined,
+  believed: boolean,
+): ReleaseOutcome {
+  switch (returned?.status) {
+    case 'freed':
+      return 'freed';
+    case 'kept':
+      return 'kept';
+    case 'absent':
+    case 'dequeued':
+      // if it was held when the release was sent, an earlier, unanswered attempt has freed it
+      return returned.repeated && believed ? 'freed' : 'lost';
+    case undefined: {
+      const message = `Holdfast: no answer to the release of ${quote(key)}; it is retried`;
+      throw new HoldfastError('HOLDFAST_UNCERTAIN', message, { key });
+    }
   }
 }

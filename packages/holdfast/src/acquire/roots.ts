@@ -13,15 +13,12 @@ import type { Lasting } from '../lease/lasting.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../base/options.js';
-import type { AcquireRequest } from './call.js';
 import type { AcquireSender } from './acquire-sender.js';
 import * as failures from './failures.js';
 import { FairGroups } from './fair-groups.js';
 import { Acquisition } from './acquisition.js';
-import { KeyQueue } from './key-queue.js';
-import { RootQueue } from './root-queue.js';
-import { Task } from './task.js';
-import { limitWait } from './wait-limit.js';
+import { KeyQueue, RootQueue } from './root-queue.js';
+import { type AcquireRequest, limitWait, Task } from './call.js';
 import type { Telemetry } from '../observe/telemetry.js';
 
 /** The hand-offs of a root for which other processes wait in any case. */

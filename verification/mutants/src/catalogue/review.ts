@@ -9,6 +9,11 @@ const sender = (find: string, replace: string): Edit => ({
   find,
   replace,
 });
+const polls = (find: string, replace: string): Edit => ({
+  file: 'acquire/poll-queues.js',
+  find,
+  replace,
+});
 const engine = (find: string, replace: string): Edit => ({
   file: 'engine/engine.js',
   find,
@@ -64,7 +69,7 @@ export const REVIEW: readonly Mutant[] = [
   {
     name: 'only the first thousand are polled',
     mistake: 'the store forgets the waiters of one process after the first thousand',
-    edits: [sender('from < polled.length; from += POLL_MAX', 'from < 1; from += POLL_MAX')],
+    edits: [polls('from < polled.length; from += POLL_MAX', 'from < 1; from += POLL_MAX')],
     rare: true,
   },
   {
@@ -95,9 +100,9 @@ export const REVIEW: readonly Mutant[] = [
     name: 'waiters with an owner ask one by one',
     mistake: 'each waiter with an owner sends its own command in each claim window',
     edits: [
-      sender(
-        'const isKnown = channel === this.#wake.channel && ',
-        'const isKnown = channel === this.#wake.channel && ' +
+      polls(
+        'const isKnown = channel === wake.channel && ',
+        'const isKnown = channel === wake.channel && ' +
           "acquisition.request.terms.owner === '' && ",
       ),
     ],
@@ -112,9 +117,7 @@ export const REVIEW: readonly Mutant[] = [
     name: 'an outage is another holder',
     mistake:
       'a wait that times out while the server is down reports that another owner has the lock',
-    edits: [
-      { file: 'acquire/wait-limit.js', find: 'if (trouble !== undefined)', replace: 'if (false)' },
-    ],
+    edits: [{ file: 'acquire/call.js', find: 'if (trouble !== undefined)', replace: 'if (false)' }],
   },
   {
     name: 'a refused change takes effect later',

@@ -9,7 +9,7 @@ const edit =
   (find: string, replace: string): Edit => ({ file, find, replace });
 const roots = edit('acquire/roots.js');
 const root = edit('lease/root.js');
-const rootEnd = edit('acquire/root-end.js');
+const rootEnd = edit('acquire/releaser.js');
 const turn = edit('engine/turn.js');
 const resource = edit('engine/resource.js');
 
@@ -152,7 +152,7 @@ export const ROOTS: readonly Mutant[] = [
     name: 'fair tasks join any group',
     mistake: 'a fair task joins an earlier group of its terms, before tasks that called before it',
     edits: [
-      edit('acquire/key-queue.js')(
+      edit('acquire/root-queue.js')(
         'const last = this.#last;',
         'const last = [...(this.#fair ?? [])].find((one) => one.open && one.suits(terms));',
       ),

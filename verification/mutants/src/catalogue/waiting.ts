@@ -7,7 +7,7 @@ const room = (find: string, replace: string): Edit => ({
   replace,
 });
 const line = (find: string, replace: string): Edit => ({
-  file: 'acquire/local-queue.js',
+  file: 'acquire/poll-queues.js',
   find,
   replace,
 });
@@ -42,8 +42,8 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       NO_POLLS,
       {
-        file: 'acquire/local-queues.js',
-        find: 'if (acquisition.channel !== this.#wake.channel)',
+        file: 'acquire/poll-queues.js',
+        find: 'if (acquisition.channel !== wake.channel)',
         replace: 'if (false)',
       },
       room('up: () => this.#askAll()', 'up: () => undefined'),
@@ -83,7 +83,7 @@ export const WAITING: readonly Mutant[] = [
   {
     name: 'a wait limit that passes in a pause',
     mistake: 'the call goes on until the pause ends',
-    edits: [{ file: 'acquire/wait-limit.js', find: 'ask?.(call);', replace: '' }],
+    edits: [{ file: 'acquire/call.js', find: 'ask?.(call);', replace: '' }],
     elsewhere: 'test/unit/idle-waiters.test.ts',
   },
   {
@@ -121,7 +121,7 @@ export const WAITING: readonly Mutant[] = [
     mistake: 'a timeout is noticed only when a reply arrives',
     edits: [
       {
-        file: 'acquire/wait-limit.js',
+        file: 'acquire/call.js',
         find: 'giveUp(call, endOfWait(call));',
         replace: 'call.overdue = true;',
       },

@@ -2,14 +2,14 @@
  * Abandoned acquisitions: they are withdrawn from the store, and remembered for a while, because a
  * grant may still arrive for them (I6).
  */
+import type { Park, Release } from '../../engine/commands.js';
 import { HoldfastError } from '../../base/errors.js';
 import type { Hold } from '../../lease/root.js';
 import type { Settings } from '../../base/options.js';
 import { quote } from '../../base/text.js';
 import type { LateDuplicates } from './late-duplicates.js';
-import type { GrantPush } from '../pushes.js';
 import type { ReleaseRetrier } from './release-retrier.js';
-import { type Abandoned, withdrawal } from './withdrawal.js';
+import type { GrantPush, PushTokens } from '../pushes.js';
 
 /** Ms: the longest lease. */
 const LEASE_MAX = 86_400_000;
@@ -81,4 +81,38 @@ export class AbandonedAcquisitions {
     if (what === undefined || what.tokens?.include(token) === false) return;
     this.withdraw(what, Math.min(left / 1000, LEASE_MAX), false);
   }
+}
+
+/** The origin of a lease that was granted after a wait at a condition. */
+export interface Origin {
+  /** The acquisition that gave up its lease. */
+  readonly id: string;
+  readonly condition: string;
+}
+
+/** An abandoned acquisition. */
+export interface Abandoned {
+  readonly key: string;
+  readonly id: string;
+  /** Set if it waited at a condition: its signal then goes to the next condition waiter. */
+  readonly origin?: Origin | undefined;
+  /** The tokens that a push of its grant may contain, if it waited. */
+  readonly tokens?: PushTokens | undefined;
+  /** As in `Release.unpassed`. */
+  readonly unpassed?: boolean;
+}
+
+/**
+ * For the store, a release ends the work of a holder. A grant after a condition wait that was never
+ * used is withdrawn by a park command instead.
+ */
+export function withdrawal(what: Abandoned, retention: number): Release | Park {
+  const { key, id, origin, unpassed = false } = what;
+  if (origin === undefined) return { op: 'release', key, id, unpassed, retention };
+  const { id: from, condition } = origin;
+  return {
+    ...{ op: 'park', key, id: from, as: id, condition, want: 'nothing', retention },
+    ...{ ttl: 1, claim: 1, fair: false, channel: '', maxParked: 0 },
+    ...{ patience: 0, token: '', meta: '' },
+  };
 }

@@ -1,19 +1,19 @@
 /** The poll timer of a local queue, in virtual time. */
 import { beforeEach, expect, it } from 'vitest';
 import type { Acquisition } from '../../../src/acquire/acquisition.js';
-import { LocalQueue } from '../../../src/acquire/local-queue.js';
+import { PollQueue } from '../../../src/acquire/poll-queues.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 
 const PERIOD = 1000;
 const waiter = {} as Acquisition;
 let clock: VirtualClock;
-let queue: LocalQueue;
+let queue: PollQueue;
 let polls: number[];
 beforeEach(() => {
   clock = new VirtualClock();
   const start = clock.now();
   polls = [];
-  queue = new LocalQueue('k', clock, () => polls.push(clock.now() - start));
+  queue = new PollQueue('k', clock, () => polls.push(clock.now() - start));
   queue.add(waiter);
 });
 

@@ -1,0 +1,285 @@
+/**
+ * The waiters of each key in this process, in order of arrival, and the polls for them.
+ *
+ * Push makes hand-off fast, polling makes it certain (I5). The timer of a key fires just after the
+ * current lease ends if it is not renewed, and at least once per claim window, so that a grant to a
+ * frozen process is noticed within one. Far from the head of the queue, the store allows a longer
+ * pause, see `engine/idle.ts`.
+ */
+import type { Clock, Timer } from '../base/clock.js';
+import type { Settings } from '../base/options.js';
+import type { Micros, Standing } from '../engine/commands.js';
+import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Telemetry } from '../observe/telemetry.js';
+import type { Requests } from '../store/requests.js';
+import type { Wake } from '../store/wake-channel.js';
+import type { Acquisition } from './acquisition.js';
+
+/** The most acquisitions of one poll; the others go into further polls. */
+const POLL_MAX = 1000;
+/** Poll periods without a request of this process after which the store takes it for dead. */
+const SILENT_PERIODS = 6;
+/** The shortest patience: a shorter silence may come from the network or from a busy process. */
+const PATIENCE_MS_MIN = 250;
+/**
+ * The pause before the next poll if the lock is free and nothing was granted: the store has more
+ * waiters to serve than one command does.
+ */
+const SERVED_IN_PART_MS = 2;
+/**
+ * A timer fires about this much late, in ms, so a poll at the end of a lease is planned for so much
+ * earlier. A poll that comes too early is answered with the rest of the time, and repeated then.
+ */
+const TIMER_LATE_MS = 0.5;
+/** The shortest timer of Node. */
+const TIMER_MS_MIN = 1;
+
+export class PollQueue {
+  readonly key: string;
+  /** How many acquisitions were added. */
+  added = 0;
+  readonly #acquisitions = new Set<Acquisition>();
+  readonly #clock: Clock;
+  readonly #poll: (queue: PollQueue) => void;
+  #timer: Timer | undefined;
+  #pollAt = Number.POSITIVE_INFINITY;
+  /** True while the next poll follows after a pause that the store allowed. */
+  #paused = false;
+
+  constructor(key: string, clock: Clock, poll: (queue: PollQueue) => void) {
+    this.key = key;
+    this.#clock = clock;
+    this.#poll = poll;
+  }
+
+  get size(): number {
+    return this.#acquisitions.size;
+  }
+
+  acquisitions(): IterableIterator<Acquisition> {
+    return this.#acquisitions.values();
+  }
+
+  /** True if all of them wait for a signal, and none for permits. */
+  get asleep(): boolean {
+    for (const acquisition of this.#acquisitions) if (!acquisition.asleep) return false;
+    return true;
+  }
+
+  /** Returns false if it was present already. */
+  add(acquisition: Acquisition): boolean {
+    if (this.#acquisitions.has(acquisition)) return false;
+    this.#acquisitions.add(acquisition);
+    this.added += 1;
+    return true;
+  }
+
+  /** Returns false if it was not present. */
+  remove(acquisition: Acquisition): boolean {
+    if (!this.#acquisitions.delete(acquisition)) return false;
+    if (this.#acquisitions.size === 0) this.#disarm();
+    return true;
+  }
+
+  /**
+   * Plans the next poll.
+   * @param next microseconds until the current lease may end, as the store just said; 0 if the lock
+   * is free
+   * @param period longest time until the next poll
+   */
+  plan(next: number, period: number): void {
+    if (this.#acquisitions.size === 0) return;
+    const due =
+      next === 0 ? SERVED_IN_PART_MS : Math.max(TIMER_MS_MIN, next / 1000 - TIMER_LATE_MS);
+    const ms = Math.min(due, period);
+    const at = this.#clock.now() + ms;
+    if (at >= this.#pollAt) return;
+    this.#disarm();
+    this.#pollAt = at;
+    this.#timer = this.#clock.after(ms, () => this.#look());
+  }
+
+  #look(): void {
+    this.#disarm();
+    this.#poll(this);
+  }
+
+  /** Plans the next poll after a pause that the store allowed, in ms. */
+  rest(pause: number): void {
+    this.#disarm();
+    this.plan(Number.POSITIVE_INFINITY, pause);
+    this.#paused = true;
+  }
+
+  /** Polls now, if it pauses. */
+  wakeUp(): void {
+    if (this.#paused) this.#look();
+  }
+
+  #disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#paused = false;
+    this.#pollAt = Number.POSITIVE_INFINITY;
+  }
+}
+
+export interface PollQueuesParts {
+  readonly settings: Settings;
+  readonly requests: Requests;
+  readonly suspend: SuspendDetector;
+  readonly telemetry: Telemetry;
+  readonly wake: Wake;
+  readonly replies: {
+    /** A poll returned the standing of a waiter. */
+    onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
+    /** A poll failed, or had no answer. */
+    onFailure(acquisition: Acquisition, error: unknown): void;
+  };
+  /** Sends the request of an acquisition again. */
+  readonly ask: (acquisition: Acquisition) => void;
+}
+
+/** One queue for each key with a local waiter. */
+export class PollQueues {
+  readonly #parts: PollQueuesParts;
+  readonly #queues = new Map<string, PollQueue>();
+
+  constructor(parts: PollQueuesParts) {
+    this.#parts = parts;
+  }
+
+  /** Adds a waiter that has a place in the store. `next` as in `PollQueue.plan`. */
+  join(acquisition: Acquisition, next: Micros): void {
+    const { settings, wake, ask } = this.#parts;
+    const { key } = acquisition.request;
+    let queue = this.#queues.get(key);
+    if (queue === undefined) {
+      queue = new PollQueue(key, settings.clock, (due) => this.#poll(due));
+      this.#queues.set(key, queue);
+    }
+    if (queue.add(acquisition)) wake.enter();
+    // the wake channel opened while its request was under way
+    if (acquisition.channel !== wake.channel) ask(acquisition);
+    queue.plan(next, this.#period([acquisition]));
+  }
+
+  leave(acquisition: Acquisition): void {
+    const queue = this.#queues.get(acquisition.request.key);
+    if (queue === undefined || !queue.remove(acquisition)) return;
+    if (queue.size === 0) this.#queues.delete(queue.key);
+    this.#parts.wake.leave();
+  }
+
+  /** Polls for a key now, if it pauses. */
+  wakeUp(key: string): void {
+    this.#queues.get(key)?.wakeUp();
+  }
+
+  #poll(queue: PollQueue): void {
+    this.#warn(queue);
+    void this.#pollAll(queue);
+  }
+
+  #warn(queue: PollQueue): void {
+    const { settings, telemetry, wake } = this.#parts;
+    const { longWait, claimWindow } = settings;
+    const now = settings.clock.now();
+    let size = 0;
+    let oldest: Acquisition | undefined;
+    for (const acquisition of queue.acquisitions()) {
+      if (acquisition.asleep) continue;
+      if (acquisition.request.candidate !== true) oldest ??= acquisition;
+      const waited = Math.max(now - acquisition.arrived, acquisition.queue?.waited(now) ?? 0);
+      const isDeaf = size === 0 && wake.channel === '' && waited >= claimWindow;
+      if (isDeaf) telemetry.warn('polls', queue.key, wake.failure);
+      if (oldest === acquisition && waited >= longWait)
+        telemetry.warn('waits', acquisition.taker, waited);
+      size += Math.max(1, acquisition.queue?.size ?? 0);
+    }
+    telemetry.warn('queue', queue.key, size);
+  }
+
+  /**
+   * Polls all waiters of a key. A waiter that the store knows with another wake channel, or with
+   * another number of tasks, sends its request again. If the store allows a pause to all of them,
+   * the next poll follows after it.
+   */
+  async #pollAll(queue: PollQueue): Promise<void> {
+    const { wake, ask } = this.#parts;
+    const period = Math.floor(this.#period(queue.acquisitions()));
+    queue.plan(Number.POSITIVE_INFINITY, period);
+    const polled: Acquisition[] = [];
+    const { added, size } = queue;
+    for (const acquisition of queue.acquisitions()) {
+      const { channel, told } = acquisition;
+      const isKnown = channel === wake.channel && told === (acquisition.queue?.size ?? 0);
+      if (!isKnown) ask(acquisition);
+      else polled.push(acquisition);
+    }
+    const looks: Promise<number>[] = [];
+    for (let from = 0; from < polled.length; from += POLL_MAX) {
+      looks.push(this.#look(queue, polled.slice(from, from + POLL_MAX)));
+    }
+    const pause = Math.min(...(await Promise.all(looks)));
+    // a waiter that came meanwhile polls in its own period
+    if (pause === 0 || polled.length < size || queue.added > added) return;
+    for (const acquisition of queue.acquisitions()) acquisition.heardAt += pause - period;
+    queue.rest(pause);
+  }
+
+  /** Polls some waiters of a key with one command. Resolves to the pause that it is allowed. */
+  async #look(queue: PollQueue, polled: readonly Acquisition[]): Promise<number> {
+    const ids = polled.map(({ id }) => id);
+    const { requests, settings, suspend, telemetry, wake, replies } = this.#parts;
+    const { retention } = settings;
+    const patience = patienceOf(settings, wake.channel, queue.acquisitions());
+    // without pushes, the store could not end a pause
+    const period = wake.channel === '' ? 0 : Math.floor(this.#period(queue.acquisitions()));
+    const sent = suspend.moment();
+    telemetry.pollings += 1;
+    const asked = { key: queue.key, ids, patience, period, retention };
+    try {
+      const reply = await requests.send({ op: 'poll', ...asked });
+      for (const [index, standing] of reply.standings.entries()) {
+        replies.onStatus(polled[index] as Acquisition, standing, sent, reply.now);
+      }
+      // condition waiters have nothing to poll for when a lease ends
+      const next = queue.asleep ? Number.POSITIVE_INFINITY : reply.next;
+      if (reply.pause === 0) queue.plan(next, this.#period(queue.acquisitions()));
+      return reply.pause;
+    } catch (error) {
+      for (const acquisition of polled) replies.onFailure(acquisition, error);
+      return 0;
+    }
+  }
+
+  #period(acquisitions: Iterable<Acquisition>): number {
+    const { settings, wake } = this.#parts;
+    return periodOf(settings, wake.channel, acquisitions);
+  }
+}
+
+/**
+ * The longest time until the next poll: one claim window, so that a grant to a frozen process is
+ * noticed within one. Without pushes, only polls find a grant, so they come four times as often.
+ */
+function periodOf(
+  { claimWindow }: Settings,
+  channel: string,
+  acquisitions: Iterable<Acquisition>,
+): number {
+  let claim = claimWindow;
+  for (const { request } of acquisitions) claim = Math.min(claim, request.terms.ttl);
+  return channel === '' ? claim / 4 : claim;
+}
+
+/** How long this process may be silent before the store takes it for dead. */
+export function patienceOf(
+  settings: Settings,
+  channel: string,
+  acquisitions: Iterable<Acquisition>,
+): number {
+  const period = periodOf(settings, channel, acquisitions);
+  return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * period));
+}
