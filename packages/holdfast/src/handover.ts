@@ -96,7 +96,7 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leade
 export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
   const text = toText(holdfast, lease);
   const core = coreOf(holdfast);
-  for (const { hold } of partsOf(core, lease)) core.leave(hold);
+  for (const { hold } of partsOf(core, lease)) core.releaser.leave(hold);
   if (lease instanceof Leadership) lease.handedOver();
   return text;
 }
@@ -151,7 +151,7 @@ async function adoptAll(
   }
   const roots = await Promise.all(all.map((one) => adopted(core, one, options)));
   const leases = roots.map(({ hold }, at) => new KINDS[(all[at] as Written).kind](hold, core));
-  for (const root of roots) await core.add(root);
+  for (const root of roots) await core.acquisitions.add(root);
   return several ? multi(leases) : (leases[0] as Lease);
 }
 

@@ -5,6 +5,7 @@
  * nothing (I3), and names the current wake channel. All replies, also late ones, go to the
  * `ReplyHandler`.
  */
+import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import type { Acquire, AcquireReply, Park, ParkReply } from '../engine/commands.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
@@ -14,9 +15,11 @@ import type { Receiver, Requests } from '../store/requests.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { LateDuplicates } from './cleanup/late-duplicates.js';
 import { patienceOf } from './poll-queues.js';
-import { ConditionWaiter } from './condition-waiter.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
+
+/** The most labels whose encoded metadata is kept. */
+const LABELS_MAX = 100;
 
 /** The fields of a request that limit the push of its grant. */
 type Asking = Pick<Acquire, 'channel' | 'claim'> & Partial<Pick<Acquire, 'handOffs' | 'tasks'>>;
@@ -40,8 +43,6 @@ export interface AcquireSenderParts {
   readonly suspend: SuspendDetector;
   readonly telemetry: Telemetry;
   readonly lateDuplicates: LateDuplicates;
-  /** The encoded metadata of a holder or waiter, which `inspect` shows. */
-  readonly meta: (label: string) => string;
 }
 
 /** A request that is under way. */
@@ -87,6 +88,8 @@ export class AcquireSender {
   readonly #wake: Wake;
   readonly #handler: ReplyHandler;
   readonly #delay: () => number;
+  /** The encoded metadata of holders and waiters, which `inspect` shows, by label. */
+  readonly #metas = new Map<string, string>();
   /** The number of requests that are under way. */
   #underWay = 0;
   #idle: (() => void)[] = [];
@@ -104,8 +107,10 @@ export class AcquireSender {
    * @param sent the current moment
    */
   ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): void {
-    if (acquisition.settled || acquisition.asking || !acquisition.ready) return;
-    const command = acquisition.command(this.#command(acquisition));
+    const { parked } = acquisition;
+    if (acquisition.settled || acquisition.asking || parked?.ready === false) return;
+    const asks = this.#command(acquisition);
+    const command = parked === undefined ? asks : parked.command(asks);
     this.#begins(acquisition, command);
     const asked = new Asked(this, acquisition, command, sent);
     if (!this.#parts.requests.post(command, asked)) acquisition.asking = 'waits';
@@ -114,7 +119,7 @@ export class AcquireSender {
   /** A request is sent that had to wait. False if its acquisition has settled meanwhile. */
   due(asked: Asked): boolean {
     const { acquisition, command } = asked;
-    if (acquisition.settled && !(acquisition instanceof ConditionWaiter)) {
+    if (acquisition.settled && acquisition.parked === undefined) {
       this.ended(acquisition, command);
       return false;
     }
@@ -129,7 +134,7 @@ export class AcquireSender {
     acquisition.tokens.answered(command.token);
     const now = this.#clock.now();
     if (this.#parts.lateDuplicates.possible(now - sent.at)) acquisition.mayBeDuplicated = true;
-    if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
+    acquisition.parked?.answered(reply);
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
     else this.#handler.onReply(acquisition, reply, sent, now);
   }
@@ -138,13 +143,13 @@ export class AcquireSender {
   failed({ acquisition, command }: Asked, error: unknown): void {
     this.ended(acquisition, command);
     acquisition.mayBeDuplicated = true;
-    if (acquisition.settled) acquisition.unanswered();
+    if (acquisition.settled) acquisition.parked?.unanswered();
     else this.#handler.onFailure(acquisition, error);
   }
 
   /** The reply to a request arrived after its deadline. */
   late({ acquisition }: Asked, reply: Answer): void {
-    if (acquisition instanceof ConditionWaiter) acquisition.onReply(reply);
+    acquisition.parked?.answered(reply);
     this.#handler.onLateReply(acquisition, reply.status);
   }
 
@@ -215,7 +220,14 @@ export class AcquireSender {
       maxQueue: settings.maxQueue,
       patience: patienceOf(settings, channel, [acquisition]),
       retention: settings.retention,
-      meta: this.#parts.meta(terms.label),
+      meta: this.#metas.get(terms.label) ?? this.#meta(terms.label),
     };
+  }
+
+  #meta(label: string): string {
+    const meta = JSON.stringify({ host: hostname(), pid: process.pid, ...(label && { label }) });
+    if (this.#metas.size >= LABELS_MAX) this.#metas.clear();
+    this.#metas.set(label, meta);
+    return meta;
   }
 }

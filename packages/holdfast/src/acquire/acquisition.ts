@@ -8,7 +8,7 @@
  * It settles once (I6). A grant that arrives after that is released.
  */
 import type { Timer } from '../base/clock.js';
-import type { Acquire, Micros, Park, Queued } from '../engine/commands.js';
+import type { Micros, Queued } from '../engine/commands.js';
 import { DRIFT } from '../lease/drift.js';
 import { type Grant, type Hold, Root } from '../lease/root.js';
 import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
@@ -17,6 +17,7 @@ import type { Place } from './failures.js';
 import { type PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from './cleanup/abandoned.js';
 import { type AcquireRequest, Call } from './call.js';
+import type { Parked } from './conditions/parked.js';
 import type { RootQueue } from './root-queue.js';
 
 /** The limits before the first request. */
@@ -56,8 +57,8 @@ export class Acquisition extends Call {
   asking: 'sent' | 'waits' | false = false;
   /** True if the store may receive a late duplicate of its request, see `LateDuplicates`. */
   mayBeDuplicated = false;
-  /** Set if it waits, or waited, at a condition. */
-  origin: Origin | undefined;
+  /** Set if it takes a lock back that was given up at a condition. */
+  readonly parked: Parked | undefined;
   #pause: Timer | undefined;
 
   /** The tasks that wait for it, if it is the entry of a root: the oldest gets the lease. */
@@ -65,9 +66,16 @@ export class Acquisition extends Call {
   /** See `Queued.ahead`; `''` if it is not known. */
   ahead = '';
 
-  constructor(id: string, request: AcquireRequest, now: Moment, queue?: RootQueue) {
+  constructor(
+    id: string,
+    request: AcquireRequest,
+    now: Moment,
+    queue?: RootQueue,
+    parked?: Parked,
+  ) {
     super(request);
     this.queue = queue;
+    this.parked = parked;
     this.id = id;
     this.sent = now;
     this.arrived = now.at;
@@ -76,7 +84,13 @@ export class Acquisition extends Call {
 
   /** True while it waits for a signal, not for permits. */
   get asleep(): boolean {
-    return false;
+    return this.parked?.asleep === true;
+  }
+
+  /** Set if it waits, or waited, at a condition. */
+  get origin(): Origin | undefined {
+    const { parked } = this;
+    return parked && { id: parked.from.id, condition: parked.condition };
   }
 
   /** True if no call waits for it any longer. */
@@ -122,22 +136,12 @@ export class Acquisition extends Call {
     if (this.trouble === undefined) this.heardAt = now;
   }
 
-  /** True once its request may be sent. */
-  get ready(): boolean {
-    return true;
-  }
-
-  /** The command that requests it. */
-  command(asked: Acquire): Acquire | Park {
-    return asked;
-  }
-
   /** The lease that it was granted. */
   root(telemetry: Telemetry, grant: Grant): Root {
     const { key, weight, terms } = this.taker;
     const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant);
     root.mayBeDuplicated = this.mayBeDuplicated || this.asking !== false;
-    if (this.origin !== undefined) root.extras.origin = this.origin;
+    if (this.parked !== undefined) root.extras.origin = this.origin;
     root.channel = this.channel;
     root.observer = this.queue;
     if (this.request.stays === true) root.hold.leave();
@@ -160,15 +164,13 @@ export class Acquisition extends Call {
 
   /** The store reported that it is in the queue. */
   moved(): void {
+    if (this.parked !== undefined) this.parked.queued = true;
     if (this.queue === undefined) this.request.onProgress?.(undefined);
     else {
       this.queue.progress(undefined);
       this.queue.rejectOverdue();
     }
   }
-
-  /** A request that was under way when it settled had no answer. */
-  unanswered(): void {}
 
   /**
    * Counts a grant whose lease was over when the reply arrived. True if no further request is worth
@@ -215,6 +217,7 @@ export class Acquisition extends Call {
 
   override grant(hold: Hold | null, first?: Promise<void>): void {
     const { queue } = this;
+    this.parked?.granted();
     if (queue === undefined) return super.grant(hold, first);
     if (hold === null || !this.settle()) return;
     this.hold = hold;

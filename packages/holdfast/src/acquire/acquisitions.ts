@@ -32,7 +32,7 @@ import * as failures from './failures.js';
 import { AbandonedAcquisitions } from './cleanup/abandoned.js';
 import { PollQueues } from './poll-queues.js';
 import { believed, type GrantPush } from './pushes.js';
-import { ConditionWaiter } from './condition-waiter.js';
+import type { Parked } from './conditions/parked.js';
 import { type AcquireRequest, endOfWait, limitWait } from './call.js';
 import { Acquisition } from './acquisition.js';
 import { mayShare, Roots } from './roots.js';
@@ -104,13 +104,13 @@ export class Acquisitions implements ReplyHandler {
     return acquisition.promise;
   }
 
-  /** Prepares to give a lease up and to wait for a signal. `left` as in `ConditionWaiter`. */
-  park(from: Hold, condition: string, left: () => void): ConditionWaiter {
+  /** An acquisition that takes a lock back; its request is sent when it is ready. */
+  regain(request: AcquireRequest, parked: Parked): Acquisition {
     const moment = this.#suspend.moment();
     const id = this.#ids.next(moment.sleeps);
-    const conditionWaiter = new ConditionWaiter(id, from, condition, left, moment);
-    this.#acquisitions.add(conditionWaiter);
-    return conditionWaiter;
+    const acquisition = new Acquisition(id, request, moment, undefined, parked);
+    this.#acquisitions.add(acquisition);
+    return acquisition;
   }
 
   /** True if it has not settled, or was given up and may still be in the store. */
@@ -148,11 +148,11 @@ export class Acquisitions implements ReplyHandler {
       case 'parked':
         this.#queues.join(acquisition, Number.POSITIVE_INFINITY);
         // the waiter decided to come back after its first request was sent
-        if ((acquisition as ConditionWaiter).wantsBack) this.sender.ask(acquisition);
+        if (acquisition.parked?.wantsBack === true) this.sender.ask(acquisition);
         break;
       case 'absent':
       case 'shared':
-        this.#notParked(acquisition as ConditionWaiter, reply);
+        this.#notParked(acquisition, reply);
         break;
       case 'refused':
         this.#end(acquisition);
@@ -196,12 +196,12 @@ export class Acquisitions implements ReplyHandler {
     const { key } = acquisition.request;
     // a former holder keeps its place: replicas that are away may be back when it asks again
     const asksAgain =
-      acquisition instanceof ConditionWaiter &&
+      acquisition.parked !== undefined &&
       error instanceof StoreFailure &&
       error.kind === 'unacknowledged';
     if (isRefusal(error) && !asksAgain) {
       const refusal = failures.refusedByServer(key, error);
-      if (acquisition instanceof ConditionWaiter) this.#refused(acquisition, refusal);
+      if (acquisition.parked !== undefined) this.#refused(acquisition, refusal);
       else this.giveUp(acquisition, refusal);
       return;
     }
@@ -227,7 +227,7 @@ export class Acquisitions implements ReplyHandler {
   /** Ends it here. Returns the function that withdraws it from the store. */
   #abandon(acquisition: Acquisition, error: HoldfastError): () => void {
     if (acquisition.settled) return () => undefined;
-    const asked = !(acquisition instanceof ConditionWaiter) || acquisition.giveUp();
+    const asked = acquisition.parked?.giveUp() ?? true;
     this.#leave(acquisition);
     acquisition.fail(error);
     return () => asked && this.#withdraw(acquisition);
@@ -250,23 +250,27 @@ export class Acquisitions implements ReplyHandler {
 
   /** The store refused. A condition waiter that was not parked keeps its lease. */
   #refused(acquisition: Acquisition, error: HoldfastError): void {
-    if (acquisition instanceof ConditionWaiter) {
-      if (acquisition.parked) return this.giveUp(acquisition, error);
-      acquisition.kept = true;
+    const { parked } = acquisition;
+    if (parked !== undefined) {
+      if (parked.confirmed) return this.giveUp(acquisition, error);
+      parked.kept = true;
     }
     this.#end(acquisition);
     acquisition.fail(error);
   }
 
-  #notParked(conditionWaiter: ConditionWaiter, reply: ParkReply): void {
-    const { from } = conditionWaiter;
+  /** The store has no such lease, and none that it knows as parked. */
+  #notParked(acquisition: Acquisition, reply: ParkReply): void {
+    const { parked } = acquisition;
+    if (parked === undefined) return;
+    const { from } = parked;
     if (reply.status === 'shared') {
-      this.#refused(conditionWaiter, failures.shared(from.key, reply.holds));
-    } else if (conditionWaiter.parked) {
-      this.sender.ask(conditionWaiter);
+      this.#refused(acquisition, failures.shared(from.key, reply.holds));
+    } else if (parked.confirmed) {
+      this.sender.ask(acquisition);
     } else {
       from.foundLost('gone');
-      this.giveUp(conditionWaiter, from.lossError());
+      this.giveUp(acquisition, from.lossError());
     }
   }
 
@@ -340,6 +344,17 @@ export class Acquisitions implements ReplyHandler {
       hold,
       claimed?.then(() => this.abandoned.refuseEnded(hold)),
     );
+  }
+
+  /**
+   * These leases of a key were ended by force. A root with an owner has a lease of another name in
+   * the store, so it may be one of them.
+   */
+  revoked(key: string, ended: readonly string[]): void {
+    for (const root of this.#watchdog.all()) {
+      if (root.key !== key || !(root.owner !== '' || ended.includes(root.id))) continue;
+      void this.revocations.heard(root.id);
+    }
   }
 
   /** Adds a lease that is held from now on, see `Watchdog.add`. */

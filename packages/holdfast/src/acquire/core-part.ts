@@ -1,22 +1,30 @@
 /** Parts of a core that only some primitives need. */
 import type { Settings } from '../base/options.js';
+import type { Watchdog } from '../lease/watchdog.js';
+import type { Telemetry } from '../observe/telemetry.js';
 import type { Requests } from '../store/requests.js';
 import type { Wake } from '../store/wake-channel.js';
+import type { Acquisitions } from './acquisitions.js';
+import type { Releaser } from './releaser.js';
 
 /** A part that its first user creates, and that is closed with the core. */
 export interface CorePart {
   /** Rejects all pending and later calls. */
   close(): void;
   /** Resolves when nothing is pending in the background. */
-  settled(): Promise<unknown>;
+  settled?(): Promise<unknown>;
   /** Ends all background work. */
-  stop(): void;
+  stop?(): void;
 }
 
 /** The parts of a core that such a part uses. */
 export interface PartHost {
   readonly settings: Settings;
   readonly requests: Requests;
+  readonly telemetry: Telemetry;
+  readonly watchdog: Watchdog;
+  readonly acquisitions: Acquisitions;
+  readonly releaser: Releaser;
   readonly wake: Wake;
   /** A new id for an acquisition or an arrival. */
   nextId(): string;

@@ -3,7 +3,6 @@
  * cleanup. The primitives use it to acquire, release and close. Parts that only some primitives
  * need are created at their first use.
  */
-import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import type { CorePart, PartHost } from './core-part.js';
 import { Ids } from '../base/ids.js';
@@ -11,22 +10,20 @@ import type { Hold, Root } from '../lease/root.js';
 import { Watchdog } from '../lease/watchdog.js';
 import type { Grantor, ReleaseOutcome } from '../lease/lease.js';
 import { SuspendDetector } from '../lease/suspend-detector.js';
-import type { RunMessage } from '../observe/messages.js';
 import type { Settings } from '../base/options.js';
 import type { Store } from '../store/port.js';
 import { Requests } from '../store/requests.js';
 import type { Wake } from '../store/wake-channel.js';
 import { LateDuplicates } from './cleanup/late-duplicates.js';
 import * as failures from './failures.js';
-import { ACQUIRE, isOn, RELEASE, RUN, Telemetry, traced } from '../observe/telemetry.js';
+import { ACQUIRE, isOn, RELEASE, Telemetry } from '../observe/telemetry.js';
 import { ReleaseRetrier } from './cleanup/release-retrier.js';
 import { Acquisitions } from './acquisitions.js';
 import { Releaser } from './releaser.js';
-import type { ConditionWaiter } from './condition-waiter.js';
 import type { AcquireRequest } from './call.js';
 
-/** The most labels whose encoded metadata is cached. */
-const LABELS_MAX = 100;
+/** Completes the error of an acquisition for its caller. */
+type Explain = (key: string, error: unknown) => unknown;
 
 export class Core implements Grantor, PartHost {
   readonly settings: Settings;
@@ -34,63 +31,49 @@ export class Core implements Grantor, PartHost {
   readonly requests: Requests;
   readonly watchdog: Watchdog;
   readonly telemetry: Telemetry;
-  /** Completes the error of an acquisition for its caller. `Holdfast` adds the holder to it. */
-  explain: (key: string, error: unknown) => unknown = (_, error) => failures.atCaller(error);
+  readonly acquisitions: Acquisitions;
+  readonly releaser: Releaser;
+  readonly explain: Explain;
   readonly #ids: Ids;
   readonly #retrier: ReleaseRetrier;
   readonly #lateDuplicates: LateDuplicates;
-  readonly #acquisitions: Acquisitions;
-  readonly #releaser: Releaser;
   readonly #parts = new Map<unknown, CorePart>();
   readonly #suspend: SuspendDetector;
-  readonly #metas = new Map<string, string>();
   readonly #closers = new Set<() => void>();
   #closing: Promise<void> | undefined;
 
-  constructor(store: Store, settings: Settings) {
+  constructor(store: Store, settings: Settings, explain: Explain) {
     const { randomSource, clock, requestTimeout, retention, clockMargin, maxRequests } = settings;
     const ids = new Ids(randomSource, clock);
     this.#ids = ids;
+    this.explain = explain;
     this.settings = settings;
     this.store = store;
     store.use?.();
-    this.requests = new Requests(store, clock, requestTimeout, clockMargin, maxRequests);
-    const suspend = new SuspendDetector(clock);
-    this.#suspend = suspend;
-    const telemetry = new Telemetry(settings, ids.process, store.label);
+    const roots = (): readonly Root[] => this.watchdog.all();
+    const telemetry = new Telemetry(settings, ids.process, store.label, roots);
     this.telemetry = telemetry;
-    suspend.jumped = (ms) => telemetry.warn('clock', ms);
-    this.watchdog = new Watchdog(this.requests, suspend, telemetry);
-    telemetry.roots = () => this.watchdog.all();
-    this.requests.outOfStep = (failure) => telemetry.warn('outOfStep', failure);
-    this.requests.silent = (text) => telemetry.warn('mute', text);
-    this.requests.wrongClocks = (servers) => telemetry.warn('serverClock', servers);
-    this.requests.expired = () => {
-      const command = store.blockedBy?.();
-      if (command !== undefined) telemetry.warn('blocked', command);
-    };
-    this.#retrier = new ReleaseRetrier(this.requests, clock);
-    this.#lateDuplicates = new LateDuplicates(this.requests, clock, retention, this.#retrier);
-    this.#acquisitions = new Acquisitions({
-      settings,
-      store,
-      ids,
-      requests: this.requests,
-      suspend,
-      telemetry,
-      watchdog: this.watchdog,
-      retrier: this.#retrier,
-      lateDuplicates: this.#lateDuplicates,
-      meta: (label) => this.#meta(label),
+    const requests = new Requests(store, clock, requestTimeout, clockMargin, maxRequests, {
+      outOfStep: (failure) => telemetry.warn('outOfStep', failure),
+      silent: (text) => telemetry.warn('mute', text),
+      wrongClocks: (servers) => telemetry.warn('serverClock', servers),
+      expired: () => {
+        const command = store.blockedBy?.();
+        if (command !== undefined) telemetry.warn('blocked', command);
+      },
     });
-    this.#releaser = new Releaser({
-      settings,
-      suspend,
-      telemetry,
-      watchdog: this.watchdog,
-      retrier: this.#retrier,
-      acquisitions: this.#acquisitions,
-    });
+    this.requests = requests;
+    const suspend = new SuspendDetector(clock, (ms) => telemetry.warn('clock', ms));
+    this.#suspend = suspend;
+    const watchdog = new Watchdog(requests, suspend, telemetry);
+    this.watchdog = watchdog;
+    const retrier = new ReleaseRetrier(requests, clock);
+    this.#retrier = retrier;
+    this.#lateDuplicates = new LateDuplicates(requests, clock, retention, retrier);
+    const parts = { settings, suspend, telemetry, watchdog, retrier };
+    const lateDuplicates = this.#lateDuplicates;
+    this.acquisitions = new Acquisitions({ ...parts, store, ids, requests, lateDuplicates });
+    this.releaser = new Releaser({ ...parts, acquisitions: this.acquisitions });
   }
 
   /** The unique id of this instance. */
@@ -103,12 +86,7 @@ export class Core implements Grantor, PartHost {
   }
 
   get wake(): Wake {
-    return this.#acquisitions.wake;
-  }
-
-  /** See `Roots.localWaiters`. */
-  localWaiters(key: string): number {
-    return this.#acquisitions.roots.localWaiters(key);
+    return this.acquisitions.wake;
   }
 
   nextId(): string {
@@ -127,42 +105,9 @@ export class Core implements Grantor, PartHost {
 
   /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
   acquire(request: AcquireRequest): Promise<Hold | null> {
-    if (!isOn(ACQUIRE)) return this.#acquire(request);
-    return this.telemetry.acquire(request, (asked) => this.#acquire(asked));
-  }
-
-  #acquire(request: AcquireRequest): Promise<Hold | null> {
     if (this.#closing !== undefined) return Promise.reject(failures.closed(request.key));
-    return this.#acquisitions.acquire(request);
-  }
-
-  /** Acquires a marker, which no caller holds; also while this instance closes. */
-  mark(request: AcquireRequest): Promise<Hold | null> {
-    return this.#acquisitions.acquire(request);
-  }
-
-  /** Publishes the steps of a `run`: of the acquisition, the work and the release. */
-  run<T>(key: string, run: () => Promise<T>): Promise<T> {
-    if (!isOn(RUN)) return run();
-    const message: RunMessage = { instance: this.telemetry.instance, key };
-    return traced(RUN, message, run);
-  }
-
-  /** The keys for which calls of this process wait, and how many. */
-  waiting(): Iterable<readonly [key: string, count: number]> {
-    return this.#acquisitions.waiting();
-  }
-
-  /** Prepares to give a lease up and to wait for a signal. No request is sent before `ask`. */
-  park(from: Hold, condition: string): ConditionWaiter {
-    if (this.#closing !== undefined) throw failures.closed(from.key);
-    // the request names the last fence that was used: a duplicate of it may be executed later
-    from.root.reserved = 0;
-    return this.#acquisitions.park(from, condition, () => {
-      from.release();
-      this.watchdog.remove(from.root);
-      if (from.root.mayBeDuplicated) this.#acquisitions.abandoned.follow(from);
-    });
+    if (!isOn(ACQUIRE)) return this.acquisitions.acquire(request);
+    return this.telemetry.acquire(request, (asked) => this.acquisitions.acquire(asked));
   }
 
   /**
@@ -170,7 +115,7 @@ export class Core implements Grantor, PartHost {
    * whether messages arrive on it.
    */
   async warmUp(): Promise<boolean> {
-    const { wake } = this.#acquisitions;
+    const { wake } = this.acquisitions;
     const { clock, unreachableAfter } = this.settings;
     let works = false;
     const warm = async (): Promise<void> => {
@@ -181,79 +126,13 @@ export class Core implements Grantor, PartHost {
     return works;
   }
 
-  /** Sends the request of a condition waiter. */
-  ask(conditionWaiter: ConditionWaiter): void {
-    // parking ends a root too: entries whose tasks it serves are withdrawn before
-    this.#acquisitions.roots.groups.askNow(conditionWaiter.request.key);
-    this.#acquisitions.sender.ask(conditionWaiter);
-  }
-
-  /** See `Acquisitions.isOpen`. */
-  isOpen(id: string): boolean {
-    return this.#acquisitions.isOpen(id);
-  }
-
-  /** Resolves when a condition waiter has the lock again. */
-  regained({ request, promise, condition }: ConditionWaiter): Promise<Hold | null> {
-    if (!isOn(ACQUIRE)) return promise;
-    return this.telemetry.acquire(request, () => promise, condition);
-  }
-
-  /** Abandons a condition waiter: the lock is not taken back. */
-  abandon(conditionWaiter: ConditionWaiter): void {
-    const { from, ready } = conditionWaiter;
-    conditionWaiter.leave();
-    this.#acquisitions.giveUp(
-      conditionWaiter,
-      failures.releasedAsleep(conditionWaiter.request.key),
-    );
-    // no request was sent, so the original lease is released
-    if (!ready) this.#releaser.withdraw(from);
-  }
-
   /** Releases a lease, see `Releaser`. */
   release(hold: Hold): Promise<ReleaseOutcome> {
-    if (!isOn(RELEASE)) return this.#releaser.release(hold);
-    const release = (): Promise<ReleaseOutcome> => this.#releaser.release(hold);
+    if (!isOn(RELEASE)) return this.releaser.release(hold);
+    const release = (): Promise<ReleaseOutcome> => this.releaser.release(hold);
     const { key, name: id, fence, grantedAt } = hold;
     const held = this.clock.now() - grantedAt;
     return this.telemetry.release({ key, id, fence, held }, release);
-  }
-
-  /** Releases an acquisition by its id, see `Releaser`. */
-  end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
-    const end = (): Promise<ReleaseOutcome> => this.#releaser.end(key, id, ms);
-    return isOn(RELEASE) ? this.telemetry.release({ key, id }, end) : end();
-  }
-
-  /**
-   * These leases of a key were ended by force. A root with an owner has a lease of another name in
-   * the store, so it may be one of them.
-   */
-  revoked(key: string, ended: readonly string[]): void {
-    for (const root of this.watchdog.all()) {
-      if (root.key !== key || !(root.owner !== '' || ended.includes(root.id))) continue;
-      void this.#acquisitions.revocations.heard(root.id);
-    }
-  }
-
-  /** Adds a lease that another process acquired. */
-  add(root: Root): Promise<void> | undefined {
-    return this.#acquisitions.add(root);
-  }
-
-  /** Withdraws a lease that was left to the store. */
-  withdraw(hold: Hold): void {
-    this.#releaser.withdraw(hold);
-  }
-
-  /**
-   * Leaves a lease to the store: this process neither renews nor releases it, and it ends there by
-   * itself.
-   */
-  leave(hold: Hold): void {
-    hold.leave();
-    this.watchdog.remove(hold.root);
   }
 
   /**
@@ -288,7 +167,7 @@ export class Core implements Grantor, PartHost {
     await Promise.resolve();
     for (const tell of this.#closers) tell();
     this.#closers.clear();
-    this.#acquisitions.giveUpAll(failures.closed);
+    this.acquisitions.giveUpAll(failures.closed);
     const parts = [...this.#parts.values()];
     for (const part of parts) part.close();
     await within(clock, grace, watchdog.empty());
@@ -296,33 +175,23 @@ export class Core implements Grantor, PartHost {
       watchdog.lose(root.hold, 'closed');
       // a lease that must stay for some time ends by itself
       if (clock.now() < root.hold.keepUntil) continue;
-      this.#acquisitions.abandoned.withdraw(root, root.ttl, false);
+      this.acquisitions.abandoned.withdraw(root, root.ttl, false);
     }
     // a request that is answered from now on may have a grant, which is withdrawn
-    const answered = this.#acquisitions.sender.settled();
+    const answered = this.acquisitions.sender.settled();
     const settled = answered.then(() =>
-      Promise.all([this.#retrier, ...parts].map((part) => part.settled())),
+      Promise.all([this.#retrier.settled(), ...parts.map(async (part) => part.settled?.())]),
     );
     await within(clock, 2 * settings.requestTimeout, settled);
     this.#retrier.stop();
     this.#lateDuplicates.stop();
-    for (const part of parts) part.stop();
+    for (const part of parts) part.stop?.();
     this.requests.close();
     this.watchdog.close();
-    this.#acquisitions.lasting.close();
+    this.acquisitions.lasting.close();
     // a connection attempt to a silent server closes when that attempt times out
     const closed = Promise.all([this.wake.close(), this.store.dispose?.()]);
     await within(clock, 2 * settings.requestTimeout, closed);
-  }
-
-  #meta(label: string): string {
-    let meta = this.#metas.get(label);
-    if (meta === undefined) {
-      meta = JSON.stringify({ host: hostname(), pid: process.pid, ...(label && { label }) });
-      if (this.#metas.size >= LABELS_MAX) this.#metas.clear();
-      this.#metas.set(label, meta);
-    }
-    return meta;
   }
 }
 

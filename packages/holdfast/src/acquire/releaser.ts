@@ -25,7 +25,7 @@ import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../base/options.js';
 import { quote } from '../base/text.js';
-import type { Telemetry } from '../observe/telemetry.js';
+import { isOn, RELEASE, type Telemetry } from '../observe/telemetry.js';
 import type { Acquisition } from './acquisition.js';
 import type { Acquisitions } from './acquisitions.js';
 
@@ -83,11 +83,25 @@ export class Releaser {
   }
 
   /**
+   * Leaves a lease to the store: this process neither renews nor releases it, and it ends there by
+   * itself.
+   */
+  leave(hold: Hold): void {
+    hold.leave();
+    this.#parts.watchdog.remove(hold.root);
+  }
+
+  /**
    * Releases an acquisition of which this process knows the id only; another process may have made
    * it.
    * @param ms how long the store may have something to release
    */
-  async end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
+  end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
+    const end = (): Promise<ReleaseOutcome> => this.#end(key, id, ms);
+    return isOn(RELEASE) ? this.#parts.telemetry.release({ key, id }, end) : end();
+  }
+
+  async #end(key: string, id: string, ms: number): Promise<ReleaseOutcome> {
     const hold = this.#parts.watchdog.find(id)?.hold;
     if (hold !== undefined) {
       const releasing = this.release(hold);

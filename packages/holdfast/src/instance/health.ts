@@ -71,7 +71,7 @@ function problemsOf(core: Core, roundTrip: number): string[] {
     if (renewal.failure !== undefined) failing += 1;
     if (inDoubt) doubted += 1;
   }
-  for (const [, count] of core.waiting()) waiting += count;
+  for (const [, count] of core.acquisitions.waiting()) waiting += count;
   // also for a moment after the first call began to wait, which opens the connection
   const deaf = waiting > 0 && core.wake.channel === '';
   const servers = (core.store.servers?.() ?? []).filter(({ status, clockOffset = 0 }) => {

@@ -1,6 +1,7 @@
 /** The part of `Holdfast` that all locks need: a store, settings, renewal and closing. */
 import { checkObject, duration } from '../base/checks.js';
 import { Core } from '../acquire/core.js';
+import { atCaller } from '../acquire/failures.js';
 import { badOption } from '../base/errors.js';
 import { type HoldfastOptions, resolveSettings, type Settings } from '../base/options.js';
 import { PREFIX } from '../base/prefix.js';
@@ -43,7 +44,9 @@ export class HoldfastCore implements AsyncDisposable {
     }
     const { prefix } = settings;
     const own = prefix === PREFIX ? store : (store.space?.(prefix) ?? store);
-    this.#core = new Core(withReplicas(own, settings), settings);
+    this.#core = new Core(withReplicas(own, settings), settings, (key, error) =>
+      this.explain(key, error),
+    );
   }
 
   /**
@@ -52,6 +55,14 @@ export class HoldfastCore implements AsyncDisposable {
    */
   get core(): Core {
     return this.#core;
+  }
+
+  /**
+   * Completes the error of an acquisition for its caller.
+   * @internal
+   */
+  protected explain(_key: string, error: unknown): unknown {
+    return atCaller(error);
   }
 
   /**

@@ -89,11 +89,17 @@ export class Holdfast extends HoldfastCore {
     options: HoldfastOptions = {},
   ) {
     super(storeFor(where), options);
-    const { core } = this;
-    core.explain = (key, error) => explained(core, key, error);
-    this.#ownerLocks = new OwnerLocks(core);
+    this.#ownerLocks = new OwnerLocks(this.core);
     const signals = checkSignals(options.closeOnSignals);
     if (signals.length > 0) this.core.onClose(closeOn(signals, () => this.close()));
+  }
+
+  /**
+   * Adds the holder and the place in the queue.
+   * @internal
+   */
+  protected override explain(key: string, error: unknown): unknown {
+    return explained(this.core, key, error);
   }
 
   /**

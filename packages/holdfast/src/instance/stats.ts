@@ -44,7 +44,7 @@ export function statsOf(core: Core): HoldfastStats {
   let held = 0;
   let waiting = 0;
   for (const _ of core.watchdog.all()) held += 1;
-  for (const [, count] of core.waiting()) waiting += count;
+  for (const [, count] of core.acquisitions.waiting()) waiting += count;
   const leases = { held, waiting, acquisitions, releases, losses, handOffs };
   const commands = requests.sent;
   const pushes = wake.channel !== '';
@@ -63,6 +63,6 @@ export function statsByKey(core: Core): Map<string, KeyStats> {
     stats.held += 1;
     stats.permits += weight;
   }
-  for (const [key, count] of core.waiting()) of(key).waiting += count;
+  for (const [key, count] of core.acquisitions.waiting()) of(key).waiting += count;
   return found;
 }

@@ -22,13 +22,17 @@ export interface Moment {
 
 export class SuspendDetector {
   readonly #clock: Clock;
-  /** Called when the wall clock has moved by more than `SLEEP_MS` against the monotonic clock. */
-  jumped: (ms: number) => void = () => undefined;
+  readonly #jumped: ((ms: number) => void) | undefined;
   #apart: number;
   #count = 0;
 
-  constructor(clock: Clock) {
+  /**
+   * @param jumped called when the wall clock has moved by more than `SLEEP_MS` against the
+   *   monotonic clock
+   */
+  constructor(clock: Clock, jumped?: (ms: number) => void) {
     this.#clock = clock;
+    this.#jumped = jumped;
     this.#apart = clock.wall() - clock.now();
   }
 
@@ -46,7 +50,7 @@ export class SuspendDetector {
     const moved = apart - this.#apart;
     this.#apart = apart;
     if (moved > SLEEP_MS) this.#count += 1;
-    if (Math.abs(moved) > SLEEP_MS) this.jumped(moved);
+    if (Math.abs(moved) > SLEEP_MS) this.#jumped?.(moved);
     return this.#count;
   }
 

@@ -8,7 +8,7 @@
  *
  * | channel | kind | place |
  * | --- | --- | --- |
- * | `holdfast:acquire` | tracing | `Core.acquire`, `Core.regained` |
+ * | `holdfast:acquire` | tracing | `Core.acquire`, `Conditions.regained` |
  * | `holdfast:run` | tracing | `Core.run` |
  * | `holdfast:renew` | tracing | `Inquiries` |
  * | `holdfast:release` | tracing | `Core.release`, `Core.end` |
@@ -35,6 +35,7 @@ import type {
   InstanceInfo,
   LostMessage,
   ReleaseMessage,
+  RunMessage,
 } from './messages.js';
 import type { LostLease, Settings } from '../base/options.js';
 import type { Warnings } from './warnings.js';
@@ -113,16 +114,17 @@ export class Telemetry {
   failedRenewals = 0;
   pollings = 0;
   /** The leases of this process. */
-  roots: () => Iterable<Root> = () => [];
+  readonly roots: () => Iterable<Root>;
   /** When a lease was lost. */
   readonly lostAt: WeakMap<Hold, number> = new WeakMap<Hold, number>();
   #warnings: Warnings | undefined;
 
-  constructor(settings: Settings, id: string, store: string) {
+  constructor(settings: Settings, id: string, store: string, roots: () => Iterable<Root>) {
     const { clock, prefix, label } = settings;
     this.settings = settings;
     this.clock = clock;
     this.instance = { id, store, prefix, label };
+    this.roots = roots;
   }
 
   /** Reports what may be worth a warning. The texts and rules are loaded with the first of them. */
@@ -228,6 +230,13 @@ export class Telemetry {
     (request as { onProgress: typeof waits }).onProgress = waits;
     const work = (): Promise<Hold | null> => acquire(request);
     return traced(ACQUIRE, message, work, granted);
+  }
+
+  /** Publishes the steps of a `run`: of the acquisition, the work and the release. */
+  run<T>(key: string, run: () => Promise<T>): Promise<T> {
+    if (!isOn(RUN)) return run();
+    const message: RunMessage = { instance: this.instance, key };
+    return traced(RUN, message, run);
   }
 
   /** Publishes the steps of a release. */

@@ -107,7 +107,7 @@ export class Acquirer<L extends Lease> {
    */
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
-    return this.core.run(this.key, async () =>
+    return this.core.telemetry.run(this.key, async () =>
       workUnder(await this.acquire(weight, options), work, options?.signal),
     );
   }

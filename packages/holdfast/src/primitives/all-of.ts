@@ -93,7 +93,7 @@ export class AllOf {
    */
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
-    return this.#core.run(this.keys[0] as string, async () => {
+    return this.#core.telemetry.run(this.keys[0] as string, async () => {
       const lease = await this.acquire(options);
       // also if the release of another one of them had no answer
       const isLost = (): boolean => [...lease.outcomes.values()].includes('lost');

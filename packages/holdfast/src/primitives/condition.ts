@@ -10,10 +10,10 @@ import type { Core } from '../acquire/core.js';
 import { badOption } from '../base/errors.js';
 import { Lease } from '../lease/lease.js';
 import { duration, known } from '../base/checks.js';
-import type { ConditionWaiter } from '../acquire/condition-waiter.js';
+import { Conditions } from '../acquire/conditions/conditions.js';
+import type { Parked } from '../acquire/conditions/parked.js';
 import * as failures from '../acquire/failures.js';
 import { runsBeside } from './shared-runs.js';
-import { sendSignal } from './send-signal.js';
 import { quote } from '../base/text.js';
 
 /** Options of waiting at a condition. */
@@ -88,25 +88,26 @@ export class Condition {
     if (signal?.aborted) throw aborted(this.key, signal.reason);
     const beside = runsBeside(lease);
     if (beside > 0) throw failures.shared(this.key, beside + 1);
-    const core = this.#core;
+    const conditions = this.#core.part(Conditions);
     const from = lease.hold;
-    const conditionWaiter = core.park(from, this.name);
-    lease.goAway(() => core.abandon(conditionWaiter));
-    this.#bind(conditionWaiter, wait, signal);
+    const parked = conditions.park(from, this.name);
+    const { acquisition } = parked;
+    lease.goAway(() => conditions.abandon(parked));
+    this.#bind(conditions, parked, wait, signal);
     try {
       // requests that were sent under this lease must be answered before it is parked
-      // the condition waiter may fail first; its rejection is then the result of this call
-      await Promise.race([from.root.extras.signalling, conditionWaiter.promise]);
-      conditionWaiter.begin();
-      core.ask(conditionWaiter);
-      const hold = await core.regained(conditionWaiter);
+      // the acquisition may fail first; its rejection is then the result of this call
+      await Promise.race([from.root.extras.signalling, acquisition.promise]);
+      parked.ready = true;
+      conditions.ask(parked);
+      const hold = await conditions.regained(parked);
       lease.comeBack(hold ?? from);
     } catch (error) {
-      if (!conditionWaiter.kept && from.state !== 'lost') from.foundLost('parked');
+      if (!parked.kept && from.state !== 'lost') from.foundLost('parked');
       lease.comeBack(from);
       throw error;
     }
-    const signalled = await conditionWaiter.signalled;
+    const signalled = await parked.signalled;
     if (!signalled && signal?.aborted) throw aborted(this.key, signal.reason);
     return signalled;
   }
@@ -156,7 +157,7 @@ export class Condition {
   async signal(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
-    return sendSignal(this.#core, lease.hold, this.name, 1);
+    return this.#core.part(Conditions).signal(lease.hold, this.name, 1);
   }
 
   /**
@@ -166,7 +167,7 @@ export class Condition {
   async signalAll(lease: Lease): Promise<number> {
     if (this.#doubts(lease)) await lease.verify();
     lease.assertHeld();
-    return sendSignal(this.#core, lease.hold, this.name, 0);
+    return this.#core.part(Conditions).signal(lease.hold, this.name, 0);
   }
 
   /** True if the lease is in doubt. Throws unless it is a lease of this mutex. */
@@ -178,18 +179,23 @@ export class Condition {
   }
 
   /** Requests the lock again when the wait ends or the caller's signal aborts. */
-  #bind(conditionWaiter: ConditionWaiter, wait: number, signal: AbortSignal | undefined): void {
+  #bind(
+    conditions: Conditions,
+    parked: Parked,
+    wait: number,
+    signal: AbortSignal | undefined,
+  ): void {
+    const { acquisition } = parked;
     const back = (): void => {
-      conditionWaiter.wantBack();
-      this.#core.ask(conditionWaiter);
+      parked.wantsBack = true;
+      conditions.ask(parked);
     };
-    if (wait === 0) conditionWaiter.wantBack();
+    if (wait === 0) parked.wantsBack = true;
     else if (wait !== Number.POSITIVE_INFINITY) {
       const timer = this.#core.clock.after(wait, back);
-      conditionWaiter.cleanUp(() => timer.cancel());
+      acquisition.cleanUp(() => timer.cancel());
     }
-    if (signal === undefined) return;
-    conditionWaiter.cleanUp(onAbort(signal, back));
+    if (signal !== undefined) acquisition.cleanUp(onAbort(signal, back));
   }
 }
 

@@ -98,7 +98,7 @@ class ForceRelease {
       until = Math.max(until, core.clock.now() + reply.left / 1000);
       if (reply.ended.length < FORCE_LIMIT) break;
     }
-    if (ended.length > 0) core.revoked(key, ended);
+    if (ended.length > 0) core.acquisitions.revoked(key, ended);
     const heard = ended.length === 0 || (await this.#confirmed(ended));
     const overlap = heard ? 0 : Math.max(0, Math.ceil(until - core.clock.now()));
     return { ended: ended.length, overlap };

@@ -49,7 +49,7 @@ export class KeptLease extends Lease {
 
   /** Detaches the lease: this process does not release it, so it ends at its expiry. */
   leave(): void {
-    this.#core.leave(this.#hold);
+    this.#core.releaser.leave(this.#hold);
   }
 
   /**
@@ -66,7 +66,7 @@ export class KeptLease extends Lease {
     let unhook = (): void => undefined;
     const release = (): void => {
       unhook();
-      this.#core.withdraw(this.#hold);
+      this.#core.releaser.withdraw(this.#hold);
     };
     const timer = clock.after(remaining, release, true);
     unhook = this.#core.onClose(() => timer.cancel());

@@ -24,7 +24,7 @@ export async function placeOf(core: Core, key: string): Promise<number | null> {
     before += Math.max(1, tasks);
   }
   // behind a lease of this process no waiter is in the store's queue
-  return core.localWaiters(key) > 0 ? before : null;
+  return core.acquisitions.roots.localWaiters(key) > 0 ? before : null;
 }
 
 /** Asks for the state until `enough`; false if the wait ends before. */

@@ -21,7 +21,8 @@ export function mark(
   const make = (...args: ConstructorParameters<typeof KeptLease>): KeptLease =>
     new KeptLease(...args);
   // also while the instance closes: a run that ends then says how it has ended
-  const send = (request: AcquireRequest): Promise<Hold | null> => core.mark(request);
+  const send = (request: AcquireRequest): Promise<Hold | null> =>
+    core.acquisitions.acquire(request);
   const subject = { key, kind: 'mutex', capacity: 1, send } as const;
   return new Acquirer(core, subject, options, make).tryAcquire(1);
 }

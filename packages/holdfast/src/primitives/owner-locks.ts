@@ -123,7 +123,7 @@ export class OwnerLocks {
         // the store may have the hold of a call that has no reply yet: that call would add it again
         const id = this.#choose(lease.ids.filter((one) => this.#mayEnd(one)));
         if (id === undefined) return false;
-        if ((await this.#core.end(key, id, lease.left / 1000)) !== 'lost') return true;
+        if ((await this.#core.releaser.end(key, id, lease.left / 1000)) !== 'lost') return true;
       }
       throw this.#crowded(key);
     });
@@ -198,7 +198,7 @@ export class OwnerLocks {
    */
   #mayEnd(id: string): boolean {
     const own = id.startsWith(`${this.#core.id}.`);
-    return (own || id.endsWith(MADE_HERE)) && !this.#core.isOpen(id);
+    return (own || id.endsWith(MADE_HERE)) && !this.#core.acquisitions.isOpen(id);
   }
 
   /**

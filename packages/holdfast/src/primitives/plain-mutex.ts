@@ -113,7 +113,7 @@ export class PlainMutex {
       if (signal?.aborted) throw aborted(key, signal.reason);
       return enter(outer, () => work(outer));
     }
-    return core.run(key, async () => {
+    return core.telemetry.run(key, async () => {
       const lease = await this.#acquirer.acquire(1, options);
       const unfollow = options?.signal && lease.follow(options.signal);
       const run = open(lease, () => under(core, lease, true, () => work(lease)));

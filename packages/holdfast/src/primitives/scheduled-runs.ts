@@ -104,7 +104,7 @@ export class ScheduledRuns {
     if (marker !== null) {
       const run = (): Promise<RunOnceResult<T>> =>
         this.#run(lease, marker, slot, () => work(new ScheduledRun(lease, name)));
-      return this.#core.run(this.#key, run);
+      return this.#core.telemetry.run(this.#key, run);
     }
     await quietly(lease.release());
     return skippedSlot(slot as Slot, (await quietly((slot as Slot).taken())) ?? null);

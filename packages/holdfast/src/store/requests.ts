@@ -142,6 +142,18 @@ class Request implements Timed, Outcome, Posted {
   }
 }
 
+/** What the requests of an instance show about its client and its servers. */
+export interface RequestEvents {
+  /** A request has no reply in time. */
+  expired(): void;
+  /** The client gave a request the reply to another one. */
+  outOfStep(failure: OutOfStep): void;
+  /** The text of a warning: a connection has died silently. */
+  silent(text: string): void;
+  /** The names of servers whose clocks are wrong. */
+  wrongClocks(servers: string): void;
+}
+
 export class Requests {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -155,14 +167,7 @@ export class Requests {
   #collected: { readonly since: number; readonly requests: Request[] } | undefined;
   /** See `written`. One wait for all callers until a new request is collected. */
   #writing: Promise<void> | undefined;
-  /** Called when a request has no reply in time. */
-  expired: () => void = () => undefined;
-  /** Called when the client gave a request the reply to another one. */
-  outOfStep: (failure: OutOfStep) => void = () => undefined;
-  /** Called with a text for a warning when a connection has died silently. */
-  silent: (text: string) => void = () => undefined;
-  /** Called with the names of servers whose clocks are wrong. */
-  wrongClocks: (servers: string) => void = () => undefined;
+  readonly #events: RequestEvents | undefined;
   /** The clocks are looked at from this local time on. */
   #clocksFrom = 0;
   /** The number of requests without an answer, whose deadlines have not passed. */
@@ -174,7 +179,15 @@ export class Requests {
    * @param timeout in ms
    * @param max the most requests under way at each server
    */
-  constructor(store: Store, clock: Clock, timeout: number, margin = 0, max: number = Infinity) {
+  constructor(
+    store: Store,
+    clock: Clock,
+    timeout: number,
+    margin = 0,
+    max: number = Infinity,
+    events?: RequestEvents,
+  ) {
+    this.#events = events;
     this.#store = store;
     this.#clock = clock;
     this.timeout = timeout;
@@ -276,7 +289,7 @@ export class Requests {
 
   /** The failure of a request without a reply in time. */
   noReply(limit: number, command?: Command): StoreFailure {
-    this.expired();
+    this.#events?.expired();
     this.#unanswered(command);
     const trouble = this.#store.trouble?.();
     const why = trouble === undefined ? '' : `; ${trouble}`;
@@ -285,7 +298,7 @@ export class Requests {
   }
 
   #unanswered(command: Command | undefined): void {
-    void this.#store.unanswered?.(command)?.then((text) => text && this.silent(text));
+    void this.#store.unanswered?.(command)?.then((text) => text && this.#events?.silent(text));
   }
 
   /** From now on no timer remains after the last request. */
@@ -337,7 +350,7 @@ export class Requests {
     if (now < this.#clocksFrom) return;
     this.#clocksFrom = now + CLOCKS_EVERY_MS;
     const servers = this.#store.wrongClocks?.();
-    if (servers !== undefined) this.wrongClocks(servers);
+    if (servers !== undefined) this.#events?.wrongClocks(servers);
   }
 
   #execute(batch: readonly Request[]): void {
@@ -367,7 +380,7 @@ export class Requests {
   /** The store has no reply to a request. */
   erred(request: Request, error: unknown): void {
     const failure = failureOf(error);
-    if (failure instanceof OutOfStep) this.outOfStep(failure);
+    if (failure instanceof OutOfStep) this.#events?.outOfStep(failure);
     // a node of a cluster that is cut off says so, a closed connection rejects at once, and a
     // former master has too few replicas
     if (failure.kind !== 'refused' && failure.kind !== 'closed') this.#unanswered(request.command);

@@ -45,7 +45,8 @@ export async function queued(
   const look = async (): Promise<LockInfo | false> => {
     const info = await holdfast.inspect(key);
     let count = info?.waiterCount ?? 0;
-    for (const { core } of new Set([holdfast, ...others])) count += core.localWaiters(key);
+    for (const { core } of new Set([holdfast, ...others]))
+      count += core.acquisitions.roots.localWaiters(key);
     return info !== null && count === waiters && info;
   };
   return until(look, { what: `${waiters} wait` });

@@ -176,7 +176,7 @@ describe('the order of keys', () => {
   async function crossing(sorted: boolean): Promise<string[] | undefined> {
     const { clock, store } = setUp();
     const settings = resolveSettings({ clock });
-    const core = new Core(store, settings);
+    const core = new Core(store, settings, (_, error) => error);
     const holdfast = new Holdfast(store, { clock });
     const take = (label: string, keys: string[]): void => {
       const order = sorted ? [...keys].sort() : keys;

@@ -60,7 +60,7 @@ export const REVIEW: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/condition.js',
-        find: 'await Promise.race([from.root.extras.signalling, conditionWaiter.promise]);',
+        find: 'await Promise.race([from.root.extras.signalling, acquisition.promise]);',
         replace: 'await from.root.extras.signalling;',
       },
     ],

@@ -172,10 +172,7 @@ export const ROOTS: readonly Mutant[] = [
     name: 'parking before the withdrawals',
     mistake: 'a task waits at a condition before the entry that its root has served is withdrawn',
     edits: [
-      edit('acquire/core.js')(
-        'this.#acquisitions.roots.groups.askNow(conditionWaiter.request.key);',
-        '',
-      ),
+      edit('acquire/conditions/conditions.js')('roots.groups.askNow(acquisition.request.key);', ''),
     ],
     elsewhere: 'the tests of freed locks (`freed-at-once.test.ts`)',
   },

@@ -135,7 +135,7 @@ export const WAITING: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/owner-locks.js',
-        find: ' && !this.#core.isOpen(id)',
+        find: ' && !this.#core.acquisitions.isOpen(id)',
         replace: '',
       },
     ],

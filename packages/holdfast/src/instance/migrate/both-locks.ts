@@ -84,7 +84,9 @@ export class BothLocks {
   ): Promise<T> {
     checkWork(work);
     const { core, key } = this.#acquirer;
-    return core.run(key, async () => workUnder(await this.acquire(options), work, options.signal));
+    return core.telemetry.run(key, async () =>
+      workUnder(await this.acquire(options), work, options.signal),
+    );
   }
 
   #terms(options: BothAcquireOptions, wait: number): ResolvedAcquireOptions {

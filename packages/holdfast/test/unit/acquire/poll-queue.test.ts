@@ -1,4 +1,4 @@
-/** The poll timer of a local queue, in virtual time. */
+/** The poll timer of a poll queue, in virtual time. */
 import { beforeEach, expect, it } from 'vitest';
 import type { Acquisition } from '../../../src/acquire/acquisition.js';
 import { PollQueue } from '../../../src/acquire/poll-queues.js';

@@ -9,7 +9,7 @@ import { VirtualClock } from '../../support/virtual-clock.js';
 
 const clock = new VirtualClock();
 const settings = resolveSettings({ clock });
-const telemetry = new Telemetry(settings, 'i', 'memory');
+const telemetry = new Telemetry(settings, 'i', 'memory', () => []);
 const terms = resolveTerms(settings, {}, {}, 0);
 
 function renewal(id: number): Renewal {

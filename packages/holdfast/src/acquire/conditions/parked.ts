@@ -1,0 +1,130 @@
+/**
+ * The wait at a condition: a lease is given up, and an acquisition of its own takes the lock back.
+ *
+ *     parking --parked--> asleep --signal--> waiting in the queue --> granted
+ *        |                   |\---limit or abort--> waiting in the queue --> granted
+ *        |                    \--unknown to the store--> sends a new acquire request
+ *        \--lost, refused--> settled: the lease is over, or is kept
+ *
+ * No request is sent before the store has answered all requests of the lease. A wait that ends
+ * before that keeps the lease. Until the store has confirmed the parking, the lease may still be
+ * held: it is renewed, so that a repeated request finds it, but it is not reported as held. A
+ * repeated request with the same id changes nothing (I3), so a lost answer does no harm.
+ *
+ * The acquisition asks with `park` commands until the store has forgotten it: after a fail-over,
+ * the store may have it back at its condition.
+ *
+ * A waiter that comes back must know whether a signal woke it. If it is told "no", it stops
+ * waiting, and a signal meant for it would be lost. So the answer is "no" only if the store said
+ * so.
+ */
+import type { Acquire, AcquireReply, Park, ParkReply } from '../../engine/commands.js';
+import type { Hold } from '../../lease/root.js';
+import type { Acquisition } from '../acquisition.js';
+import type { AcquireRequest } from '../call.js';
+
+export class Parked {
+  /** The lease that is given up. */
+  readonly from: Hold;
+  readonly condition: string;
+  /** Takes the lock back. */
+  readonly acquisition: Acquisition;
+  /** Resolves to whether a signal woke it, as far as that is known. */
+  readonly signalled: Promise<boolean>;
+  /** True if it failed and still has its lease. */
+  kept = false;
+  /** True once the store has confirmed the parking. */
+  confirmed = false;
+  /**
+   * True once the store knows the lease and has answered every request that was sent under it. An
+   * earlier request would not find the lease.
+   */
+  ready = false;
+  /** True if it wants the permits back, with or without a signal. */
+  wantsBack = false;
+  /** True once the store has reported that it waits in the queue. */
+  queued = false;
+  #forgotten = false;
+  #tell: (signalled: boolean) => void = () => undefined;
+  readonly #left: () => void;
+
+  /**
+   * @param left called once, when the lease is certainly given up
+   * @param acquisition makes the acquisition that takes the lock back
+   */
+  constructor(
+    from: Hold,
+    condition: string,
+    left: () => void,
+    acquisition: (request: AcquireRequest, parked: Parked) => Acquisition,
+  ) {
+    const { key, terms, root } = from;
+    const { weight } = root;
+    this.from = from;
+    this.condition = condition;
+    this.#left = left;
+    this.signalled = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+    const back = { ...terms, wait: Number.POSITIVE_INFINITY, signal: undefined };
+    this.acquisition = acquisition({ key, weight, kind: 'mutex', capacity: 1, terms: back }, this);
+  }
+
+  get asleep(): boolean {
+    return this.confirmed && !this.queued && !this.#forgotten;
+  }
+
+  /** The command for the next request. */
+  command(asked: Acquire): Acquire | Park {
+    // a former holder is admitted even if the queue is full
+    if (this.#forgotten) return { ...asked, maxQueue: Number.MAX_SAFE_INTEGER };
+    const { key, id, ttl, claim, fair, channel, token } = asked;
+    const { patience, retention, meta } = asked;
+    return {
+      ...{ op: 'park', key, id: this.from.id, as: id, condition: this.condition },
+      ...{ want: this.wantsBack ? 'permits' : 'signal', maxParked: asked.maxQueue },
+      used: this.from.fence,
+      ...{ ttl, claim, fair, channel, token, patience, retention, meta },
+    };
+  }
+
+  /** Handles every reply to its requests, also late ones. */
+  answered(reply: ParkReply | AcquireReply): void {
+    if ('signalled' in reply) this.#tell(reply.signalled);
+    // granted before the reply to its first request came: only a signal can have moved it
+    else if (this.acquisition.settled) this.#tell(true);
+    if (reply.status === 'queued') this.queued = true;
+    if (reply.status === 'absent' && this.confirmed) {
+      // the store may have lost other data too
+      this.#forgotten = true;
+      this.#tell(true);
+    }
+    if (reply.status === 'parked' || reply.status === 'queued') this.leave();
+  }
+
+  /** A request that was under way when its acquisition settled had no answer. */
+  unanswered(): void {
+    this.#tell(true);
+  }
+
+  /** The lock is back. */
+  granted(): void {
+    this.leave();
+    // if a request is under way, its reply says whether a signal woke it
+    if (!this.wantsBack || this.acquisition.asking === false) this.#tell(true);
+  }
+
+  /** Ends without a grant. False if no request was sent, so that it still has its lease. */
+  giveUp(): boolean {
+    if (this.ready) this.leave();
+    else this.kept = !this.confirmed;
+    return this.ready;
+  }
+
+  /** Ends the lease that it gave up. */
+  leave(): void {
+    if (this.confirmed) return;
+    this.confirmed = true;
+    this.#left();
+  }
+}
