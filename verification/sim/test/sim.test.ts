@@ -54,7 +54,7 @@ const few = (from: number): string[] => ['--seeds', '80', '--failures', '1', '--
 
 const FAULTS: Readonly<Record<string, Fault>> = {
   'does not detect a suspend': {
-    file: 'lease/suspend-detector.js',
+    file: 'lease/local-time.js',
     from: '(moved > SLEEP_MS)',
     to: '(false)',
     shown: 'push-from-before-sleep.json',

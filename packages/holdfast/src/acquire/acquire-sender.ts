@@ -8,7 +8,7 @@
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import type { Acquire, AcquireReply, Park, ParkReply } from '../engine/commands.js';
-import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Moment, SuspendDetector } from '../lease/local-time.js';
 import type { Settings } from '../base/options.js';
 import { spread } from '../base/retry.js';
 import type { Receiver, Requests } from '../store/requests.js';

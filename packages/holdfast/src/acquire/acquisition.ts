@@ -9,9 +9,8 @@
  */
 import type { Timer } from '../base/clock.js';
 import type { Micros, Queued } from '../engine/commands.js';
-import { DRIFT } from '../lease/drift.js';
+import { DRIFT, type Moment, type SuspendDetector } from '../lease/local-time.js';
 import { type Grant, type Hold, Root } from '../lease/root.js';
-import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { Place } from './failures.js';
 import { type PushLimits, PushTokens } from './pushes.js';

@@ -9,7 +9,7 @@ import { Ids } from '../base/ids.js';
 import type { Hold, Root } from '../lease/root.js';
 import { Watchdog } from '../lease/watchdog.js';
 import type { Grantor, ReleaseOutcome } from '../lease/lease.js';
-import { SuspendDetector } from '../lease/suspend-detector.js';
+import { SuspendDetector } from '../lease/local-time.js';
 import type { Settings } from '../base/options.js';
 import type { Store } from '../store/port.js';
 import { Requests } from '../store/requests.js';

@@ -9,7 +9,7 @@
 import type { Clock, Timer } from '../base/clock.js';
 import type { Settings } from '../base/options.js';
 import type { Micros, Standing } from '../engine/commands.js';
-import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Moment, SuspendDetector } from '../lease/local-time.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { Requests } from '../store/requests.js';
 import type { Wake } from '../store/wake-channel.js';

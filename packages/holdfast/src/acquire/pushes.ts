@@ -10,9 +10,8 @@ import { timingSafeEqual } from 'node:crypto';
 import type { RandomSource } from '../base/random-source.js';
 import type { Micros, Push } from '../engine/commands.js';
 import { handOffsAlone } from '../engine/limits.js';
-import { drift } from '../lease/drift.js';
+import { drift, type SuspendDetector } from '../lease/local-time.js';
 import type { Grant } from '../lease/root.js';
-import type { SuspendDetector } from '../lease/suspend-detector.js';
 import type { Acquisition } from './acquisition.js';
 
 /** A pushed grant. */

@@ -21,7 +21,7 @@ import { withdrawal } from './cleanup/abandoned.js';
 import { HoldfastError } from '../base/errors.js';
 import type { Hold, Root } from '../lease/root.js';
 import type { ReleaseOutcome } from '../lease/lease.js';
-import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Moment, SuspendDetector } from '../lease/local-time.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../base/options.js';
 import { quote } from '../base/text.js';

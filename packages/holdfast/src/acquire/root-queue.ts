@@ -19,7 +19,7 @@
 import { Chain } from '../base/chain.js';
 import type { Clock, Timer } from '../base/clock.js';
 import type { Hold, Root, RootObserver } from '../lease/root.js';
-import type { SuspendDetector } from '../lease/suspend-detector.js';
+import type { SuspendDetector } from '../lease/local-time.js';
 import type { ResolvedAcquireOptions, Settings } from '../base/options.js';
 import * as failures from './failures.js';
 import type { Acquisition } from './acquisition.js';

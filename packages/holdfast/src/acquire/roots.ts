@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.js';
 import type { HoldfastError } from '../base/errors.js';
 import type { Hold, Root } from '../lease/root.js';
 import type { Lasting } from '../lease/lasting.js';
-import type { Moment, SuspendDetector } from '../lease/suspend-detector.js';
+import type { Moment, SuspendDetector } from '../lease/local-time.js';
 import type { Watchdog } from '../lease/watchdog.js';
 import type { Settings } from '../base/options.js';
 import type { AcquireSender } from './acquire-sender.js';
@@ -146,7 +146,7 @@ export class Roots {
       this.groups.owes(queue);
     }
     const hold = root.pass(next.request.terms);
-    this.#parts.watchdog.passed(root);
+    this.#parts.watchdog.passed(root, this.#clock.now());
     this.#parts.telemetry.granted(hold, 'local');
     queue.granted(hold);
     return true;

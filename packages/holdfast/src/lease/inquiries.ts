@@ -14,13 +14,12 @@ import type {
 } from '../engine/commands.js';
 import { StoreFailure, UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
-import { drift, withDrift } from './drift.js';
+import { drift, type Moment, type SuspendDetector, withDrift } from './local-time.js';
 import type { Root } from './root.js';
 import type { RenewMessage } from '../observe/messages.js';
 import { isOn, RENEW, type Telemetry, traced } from '../observe/telemetry.js';
 import type { LossReason } from './loss.js';
 import { markerKey } from '../base/marker-key.js';
-import type { Moment, SuspendDetector } from './suspend-detector.js';
 
 /**
  * The shortest time to wait for an answer, and the shortest pause between two requests for a lease.

@@ -1,23 +1,10 @@
 /** The leases that the watchdog renews or verifies in one turn, as batches of one command each. */
-import { withDrift } from './drift.js';
-import { GROUP_MAX } from './renewal-groups.js';
+import { withDrift } from './local-time.js';
+import { GROUP_MAX } from './schedule.js';
 import type { Root } from './root.js';
 
 /** The maximum number of leases in a batch after a failure: an error may affect the whole batch. */
 const FAILING_MAX = 100;
-/** A lease with less than this part of its ttl left does not wait in a group. */
-const SHORT = 0.5;
-
-/**
- * True if a lease needs nothing but renewals: it has no callback, no end by `maxHold`, and is
- * certainly held for about its ttl.
- */
-export function isUsual({ ttl, hold, renewal, doubted }: Root, now: number): boolean {
-  const { renewed, terms, validUntil } = hold;
-  if (!renewed || terms.onExpiring !== undefined || terms.maxHold !== Infinity) return false;
-  if (doubted || renewal.ending || renewal.busy) return false;
-  return validUntil - now >= SHORT * ttl && validUntil - now <= ttl;
-}
 
 /** How many leases may be renewed in one turn of the event loop, so that it is not blocked. */
 const TURN_MAX = 2000;

@@ -24,7 +24,7 @@ import { quote } from '../base/text.js';
 import type { ReleaseOutcome } from './lease.js';
 import type { Due } from './due-heap.js';
 import { expiry, LOSS, type LossReason } from './loss.js';
-import type { RenewalGroup } from './renewal-groups.js';
+import type { RenewalGroup } from './schedule.js';
 
 /** A grant of the store, as this process received it. */
 export interface Grant {
@@ -201,6 +201,8 @@ export class Renewal implements Due {
   group: RenewalGroup | undefined;
   /** The index in the group or in the heap. */
   rank = -1;
+  /** Told when it is certain whether the root is held: confirmed, released or lost. */
+  waiting: (() => void)[] | undefined;
 
   constructor(root: Root) {
     this.root = root;

@@ -7,7 +7,7 @@
  */
 import { afterIo } from '../base/clock.js';
 import type { Telemetry } from '../observe/telemetry.js';
-import { drift } from './drift.js';
+import { drift } from './local-time.js';
 import type { Hold } from './root.js';
 
 /** The last part of a lease, in which a missing renewal is overdue. */

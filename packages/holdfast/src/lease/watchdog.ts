@@ -18,15 +18,13 @@ import { afterIo, type Clock } from '../base/clock.js';
 import type { RenewManyReply, RenewReply } from '../engine/commands.js';
 import { UNANSWERED } from '../store/port.js';
 import type { Requests } from '../store/requests.js';
-import { Decisions } from './decisions.js';
 import type { Hold, Root } from './root.js';
 import { type LossReason, notRenewed } from './loss.js';
-import { DueLeases, requestAt } from './due-leases.js';
 import { Inquiries, RENEWAL_WAITS } from './inquiries.js';
 import { Owned } from './owned.js';
-import { GATHER } from './renewal-groups.js';
 import { Renewals } from './renewals.js';
-import type { SuspendDetector } from './suspend-detector.js';
+import { GATHER, requestAt, Schedule } from './schedule.js';
+import type { SuspendDetector } from './local-time.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import { rearm, warnAt, warnSoon } from './warning.js';
 
@@ -38,18 +36,17 @@ export class Watchdog {
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
   readonly #suspend: SuspendDetector;
-  readonly #due: DueLeases;
+  readonly #due: Schedule;
   readonly #roots = new Records<Root>();
   readonly owned: Owned = new Owned();
   #suspends: number;
   #emptied: (() => void)[] = [];
-  readonly #decisions = new Decisions();
 
   constructor(requests: Requests, suspend: SuspendDetector, telemetry: Telemetry) {
     const { randomSource, clock } = telemetry.settings;
     this.#telemetry = telemetry;
     this.#clock = clock;
-    this.#due = new DueLeases(clock, randomSource, () => this.#look());
+    this.#due = new Schedule(clock, randomSource, () => this.#look());
     this.#suspend = suspend;
     this.#suspends = suspend.count;
     this.inquiries = new Inquiries(requests, suspend, telemetry, {
@@ -78,9 +75,9 @@ export class Watchdog {
   }
 
   /** A root went on to another task: its renewals go on. */
-  passed(root: Root): void {
-    this.#decisions.made(root);
-    this.#due.passed(root);
+  passed(root: Root, now: number): void {
+    decided(root);
+    this.#due.passed(root, now);
   }
 
   /**
@@ -104,7 +101,7 @@ export class Watchdog {
 
   /** Removes a lease: it is not renewed any more. */
   remove(root: Root): void {
-    this.#decisions.made(root);
+    decided(root);
     if (!this.#roots.remove(root)) return;
     root.renewal.watched = false;
     if (root.owner !== '') this.owned.remove(root);
@@ -153,7 +150,7 @@ export class Watchdog {
   async verified(hold: Hold): Promise<boolean> {
     while (!this.believes(hold)) {
       if (hold.state !== 'held') return false;
-      await this.#decisions.next(hold.root);
+      await decision(hold.root);
     }
     return true;
   }
@@ -173,7 +170,7 @@ export class Watchdog {
 
   #cleared(root: Root): void {
     if (root.hold.warned) rearm(root.hold, this.#clock.now());
-    this.#decisions.made(root);
+    decided(root);
   }
 
   #look(): void {
@@ -319,4 +316,19 @@ export class Watchdog {
     }
     this.#send(all);
   }
+}
+
+/** Resolves when it is certain whether a root is held. */
+function decision({ renewal }: Root): Promise<void> {
+  return new Promise((resolve) => {
+    renewal.waiting ??= [];
+    renewal.waiting.push(resolve);
+  });
+}
+
+function decided({ renewal }: Root): void {
+  const { waiting } = renewal;
+  if (waiting === undefined) return;
+  renewal.waiting = undefined;
+  for (const tell of waiting) tell();
 }

@@ -11,7 +11,7 @@
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
-import { drift } from '../lease/drift.js';
+import { drift } from '../lease/local-time.js';
 import type { Hold } from '../lease/root.js';
 import { Lease, type ReleaseOutcome } from '../lease/lease.js';
 import { retry } from '../base/retry.js';

@@ -1,7 +1,7 @@
 /** `onExpiring` is called only when a lease is in danger, and once for each expiry. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Holdfast, type HoldfastOptions, type Lease, type LockOptions } from '../../src/index.js';
-import { drift } from '../../src/lease/drift.js';
+import { drift } from '../../src/lease/local-time.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 import { WatchedStore } from '../support/watched-store.js';
 

@@ -56,7 +56,7 @@ export const LEASE: readonly Mutant[] = [
     mistake: 'two clocks are assumed to run at the same speed',
     edits: [
       {
-        file: 'lease/drift.js',
+        file: 'lease/local-time.js',
         find: 'export function drift(lease) {',
         replace: 'export function drift(lease) {\n    return 0;',
       },
@@ -83,7 +83,7 @@ export const LEASE: readonly Mutant[] = [
     mistake: 'a monotonic clock that stopped while the machine was suspended is trusted',
     edits: [
       {
-        file: 'lease/suspend-detector.js',
+        file: 'lease/local-time.js',
         find: '(moved > SLEEP_MS)',
         replace: '(false)',
       },

@@ -8,8 +8,7 @@
  * that of a lease (I7). After a possible suspend it is in doubt until a renewal is answered.
  */
 import type { Clock, Timer } from '../../base/clock.js';
-import { drift, withDrift } from '../../lease/drift.js';
-import type { Moment, SuspendDetector } from '../../lease/suspend-detector.js';
+import { drift, type Moment, type SuspendDetector, withDrift } from '../../lease/local-time.js';
 import { Pause } from '../../base/pause.js';
 import { quietly } from '../../primitives/acquirer.js';
 import { retry } from '../../base/retry.js';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { Acquisition } from '../../../src/acquire/acquisition.js';
 import type { AcquireRequest } from '../../../src/acquire/call.js';
-import type { Moment } from '../../../src/lease/suspend-detector.js';
+import type { Moment } from '../../../src/lease/local-time.js';
 
 const ttl = 3000;
 

@@ -1,7 +1,7 @@
 /** The methods of a lease, with a virtual clock. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Holdfast, type Lease, type ReleaseOutcome } from '../../../src/index.js';
-import { drift } from '../../../src/lease/drift.js';
+import { drift } from '../../../src/lease/local-time.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 import { WatchedStore } from '../../support/watched-store.js';
 

@@ -1,7 +1,7 @@
 /** How the watchdog renews and ends leases, with a virtual clock. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Holdfast, type HoldfastOptions, type Lease } from '../../../src/index.js';
-import { drift } from '../../../src/lease/drift.js';
+import { drift } from '../../../src/lease/local-time.js';
 import { VirtualClock } from '../../support/virtual-clock.js';
 import { WatchedStore } from '../../support/watched-store.js';
 

@@ -1,6 +1,6 @@
 /** The hold of another library's lock, in virtual time. */
 import { describe, expect, it } from 'vitest';
-import { SuspendDetector } from '../../../src/lease/suspend-detector.js';
+import { SuspendDetector } from '../../../src/lease/local-time.js';
 import { OldHold } from '../../../src/instance/migrate/old-hold.js';
 import type { OldLock } from '../../../src/instance/migrate/old-lock.js';
 import { VirtualClock } from '../../support/virtual-clock.js';

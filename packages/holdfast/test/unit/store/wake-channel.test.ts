@@ -1,6 +1,6 @@
 /** Opening and closing the wake channel, and the conversion of store times to the local clock. */
 import { describe, expect, it } from 'vitest';
-import { SuspendDetector } from '../../../src/lease/suspend-detector.js';
+import { SuspendDetector } from '../../../src/lease/local-time.js';
 import { MemoryStore } from '../../../src/store/memory/memory-store.js';
 import type { EchoAnswer, WakeChannel, WakeListener } from '../../../src/store/port.js';
 import { Acquisition } from '../../../src/acquire/acquisition.js';

@@ -1,6 +1,8 @@
 /**
- * Detects that the machine was suspended: its wall clock advanced while its monotonic clock stood
- * still.
+ * What separates a time of the store from a time here (I7): a suspend of this machine, and the
+ * different speeds of two clocks.
+ *
+ * The machine was suspended if its wall clock advanced while its monotonic clock stood still.
  *
  * A time from before a suspend cannot be compared with the monotonic clock afterwards (I7): a lease
  * that was granted or renewed by an earlier request may have ended meanwhile. So a time that is
@@ -67,4 +69,17 @@ export class SuspendDetector {
   toLocal({ at, sleeps }: Moment, now: number = this.#clock.now()): number {
     return sleeps === this.countAt(now) ? at : Number.NEGATIVE_INFINITY;
   }
+}
+
+/** The most by which the speeds of two clocks differ. */
+export const DRIFT = 0.01;
+
+/** The part of a lease that may pass unnoticed because two clocks differ in speed: 1 % and 2 ms. */
+export function drift(lease: number): number {
+  return lease * DRIFT + 2;
+}
+
+/** The shortest lease, in whole ms, of which at least `ms` remain after the drift margin. */
+export function withDrift(ms: number): number {
+  return Math.ceil((ms + 2) / 0.99) + 1;
 }

@@ -1,0 +1,265 @@
+/**
+ * When the watchdog must act on each lease, with one timer.
+ *
+ * A lease is due when it should be renewed, when its holder should be warned, and when it ends on
+ * the local clock. A usual lease needs only renewals: it waits in a group. The others are in a
+ * heap: leases with `maxHold`, with a callback, with little time left, after a failed renewal, or
+ * in doubt.
+ *
+ * The leases of a group are renewed together, with one command.
+ *
+ *     a new or renewed lease --settle--> waiting --due--> (taken out, to be renewed)
+ *     a command was sent --sent--> sent --answered--> (each lease joins a group again)
+ *                                    \--the first of its leases ends--> (taken out)
+ *
+ * A lease joins the latest group of its ttl, if that group is due at about the right time for it.
+ * So leases that were granted or renewed at about the same time stay together, and a lease costs no
+ * timer and no place in a heap. The jitter is that of the group. A lease that is released leaves
+ * its group.
+ */
+import type { Clock, Timer } from '../base/clock.js';
+import type { RandomSource } from '../base/random-source.js';
+import { type Due, DueHeap } from './due-heap.js';
+import { RETRY_MS_MIN } from './inquiries.js';
+import type { Renewal, Root } from './root.js';
+import type { Renewals } from './renewals.js';
+import { warnAt } from './warning.js';
+
+/** The maximum number of leases that are renewed with one command. */
+export const GROUP_MAX = 500;
+/** Leases that are due within this part of their length are renewed together. */
+export const GATHER: number = 1 / 16;
+/** The part of a lease after which it is renewed; and with the whole jitter. */
+const RENEW_AT = 0.5;
+const RENEW_BY = 0.6;
+/** A lease with less than this part of its ttl left does not wait in a group. */
+const SHORT = 0.5;
+/** The longest time between two requests for a lease in doubt. */
+const DOUBT_MS_MAX = 500;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** Leases of the same ttl with the same due time. */
+export class RenewalGroup implements Due {
+  readonly ttl: number;
+  /** When the leases are to be renewed; of a sent group, when the first of them ends. */
+  readonly due: number;
+  /** True if a command for the leases is under way. */
+  readonly sent: boolean;
+  rank = -1;
+  readonly renewals: Renewal[] = [];
+
+  constructor(ttl: number, due: number, sent: boolean) {
+    this.ttl = ttl;
+    this.due = due;
+    this.sent = sent;
+  }
+
+  add(renewal: Renewal): void {
+    renewal.group = this;
+    renewal.rank = this.renewals.length;
+    this.renewals.push(renewal);
+  }
+
+  remove(renewal: Renewal): void {
+    const last = this.renewals.pop() as Renewal;
+    if (last !== renewal) {
+      this.renewals[renewal.rank] = last;
+      last.rank = renewal.rank;
+    }
+    renewal.group = undefined;
+    renewal.rank = -1;
+  }
+
+  /** Removes all leases, and returns them. */
+  clear(): Renewal[] {
+    for (const renewal of this.renewals) {
+      renewal.group = undefined;
+      renewal.rank = -1;
+    }
+    return this.renewals.splice(0);
+  }
+}
+
+/** When a request about a root is due: a renewal, or a question if it is in doubt. */
+export function requestAt({ renewal, renews, doubted }: Root): number {
+  return !renewal.busy && (renews || doubted) ? renewal.at : NEVER;
+}
+
+/**
+ * True if a lease needs nothing but renewals: it has no callback, no end by `maxHold`, and is
+ * certainly held for about its ttl.
+ */
+function isUsual({ ttl, hold, renewal, doubted }: Root, now: number): boolean {
+  const { renewed, terms, validUntil } = hold;
+  if (!renewed || terms.onExpiring !== undefined || terms.maxHold !== Infinity) return false;
+  if (doubted || renewal.ending || renewal.busy) return false;
+  return validUntil - now >= SHORT * ttl && validUntil - now <= ttl;
+}
+
+export class Schedule {
+  readonly #heap = new DueHeap<Renewal>();
+  readonly #groups = new DueHeap<RenewalGroup>();
+  /** The group of each ttl that new leases join. */
+  readonly #open = new Map<number, RenewalGroup>();
+  readonly #clock: Clock;
+  readonly #randomSource: RandomSource;
+  readonly #look: () => void;
+  #timer: Timer | undefined;
+  #timerDue = NEVER;
+
+  /** @param look called when a lease is due; it then calls `arm` */
+  constructor(clock: Clock, randomSource: RandomSource, look: () => void) {
+    this.#clock = clock;
+    this.#randomSource = randomSource;
+    this.#look = look;
+  }
+
+  /** The lease of the heap that is due first. */
+  get first(): Root | undefined {
+    return this.#heap.first?.root;
+  }
+
+  /** Plans the renewal of a lease that was granted, renewed or found. */
+  settle(root: Root, now: number): void {
+    const { renewal } = root;
+    if (!renewal.watched) return;
+    if (isUsual(root, now)) {
+      if (renewal.rank >= 0) this.remove(root);
+      this.#join(root, now);
+      this.arm();
+      return;
+    }
+    // jitter, so that processes that started together do not keep renewing at the same time
+    renewal.at = now + this.#pause(root.hold.validUntil - now);
+    this.plan(root);
+  }
+
+  /** Plans the next request for a lease after a request without a decision. */
+  retry(root: Root): void {
+    const now = this.#clock.now();
+    const left = root.hold.validUntil - now;
+    const pause = Math.max(RETRY_MS_MIN, Math.min(left, root.ttl) / 10);
+    root.renewal.at = now + (root.doubted ? Math.min(pause, DOUBT_MS_MAX) : pause);
+    this.plan(root);
+  }
+
+  /**
+   * Moves a lease to its place in the heap, also from its group. What its hold asks for is read
+   * here and in `settle` only, so the hold may change without a trace.
+   */
+  plan(root: Root): void {
+    const { hold, renewal } = root;
+    if (!renewal.watched) return;
+    if (renewal.group !== undefined) {
+      renewal.at = renewal.group.due;
+      renewal.group.remove(renewal);
+    }
+    const { validUntil } = hold;
+    const end = renewal.ending ? NEVER : validUntil;
+    const warning = hold.warned || !hold.terms.onExpiring ? end : warnAt(hold);
+    renewal.due = Math.min(end, warning, requestAt(root));
+    this.#heap.put(renewal);
+    this.arm();
+  }
+
+  /** Another task has the root: renewals of the root go on. */
+  passed(root: Root, now: number): void {
+    const { group } = root.renewal;
+    // a lease in a group stays there if its hold needs nothing but renewals
+    if (group?.sent === false && isUsual(root, now)) return;
+    this.plan(root);
+  }
+
+  remove({ renewal }: Root): void {
+    if (renewal.group === undefined) this.#heap.remove(renewal);
+    else renewal.group.remove(renewal);
+  }
+
+  /**
+   * Watches leases that are renewed with one command: they are due when the first of them ends.
+   * Call the returned function when the command was answered or has failed.
+   */
+  sent(roots: readonly Root[], ttl: number): () => void {
+    let due = NEVER;
+    for (const root of roots) {
+      this.remove(root);
+      due = Math.min(due, root.hold.validUntil);
+    }
+    const group = new RenewalGroup(ttl, due, true);
+    for (const { renewal } of roots) group.add(renewal);
+    this.#groups.put(group);
+    this.arm();
+    return () => {
+      this.#groups.remove(group);
+      group.clear();
+    };
+  }
+
+  /** Takes the leases of due groups that can be renewed, and moves the others to the heap. */
+  takeGroups(now: number, renewals: Renewals): void {
+    while (!renewals.full) {
+      const group = this.#groups.first;
+      if (group === undefined || !isDue(group, now, renewals)) return;
+      this.#groups.remove(group);
+      if (this.#open.get(group.ttl) === group) this.#open.delete(group.ttl);
+      for (const renewal of group.clear()) {
+        const { root } = renewal;
+        renewal.at = Math.min(now, group.due);
+        if (renewal.busy || !root.renews || now >= root.hold.validUntil) this.plan(root);
+        else renewals.add(root);
+      }
+    }
+  }
+
+  /** Adds a lease that was granted or renewed to a group. */
+  #join({ ttl, hold, renewal }: Root, now: number): void {
+    const left = hold.validUntil - now;
+    let group = this.#open.get(ttl);
+    if (group === undefined || group.renewals.length >= GROUP_MAX || !suits(group, now, left)) {
+      group = new RenewalGroup(ttl, now + this.#pause(left), false);
+      this.#open.set(ttl, group);
+      this.#groups.put(group);
+    }
+    group.add(renewal);
+  }
+
+  /** The time from now after which a lease that lasts for `left` is renewed, with jitter. */
+  #pause(left: number): number {
+    return left * (RENEW_AT + (RENEW_BY - RENEW_AT) * this.#randomSource.fraction());
+  }
+
+  /** Sets the timer for the next due lease. */
+  arm(): void {
+    const due = Math.min(this.#heap.first?.due ?? NEVER, this.#groups.first?.due ?? NEVER);
+    if (due >= this.#timerDue) return;
+    this.disarm();
+    this.#timerDue = due;
+    this.#timer = this.#clock.after(due - this.#clock.now(), this.#look, true);
+  }
+
+  disarm(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#timerDue = NEVER;
+  }
+}
+
+/**
+ * True if a group is to be renewed now. A small group that is due soon goes with the leases of its
+ * ttl that go anyway, if they fit into the same command.
+ */
+function isDue(
+  { due, ttl, sent, renewals: own }: RenewalGroup,
+  now: number,
+  going: Renewals,
+): boolean {
+  if (due <= now) return true;
+  const others = going.of(ttl) % GROUP_MAX;
+  const fits = !sent && others > 0 && others + own.length <= GROUP_MAX;
+  return fits && due - GATHER * ttl <= now;
+}
+
+/** True if a lease that lasts for `left` from now may be renewed when the group is due. */
+function suits({ due }: RenewalGroup, now: number, left: number): boolean {
+  return due >= now + (RENEW_AT - GATHER) * left && due <= now + RENEW_BY * left;
+}
