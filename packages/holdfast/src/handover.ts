@@ -151,7 +151,7 @@ async function adoptAll(
   }
   const roots = await Promise.all(all.map((one) => adopted(core, one, options)));
   const leases = roots.map(({ hold }, at) => new KINDS[(all[at] as Written).kind](hold, core));
-  for (const root of roots) await core.acquisitions.add(root);
+  for (const root of roots) await core.acquisitions.add(root, core.clock.now());
   return several ? multi(leases) : (leases[0] as Lease);
 }
 
@@ -161,7 +161,7 @@ async function adopted(core: Core, written: Written, options: AdoptOptions): Pro
   const terms = { ...given, owner, maxHold };
   const now = core.clock.now();
   const grant = { fence, handOffs: 0, holds: 1, validUntil: now + terms.ttl };
-  const root = new Root(core.telemetry, { key, id, weight, terms, index }, grant);
+  const root = new Root(core.telemetry, { key, id, weight, terms, index }, grant, now);
   // a number that the store has seen counts as a late duplicate
   root.extras.changes = written.changes + NUMBERS;
   root.extras.signals = written.signals + NUMBERS;

@@ -29,8 +29,8 @@ export type Answer = AcquireReply | ParkReply;
 
 /** Receives the replies. */
 export interface ReplyHandler {
-  /** The reply arrived in time, at the local time `now`. */
-  onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: number): void;
+  /** The reply arrived in time, now. */
+  onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: Moment): void;
   /** The reply arrived after the acquisition had settled or the request had timed out. */
   onLateReply(acquisition: Acquisition, status: Answer['status']): void;
   /** A request failed, or had no answer. */
@@ -109,11 +109,11 @@ export class AcquireSender {
   ask(acquisition: Acquisition, sent: Moment = this.#parts.suspend.moment()): void {
     const { parked } = acquisition;
     if (acquisition.settled || acquisition.asking || parked?.ready === false) return;
-    const asks = this.#command(acquisition);
+    const asks = this.#command(acquisition, sent.at);
     const command = parked === undefined ? asks : parked.command(asks);
     this.#begins(acquisition, command);
     const asked = new Asked(this, acquisition, command, sent);
-    if (!this.#parts.requests.post(command, asked)) acquisition.asking = 'waits';
+    if (!this.#parts.requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
   }
 
   /** A request is sent that had to wait. False if its acquisition has settled meanwhile. */
@@ -132,8 +132,8 @@ export class AcquireSender {
   answered({ acquisition, command, sent }: Asked, reply: Answer): void {
     this.ended(acquisition, command);
     acquisition.tokens.answered(command.token);
-    const now = this.#clock.now();
-    if (this.#parts.lateDuplicates.possible(now - sent.at)) acquisition.mayBeDuplicated = true;
+    const now = this.#parts.suspend.moment();
+    if (this.#parts.lateDuplicates.possible(now.at - sent.at)) acquisition.mayBeDuplicated = true;
     acquisition.parked?.answered(reply);
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
     else this.#handler.onReply(acquisition, reply, sent, now);
@@ -153,9 +153,9 @@ export class AcquireSender {
     this.#handler.onLateReply(acquisition, reply.status);
   }
 
-  /** Begins a request that another command carries; it is under way until `ended`. */
+  /** Begins the first request, which another command carries; it is under way until `ended`. */
   begin(acquisition: Acquisition): Acquire {
-    const asked = this.#command(acquisition);
+    const asked = this.#command(acquisition, acquisition.arrived);
     this.#begins(acquisition, asked);
     return asked;
   }
@@ -193,7 +193,7 @@ export class AcquireSender {
     if (this.#underWay === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
-  #command(acquisition: Acquisition): Acquire {
+  #command(acquisition: Acquisition, now: number): Acquire {
     const { id, request, queue } = acquisition;
     const { key, kind, weight, capacity, terms } = request;
     const { settings } = this.#parts;
@@ -215,7 +215,7 @@ export class AcquireSender {
       token: channel === '' ? '' : acquisition.tokens.draw(settings.randomSource),
       queue: terms.wait > 0,
       ticket: acquisition.asked,
-      waited: queue?.waited(this.#clock.now()) ?? 0,
+      waited: queue?.waited(now) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
       patience: patienceOf(settings, channel, [acquisition]),

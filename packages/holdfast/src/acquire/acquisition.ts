@@ -136,9 +136,9 @@ export class Acquisition extends Call {
   }
 
   /** The lease that it was granted. */
-  root(telemetry: Telemetry, grant: Grant): Root {
+  root(telemetry: Telemetry, grant: Grant, now: number): Root {
     const { key, weight, terms } = this.taker;
-    const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant);
+    const root = new Root(telemetry, { key, id: this.id, weight, terms }, grant, now);
     root.mayBeDuplicated = this.mayBeDuplicated || this.asking !== false;
     if (this.parked !== undefined) root.extras.origin = this.origin;
     root.channel = this.channel;
@@ -236,8 +236,8 @@ export class Acquisition extends Call {
    * counted from the last answer, or from before the first request if there was no answer, with a
    * margin for the different speeds of the clocks.
    */
-  localTime(suspend: SuspendDetector, storeTime: Micros): number {
-    const sentAt = suspend.toLocal(this.sent);
+  localTime(suspend: SuspendDetector, storeTime: Micros, now: Moment): number {
+    const sentAt = suspend.toLocal(this.sent, now);
     if (this.storeTime === 0) return sentAt;
     const since = (storeTime - this.storeTime) / 1000;
     return sentAt + since - Math.abs(since) * DRIFT;
@@ -249,8 +249,8 @@ export class Acquisition extends Call {
    * If the clock of the store was set forward meanwhile, its pushed grant would be trusted for
    * longer than the store keeps it.
    */
-  isStale(suspend: SuspendDetector, now: number, claimWindow: number): boolean {
-    return now - suspend.toLocal(this.sent) > 2 * claimWindow;
+  isStale(suspend: SuspendDetector, now: Moment, claimWindow: number): boolean {
+    return now.at - suspend.toLocal(this.sent, now) > 2 * claimWindow;
   }
 
   protected override settle(): boolean {

@@ -92,9 +92,9 @@ export class Acquisitions implements ReplyHandler {
   acquire(request: AcquireRequest): Promise<Hold | null> {
     const { key, terms } = request;
     if (terms.signal?.aborted) return Promise.reject(aborted(key, terms.signal.reason));
-    if (mayShare(request, this.#settings)) return this.roots.acquire(request);
-    this.roots.groups.askNow(key);
     const moment = this.#suspend.moment();
+    if (mayShare(request, this.#settings)) return this.roots.acquire(request, moment);
+    this.roots.groups.askNow(key);
     const id = this.#ids.next(moment.sleeps) + (request.mark ?? '');
     const acquisition = new Acquisition(id, request, moment);
     this.#acquisitions.add(acquisition);
@@ -134,8 +134,8 @@ export class Acquisitions implements ReplyHandler {
     }
   }
 
-  onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: number): void {
-    acquisition.hear(sent, reply.now, now);
+  onReply(acquisition: Acquisition, reply: Answer, sent: Moment, now: Moment): void {
+    acquisition.hear(sent, reply.now, now.at);
     switch (reply.status) {
       case 'granted':
         this.#granted(acquisition, reply, sent, now);
@@ -179,8 +179,8 @@ export class Acquisitions implements ReplyHandler {
       if (standing.status === 'granted') this.onLateReply(acquisition, 'granted');
       return;
     }
-    const local = this.#clock.now();
-    acquisition.hear(sent, now, local);
+    const local = this.#suspend.moment();
+    acquisition.hear(sent, now, local.at);
     const { status } = standing;
     const counts = status === 'granted' && this.#settings.replicas === 0;
     if (status === 'granted' && !counts) this.#missed(acquisition);
@@ -296,9 +296,10 @@ export class Acquisitions implements ReplyHandler {
     if (!acquisition.tokens.include(pushed.token)) return;
     const { claimWindow, replicas, clockMargin } = this.#settings;
     const push = { ...pushed, left: without(pushed.left, clockMargin) };
-    const grant = believed(push, acquisition, this.#suspend, this.#clock.now(), claimWindow);
+    const now = this.#suspend.moment();
+    const grant = believed(push, acquisition, this.#suspend, now, claimWindow);
     if (grant === undefined || replicas > 0) this.sender.ask(acquisition);
-    else this.#deliver(acquisition, grant, 'push');
+    else this.#deliver(acquisition, grant, now.at, 'push');
   }
 
   /** Sends all requests again: pushes may be lost, and the store must learn the channel. */
@@ -306,16 +307,16 @@ export class Acquisitions implements ReplyHandler {
     for (const acquisition of this.#acquisitions.all()) this.sender.ask(acquisition);
   }
 
-  #granted(acquisition: Acquisition, reply: Granted, sent: Moment, since: number): void {
+  #granted(acquisition: Acquisition, reply: Granted, sent: Moment, now: Moment): void {
     const { fence, handOffs, holds } = reply;
     const left = reply.left / 1000;
-    const sentAt = this.#suspend.toLocal(sent, since);
+    const sentAt = this.#suspend.toLocal(sent, now);
     const validUntil = sentAt + left - drift(left);
-    if (validUntil > since) {
+    if (validUntil > now.at) {
       const grant = { fence, handOffs, holds, validUntil };
       const how = acquisition.ticket === 0 ? undefined : 'poll';
       if (how === 'poll' && this.#settings.replicas === 0) this.#missed(acquisition);
-      this.#deliver(acquisition, grant, how);
+      this.#deliver(acquisition, grant, now.at, how);
     } else if (sentAt === Number.NEGATIVE_INFINITY) {
       // the machine was suspended since: only the store knows how much time remains
       this.sender.ask(acquisition);
@@ -333,12 +334,12 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /** @param how how a lease was found that was not free at first */
-  #deliver(acquisition: Acquisition, grant: Grant, how?: HandOffMessage['how']): void {
-    const root = acquisition.root(this.#telemetry, grant);
+  #deliver(acquisition: Acquisition, grant: Grant, now: number, how?: HandOffMessage['how']): void {
+    const root = acquisition.root(this.#telemetry, grant, now);
     const { hold } = root;
     this.#telemetry.granted(hold, how);
     this.#leave(acquisition);
-    const claimed = root.held ? this.add(root) : undefined;
+    const claimed = root.held ? this.add(root, now) : undefined;
     acquisition.grant(
       hold,
       claimed?.then(() => this.abandoned.refuseEnded(hold)),
@@ -357,9 +358,9 @@ export class Acquisitions implements ReplyHandler {
   }
 
   /** Adds a lease that is held from now on, see `Watchdog.add`. */
-  add(root: Root): Promise<void> | undefined {
+  add(root: Root, now: number): Promise<void> | undefined {
     this.lasting.begin();
-    return this.#watchdog.add(root);
+    return this.#watchdog.add(root, now);
   }
 
   #leave(acquisition: Acquisition): void {

@@ -10,7 +10,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { RandomSource } from '../base/random-source.js';
 import type { Micros, Push } from '../engine/commands.js';
 import { handOffsAlone } from '../engine/limits.js';
-import { drift, type SuspendDetector } from '../lease/local-time.js';
+import { drift, type Moment, type SuspendDetector } from '../lease/local-time.js';
 import type { Grant } from '../lease/root.js';
 import type { Acquisition } from './acquisition.js';
 
@@ -78,12 +78,13 @@ export function believed(
   push: GrantPush,
   acquisition: Acquisition,
   suspend: SuspendDetector,
-  now: number,
+  moment: Moment,
   claimWindow: number,
 ): Grant | undefined {
   const grant = bounded(push, acquisition.bounds);
-  if (grant === undefined || acquisition.isStale(suspend, now, claimWindow)) return undefined;
-  const grantedAt = acquisition.localTime(suspend, push.now);
+  if (grant === undefined || acquisition.isStale(suspend, moment, claimWindow)) return undefined;
+  const now = moment.at;
+  const grantedAt = acquisition.localTime(suspend, push.now, moment);
   if (grantedAt > now + claimWindow) return undefined;
   const left = grant.left / 1000;
   const validUntil = Math.min(grantedAt, now) + left - drift(left);

@@ -48,17 +48,18 @@ export class Releaser {
   /** Releases a lease, or hands it off to the next local acquisition that may have it. */
   async release(hold: Hold): Promise<ReleaseOutcome> {
     const { root } = hold;
-    const { acquisitions, retrier, telemetry, watchdog } = this.#parts;
-    const believed = watchdog.believes(hold);
+    const { acquisitions, retrier, suspend, telemetry, watchdog } = this.#parts;
+    const now = suspend.moment();
+    const believed = watchdog.believes(hold, now);
     if (hold.state !== 'held') return this.#over(hold);
-    if (hold.terms.longHold !== Infinity) telemetry.released(hold);
+    if (hold.terms.longHold !== Infinity) telemetry.released(hold, now.at);
     telemetry.releases += 1;
     const certainty = retrier.withdraws(root.id) ? 'releasing' : believed ? 'held' : 'doubted';
-    const ending = acquisitions.roots.end(root, certainty);
+    const ending = acquisitions.roots.end(root, certainty, now);
     if (ending.how === 'passed') return 'freed';
     hold.release();
     watchdog.remove(root);
-    const end = new RootEnd(this.#parts, hold, believed);
+    const end = new RootEnd(this.#parts, hold, believed, now);
     if (ending.how === 'joined') {
       ending.group.end = end;
       return 'freed';
@@ -136,19 +137,21 @@ export class RootEnd implements ReleaseTask {
   /** The next root of this process, which the store queues in the same step. */
   #next: Acquisition | undefined;
   /** Before the last attempt. */
-  #sent!: Moment;
+  #sent: Moment;
   /** True if a request waited for its turn in this process. */
   #waited = false;
   /** True once no attempt follows; then what the store has answered, if it has. */
   #over = false;
   #returned: ReleaseResult | undefined;
 
-  constructor(parts: ReleaserParts, hold: Hold, believed: boolean) {
+  /** @param now the current moment: the end is sent in this step, or not at all */
+  constructor(parts: ReleaserParts, hold: Hold, believed: boolean, now: Moment) {
     const { root } = hold;
     this.#parts = parts;
     this.#root = root;
     this.#hold = hold;
     this.#believed = believed;
+    this.#sent = now;
     this.id = root.id;
     this.until = root.endsBy + parts.settings.requestTimeout;
   }
@@ -159,7 +162,7 @@ export class RootEnd implements ReleaseTask {
     this.command = this.#command();
     try {
       return await this.#ended(
-        await this.#parts.retrier.end(this, (returned) => this.#turned(returned)),
+        await this.#parts.retrier.end(this, this.#sent.at, (returned) => this.#turned(returned)),
       );
     } catch (error) {
       this.#hold.end = this;
@@ -178,7 +181,7 @@ export class RootEnd implements ReleaseTask {
     this.send(next).catch(() => undefined);
   }
 
-  /** Called before each attempt. */
+  /** Called before each further attempt. */
   attempts(waited = false): void {
     this.#sent = this.#parts.suspend.moment();
     if (waited) this.#waited = true;
@@ -219,7 +222,7 @@ export class RootEnd implements ReleaseTask {
     this.#returned = returned;
     const next = this.#next;
     if (next === undefined) return;
-    const { acquisitions, settings } = this.#parts;
+    const { acquisitions, settings, suspend } = this.#parts;
     const { sender } = acquisitions;
     const reply: Again | undefined = (returned?.reply as TurnReply | undefined)?.again;
     const command = this.command as Turn;
@@ -230,7 +233,7 @@ export class RootEnd implements ReleaseTask {
     const counts = reply?.status !== 'granted' || settings.replicas === 0;
     if (next.settled) acquisitions.onLateReply(next, reply?.status ?? 'queued');
     else if (reply === undefined || reply.status === 'absent' || !counts) sender.ask(next);
-    else acquisitions.onReply(next, reply, this.#sent, settings.clock.now());
+    else acquisitions.onReply(next, reply, this.#sent, suspend.moment());
   }
 
   async #ended(returned: ReleaseResult | undefined): Promise<ReleaseOutcome> {

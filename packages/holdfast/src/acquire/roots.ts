@@ -93,25 +93,26 @@ export class Roots {
     this.#clock = parts.settings.clock;
   }
 
-  acquire(request: AcquireRequest): Promise<Hold | null> {
+  /** @param now the current moment */
+  acquire(request: AcquireRequest, now: Moment): Promise<Hold | null> {
     const length = this.#lengthOf(request);
     if (length >= this.#parts.settings.maxQueue)
       return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
     const queue = this.#queueOf(request);
-    const task = new Task(request, queue, this.#clock.now());
+    const task = new Task(request, queue, now.at);
     queue.add(task);
     const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
     limitWait(task, this.#clock, giveUp, () => this.#parts.pollNow(request.key));
     // a lease whose time is over ends here, and the task asks anew
-    if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold);
-    if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue);
+    if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold, now);
+    if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue, now);
     else if (task.heard) request.onProgress?.(undefined);
     if (queue.root !== undefined) this.#watch(queue);
     return task.promise;
   }
 
-  /** The one question at a release: how a root ends whose hold is released. */
-  end(root: Root, certainty: Certainty): Ending {
+  /** The one question at a release: how a root ends whose hold is released now. */
+  end(root: Root, certainty: Certainty, now: Moment): Ending {
     const { observer: queue } = root;
     if (!(queue instanceof RootQueue)) return FREED;
     if (queue.of.tasks === 0) {
@@ -120,7 +121,7 @@ export class Roots {
       this.#tidy(queue);
       return FREED;
     }
-    if (certainty === 'held' && this.#pass(queue, root)) return PASSED;
+    if (certainty === 'held' && this.#pass(queue, root, now.at)) return PASSED;
     // the store would grant the lock to an entry that is not withdrawn before
     queue.withdraw();
     // while it is released already, the other tasks ask anew when it has ended
@@ -130,14 +131,14 @@ export class Roots {
     const group = certainty === 'held' ? this.#joins(queue, root) : undefined;
     if (group !== undefined) return { how: 'joined', group };
     if (queue.size === 0) return FREED;
-    return { how: 'turned', next: this.#next(queue, this.#parts.suspend.moment()) };
+    return { how: 'turned', next: this.#next(queue, now) };
   }
 
   /** Hands a root that is certainly held to the next task; false if it must not be handed off. */
-  #pass(queue: RootQueue, root: Root): boolean {
+  #pass(queue: RootQueue, root: Root, now: number): boolean {
     const group = queue.size === 0 ? this.#neighbour(queue, root) : undefined;
     const next = queue.oldest ?? group?.oldest;
-    if (next === undefined || !this.#mayHandOff(queue.since, root)) return false;
+    if (next === undefined || !this.#mayHandOff(queue.since, root, now)) return false;
     if (group?.entry !== undefined) {
       const { entry } = group;
       queue.absorb(group, entry);
@@ -145,8 +146,8 @@ export class Roots {
       queue.owe(this.#parts.leave(entry));
       this.groups.owes(queue);
     }
-    const hold = root.pass(next.request.terms);
-    this.#parts.watchdog.passed(root, this.#clock.now());
+    const hold = root.pass(next.request.terms, now);
+    this.#parts.watchdog.passed(root, now);
     this.#parts.telemetry.granted(hold, 'local');
     queue.granted(hold);
     return true;
@@ -210,9 +211,9 @@ export class Roots {
   }
 
   /** See the conditions in decisions 10, 22 and 26. */
-  #mayHandOff(since: number, { hold, reserved: handOffs, storeUntil, ttl }: Root): boolean {
+  #mayHandOff(since: number, root: Root, now: number): boolean {
+    const { hold, reserved: handOffs, storeUntil, ttl } = root;
     const { index, terms } = hold;
-    const now = this.#clock.now();
     const { claimWindow } = this.#parts.settings;
     const left = storeUntil - now;
     const window = index < UNTIMED ? claimWindow : Math.min(BATCH_MS, claimWindow);
@@ -255,34 +256,33 @@ export class Roots {
 
   /** The lease was lost or given up: the other tasks ask in the order of their arrival. */
   #askAnew(queue: RootQueue): void {
-    if (queue.size > 0) this.#ask(queue);
+    if (queue.size > 0) this.#ask(queue, this.#parts.suspend.moment());
     this.#tidy(queue);
   }
 
   /** The first fair task of its kind asks at once, the others of its step together. */
-  #askOrGather(queue: RootQueue): void {
+  #askOrGather(queue: RootQueue, now: Moment): void {
     const { fair, key } = queue;
     if (fair) {
       if (this.groups.has(queue)) return;
       if (queue.of.fair > 1) return this.groups.gather(queue);
     }
     this.groups.askNow(key);
-    this.#ask(queue);
+    this.#ask(queue, now);
   }
 
   #askTogether(group: RootQueue): void {
     const { end } = group;
     group.end = undefined;
     const isEmpty = group.size === 0;
-    if (end !== undefined)
-      end.sendLater(isEmpty ? undefined : this.#next(group, this.#parts.suspend.moment()));
-    else if (!isEmpty) this.#ask(group);
+    const now = this.#parts.suspend.moment();
+    if (end !== undefined) end.sendLater(isEmpty ? undefined : this.#next(group, now));
+    else if (!isEmpty) this.#ask(group, now);
     this.#tidy(group);
   }
 
-  #ask(queue: RootQueue): void {
-    const moment = this.#parts.suspend.moment();
-    this.#parts.sender.ask(this.#next(queue, moment), moment);
+  #ask(queue: RootQueue, now: Moment): void {
+    this.#parts.sender.ask(this.#next(queue, now), now);
   }
 
   #next(queue: RootQueue, moment: Moment): Acquisition {

@@ -37,7 +37,7 @@ const LATE_MS_MIN = 50;
 
 export interface InquiryEvents {
   /** Called before an answer is converted to the local clock. */
-  noticeSleep(): void;
+  noticeSleep(now: Moment): void;
   /** The store has reported how long a lease lasts. */
   confirmed(root: Root): void;
 }
@@ -113,15 +113,15 @@ export class Inquiries {
     const sent = this.#suspend.moment();
     const reply = await this.#sendMany(roots, ttl, sent);
     const { left } = reply;
-    this.#events.noticeSleep();
-    const now = this.#telemetry.clock.now();
+    const now = this.#suspend.moment();
+    this.#events.noticeSleep(now);
     const sentAt = this.#suspend.toLocal(sent, now);
     const suspended = sentAt === Number.NEGATIVE_INFINITY;
     for (let index = 0; index < roots.length; index++) {
       const root = roots[index] as Root;
       const micros = left[index] as number;
       const ms = micros / 1000;
-      if (ms > 0 && !suspended) root.confirm(sentAt + ms - drift(ms), now);
+      if (ms > 0 && !suspended) root.confirm(sentAt + ms - drift(ms), now.at);
       if (micros !== UNANSWERED) root.renewal.unanswered -= 1;
     }
     return suspended ? undefined : reply;
@@ -262,10 +262,11 @@ export class Inquiries {
    * after the request was sent; the request has to be repeated.
    */
   #confirm(root: Root, sent: Moment, left: Micros): boolean {
-    this.#events.noticeSleep();
-    const sentAt = this.#suspend.toLocal(sent);
+    const now = this.#suspend.moment();
+    this.#events.noticeSleep(now);
+    const sentAt = this.#suspend.toLocal(sent, now);
     if (sentAt === Number.NEGATIVE_INFINITY && root.held) return false;
-    root.confirm(sentAt + left / 1000 - drift(left / 1000));
+    root.confirm(sentAt + left / 1000 - drift(left / 1000), now.at);
     this.#events.confirmed(root);
     return true;
   }

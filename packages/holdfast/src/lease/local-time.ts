@@ -40,34 +40,26 @@ export class SuspendDetector {
 
   /** How many suspends were detected up to now. */
   get count(): number {
-    return this.countAt(this.#clock.now());
+    return this.moment().sleeps;
   }
 
-  /**
-   * The same, for a caller that has just read the clock: reading it is a part of the price of an
-   * acquisition.
-   */
-  countAt(now: number): number {
-    const apart = this.#clock.wall() - now;
+  /** The current moment. A caller hands it on: reading the clocks is a part of the price of a lock. */
+  moment(): Moment {
+    const at = this.#clock.now();
+    const apart = this.#clock.wall() - at;
     const moved = apart - this.#apart;
     this.#apart = apart;
     if (moved > SLEEP_MS) this.#count += 1;
     if (Math.abs(moved) > SLEEP_MS) this.#jumped?.(moved);
-    return this.#count;
-  }
-
-  /** The current moment. */
-  moment(): Moment {
-    const at = this.#clock.now();
-    return { at, sleeps: this.countAt(at) };
+    return { at, sleeps: this.#count };
   }
 
   /**
    * A moment on the monotonic clock: infinitely long ago if the machine was suspended since.
-   * @param now the time of the clock, just read
+   * @param now the current moment
    */
-  toLocal({ at, sleeps }: Moment, now: number = this.#clock.now()): number {
-    return sleeps === this.countAt(now) ? at : Number.NEGATIVE_INFINITY;
+  toLocal({ at, sleeps }: Moment, now: Moment = this.moment()): number {
+    return sleeps === now.sleeps ? at : Number.NEGATIVE_INFINITY;
   }
 }
 

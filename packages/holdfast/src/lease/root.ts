@@ -89,7 +89,12 @@ export class Root extends Link {
   observer: RootObserver | undefined;
   #extras: Extras | undefined;
 
-  constructor(telemetry: Telemetry, { key, id, weight, terms, index = 0 }: Asked, grant: Grant) {
+  constructor(
+    telemetry: Telemetry,
+    { key, id, weight, terms, index = 0 }: Asked,
+    grant: Grant,
+    now: number,
+  ) {
     super();
     this.telemetry = telemetry;
     this.key = key;
@@ -100,7 +105,7 @@ export class Root extends Link {
     this.fence = grant.fence - index;
     this.reserved = grant.handOffs;
     this.storeUntil = grant.validUntil;
-    this.hold = new Hold(this, terms, index);
+    this.hold = new Hold(this, terms, index, now);
     this.renewal = new Renewal(this);
     if (grant.holds !== 1) this.extras.holds = grant.holds;
   }
@@ -139,19 +144,19 @@ export class Root extends Link {
   }
 
   /** Ends the present hold, and gives the root to the next task. */
-  pass(terms: ResolvedAcquireOptions): Hold {
+  pass(terms: ResolvedAcquireOptions, now: number): Hold {
     const before = this.hold;
     this.reserved -= 1;
-    this.hold = new Hold(this, terms, before.index + 1);
+    this.hold = new Hold(this, terms, before.index + 1, now);
     before.release();
     return this.hold;
   }
 
   /**
    * The store confirmed it until `storeUntil`. A known later end stays, unless it is in doubt.
-   * `now`: for a caller that has just read the clock.
+   * `now`: the time of the local clock.
    */
-  confirm(storeUntil: number, now: number = this.telemetry.clock.now()): void {
+  confirm(storeUntil: number, now: number): void {
     const { hold } = this;
     if (hold.state !== 'held') return;
     const before = hold.validUntil;
@@ -233,12 +238,11 @@ export class Hold {
   #controller: AbortController | undefined;
 
   /** @param root creates it, see `Root.pass` */
-  constructor(root: Root, terms: ResolvedAcquireOptions, index: number) {
+  constructor(root: Root, terms: ResolvedAcquireOptions, index: number, now: number) {
     this.root = root;
     this.terms = terms;
     this.index = index;
     this.renewed = terms.renew;
-    const now = root.telemetry.clock.now();
     this.grantedAt = now;
     this.holdUntil = now + terms.maxHold;
   }

@@ -24,7 +24,7 @@ import { Inquiries, RENEWAL_WAITS } from './inquiries.js';
 import { Owned } from './owned.js';
 import { Renewals } from './renewals.js';
 import { GATHER, requestAt, Schedule } from './schedule.js';
-import type { SuspendDetector } from './local-time.js';
+import type { Moment, SuspendDetector } from './local-time.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import { rearm, warnAt, warnSoon } from './warning.js';
 
@@ -50,7 +50,7 @@ export class Watchdog {
     this.#suspend = suspend;
     this.#suspends = suspend.count;
     this.inquiries = new Inquiries(requests, suspend, telemetry, {
-      noticeSleep: () => this.#noticeSuspend(),
+      noticeSleep: (now) => this.#noticeSuspend(now),
       confirmed: (root) => this.#confirmed(root),
     });
   }
@@ -65,11 +65,10 @@ export class Watchdog {
   }
 
   /** Adds a lease, and claims it. See `claim`. */
-  add(root: Root): Promise<void> | undefined {
+  add(root: Root, now: number): Promise<void> | undefined {
     this.#roots.add(root);
     root.renewal.watched = true;
     if (root.owner !== '') this.owned.add(root);
-    const now = this.#clock.now();
     this.#due.settle(root, now);
     return this.claim(root, now);
   }
@@ -138,9 +137,9 @@ export class Watchdog {
   }
 
   /** True if a lease is certainly held: its time is not over, and no suspend was detected. */
-  believes(hold: Hold): boolean {
-    const now = this.#clock.now();
-    this.#noticeSuspend(now);
+  believes(hold: Hold, moment: Moment = this.#suspend.moment()): boolean {
+    const now = moment.at;
+    this.#noticeSuspend(moment);
     // after a stall, the first check ends it: the signal does not wait for a timer
     if (hold.state === 'held' && now >= hold.validUntil) this.#end(hold.root);
     return hold.remainingAt(now) > 0;
@@ -175,8 +174,9 @@ export class Watchdog {
 
   #look(): void {
     this.#due.disarm();
-    this.#noticeSuspend();
-    const now = this.#clock.now();
+    const moment = this.#suspend.moment();
+    const now = moment.at;
+    this.#noticeSuspend(moment);
     const renewals = new Renewals(now);
     this.#due.takeGroups(now, renewals);
     while (!renewals.full) {
@@ -305,11 +305,10 @@ export class Watchdog {
     else this.#due.settle(root, this.#clock.now());
   }
 
-  #noticeSuspend(now: number = this.#clock.now()): void {
-    const before = this.#suspends;
-    this.#suspends = this.#suspend.countAt(now);
-    if (this.#suspends === before) return;
-    const all = new Renewals(now);
+  #noticeSuspend({ at, sleeps }: Moment): void {
+    if (sleeps <= this.#suspends) return;
+    this.#suspends = sleeps;
+    const all = new Renewals(at);
     for (const root of this.#roots.all()) {
       root.doubted = true;
       if (!root.renewal.busy) all.add(root);

@@ -69,6 +69,7 @@ async function inspectAll(
       left -= 1;
       if (left === 0 || failure !== undefined) resolve();
     };
+    const now = core.clock.now();
     for (const [at, key] of keys.entries()) {
       core.requests.post<Inspect>(
         { op: 'inspect', key, limit: SHOWN_MAX },
@@ -77,6 +78,7 @@ async function inspectAll(
           failed: (error) => end(at, () => unreadable(key, error, onUnreadable)),
           late: () => undefined,
         },
+        now,
       );
     }
   });

@@ -93,7 +93,7 @@ export class Backlog<P extends Posted> {
   }
 
   /** True if the request is under way from now on. Otherwise it waits. */
-  admit(posted: P, atOnce: boolean, now: () => number): boolean {
+  admit(posted: P, atOnce: boolean, now: number): boolean {
     const { command } = posted;
     const rank = atOnce ? AT_ONCE : (RANKS[command.op] ?? ASKS);
     const hasRoom = this.#count < this.#max && this.#bytes < BYTES_MAX;
@@ -104,7 +104,7 @@ export class Backlog<P extends Posted> {
     }
     const key = keyOf(command);
     posted.rank = Math.max(rank, this.#last.get(key)?.rank ?? rank) as Rank;
-    posted.posted = now();
+    posted.posted = now;
     this.#last.set(key, posted);
     (posted.rank === ENDS ? this.#ends : this.#asks).push(posted);
     return false;

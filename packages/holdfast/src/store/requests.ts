@@ -43,27 +43,6 @@ export interface Receiver<R> {
   due?(): boolean;
 }
 
-/** A receiver that settles a promise. */
-class Settling<R> implements Receiver<R> {
-  readonly answered: (reply: R) => void;
-  readonly failed: (failure: StoreFailure) => void;
-  readonly #late: ((reply: R) => void) | undefined;
-
-  constructor(
-    resolve: (reply: R) => void,
-    reject: (failure: StoreFailure) => void,
-    late: ((reply: R) => void) | undefined,
-  ) {
-    this.answered = resolve;
-    this.failed = reject;
-    this.#late = late;
-  }
-
-  late(reply: R): void {
-    this.#late?.(reply);
-  }
-}
-
 /** A command without a reply so far. */
 class Request implements Timed, Outcome, Posted {
   readonly command: Command;
@@ -203,19 +182,26 @@ export class Requests {
    */
   send<C extends Command>(
     command: C,
-    late?: (reply: ReplyTo<C>) => void,
+    late: (reply: ReplyTo<C>) => void = () => undefined,
     timeout?: number,
   ): Promise<ReplyTo<C>> {
     return new Promise((resolve, reject) => {
-      this.post(command, new Settling(resolve, reject, late), timeout);
+      const receiver = { answered: resolve, failed: reject, late };
+      this.post(command, receiver, this.#clock.now(), timeout);
     });
   }
 
   /**
    * As `send`, for a receiver. True if the request is sent at the end of this turn of the event
    * loop; false if it waits for its turn. One with a limit of its own never waits.
+   * @param now the time of the clock in this step
    */
-  post<C extends Command>(command: C, receiver: Receiver<ReplyTo<C>>, timeout?: number): boolean {
+  post<C extends Command>(
+    command: C,
+    receiver: Receiver<ReplyTo<C>>,
+    now: number,
+    timeout?: number,
+  ): boolean {
     const limit = Math.min(timeout ?? this.timeout, this.timeout);
     const { shardOf } = this.#store;
     const { all } = this.#backlogs;
@@ -226,17 +212,15 @@ export class Requests {
     if (timeout !== undefined) {
       request.timer = this.#clock.after(limit, () => this.#expireAfterIo(request), true);
     }
-    if (!backlog.admit(request, timeout !== undefined, this.#now)) return false;
-    this.#toCollect().push(request);
+    if (!backlog.admit(request, timeout !== undefined, now)) return false;
+    this.#toCollect(now).push(request);
     return true;
   }
 
-  readonly #now = (): number => this.#clock.now();
-
   /** The requests of the next flush. */
-  #toCollect(): Request[] {
+  #toCollect(now: number): Request[] {
     if (this.#collected === undefined) {
-      this.#collected = { since: this.#clock.now(), requests: [] };
+      this.#collected = { since: now, requests: [] };
       this.#writing = undefined;
       if (this.open > CROWD && this.#store.joins === true) afterTurn(this.#flush);
       else this.#flushSoon();
@@ -246,7 +230,7 @@ export class Requests {
 
   /** Those that wait may have room now. */
   sendMore(): void {
-    this.#toCollect();
+    this.#toCollect(this.#clock.now());
   }
 
   /** A server has answered nothing since `limit` ms before `now`. */

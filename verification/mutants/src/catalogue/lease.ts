@@ -31,8 +31,9 @@ export const LEASE: readonly Mutant[] = [
         'let sent = this.#suspend.moment();\n        const reply = await this.#sendMany',
       ),
       inquiries(
-        'const sentAt = this.#suspend.toLocal(sent, now);',
-        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent, now);',
+        'const sentAt = this.#suspend.toLocal(sent, now);\n        const suspended',
+        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent, now);\n' +
+          '        const suspended',
       ),
       inquiries(
         "if (reply.status === 'absent' ||",

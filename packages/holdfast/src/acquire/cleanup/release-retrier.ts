@@ -28,7 +28,7 @@ export interface ReleaseTask {
   /** When nothing remains to be released, on the local clock. */
   readonly until: number;
   /**
-   * Called before each attempt.
+   * Called before each attempt, except for the first one of `end`.
    * @param waited true if it is called again, because the request had to wait
    */
   readonly attempts?: (waited?: boolean) => void;
@@ -117,12 +117,15 @@ export class ReleaseRetrier {
    * @param answered called with the answer whenever it comes, or with `undefined` when attempts end
    */
   release(what: ReleaseTask, answered?: Answered): Promise<ReleaseResult | undefined> {
-    return this.#begin(this.#withdrawals, what, this.#find(what.id), answered);
+    return this.#begin(this.#withdrawals, what, this.#find(what.id), undefined, answered);
   }
 
-  /** As `release`, for a root that was held until now: its end is not under way. */
-  end(what: ReleaseTask, answered: Answered): Promise<ReleaseResult | undefined> {
-    return this.#begin(this.#ends, what, this.#withdrawals.find(what.id), answered);
+  /**
+   * As `release`, for a root that was held until now: its end is not under way.
+   * @param now the time of the clock in this step
+   */
+  end(what: ReleaseTask, now: number, answered: Answered): Promise<ReleaseResult | undefined> {
+    return this.#begin(this.#ends, what, this.#withdrawals.find(what.id), now, answered);
   }
 
   /** True while an acquisition is being released. */
@@ -160,6 +163,7 @@ export class ReleaseRetrier {
     list: Records<Tries>,
     what: ReleaseTask,
     running: Tries | undefined,
+    now: number | undefined,
     answered: Answered | undefined,
   ): Promise<ReleaseResult | undefined> {
     return new Promise((resolve) => {
@@ -167,8 +171,8 @@ export class ReleaseRetrier {
       if (running !== undefined) return running.join(what, call);
       const tries = new Tries(this, what, call);
       list.add(tries);
-      what.attempts?.();
-      this.#requests.post(what.command, tries);
+      if (now === undefined) what.attempts?.();
+      this.#requests.post(what.command, tries, now ?? this.#clock.now());
     });
   }
 

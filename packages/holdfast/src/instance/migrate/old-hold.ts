@@ -64,17 +64,17 @@ export class OldHold {
   get remaining(): number {
     this.check();
     if (this.#over) return 0;
-    const { clock, suspend } = this.#parts;
-    const now = clock.now();
-    return Math.max(0, suspend.toLocal(this.#sent, now) + this.#usable - now);
+    const { suspend } = this.#parts;
+    const now = suspend.moment();
+    return Math.max(0, suspend.toLocal(this.#sent, now) + this.#usable - now.at);
   }
 
   /** Ends it if its time is over. Asks the servers at once after a possible suspend. */
   check(): void {
     if (this.#over) return;
-    const { clock, suspend } = this.#parts;
-    const now = clock.now();
-    if (now >= this.#sent.at + this.#usable) this.#lose();
+    const { suspend } = this.#parts;
+    const now = suspend.moment();
+    if (now.at >= this.#sent.at + this.#usable) this.#lose();
     else if (suspend.toLocal(this.#sent, now) !== this.#sent.at) void this.#renew();
   }
 

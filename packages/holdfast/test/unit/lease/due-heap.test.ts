@@ -14,7 +14,7 @@ const terms = resolveTerms(settings, {}, {}, 0);
 
 function renewal(id: number): Renewal {
   const grant = { fence: 1, handOffs: 0, holds: 1, validUntil: 1 };
-  return new Root(telemetry, { key: 'k', id: `${id}`, weight: 1, terms }, grant).renewal;
+  return new Root(telemetry, { key: 'k', id: `${id}`, weight: 1, terms }, grant, 0).renewal;
 }
 
 type Move = { kind: 'put' | 'remove' | 'first'; which: number; due: number };

@@ -51,7 +51,7 @@ it('and stays open while there is a waiter', async () => {
 it('a grant before any reply counts from before the first request', () => {
   const sleep = new SuspendDetector(new VirtualClock());
   const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
-  expect(waiter.localTime(sleep, 5_000_000)).toBe(100);
+  expect(waiter.localTime(sleep, 5_000_000, sleep.moment())).toBe(100);
 });
 
 it('a later grant counts from the last reply, even if the local clock is slower', () => {
@@ -59,8 +59,8 @@ it('a later grant counts from the last reply, even if the local clock is slower'
   const waiter = new Acquisition('a', {} as AcquireRequest, { at: 100, sleeps: 0 });
   waiter.hear({ at: 200, sleeps: 0 }, 5_000_000, 210);
   // A second of the store may be 990 ms of the local clock. The late grant was made by then.
-  expect(waiter.localTime(sleep, 6_000_000)).toBe(200 + 1000 - 10);
-  expect(waiter.localTime(sleep, 5_000_000)).toBe(200);
+  expect(waiter.localTime(sleep, 6_000_000, sleep.moment())).toBe(200 + 1000 - 10);
+  expect(waiter.localTime(sleep, 5_000_000, sleep.moment())).toBe(200);
 });
 
 it('a grant after a suspension of the machine has no known time', () => {
@@ -69,7 +69,7 @@ it('a grant after a suspension of the machine has no known time', () => {
   const waiter = new Acquisition('a', {} as AcquireRequest, sleep.moment());
   waiter.hear(sleep.moment(), 5_000_000, clock.now());
   clock.sleep(2000);
-  expect(waiter.localTime(sleep, 5_003_000)).toBe(Number.NEGATIVE_INFINITY);
+  expect(waiter.localTime(sleep, 5_003_000, sleep.moment())).toBe(Number.NEGATIVE_INFINITY);
 });
 
 it('a channel that a request names stays open until the reply', async () => {
