@@ -66,7 +66,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     to: '0',
     and: {
       file: 'acquire/pushes.js',
-      from: 'acquisition.isStale(suspend, now, claimWindow)',
+      from: 'acquisition.isStale(suspend, moment, claimWindow)',
       to: 'false',
     },
     shown: 'drift-while-waiting.json',

@@ -17,6 +17,7 @@ import { type PushLimits, PushTokens } from './pushes.js';
 import type { Origin } from './cleanup/abandoned.js';
 import { type AcquireRequest, Call } from './call.js';
 import type { Parked } from './conditions/parked.js';
+import type { PollQueue } from './poll-queues.js';
 import type { RootQueue } from './root-queue.js';
 
 /** The limits before the first request. */
@@ -62,6 +63,8 @@ export class Acquisition extends Call {
 
   /** The tasks that wait for it, if it is the entry of a root: the oldest gets the lease. */
   readonly queue: RootQueue | undefined;
+  /** The queue that polls for it, while it waits in the store. */
+  polled: PollQueue | undefined;
   /** See `Queued.ahead`; `''` if it is not known. */
   ahead = '';
 
@@ -258,7 +261,7 @@ export class Acquisition extends Call {
     const { queue } = this;
     if (queue !== undefined) {
       queue.entry = undefined;
-      queue.of.gone(queue, this);
+      if (this.ahead !== '') queue.of.gone(queue, this);
     }
     this.#pause?.cancel();
     return true;

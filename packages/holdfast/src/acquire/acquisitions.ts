@@ -365,6 +365,6 @@ export class Acquisitions implements ReplyHandler {
 
   #leave(acquisition: Acquisition): void {
     this.#acquisitions.remove(acquisition);
-    this.#queues.leave(acquisition);
+    if (acquisition.polled !== undefined) this.#queues.leave(acquisition);
   }
 }

@@ -70,6 +70,7 @@ export class PollQueue {
   add(acquisition: Acquisition): boolean {
     if (this.#acquisitions.has(acquisition)) return false;
     this.#acquisitions.add(acquisition);
+    acquisition.polled = this;
     this.added += 1;
     return true;
   }
@@ -77,6 +78,7 @@ export class PollQueue {
   /** Returns false if it was not present. */
   remove(acquisition: Acquisition): boolean {
     if (!this.#acquisitions.delete(acquisition)) return false;
+    acquisition.polled = undefined;
     if (this.#acquisitions.size === 0) this.#disarm();
     return true;
   }
@@ -165,8 +167,8 @@ export class PollQueues {
   }
 
   leave(acquisition: Acquisition): void {
-    const queue = this.#queues.get(acquisition.request.key);
-    if (queue === undefined || !queue.remove(acquisition)) return;
+    const queue = acquisition.polled;
+    if (queue?.remove(acquisition) !== true) return;
     if (queue.size === 0) this.#queues.delete(queue.key);
     this.#parts.wake.leave();
   }

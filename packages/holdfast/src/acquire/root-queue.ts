@@ -54,6 +54,8 @@ export class RootQueue implements RootObserver {
   ticket = 0;
   /** The root that one of its tasks holds. */
   root: Root | undefined;
+  /** True if the wait limit of a task has passed: the next answer of the store ends it. */
+  overdue = false;
   /** Checks the lease while tasks wait behind it. */
   timer: Timer | undefined;
   readonly #ttl: number;
@@ -100,6 +102,7 @@ export class RootQueue implements RootObserver {
       group.#tasks.remove(task);
       this.#tasks.add(task);
     }
+    if (group.overdue) this.overdue = true;
     this.run.push(id);
     this.ticket = ticket;
   }
@@ -203,6 +206,8 @@ export class RootQueue implements RootObserver {
 
   /** Ends the tasks whose wait limit passed before the answer that has now come. */
   rejectOverdue(): void {
+    if (!this.overdue) return;
+    this.overdue = false;
     this.#reject((task) => (task.overdue ? endOfWait(task) : undefined));
   }
 

@@ -102,7 +102,10 @@ export class Roots {
     const task = new Task(request, queue, now.at);
     queue.add(task);
     const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
-    limitWait(task, this.#clock, giveUp, () => this.#parts.pollNow(request.key));
+    limitWait(task, this.#clock, giveUp, (late) => {
+      late.queue.overdue = true;
+      this.#parts.pollNow(request.key);
+    });
     // a lease whose time is over ends here, and the task asks anew
     if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold, now);
     if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue, now);

@@ -43,7 +43,7 @@ export class SuspendDetector {
     return this.moment().sleeps;
   }
 
-  /** The current moment. A caller hands it on: reading the clocks is a part of the price of a lock. */
+  /** The current moment. A step of the program reads it once: reading clocks costs time. */
   moment(): Moment {
     const at = this.#clock.now();
     const apart = this.#clock.wall() - at;

@@ -12,7 +12,6 @@ import type { Command, Reply } from '../engine/commands.js';
 import type { Examination, ExamineTerms } from './finding.js';
 import {
   type AcknowledgeTerms,
-  type Outcome,
   type Store,
   StoreFailure,
   type TimeLimit,
@@ -35,6 +34,9 @@ export class LazyStore implements Store {
   readonly #parts: LazyParts;
   readonly #prefix: string;
   #store: Store | undefined;
+  /** These two are on the way of each command, so they are those of the loaded store. */
+  shardOf: Store['shardOf'];
+  post?: NonNullable<Store['post']>;
   #loading: Promise<Store> | undefined;
 
   constructor(parts: LazyParts, prefix: string) {
@@ -67,18 +69,10 @@ export class LazyStore implements Store {
     await (await this.#loaded()).written?.();
   }
 
-  get shardOf(): Store['shardOf'] {
-    return this.#store?.shardOf;
-  }
-
   execute(batch: readonly Command[]): Promise<Reply>[] {
     if (this.#store !== undefined) return this.#store.execute(batch);
     const answers = this.#loaded().then((store) => store.execute(batch));
     return batch.map(async (_, at) => (await answers)[at] as Promise<Reply>);
-  }
-
-  post(command: Command, to: Outcome): boolean {
-    return this.#store?.post?.(command, to) === true;
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
@@ -130,6 +124,8 @@ export class LazyStore implements Store {
     loading.then(
       (store) => {
         this.#store = store;
+        this.shardOf = store.shardOf;
+        if (store.post !== undefined) this.post = store.post.bind(store);
       },
       () => undefined,
     );

@@ -84,21 +84,21 @@ class Request implements Timed, Outcome, Posted {
     return false;
   }
 
-  replied(reply: Reply): void {
-    this.#requests.replied(this, reply);
-  }
-
-  erred(error: unknown): void {
-    this.#requests.erred(this, error);
-  }
-
-  answer(reply: Reply): void {
+  replied(raw: Reply): void {
+    const { margin, deadlines } = this.#requests;
+    const reply = margin === 0 ? raw : narrowed(raw, margin);
+    this.backlog.answers += 1;
     if (this.over) {
       this.#receiver.late(reply);
     } else {
       this.#end();
       this.#receiver.answered(reply);
     }
+    deadlines.tidy();
+  }
+
+  erred(error: unknown): void {
+    this.#requests.erred(this, error);
   }
 
   fail(failure: StoreFailure): void {
@@ -139,8 +139,8 @@ export class Requests {
   /** The time limit of a request in ms. */
   readonly timeout: number;
   /** See `clock-margin.ts`; in ms. */
-  readonly #margin: number;
-  readonly #deadlines: Deadlines;
+  readonly margin: number;
+  readonly deadlines: Deadlines;
   readonly #backlogs: Backlogs<Request>;
   /** Those that the next flush sends, and when the first of them was posted. */
   #collected: { readonly since: number; readonly requests: Request[] } | undefined;
@@ -170,8 +170,8 @@ export class Requests {
     this.#store = store;
     this.#clock = clock;
     this.timeout = timeout;
-    this.#margin = margin;
-    this.#deadlines = new Deadlines(clock);
+    this.margin = margin;
+    this.deadlines = new Deadlines(clock);
     this.#backlogs = new Backlogs(max);
   }
 
@@ -287,7 +287,7 @@ export class Requests {
 
   /** From now on no timer remains after the last request. */
   close(): void {
-    this.#deadlines.stop();
+    this.deadlines.stop();
   }
 
   /** The reply may be in the socket already. */
@@ -315,7 +315,7 @@ export class Requests {
     for (const request of batch) {
       request.deadline = now + request.limit;
       request.answersBefore = request.backlog.answers;
-      if (request.timer === undefined) this.#deadlines.add(request);
+      if (request.timer === undefined) this.deadlines.add(request);
     }
     if (batch.length === 1) {
       const [only] = batch as [Request];
@@ -351,14 +351,7 @@ export class Requests {
   }
 
   #asSent({ command }: Request): Command {
-    return this.#margin === 0 ? command : widened(command, this.#margin);
-  }
-
-  /** The store has replied to a request. */
-  replied(request: Request, reply: Reply): void {
-    request.backlog.answers += 1;
-    request.answer(this.#margin === 0 ? reply : narrowed(reply, this.#margin));
-    this.#deadlines.tidy();
+    return this.margin === 0 ? command : widened(command, this.margin);
   }
 
   /** The store has no reply to a request. */
@@ -370,7 +363,7 @@ export class Requests {
     if (failure.kind !== 'refused' && failure.kind !== 'closed') this.#unanswered(request.command);
     if (failure.answered) request.backlog.answers += 1;
     request.fail(failure);
-    this.#deadlines.tidy();
+    this.deadlines.tidy();
   }
 }
 

@@ -32,8 +32,8 @@ export const LEASE: readonly Mutant[] = [
       ),
       inquiries(
         'const sentAt = this.#suspend.toLocal(sent, now);\n        const suspended',
-        'sent = this.#suspend.moment();\n        const sentAt = this.#suspend.toLocal(sent, now);\n' +
-          '        const suspended',
+        'sent = this.#suspend.moment();\n' +
+          '        const sentAt = this.#suspend.toLocal(sent, now);\n        const suspended',
       ),
       inquiries(
         "if (reply.status === 'absent' ||",
@@ -45,7 +45,7 @@ export const LEASE: readonly Mutant[] = [
     name: 'time spent is not counted',
     mistake:
       'a granted lease starts when the reply arrives (a Redlock that forgets the elapsed time)',
-    edits: [room('const sentAt = this.#suspend.toLocal(sent, since);', 'const sentAt = since;')],
+    edits: [room('const sentAt = this.#suspend.toLocal(sent, now);', 'const sentAt = now.at;')],
   },
   {
     name: 'push counted from its receipt',

@@ -51,7 +51,11 @@ export const ROOTS: readonly Mutant[] = [
     name: 'the other tasks are forgotten',
     mistake: 'when a root is lost, the tasks behind it do not ask anew (`NOT_ASKED_ANEW`)',
     edits: [
-      roots('if (queue.size > 0)\n            this.#ask(queue);\n        this.#tidy', 'this.#tidy'),
+      roots(
+        'if (queue.size > 0)\n            this.#ask(queue, this.#parts.suspend.moment());\n' +
+          '        this.#tidy',
+        'this.#tidy',
+      ),
     ],
   },
   {
@@ -118,9 +122,9 @@ export const ROOTS: readonly Mutant[] = [
     mistake: '`stopRenewal()` of one task ends the renewal of the tasks after it',
     edits: [
       root(
-        'this.hold = new Hold(this, terms, before.index + 1);',
+        'this.hold = new Hold(this, terms, before.index + 1, now);',
         [
-          'this.hold = new Hold(this, terms, before.index + 1);',
+          'this.hold = new Hold(this, terms, before.index + 1, now);',
           'this.hold.renewed = before.renewed;',
         ].join('\n        '),
       ),
@@ -132,9 +136,9 @@ export const ROOTS: readonly Mutant[] = [
     mistake: '`maxHold` of one task ends the lease of the task after it',
     edits: [
       root(
-        'this.hold = new Hold(this, terms, before.index + 1);',
+        'this.hold = new Hold(this, terms, before.index + 1, now);',
         [
-          'this.hold = new Hold(this, terms, before.index + 1);',
+          'this.hold = new Hold(this, terms, before.index + 1, now);',
           'this.hold.holdUntil = before.holdUntil;',
         ].join('\n        '),
       ),

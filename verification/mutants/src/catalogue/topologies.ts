@@ -71,8 +71,8 @@ export const TOPOLOGIES: readonly Mutant[] = [
     edits: [
       {
         file: 'store/requests.js',
-        find: 'this.#margin === 0 ? reply : narrowed(reply, this.#margin)',
-        replace: 'reply',
+        find: 'margin === 0 ? raw : narrowed(raw, margin)',
+        replace: 'raw',
       },
     ],
     elsewhere: 'clock-margin.test.ts',

@@ -9,13 +9,12 @@ import type * as T from '../../engine/commands.js';
 import { kindOf, type LockKind, numberOf } from '../../engine/kinds.js';
 import { handOffsAlone } from '../../engine/limits.js';
 import { UnreadableRecord } from '../port.js';
-import { belonging } from './answers.js';
+import { belonging, notQueued } from './answers.js';
 import { encodeGate, gateReply } from './gate-codec.js';
 import { inspected, listOf, textOf } from './view-codec.js';
 
 /** The arguments of a command's script. */
 export function encode(command: T.KeyCommand): string[] {
-  if (isGateCommand(command)) return encodeGate(command);
   switch (command.op) {
     case 'acquire':
       return encodeAcquire(command);
@@ -41,6 +40,10 @@ export function encode(command: T.KeyCommand): string[] {
       return [command.id, `${command.weight}`, `${command.seq}`, `${command.retention}`];
     case 'capacity':
       return [`${command.from}`, `${command.capacity}`, `${command.retention}`];
+    case 'arrive':
+    case 'watch':
+    case 'endGeneration':
+      return encodeGate(command);
   }
 }
 
@@ -122,7 +125,7 @@ function encodeAcquire(command: T.Acquire): string[] {
  */
 export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
   try {
-    return answerTo(command, raw);
+    return answerTo(command, raw === 'QUEUED' ? notQueued(raw) : raw);
   } catch (error) {
     if (!Array.isArray(raw) || String(raw[0]) !== 'inspected') throw error;
     throw new UnreadableRecord(error instanceof Error ? error.message : String(error), error);
@@ -131,19 +134,16 @@ export function readable(command: T.KeyCommand, raw: unknown): T.Reply {
 
 /** Decodes the result of a script. Throws if it is not a reply to the command. */
 export function answerTo(command: T.KeyCommand, raw: unknown): T.Reply {
+  const isList = Array.isArray(raw);
+  if (!isList && (command.op === 'acquire' || command.op === 'release')) {
+    // in the common case, the time, which is also the fence
+    const now = Number(raw);
+    if (now > 0) return shortReply(command, now, now);
+  }
   if (isGateCommand(command)) return gateReply(raw);
-  if (!Array.isArray(raw)) return usual(command, Number(raw));
+  if (!isList) throw new TypeError(`Holdfast: the script ${command.op} did not return a list`);
   const reply = command.op === 'park' ? parkReply(raw) : decode(command.op, raw);
   return belonging(command.op, reply);
-}
-
-/**
- * Decodes the number that a script returns in the common case: the time, which is also the fence.
- */
-function usual(command: T.LockCommand, now: number): T.Reply {
-  const { op } = command;
-  if (now > 0 && (op === 'acquire' || op === 'release')) return shortReply(command, now, now);
-  throw new TypeError(`Holdfast: the script ${op} did not return a list`);
 }
 
 /** The reply if a free mutex was taken, or the only lease was released. */

@@ -27,7 +27,6 @@ import { decodePush } from '../push-text.js';
 import { afterTurn, systemClock } from '../../base/clock.js';
 import type * as Advice from './advice.js';
 import type { ClusterChannels } from './cluster-channels.js';
-import { notQueued } from './answers.js';
 import { encode, readable } from './codec.js';
 import { Echo, ECHO } from './echo.js';
 import { failureOf, isNoScript, loginAdvice } from './error-replies.js';
@@ -129,14 +128,14 @@ export class RedisStore implements Store {
   }
 
   post(command: Command, to: Outcome): boolean {
-    if (this.#client.post === undefined || isRenewMany(command)) return false;
+    if (this.#client.post === undefined || command.op === 'renewMany') return false;
     const call = this.#callOf(command);
     const connection = this.#client.connection();
     const erred = (error: unknown): void => to.erred(error);
     const answered = (raw: unknown): void => {
       let reply: Reply;
       try {
-        reply = this.#read(raw, command, connection);
+        reply = this.#once(readable(command, raw), command, connection);
       } catch (error) {
         return erred(error);
       }
@@ -150,10 +149,6 @@ export class RedisStore implements Store {
   #callOf(command: KeyCommand): ScriptCall {
     const keys = this.#keysOf(command);
     return { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
-  }
-
-  #read(raw: unknown, command: KeyCommand, connection: unknown): Reply {
-    return this.#once(readable(command, notQueued(raw)), command, connection);
   }
 
   /**
@@ -170,7 +165,7 @@ export class RedisStore implements Store {
     return this.#client.evalsha(calls).map((answer, index) => {
       const command = batch[index] as KeyCommand;
       return answer.then(
-        (raw) => this.#read(raw, command, connection),
+        (raw) => this.#once(readable(command, raw), command, connection),
         (error: unknown) => this.#again(command, calls[index] as ScriptCall, error, connection),
       );
     });
