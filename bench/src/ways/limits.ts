@@ -22,19 +22,19 @@ const length = (files: number, moves: number, functions: number): Length => ({
 export const LIMITS: Readonly<Record<WayName, Way>> = {
   acquire: {
     title: 'acquisition of a free mutex',
-    most: length(43, 116, 167),
+    most: length(35, 88, 143),
     goal: length(26, 60, 90),
   },
-  release: { title: 'its release', most: length(27, 67, 103), goal: length(18, 35, 60) },
+  release: { title: 'its release', most: length(22, 48, 93), goal: length(18, 35, 60) },
   'hand-off': {
     title: 'local hand-off',
-    most: length(16, 34, 52),
+    most: length(15, 24, 44),
     goal: length(11, 20, 30),
   },
   turn: {
     title: 'release that queues a root',
-    most: length(42, 143, 216),
+    most: length(36, 112, 184),
     goal: length(20, 50, 75),
   },
-  renewal: { title: 'renewal', most: length(24, 125, 185), goal: length(14, 60, 100) },
+  renewal: { title: 'renewal', most: length(20, 97, 167), goal: length(14, 60, 100) },
 };

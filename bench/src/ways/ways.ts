@@ -71,7 +71,7 @@ async function pair(open: Open, trace: Trace): Promise<Pick<Counts, PairWay>> {
   const until = renewed.remaining;
   const { functions: renewal } = await record(trace, async () => {
     // the first renewal has ended, and no second one is due
-    while (!trace.reached('lease/renewals')) await sleep(QUIET_MS);
+    while (!trace.reached('lease/inquiries')) await sleep(QUIET_MS);
     await sleep(QUIET_MS);
   });
   if (renewed.remaining < until - RENEWED_TTL / 2) throw new Error('the lease was not renewed');

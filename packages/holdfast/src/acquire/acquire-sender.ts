@@ -131,7 +131,7 @@ export class AcquireSender {
   /** The reply to a request arrived in time. */
   answered({ acquisition, command, sent }: Asked, reply: Answer): void {
     this.ended(acquisition, command);
-    acquisition.tokens.answered(command.token);
+    if (command.token !== '') acquisition.tokens.answered(command.token);
     const now = this.#parts.suspend.moment();
     if (this.#parts.lateDuplicates.possible(now.at - sent.at)) acquisition.mayBeDuplicated = true;
     acquisition.parked?.answered(reply);

@@ -95,10 +95,12 @@ export class Roots {
 
   /** @param now the current moment */
   acquire(request: AcquireRequest, now: Moment): Promise<Hold | null> {
-    const length = this.#lengthOf(request);
-    if (length >= this.#parts.settings.maxQueue)
+    const { maxQueue } = this.#parts.settings;
+    const queues = this.#queuesOf(request.key);
+    const length = queues.tasks < maxQueue ? 0 : lengthOf(queues);
+    if (length >= maxQueue)
       return Promise.reject(failures.refused(request, { status: 'full', now: 0, length }));
-    const queue = this.#queueOf(request);
+    const queue = this.#join(queues, request);
     const task = new Task(request, queue, now.at);
     queue.add(task);
     const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
@@ -297,27 +299,19 @@ export class Roots {
     return entry;
   }
 
-  /** The number of tasks here that wait for a key, if it may be `maxQueue`; 0 if it is less. */
-  #lengthOf({ key }: AcquireRequest): number {
-    const queues = this.#queues.get(key);
-    if (queues === undefined || queues.tasks < this.#parts.settings.maxQueue) return 0;
-    let length = 0;
-    for (const queue of queues.all()) {
-      // the first task of a new root does not wait yet, as far as is known
-      length += queue.size - (queue.entry !== undefined && !queue.entry.heard ? 1 : 0);
-    }
-    return length;
-  }
-
-  #queueOf(request: AcquireRequest): RootQueue {
-    const { key, terms } = request;
+  #queuesOf(key: string): KeyQueue {
     let queues = this.#queues.get(key);
     if (queues === undefined) {
       if (this.#queues.size >= this.#most) this.#forgetIdle();
       queues = new KeyQueue();
       this.#queues.set(key, queues);
     }
-    const joined = queues.find(terms, this.#parts.settings.localHandOffs);
+    return queues;
+  }
+
+  /** The queue for a task: one that it may join, or a new one. */
+  #join(queues: KeyQueue, request: AcquireRequest): RootQueue {
+    const joined = queues.find(request.terms, this.#parts.settings.localHandOffs);
     if (joined !== undefined) return joined;
     const queue = new RootQueue(queues, request, this.#parts, this.#events);
     queues.add(queue);
@@ -335,4 +329,14 @@ export class Roots {
     this.#queues = new Map([...this.#queues].filter(([, queues]) => !queues.idle));
     this.#most = 2 * this.#queues.size + IDLE_MAX;
   }
+}
+
+/** The number of tasks that wait, and are known not to be granted. */
+function lengthOf(queues: KeyQueue): number {
+  let length = 0;
+  for (const queue of queues.all()) {
+    // the first task of a new root does not wait yet, as far as is known
+    length += queue.size - (queue.entry !== undefined && !queue.entry.heard ? 1 : 0);
+  }
+  return length;
 }

@@ -142,14 +142,13 @@ export class Telemetry {
   }
 
   /** A lease was granted; `how` if the acquisition had to wait for it. */
-  granted({ key, name: id, fence }: Hold, how?: HandOffMessage['how']): void {
-    const { instance } = this;
+  granted(hold: Hold, how?: HandOffMessage['how']): void {
     this.acquisitions += 1;
     if (how === undefined) return;
     this.handOffs += 1;
-    if (HAND_OFF.hasSubscribers) {
-      HAND_OFF.publish({ instance, key, id, fence, how } satisfies HandOffMessage);
-    }
+    if (!HAND_OFF.hasSubscribers) return;
+    const { key, name: id, fence } = hold;
+    HAND_OFF.publish({ instance: this.instance, key, id, fence, how } satisfies HandOffMessage);
   }
 
   /** A lease that should not be held for long is released. */

@@ -125,7 +125,9 @@ export class ReleaseRetrier {
    * @param now the time of the clock in this step
    */
   end(what: ReleaseTask, now: number, answered: Answered): Promise<ReleaseResult | undefined> {
-    return this.#begin(this.#ends, what, this.#withdrawals.find(what.id), now, answered);
+    const { size } = this.#withdrawals;
+    const running = size === 0 ? undefined : this.#withdrawals.find(what.id);
+    return this.#begin(this.#ends, what, running, now, answered);
   }
 
   /** True while an acquisition is being released. */
@@ -135,7 +137,7 @@ export class ReleaseRetrier {
 
   /** True while a root that is held is being released by its id. */
   withdraws(id: string): boolean {
-    return this.#withdrawals.find(id) !== undefined;
+    return this.#withdrawals.size > 0 && this.#withdrawals.find(id) !== undefined;
   }
 
   /** Resolves when no release is pending. */

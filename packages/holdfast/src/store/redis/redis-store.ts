@@ -148,7 +148,8 @@ export class RedisStore implements Store {
 
   #callOf(command: KeyCommand): ScriptCall {
     const keys = this.#keysOf(command);
-    return { sha: scripts[command.op].sha, keys, args: encode(this.#addressed(command)) };
+    const sent = this.#channels === undefined ? command : this.#addressed(command);
+    return { sha: scripts[command.op].sha, keys, args: encode(sent) };
   }
 
   /**
