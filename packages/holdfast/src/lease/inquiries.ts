@@ -181,16 +181,6 @@ export class Inquiries {
     }
   }
 
-  /** See `Store.shardOf`. */
-  get shardOf(): ((key: string) => string) | undefined {
-    return this.#requests.shardOf;
-  }
-
-  /** See `Requests.written`. */
-  written(): Promise<void> | undefined {
-    return this.#requests.written();
-  }
-
   /** Reads the standing of a lease, and changes nothing. Rejects if the store did not answer. */
   async standing(root: Root): Promise<'granted' | 'absent'> {
     const { key, id } = root;

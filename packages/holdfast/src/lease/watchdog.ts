@@ -32,6 +32,7 @@ const CLAIM_BELOW = 0.5;
 
 export class Watchdog {
   readonly inquiries: Inquiries;
+  readonly #requests: Requests;
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
   readonly #suspend: SuspendDetector;
@@ -43,6 +44,7 @@ export class Watchdog {
 
   constructor(requests: Requests, suspend: SuspendDetector, telemetry: Telemetry) {
     const { randomSource, clock } = telemetry.settings;
+    this.#requests = requests;
     this.#telemetry = telemetry;
     this.#clock = clock;
     this.#due = new Schedule(clock, randomSource, () => this.#look());
@@ -88,7 +90,7 @@ export class Watchdog {
     const whole = Math.min(root.ttl, hold.holdUntil - now);
     if (!root.renews || renewal.busy || hold.validUntil - now >= CLAIM_BELOW * whole) return;
     void this.#renewDue(root);
-    return this.inquiries.written();
+    return this.#requests.written();
   }
 
   /** This hold is not renewed any longer; the next one of its root is. */
@@ -188,7 +190,7 @@ export class Watchdog {
   }
 
   #send(renewals: Renewals): void {
-    for (const roots of renewals.batches(this.inquiries.shardOf)) {
+    for (const roots of renewals.batches(this.#requests.shardOf)) {
       const [first] = roots as [Root];
       if (roots.length > 1) void this.#askTogether(roots, first.doubted);
       else void (first.doubted ? this.#verify(first) : this.#renewDue(first));
