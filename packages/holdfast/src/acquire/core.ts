@@ -105,9 +105,13 @@ export class Core implements Grantor, PartHost {
 
   /** Resolves to a lease record, or to `null` if the lock is not free and `wait` is 0. */
   acquire(request: AcquireRequest): Promise<Hold | null> {
+    if (!isOn(ACQUIRE)) return this.#acquire(request);
+    return this.telemetry.acquire(request, (asked) => this.#acquire(asked));
+  }
+
+  #acquire(request: AcquireRequest): Promise<Hold | null> {
     if (this.#closing !== undefined) return Promise.reject(failures.closed(request.key));
-    if (!isOn(ACQUIRE)) return this.acquisitions.acquire(request);
-    return this.telemetry.acquire(request, (asked) => this.acquisitions.acquire(asked));
+    return this.acquisitions.acquire(request);
   }
 
   /**

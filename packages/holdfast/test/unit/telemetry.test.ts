@@ -94,6 +94,12 @@ describe('an acquisition', () => {
     expect(of(found, 'acquire:asyncEnd')).toMatchObject([{ granted: true, id, fence }]);
   });
 
+  it('after a close publishes its error', async () => {
+    await clock.until(one.close());
+    await expect(one.mutex('k').acquire()).rejects.toMatchObject({ code: 'HOLDFAST_CLOSED' });
+    expect(of(found, 'acquire:error')).toMatchObject([{ key: 'k' }]);
+  });
+
   it('that waits publishes that once, and how it got the lease', async () => {
     const before = await soon(other.mutex('k').acquire());
     const waiting = later(one.mutex('k').acquire());
