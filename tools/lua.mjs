@@ -5,8 +5,9 @@
  * compiles one source, so the parts are joined and the comments are removed here.
  */
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { declarations, expandFields } from './lua-fields.mjs';
 import { flagLine, parseHeader } from './lua-header.mjs';
 
 /**
@@ -49,6 +50,8 @@ export function expand(path, options = {}) {
  * stands for the text.
  */
 const AROUND = 'lib/proof.lua';
+/** Declares the order of packed fields: see lua-fields.mjs. */
+const FIELDS = 'lib/fields.lua';
 const SCRIPT = '--- @script\n';
 
 /**
@@ -78,10 +81,15 @@ export function pieces(path, options = {}) {
   const { [AROUND]: proof, ...replace } = options.replace ?? {};
   const parts = assemble(dirname(path), file, replace);
   const [before, after] = around(dirname(path), proof === undefined ? {} : { [AROUND]: proof });
+  const declared = existsSync(join(dirname(path), FIELDS))
+    ? declarations(readFileSync(join(dirname(path), FIELDS), 'utf8'))
+    : new Map();
+  /** @type {(part: Piece) => string} */
+  const plain = (part) => expandFields(stripLua(part.text, path), declared, part.file);
   return [
     { file, text: flagLine(replace[file] ?? readFileSync(path, 'utf8')) },
     { file: AROUND, text: before },
-    ...parts.map((part) => ({ file: part.file, text: stripLua(part.text, path) })),
+    ...parts.map((part) => ({ file: part.file, text: plain(part) })),
     { file: AROUND, text: after },
   ].filter(({ text }) => text !== '');
 }

@@ -24,6 +24,7 @@ import { f, waiters } from './scenarios/waiters.js';
 import { printBursts } from './burst.js';
 import { printLists } from './list.js';
 import { printSizes } from './bundles.js';
+import { printShortPaths } from './short.js';
 import { printStarts } from './start.js';
 import { printTracing } from './tracing.js';
 import { printWays } from './ways/ways.js';
@@ -109,6 +110,7 @@ async function run(settings: Settings): Promise<void> {
   if (settings.burst) return printBursts(settings);
   if (settings.idle) return printIdle(settings);
   if (settings.list) return printLists(settings);
+  if (settings.short) return printShortPaths(settings);
   await printSizes();
   if (settings.size) return;
   const result = await measure(settings);

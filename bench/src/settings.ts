@@ -112,6 +112,8 @@ export interface Settings {
   readonly idle: boolean;
   /** Measures only the listing of many locks. */
   readonly list: boolean;
+  /** Measures only what the short paths of the scripts earn. */
+  readonly short: boolean;
   /** The arguments as given, for the result. */
   readonly command: string;
 }
@@ -140,6 +142,7 @@ export const USAGE: string = `npm run bench -- [options]
   --burst          measures only 1,000,000 acquisitions and releases in one turn
   --idle           measures only what idle waiters cost the server
   --list           measures only the listing of 100,000 and 1,000,000 locks
+  --short          measures only what each short path of the scripts earns
   --draw FILE      measures nothing: draws the pictures of a result
   --into FOLDER    the folder of the pictures (default docs/pictures)`;
 
@@ -167,6 +170,7 @@ export function readSettings(args: string[]): Settings | undefined {
       burst: { type: 'boolean', default: false },
       idle: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
+      short: { type: 'boolean', default: false },
     },
   });
   if (values.help === true) return undefined;
@@ -196,6 +200,7 @@ export function readSettings(args: string[]): Settings | undefined {
     burst: values.burst,
     idle: values.idle,
     list: values.list,
+    short: values.short,
     command: ['npm run bench --', ...args].join(' '),
   };
 }

@@ -98,7 +98,7 @@ export const CHANGE_FAULTS: readonly Fault[] = [
     'and capacity == 1 and parked == 0',
   ]),
   fault('kinds: a semaphore of one permit takes the short path of a mutex', [
-    'lib/take.lua',
+    'short/take.lua',
     'wanted_kind == 1 and',
     'wanted_kind < 3 and',
   ]),

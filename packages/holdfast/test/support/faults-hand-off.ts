@@ -2,7 +2,7 @@
 import { type Fault, fault } from './faults.js';
 
 const release = 'lib/release.lua';
-const free = 'lib/free.lua';
+const free = 'short/free.lua';
 const park = 'park.lua';
 const holders = 'lib/holders.lua';
 const holds = 'lib/holds.lua';

@@ -2,7 +2,7 @@
 import { type Fault, fault } from './faults.js';
 
 const poll = 'poll.lua';
-const plain = 'lib/plain.lua';
+const plain = 'short/plain.lua';
 const processes = 'lib/processes.lua';
 const serve = 'lib/serve.lua';
 const waiters = 'lib/waiters.lua';
@@ -71,8 +71,8 @@ export const PAUSE_FAULTS: readonly Fault[] = [
   ]),
   fault('plain: a request ends a pause', [
     plain,
-    'return pack_process(waiters + change, heard, till, paused)',
-    'return pack_process(waiters + change, heard, till)',
+    'return packed_process(waiters + change, heard, till, paused)',
+    'return packed_process(waiters + change, heard, till)',
   ]),
   fault('waiters: a pause is not saved', [waiters, 'not paused or paused == 0', 'true']),
 ];

@@ -2,17 +2,18 @@
 import { type Fault, fault } from './faults.js';
 
 const acquireAlone = 'acquire.lua';
-const acquire = 'lib/acquire.lua';
+const join = 'short/join.lua';
 const takeMany = 'acquireMany.lua';
 const freeMany = 'releaseMany.lua';
 const showMany = 'inspectMany.lua';
 const names = 'lib/names.lua';
-const take = 'lib/take.lua';
-const free = 'lib/free.lua';
-const renew = 'renew.lua';
-const release = 'lib/release.lua';
-const turn = 'turn.lua';
-const plain = 'lib/plain.lua';
+const take = 'short/take.lua';
+const free = 'short/free.lua';
+const renew = 'short/renew.lua';
+const leave = 'short/leave.lua';
+const inspect = 'short/inspect.lua';
+const turn = 'short/turn.lua';
+const plain = 'short/plain.lua';
 const record = 'lib/record.lua';
 const serve = 'lib/serve.lua';
 const waiters = 'lib/waiters.lua';
@@ -20,12 +21,12 @@ const holders = 'lib/holders.lua';
 
 export const PLAIN_FAULTS: readonly Fault[] = [
   fault('short acquire: an expired lease holds the lock', [
-    acquire,
+    join,
     'holder ~= id and expires > now',
     'holder ~= id',
   ]),
   fault('short acquire: the holder joins the queue', [
-    acquire,
+    join,
     'holder ~= id and expires > now',
     'expires > now',
   ]),
@@ -40,36 +41,32 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'seen, stored = unpack(',
   ]),
   fault('short acquire: a newcomer passes the limit of the queue', [
-    acquire,
+    join,
     'queued < max_queue or',
     'true or',
   ]),
   fault('short acquire: a returning waiter loses its place', [
-    acquire,
+    join,
     'if place == 0 then place = ticket_after',
     'do place = ticket_after',
   ]),
   fault('short acquire: a waiter keeps its old channel and token', [
-    acquire,
-    'place, asked[8], asked[9], asked[10] = asked[1], channel, token, tasks',
-    'place, asked[10] = asked[1], tasks',
+    join,
+    "asked[PLACE.waiter('channel')] = channel\n      asked[PLACE.waiter('token')] = token\n",
+    '',
   ]),
   fault('short acquire: the queue has no expiry', [
-    acquire,
+    join,
     "if queued == 1 then redis.call('PEXPIREAT', queue, kept) end",
     '',
   ]),
-  fault('short acquire: fair waiters are not counted', [
-    acquire,
-    'fair_before + fair',
-    'fair_before',
-  ]),
+  fault('short acquire: fair waiters are not counted', [join, 'fair_before + fair', 'fair_before']),
   fault('short acquire: the last ticket goes back', [
-    acquire,
+    join,
     'math.max(ticket_before, place)',
     'place',
   ]),
-  fault('short acquire: the process is counted twice', [acquire, 'joins and 1 or 0', '1']),
+  fault('short acquire: the process is counted twice', [join, 'joins and 1 or 0', '1']),
   fault('short release: the id is not compared', [
     free,
     'holder == id and expires > now',
@@ -184,12 +181,12 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'do\n    local kept, granted',
   ]),
   fault('short inspect: the last fence is shown as the fence of the lease', [
-    'inspect.lua',
+    inspect,
     'local own = last - passes',
     'local own = last',
   ]),
-  fault('short inspect: an ended lease is shown', ['inspect.lua', ' or expires <= now', '']),
-  fault('short inspect: waiters are not shown', ['inspect.lua', 'queued > 0 or ', '']),
+  fault('short inspect: an ended lease is shown', [inspect, ' or expires <= now', '']),
+  fault('short inspect: waiters are not shown', [inspect, 'queued > 0 or ', '']),
   fault('short turn: the next root loses the place of its tasks', [
     turn,
     'local place = old_ticket',
@@ -197,8 +194,8 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short turn: the ticket of the next root is forgotten', [
     turn,
-    'math.max(last_ticket, place),\n      0, alone',
-    'last_ticket,\n      0, alone',
+    'last_ticket = math.max(last_ticket, place)',
+    'last_ticket = last_ticket',
   ]),
   fault('short turn: two roots of a process are counted as one', [
     turn,
@@ -228,7 +225,7 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'if fair == 0 then hand_offs = hand_offs_alone(hand_offs) else hand_offs = 0 end',
   ]),
   fault('short acquire: a repeated request tells the id ahead', [
-    acquire,
+    join,
     'if joins and fair == 1',
     'if fair == 1',
   ]),
@@ -245,29 +242,29 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   fault('acquire: the only lease is not ahead', [holders, 'if sole then return sole.id end', '']),
   fault('acquire: one of several leases is ahead', [holders, 'many and leases == 1', 'many']),
   fault('short release: a waiter that leaves still counts for its process', [
-    release,
+    leave,
     'counted(count, -1, 0)',
     'count',
   ]),
   fault('short release: a waiter that leaves still counts as fair', [
-    release,
+    leave,
     'fair_before - fair',
     'fair_before',
   ]),
   fault('short release: the record keeps a waiter that left', [
-    release,
+    leave,
     "redis.call('HDEL', resource, 'w:' .. id, process)",
     "redis.call('HDEL', resource, process)",
   ]),
   fault('short release: a waiter leaves a lock that is free', [
-    release,
+    leave,
     'queued > 0 and expires > now and',
     'queued > 0 and',
   ]),
   fault('short turn: the next root is not fair', [
     turn,
-    "ttl, claim, hand_offs, fair, '', channel",
-    "ttl, claim, hand_offs, 0, '', channel",
+    'hand_offs = hand_offs, fair = fair',
+    'hand_offs = hand_offs, fair = 0',
   ]),
   fault('short turn: the next root is not counted as fair', [
     turn,
@@ -279,13 +276,13 @@ export const PLAIN_FAULTS: readonly Fault[] = [
     'fair == 1 and hand_offs or hand_offs_alone(hand_offs)',
     'hand_offs_alone(hand_offs)',
   ]),
-  fault('turn: the next root is not fair', [turn, 'fair = fair,', 'fair = 0,']),
+  fault('turn: the next root is not fair', ['turn.lua', 'fair = fair,', 'fair = 0,']),
   fault('short grant: a root has the same hand-offs if it is alone', [
     plain,
     'elseif fair == 0 and waiting == 0 then',
     'elseif false then',
   ]),
-  fault('short grant: no fences are reserved', [plain, 'own + hand_offs, last', 'own, last']),
+  fault('short grant: no fences are reserved', [plain, 'last = own + hand_offs', 'last = own']),
   fault('short grant: the fence is the time', [plain, 'math.max(fence + 1, now)', 'now']),
   fault('short grant: the push has no token', [plain, 'hand_offs, 1, token', "hand_offs, 1, ''"]),
   fault('short grant: the waiter stays', [plain, "redis.call('HDEL', resource, 'w:' .. id)\n", '']),
@@ -296,7 +293,7 @@ export const PLAIN_FAULTS: readonly Fault[] = [
   ]),
   fault('short grant: a process keeps the number of its waiters', [
     plain,
-    'cmsgpack.pack(waiters - 1, heard, till)',
+    'PACK.process({ waiters = waiters - 1, heard = heard, till = till })',
     'count',
   ]),
   fault('plain: a queue with a heavy waiter, an owner or a signal counts as plain', [

@@ -2,7 +2,8 @@
 import { type Fault, fault } from './faults.js';
 
 const renew = 'renew.lua';
-const many = 'renewMany.lua';
+const many = 'short/renew-many.lua';
+const renewMany = 'renewMany.lua';
 const kept = 'lib/kept.lua';
 
 export const RENEWAL_FAULTS: readonly Fault[] = [
@@ -19,7 +20,7 @@ export const RENEWAL_FAULTS: readonly Fault[] = [
   fault('renew: the channel is not recorded', [renew, 'address(held, id, channel)', '']),
   fault('renew: the tasks are not recorded', [renew, 'tasks or held.tasks', 'held.tasks']),
   fault('renew: the short path ignores the channel', [
-    renew,
+    'short/renew.lua',
     'is_plain and not channel',
     'is_plain',
   ]),
@@ -34,8 +35,12 @@ export const RENEWAL_FAULTS: readonly Fault[] = [
   fault('renewMany: shortens the lease', [many, 'if lasts then return expires - now end', '']),
   fault('renewMany: the end of the queue stays', [many, '(lasts or queued > 0)', 'lasts']),
   fault('renewMany: the end of the resource never moves', [many, 'if moves then', 'if false then']),
-  fault('renewMany: the record has the old end', [many, 'till, kept)', 'till, forget)']),
-  fault('renewMany: the queue is not served', [many, "serve('')\n", '']),
+  fault('renewMany: the record has the old end', [
+    many,
+    'expires = till, kept = kept',
+    'expires = till, kept = forget',
+  ]),
+  fault('renewMany: the queue is not served', [renewMany, "serve('')\n", '']),
   fault('record: the end always moves', [
     kept,
     'if stored and stored >= least and',

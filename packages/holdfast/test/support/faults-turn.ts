@@ -92,7 +92,7 @@ export const TURN_FAULTS: readonly Fault[] = [
     'elseif false then',
   ]),
   fault('acquire: a root has the same hand-offs if it is alone', [
-    'lib/take.lua',
+    'short/take.lua',
     'if fair == 0 then hand_offs = hand_offs_alone(hand_offs) end',
     '',
   ]),

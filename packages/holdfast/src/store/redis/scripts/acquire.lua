@@ -55,5 +55,5 @@ else
 end
 --- @include "lib/save.lua"
 
---- @include "lib/take.lua"
+--- @include "short/take.lua"
 --- @include "lib/acquire.lua"

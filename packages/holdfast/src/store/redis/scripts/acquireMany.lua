@@ -43,7 +43,7 @@ local function acquire(index, resource, id, hand_offs)
   local queue, expiries, waited, token, stored, process, count
   local seen = redis.call('HGET', resource, 's')
   --- @include "lib/save.lua"
-  --- @include "lib/take.lua"
+  --- @include "short/take.lua"
   queue, expiries = resource .. ':q', resource .. ':x'
   waited, token = own_terms_at(index)
   --- @include "lib/acquire.lua"

@@ -19,22 +19,7 @@ local id = ''
 --- @include "lib/peek.lua"
 --- @include "lib/save.lua"
 
--- The short path: a plain record with a lease and no waiters.
-local function inspect_plain()
-  local _, expires, _, queued, holder, last, _, _, passes, _, since = cmsgpack.unpack(seen)
-  if queued > 0 or holder == '' or expires <= now then return nil end
-  local _, tasks, meta = cmsgpack.unpack(redis.call('HGET', resource, 'm'))
-  local own = last - passes
-  local view = {
-    holder, '', 1, own, passes, expires - now, 1, tasks, since == 0 and own or since, meta, {},
-  }
-  return { 'inspected', now, 1, 1, 1, last, 1, 0, { view }, {}, 0, {} }
-end
-
-if is_plain then
-  local inspected = inspect_plain()
-  if inspected then return inspected end
-end
+--- @include "short/inspect.lua"
 --- @include "lib/serve.lua"
 
 -- The first holds of a lease.

@@ -15,17 +15,17 @@ local ids = { unpack(ARGV, 1) }
 --- @include "lib/clock.lua"
 --- @include "lib/names.lua"
 
-local call, unpack_all = redis.call, cmsgpack.unpack
+local call = redis.call
 
--- See lib/record.lua for the order of the values.
 local function show(resource)
   local seen = call('HGET', resource, 's')
   if not seen then return 1 end
   if string.byte(seen) ~= 195 then return 0 end
-  local _, expires, _, queued, holder, last, _, _, passes, _, since = unpack_all(seen)
+  local expires, queued, holder, last, passes, since =
+    UNPACK.plain(seen, 'expires queued holder last hand_offs since')
   if queued > 0 then return 0 end
   if holder == '' or expires <= now then return { last } end
-  local _, tasks, meta = unpack_all(call('HGET', resource, 'm'))
+  local tasks, meta = UNPACK.about(call('HGET', resource, 'm'), 'tasks meta')
   local own = last - passes
   return { holder, own, passes, expires - now, tasks, since == 0 and own or since, meta }
 end

@@ -17,5 +17,5 @@ local id = ARGV[1]
 local terms = ARGV[2]
 --- @include "lib/release-terms.lua"
 --- @include "lib/peek-to-write.lua"
---- @include "lib/free.lua"
+--- @include "short/free.lua"
 --- @include "lib/release.lua"

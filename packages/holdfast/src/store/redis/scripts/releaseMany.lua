@@ -23,7 +23,7 @@ local ids = { unpack(ARGV, 2) }
 local function release(resource, id)
   local queue, expiries
   --- @include "lib/peek-to-write.lua"
-  --- @include "lib/free.lua"
+  --- @include "short/free.lua"
   queue, expiries = resource .. ':q', resource .. ':x'
   --- @include "lib/release.lua"
 end

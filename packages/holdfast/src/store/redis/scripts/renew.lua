@@ -19,17 +19,7 @@ local retention = tonumber(ARGV[3])
 local channel, tasks = ARGV[4], tonumber(ARGV[5])
 --- @include "lib/peek-to-write.lua"
 
--- The short path: the only lease.
-if is_plain and not channel then
-  local rest, _, expires, forget = cmsgpack.unpack_limit(seen, 3)
-  local _, queued, holder = cmsgpack.unpack_limit(seen, 2, rest)
-  if holder == id and expires > now then
-    local till = math.max(expires, now + ttl * 1000)
-    local kept = kept_until(forget, till)
-    save(forget, kept, queued > 0, cmsgpack.pack(true, till, kept) .. string.sub(seen, rest + 1))
-    return { 'renewed', now, till - now }
-  end
-end
+--- @include "short/renew.lua"
 --- @include "lib/serve.lua"
 
 if not known then return { 'absent', now, 0 } end

@@ -23,30 +23,12 @@ local names = named == 0 and { unpack(KEYS, 1) } or { unpack(ARGV, 4, 3 + named)
 local ids = { unpack(ARGV, 4 + named) }
 local ABSENT, FAILED, NEEDS_ALL_KEYS = 0, -1, -2
 local full = ttl * 1000
-local call, pack, unpack_some, sub =
-  redis.call, cmsgpack.pack, cmsgpack.unpack_limit, string.sub
+local call, sub = redis.call, string.sub
 
 local till = now + full
 --- @include "lib/kept.lua"
 
--- The common case: the lease of a plain record. See lib/record.lua for the order of the values.
-local function renew_plain(resource, id)
-  local seen = call('HGET', resource, 's')
-  if not seen then return ABSENT end
-  if string.byte(seen) ~= 195 then return NEEDS_ALL_KEYS end
-  local rest, _, expires, forget = unpack_some(seen, 3)
-  local _, queued, holder = unpack_some(seen, 2, rest)
-  local lasts = expires > till
-  local kept = kept_until(forget, lasts and expires or till)
-  local moves = kept ~= forget
-  if holder ~= id or expires <= now or moves and (lasts or queued > 0) then
-    return NEEDS_ALL_KEYS
-  end
-  if lasts then return expires - now end
-  if moves then call('PEXPIREAT', resource, kept) end
-  call('HSET', resource, 's', pack(true, till, kept) .. sub(seen, rest + 1))
-  return full
-end
+--- @include "short/renew-many.lua"
 
 -- Any other case. Each call has its own copy of the shared functions and of their state.
 local function renew(resource, queue, expiries, id)

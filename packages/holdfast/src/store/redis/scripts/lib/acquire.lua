@@ -1,52 +1,11 @@
--- What follows the short path of an acquisition: see acquire.lua. It returns the reply.
+-- What follows short/take.lua: see acquire.lua. It returns the reply.
 --
 -- The lock is held, and the acquisition joins the queue or is in it already.
 local claim, max_queue, patience, weight, wanted_capacity =
   string.match(terms, '(%S+) (%S+) (%S+) (%S+) (%S+)', rest)
 claim, max_queue, patience = tonumber(claim), tonumber(max_queue), tonumber(patience)
---- @include "lib/plain.lua"
-if is_short then
-  local held = holder ~= id and expires > now
-  if held and queued == 0 and not wait and kept_until(forget, expires) == forget then
-    -- see lib/peek-to-write.lua
-    redis.call('HDEL', resource, '')
-    return { 'refused', now, expires - now }
-  end
-  if held and wait then
-    if not process then
-      process = 'n:' .. process_of(id)
-      stored, count = unpack(redis.call('HMGET', resource, 'w:' .. id, process))
-    end
-    local kept, place = kept_until(forget, expires), ticket
-    local joins = not stored and (queued < max_queue or ticket ~= 0)
-      and (queued == 0 or redis.call('ZCARD', queue) == queued)
-    if stored then
-      local asked = { cmsgpack.unpack(stored) }
-      place, asked[8], asked[9], asked[10] = asked[1], channel, token, tasks
-      stored = cmsgpack.pack(unpack(asked))
-    elseif joins then
-      if place == 0 then place = ticket_after(ticket_before, waited) end
-      joins = redis.pcall('ZADD', queue, 'NX', string.format('%.0f', place), id) == 1
-    end
-    if joins then
-      stored = cmsgpack.pack(
-        place, 1, ttl, claim, hand_offs, fair, '', channel, token, tasks, meta)
-      queued, fair_before = queued + 1, fair_before + fair
-      ticket_before = math.max(ticket_before, place)
-      if queued == 1 then redis.call('PEXPIREAT', queue, kept) end
-    end
-    if stored then
-      save(forget, kept, true, cmsgpack.pack(
-        true, expires, kept, queued, holder, last, ticket_before, fair_before, h_hand_offs, h_ttl,
-        since), 'w:' .. id, stored, process, counted(count, joins and 1 or 0, patience))
-      if joins and fair == 1 and hand_offs > 0 then
-        local ahead = ahead_of(id, queued, holder)
-        return { 'queued', now, place, expires - now, ahead }
-      end
-      return { 'queued', now, place, expires - now }
-    end
-  end
-end
+--- @include "short/plain.lua"
+--- @include "short/join.lua"
 
 weight, wanted_capacity = tonumber(weight), tonumber(wanted_capacity)
 --- @include "lib/serve.lua"

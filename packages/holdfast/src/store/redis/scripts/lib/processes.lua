@@ -10,7 +10,7 @@ local function read_process(id)
     local packed = known and read('n:' .. name)
     p = packed and {} or false
     if p then
-      p.waiters, p.heard, p.till, p.paused = cmsgpack.unpack(packed)
+      UNPACK.process(packed, p)
       p.paused = p.paused or 0
     end
     processes[name] = p
@@ -66,7 +66,7 @@ local function collect_processes()
   for name, p in pairs(processes) do
     if p and p.changed then
       writes['n:' .. name] = p.waiters > 0
-        and pack_process(p.waiters, p.heard, p.till, p.paused)
+        and packed_process(p.waiters, p.heard, p.till, p.paused)
     end
   end
 end

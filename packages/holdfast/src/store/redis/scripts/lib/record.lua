@@ -2,21 +2,18 @@
 -- The main record of a resource: a hash.
 --
 --   s           the summary, in one of two forms:
---               a plain record: true, expiry of the lease or 0, the time until which the server
---               keeps the key (ms), waiters, the id of the lease or '', last fence, last ticket,
---               fair waiters; and if there is a lease: hand-offs, ttl, since or 0 (if equal to its
---               fence). Its fence is the last fence less the hand-offs
+--               a plain record: see lib/fields.lua
 --               any other record: kind (see acquire.lua), capacity, last fence, last ticket, used,
 --               latest expiry, fair waiters, leases, waiters, the time until which the server keeps
 --               the key, and the only lease, if it was granted at a capacity of 1
---   m           channel, tasks and meta of the lease of a plain record
+--   m           of the lease of a plain record: see lib/fields.lua
 --   h:<id>      a lease that was granted at another capacity
---   w:<id>      a waiter
+--   w:<id>      a waiter: see lib/fields.lua
 --   p:<owner>   the owner's lease
 --   r:<id>      an owner's hold: its lease, the holds of the lease before and after it, its weight,
 --               its channel, when it ends, and the number of its last change, if it was changed
 --   c:<id>      a parked waiter
---   n:<process> how many of its acquisitions wait, when it was heard of, when it counts as dead
+--   n:<process> a process with waiters: see lib/fields.lua
 --   l           the chain of all parked waiters: first, last, count
 --   l:<name>    the chain of those at a condition
 --
@@ -24,8 +21,7 @@
 -- two fields for its lease.
 --
 -- A record is plain if it is that of a mutex, its lease has no owner and no signals, all waiters
--- have the weight 1, no owner and no signal, and none is parked. lib/plain.lua has short paths for
--- it.
+-- have the weight 1, no owner and no signal, and none is parked. The files of `short` act on it.
 --
 -- Changes are collected in `writes`. `flush` writes them, after it has set the expiry of the key: a
 -- server that is out of memory allows PEXPIREAT, and lets a script finish once it has written. So a
@@ -46,8 +42,9 @@ local plain = is_plain
 local many = false
 if plain then
   local h, _ = { weight = 1, owner = '', holds = '' }, nil
-  _, h.expires, forget, waiting, h.id, fence, last_ticket, fair_waiting, h.hand_offs, h.ttl,
-    h.since = cmsgpack.unpack(seen)
+  h.expires, forget, waiting, h.id, fence, last_ticket, fair_waiting, h.hand_offs, h.ttl, h.since =
+    UNPACK.plain(
+      seen, 'expires kept queued holder last last_ticket fair hand_offs ttl since')
   capacity = 1
   if h.id ~= '' then
     h.fence = fence - h.hand_offs
@@ -75,7 +72,7 @@ local function load(names)
   end
 end
 if known then load({ 'h:' .. id, 'w:' .. id, 'r:' .. id, 'l', 'm' }) end
-if plain and sole then sole.channel, sole.tasks, sole.meta = cmsgpack.unpack(loaded.m) end
+if plain and sole then UNPACK.about(loaded.m, sole) end
 
 -- The value of a field, with the changes of this script; false if there is none.
 local function read(field)
@@ -107,13 +104,18 @@ end
 
 local function pack_plain()
   if not sole then
-    return cmsgpack.pack(true, 0, forget, waiting, '', fence, last_ticket, fair_waiting)
+    return PACK.plain({
+      expires = 0, kept = forget, queued = waiting, holder = '', last = fence,
+      last_ticket = last_ticket, fair = fair_waiting,
+    })
   end
   local since = sole.since
-  writes.m = cmsgpack.pack(sole.channel, sole.tasks, sole.meta)
-  return cmsgpack.pack(
-    true, sole.expires, forget, waiting, sole.id, fence, last_ticket, fair_waiting, sole.hand_offs,
-    sole.ttl, since == sole.fence and 0 or since)
+  writes.m = PACK.about(sole)
+  return PACK.plain(sole, {
+    kept = forget, queued = waiting, holder = sole.id, last = fence, last_ticket = last_ticket,
+    fair = fair_waiting, hand_offs = sole.hand_offs, ttl = sole.ttl,
+    since = since == sole.fence and 0 or since,
+  })
 end
 
 local function pack_summary(parked)

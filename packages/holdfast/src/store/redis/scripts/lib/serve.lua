@@ -8,17 +8,14 @@ local function read_waiter(id)
   local packed = read('w:' .. id)
   if not packed then return nil end
   local w = { id = id }
-  w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token, w.tasks,
-    w.meta, w.signalled = cmsgpack.unpack(packed)
+  UNPACK.waiter(packed, w)
   return w
 end
 
 local function save_waiter(w)
   -- only waiters that were signalled have this value
   local signal = { w.signalled }
-  writes['w:' .. w.id] = cmsgpack.pack(
-    w.ticket, w.weight, w.ttl, w.claim, w.hand_offs, w.fair, w.owner, w.channel, w.token,
-    w.tasks or 0, w.meta, unpack(signal))
+  writes['w:' .. w.id] = PACK.waiter(w, { tasks = w.tasks or 0, signalled = unpack(signal) })
 end
 
 local function enqueue(w)

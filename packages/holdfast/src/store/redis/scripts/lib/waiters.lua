@@ -17,9 +17,11 @@ local function ahead_of(id, waiters, holder)
 end
 
 -- Only a process that pauses has the last value.
-local function pack_process(waiters, heard, till, paused)
-  if not paused or paused == 0 then return cmsgpack.pack(waiters, heard, till) end
-  return cmsgpack.pack(waiters, heard, till, paused)
+local function packed_process(waiters, heard, till, paused)
+  if not paused or paused == 0 then
+    return PACK.process({ waiters = waiters, heard = heard, till = till })
+  end
+  return PACK.process({ waiters = waiters, heard = heard, till = till, paused = paused })
 end
 
 local function process_of(id)
