@@ -1,5 +1,4 @@
 /** Several locks acquired together, in memory and with every client and server. */
-import { ALL_BACKENDS, onBackends } from '../support/backends.js';
-import { allOfSuite } from '../suites/all-of.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('all-of', ALL_BACKENDS, allOfSuite);
+suiteOnServers('all-of');

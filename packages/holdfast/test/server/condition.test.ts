@@ -1,5 +1,4 @@
 /** The behaviour of conditions, with every client on every server. */
-import { onBackends, ALL_BACKENDS } from '../support/backends.js';
-import { conditionSuite } from '../suites/condition.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('condition', ALL_BACKENDS, conditionSuite);
+suiteOnServers('condition');

@@ -1,5 +1,4 @@
 /** Leader election, in memory and with the newest clients on every server. */
-import { NEWEST_BACKENDS, onBackends } from '../support/backends.js';
-import { electionSuite } from '../suites/election.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('election', NEWEST_BACKENDS, electionSuite);
+suiteOnServers('election');

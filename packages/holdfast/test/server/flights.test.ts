@@ -1,5 +1,4 @@
 /** Single flight, in memory and with the newest clients on every server. */
-import { NEWEST_BACKENDS, onBackends } from '../support/backends.js';
-import { flightsSuite } from '../suites/flights.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('flights', NEWEST_BACKENDS, flightsSuite);
+suiteOnServers('flights');

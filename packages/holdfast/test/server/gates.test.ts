@@ -1,5 +1,4 @@
 /** Latches and barriers, in memory and with the newest clients on every server. */
-import { NEWEST_BACKENDS, onBackends } from '../support/backends.js';
-import { gatesSuite } from '../suites/gates.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('gates', NEWEST_BACKENDS, gatesSuite);
+suiteOnServers('gates');

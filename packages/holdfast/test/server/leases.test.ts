@@ -1,5 +1,4 @@
 /** The behaviour of leases, in memory and with every client on every server. */
-import { ALL_BACKENDS, onBackends } from '../support/backends.js';
-import { leaseSuite } from '../suites/leases.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('leases', ALL_BACKENDS, leaseSuite);
+suiteOnServers('leases');

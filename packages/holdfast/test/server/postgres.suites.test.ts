@@ -1,33 +1,5 @@
 /** Every suite on PostgreSQL. */
-import { onBackends, POSTGRES } from '../support/backends.js';
-import { allOfSuite } from '../suites/all-of.js';
-import { closeSuite } from '../suites/closing.js';
-import { conditionSuite } from '../suites/condition.js';
-import { electionSuite } from '../suites/election.js';
-import { flightsSuite } from '../suites/flights.js';
-import { gatesSuite } from '../suites/gates.js';
-import { inspectionSuite } from '../suites/inspection.js';
-import { leaseSuite } from '../suites/leases.js';
-import { lockedSuite } from '../suites/locked.js';
-import { mutexSuite } from '../suites/mutex.js';
-import { ownerLocksSuite } from '../suites/owner-locks.js';
-import { ownerSuite } from '../suites/owners.js';
-import { rwLockSuite } from '../suites/rw-lock.js';
-import { scheduleSuite } from '../suites/schedule.js';
-import { semaphoreSuite } from '../suites/semaphore.js';
+import { POSTGRES } from '../support/backends.js';
+import { suitesOn } from '../support/registrations.js';
 
-onBackends('all-of', [POSTGRES], allOfSuite);
-onBackends('closing', [POSTGRES], closeSuite);
-onBackends('condition', [POSTGRES], conditionSuite);
-onBackends('election', [POSTGRES], electionSuite);
-onBackends('flights', [POSTGRES], flightsSuite);
-onBackends('gates', [POSTGRES], gatesSuite);
-onBackends('inspection', [POSTGRES], inspectionSuite);
-onBackends('leases', [POSTGRES], leaseSuite);
-onBackends('locked', [POSTGRES], lockedSuite);
-onBackends('mutex', [POSTGRES], mutexSuite);
-onBackends('owner-locks', [POSTGRES], ownerLocksSuite);
-onBackends('owners', [POSTGRES], ownerSuite);
-onBackends('rw-lock', [POSTGRES], rwLockSuite);
-onBackends('schedule', [POSTGRES], scheduleSuite);
-onBackends('semaphore', [POSTGRES], semaphoreSuite);
+suitesOn(POSTGRES);

@@ -1,5 +1,4 @@
 /** The behaviour of the read-write lock, in memory and with every client and server. */
-import { ALL_BACKENDS, onBackends } from '../support/backends.js';
-import { rwLockSuite } from '../suites/rw-lock.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('rw-lock', ALL_BACKENDS, rwLockSuite);
+suiteOnServers('rw-lock');

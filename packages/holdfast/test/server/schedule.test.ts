@@ -1,5 +1,4 @@
 /** Scheduled work, in memory and with the newest clients on every server. */
-import { NEWEST_BACKENDS, onBackends } from '../support/backends.js';
-import { scheduleSuite } from '../suites/schedule.js';
+import { suiteOnServers } from '../support/registrations.js';
 
-onBackends('schedule', NEWEST_BACKENDS, scheduleSuite);
+suiteOnServers('schedule');

@@ -320,8 +320,6 @@ export const NEWEST_BACKENDS: readonly Backend[] = [
   ...REDIS_BACKENDS.filter(({ client }) => client?.endsWith('-6')),
 ];
 
-export const ALL_BACKENDS: readonly Backend[] = [MEMORY, ...REDIS_BACKENDS];
-
 /** Defines a suite for each backend. `matrix.test.ts` checks the names of the tests. */
 export function onBackends(name: string, backends: readonly Backend[], suite: Suite): void {
   describe.each(backends.map((backend) => [backend.name, backend] as const))(

@@ -10,26 +10,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { type Clients, REGISTRATIONS } from '../support/registrations.js';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
 const suitesFolder = fileURLToPath(new URL('../suites/', import.meta.url));
 
-// Written out: a list computed from the tests would have the same gaps as the tests.
-const SUITES = [
-  'all-of',
-  'closing',
-  'condition',
-  'inspection',
-  'leases',
-  'locked',
-  'mutex',
-  'owner-locks',
-  'owners',
-  'rw-lock',
-  'semaphore',
-];
+const named = (...clients: Clients[]): string[] =>
+  REGISTRATIONS.filter((one) => clients.includes(one.clients)).map(({ name }) => name);
+const SUITES = named('all', 'protocols');
 /** Only on the newest clients. */
-const FEW = ['election', 'flights', 'gates', 'schedule'];
+const FEW = named('newest');
+// Written out: names computed from the backends would have the same gaps as the backends.
 const CLIENTS = ['ioredis-5', 'ioredis-6', 'node-redis-5', 'node-redis-6'];
 const OTHER_PROTOCOL = ['ioredis-6 RESP2', 'node-redis-5 RESP3', 'node-redis-6 RESP2'];
 
@@ -47,7 +38,7 @@ const OTHERS = [
 /** A client with its own file, of a few suites. */
 const GLIDE_CLUSTER = 'glide on a cluster of valkey';
 const GLIDE = [
-  ...['condition', 'mutex', 'semaphore'].map((suite) => `${suite} / glide on valkey`),
+  ...REGISTRATIONS.filter(({ glide }) => glide).map(({ name }) => `${name} / glide on valkey`),
   `mutex / ${GLIDE_CLUSTER}`,
 ];
 
@@ -63,7 +54,9 @@ const EXPECTED: readonly string[] = [
       (backend) => `${suite} / ${backend}`,
     ),
   ),
-  ...onServers(OTHER_PROTOCOL).map((backend) => `mutex / ${backend}`),
+  ...named('protocols').flatMap((suite) =>
+    onServers(OTHER_PROTOCOL).map((backend) => `${suite} / ${backend}`),
+  ),
   ...GLIDE,
 ];
 

@@ -1,5 +1,5 @@
 /** The mutex in memory. */
-import { MEMORY, onBackends } from '../support/backends.js';
-import { mutexSuite } from '../suites/mutex.js';
+import { MEMORY } from '../support/backends.js';
+import { suitesOn } from '../support/registrations.js';
 
-onBackends('mutex', [MEMORY], mutexSuite);
+suitesOn(MEMORY, ({ name }) => name === 'mutex');

@@ -1,33 +1,5 @@
 /** Every suite on the register store. */
-import { onBackends, REGISTER } from '../support/backends.js';
-import { allOfSuite } from '../suites/all-of.js';
-import { closeSuite } from '../suites/closing.js';
-import { conditionSuite } from '../suites/condition.js';
-import { electionSuite } from '../suites/election.js';
-import { flightsSuite } from '../suites/flights.js';
-import { gatesSuite } from '../suites/gates.js';
-import { inspectionSuite } from '../suites/inspection.js';
-import { leaseSuite } from '../suites/leases.js';
-import { lockedSuite } from '../suites/locked.js';
-import { mutexSuite } from '../suites/mutex.js';
-import { ownerLocksSuite } from '../suites/owner-locks.js';
-import { ownerSuite } from '../suites/owners.js';
-import { rwLockSuite } from '../suites/rw-lock.js';
-import { scheduleSuite } from '../suites/schedule.js';
-import { semaphoreSuite } from '../suites/semaphore.js';
+import { REGISTER } from '../support/backends.js';
+import { suitesOn } from '../support/registrations.js';
 
-onBackends('all-of', [REGISTER], allOfSuite);
-onBackends('closing', [REGISTER], closeSuite);
-onBackends('condition', [REGISTER], conditionSuite);
-onBackends('election', [REGISTER], electionSuite);
-onBackends('flights', [REGISTER], flightsSuite);
-onBackends('gates', [REGISTER], gatesSuite);
-onBackends('inspection', [REGISTER], inspectionSuite);
-onBackends('leases', [REGISTER], leaseSuite);
-onBackends('locked', [REGISTER], lockedSuite);
-onBackends('mutex', [REGISTER], mutexSuite);
-onBackends('owner-locks', [REGISTER], ownerLocksSuite);
-onBackends('owners', [REGISTER], ownerSuite);
-onBackends('rw-lock', [REGISTER], rwLockSuite);
-onBackends('schedule', [REGISTER], scheduleSuite);
-onBackends('semaphore', [REGISTER], semaphoreSuite);
+suitesOn(REGISTER);
