@@ -1,6 +1,6 @@
 /**
- * The store port: the environment in which the engine runs. Memory, one Redis deployment, later a
- * quorum of them.
+ * The store port: the environment in which the engine runs. Memory, a Redis deployment, a quorum of
+ * servers, or a register.
  *
  * A store executes commands and delivers pushes. It does not wait, renew or retry. The commands of
  * one turn of the event loop come as one batch.
@@ -46,10 +46,32 @@ export interface Outcome {
   erred(error: unknown): void;
 }
 
-export interface Store {
-  /** The kind of store, for messages: `memory`, `ioredis`, `node-redis`. */
-  readonly label: string;
+/** What a store can tell, each of it if it knows it. A question changes nothing. */
+export interface StoreTells {
+  /**
+   * The part of the store that keeps a key, if there are several that fail separately. Leases of
+   * different parts are renewed with different commands.
+   */
+  readonly shardOf?: ((key: string) => string) | undefined;
 
+  /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
+  trouble?(): string | undefined;
+
+  /** Names each server of a quorum whose clock is wrong; `undefined` if there is none. */
+  wrongClocks?(): string | undefined;
+
+  /** How each server of a quorum answered last. */
+  servers?(): readonly ServerInfo[] | undefined;
+
+  /** The command of the program that blocks all commands of the client, if one is known. */
+  blockedBy?(): string | undefined;
+
+  /** Looks for what endangers locks, see `Holdfast.doctor`. */
+  examine?(terms: ExamineTerms): Promise<Examination>;
+}
+
+/** What a store can do beyond commands, each of it if it has a use for it. */
+export interface StoreOffers {
   /** True if commands are written in a later turn of the event loop than the call of `execute`. */
   readonly writesLater?: boolean;
 
@@ -66,22 +88,47 @@ export interface Store {
   written?(): Promise<void>;
 
   /**
+   * Executes one command as `execute` does, and gives the result to a receiver. Returns false if
+   * the command has to go through `execute`.
+   */
+  post?(command: Command, to: Outcome): boolean;
+
+  /**
    * Returns the store of a prefix, if this object serves several. Instances with different prefixes
    * share no locks. The object itself serves the default prefix.
    */
   space?(prefix: string): Store;
 
   /**
+   * The same store with grants that count only when a number of replicas has them. It has
+   * connections of its own, which `dispose` ends. `undefined` if the client cannot open them.
+   */
+  acknowledged?(terms: AcknowledgeTerms): Store | undefined;
+
+  /**
+   * Called when a command, or a request that is no command, has not been answered in time. The
+   * store may look for another node. Resolves to a text for a warning if a connection has died
+   * silently. Never rejects.
+   */
+  unanswered?(command?: Command): Promise<string | undefined> | undefined;
+
+  /** An instance uses this store from now on, until it calls `dispose`. */
+  use?(): void;
+
+  /** An instance does not use this store any more. Ends connections of the store's own. */
+  dispose?(): Promise<void>;
+}
+
+/** What every store must do. The rest is optional. */
+export interface Store extends StoreTells, StoreOffers {
+  /** The kind of store, for messages: `memory`, `ioredis`, `node-redis`. */
+  readonly label: string;
+
+  /**
    * Executes the commands on each key in order and returns one promise for each command. Each
    * settles independently, or never: the caller sets the deadline. Rejects with a `StoreFailure`.
    */
   execute(batch: readonly Command[]): Promise<Reply>[];
-
-  /**
-   * Executes one command as `execute` does, and gives the result to a receiver. Returns false if
-   * the command has to go through `execute`.
-   */
-  post?(command: Command, to: Outcome): boolean;
 
   /** Opens the wake channel of this process. Resolves when pushes arrive. */
   listen(name: string, listener: WakeListener): Promise<WakeChannel>;
@@ -91,46 +138,6 @@ export interface Store {
    * leave out keys that do not match the glob pattern; `matchingKeys` compares the rest.
    */
   keys(pattern: string, within: TimeLimit): AsyncIterable<string>;
-
-  /**
-   * The part of the store that keeps a key, if there are several that fail separately. Leases of
-   * different parts are renewed with different commands.
-   */
-  readonly shardOf?: ((key: string) => string) | undefined;
-
-  /**
-   * Called when a command, or a request that is no command, has not been answered in time. The
-   * store may look for another node. Resolves to a text for a warning if a connection has died
-   * silently. Never rejects.
-   */
-  unanswered?(command?: Command): Promise<string | undefined> | undefined;
-
-  /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
-  trouble?(): string | undefined;
-
-  /** Names each server of a quorum whose clock is wrong; `undefined` if there is none. */
-  wrongClocks?(): string | undefined;
-
-  /** How each server of a quorum answered last. */
-  servers?(): readonly ServerInfo[] | undefined;
-
-  /**
-   * The same store with grants that count only when a number of replicas has them. It has
-   * connections of its own, which `dispose` ends. `undefined` if the client cannot open them.
-   */
-  acknowledged?(terms: AcknowledgeTerms): Store | undefined;
-
-  /** An instance uses this store from now on, until it calls `dispose`. */
-  use?(): void;
-
-  /** An instance does not use this store any more. Ends connections of the store's own. */
-  dispose?(): Promise<void>;
-
-  /** Looks for what endangers locks, see `Holdfast.doctor`. */
-  examine?(terms: ExamineTerms): Promise<Examination>;
-
-  /** The command of the program that blocks all commands of the client, if one is known. */
-  blockedBy?(): string | undefined;
 }
 
 /** How grants are acknowledged. */

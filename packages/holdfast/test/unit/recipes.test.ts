@@ -171,3 +171,44 @@ it('control: notices a path that does not exist', () => {
     `${PACKAGE}src/engine/none.ts`,
   ]);
 });
+
+/** The required members of an interface in a source, and the methods of them. */
+function required(source: string, name: string): { members: number; methods: number } {
+  const body = source.split(`export interface ${name}`)[1]?.split('\n}\n')[0] ?? '';
+  const all = [...body.matchAll(/^ {2}(?:readonly )?(\w+)(\??)([(:])/gm)];
+  const members = all.filter(([, , optional]) => optional === '');
+  return {
+    members: members.length,
+    methods: members.filter(([, , , sign]) => sign === '(').length,
+  };
+}
+
+describe('a port requires little', () => {
+  const store = read(`${PACKAGE}src/store/port.ts`);
+  const client = read(`${PACKAGE}src/store/clients/port.ts`);
+  const optional = [
+    ...['StoreTells', 'StoreOffers'].map((name) => [name, store]),
+    ...['ClusterPart', 'SentinelPart', 'SilencePart', 'ConnectionPart'].map((name) => [
+      name,
+      client,
+    ]),
+  ] as [string, string][];
+
+  it('a store has a name and three methods', () => {
+    expect(required(store, 'Store ')).toEqual({ members: 4, methods: 3 });
+  });
+
+  it('a client has four properties and seven methods', () => {
+    expect(required(client, 'ClientPort ')).toEqual({ members: 11, methods: 7 });
+  });
+
+  it.each(optional)('%s is optional', (name, source) => {
+    expect(source).toContain(`export interface ${name} {`);
+    expect(required(source, `${name} `)).toEqual({ members: 0, methods: 0 });
+  });
+
+  it('control: counts a required method more', () => {
+    const more = store.replace('  trouble?(): ', '  trouble(): ');
+    expect(required(more, 'StoreTells ')).toEqual({ members: 1, methods: 1 });
+  });
+});

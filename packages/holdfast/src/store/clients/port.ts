@@ -7,7 +7,7 @@ import type { ClientState } from './state.js';
  * An adapter only translates. It sets no deadline (the store has its own), retries nothing, and
  * never closes the user's client. It closes only the connections that it opened itself.
  */
-export interface ClientPort {
+export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, ConnectionPart {
   /** The name of the client library, for messages: `ioredis`, `node-redis` or `valkey-glide`. */
   readonly name: string;
 
@@ -19,8 +19,6 @@ export interface ClientPort {
 
   /** True if the client writes at the end of a turn of the event loop, not during the call. */
   readonly writesLater: boolean;
-  /** Set if no further connection for `WAIT` can be opened, see `line.ts`. */
-  readonly hasNoLine?: true;
 
   /**
    * Sends one EVALSHA for each call, in order, over one connection, and in one write if the client
@@ -28,12 +26,6 @@ export interface ClientPort {
    * synchronously.
    */
   evalsha(calls: readonly ScriptCall[]): Promise<unknown>[];
-
-  /**
-   * Sends one EVALSHA as `evalsha` does, and gives the reply to a receiver, possibly while the
-   * client reads it. Returns false if the call has to go through `evalsha` now. It never throws.
-   */
-  readonly post?: ((call: ScriptCall, to: RawOutcome) => boolean) | undefined;
 
   /**
    * Sends EVAL with the complete text: the fallback after NOSCRIPT.
@@ -71,24 +63,30 @@ export interface ClientPort {
    */
   isReply(error: unknown): boolean;
 
-  /** The blocking command whose reply the client awaits, if it is known. */
-  blockedBy?(): string | undefined;
-
-  /** Why a connected client may have no reply, for messages. */
-  delay?(): string;
-
   /** The state of the client if it is not ready to send commands, otherwise `undefined`. */
   state(): ClientState | undefined;
+}
 
+/** Only of a client of a cluster. */
+export interface ClusterPart {
   /** The nodes, if the client is connected to a cluster. It then has no use for `subscribe`. */
   readonly cluster?: ClusterView;
+}
+
+/** Only of a client that asks sentinels for its master. */
+export interface SentinelPart {
+  /** The present master, if the client does not keep a subscription to it by itself. */
+  readonly sentinel?: MasterView;
 
   /**
    * Asks the sentinels for the master, and makes the connections of the client leave a server that
    * is not the master any more. Set if the client does not do this by itself. Never rejects.
    */
   leaveFormerMaster?(): Promise<void>;
+}
 
+/** What a client knows, or does, while a command has no answer; each optional. */
+export interface SilencePart {
   /**
    * Called when a command has had no answer. Finds out whether the connection has died silently,
    * and ends it if the client then connects again. Resolves to a text for a warning, if it is dead.
@@ -97,8 +95,23 @@ export interface ClientPort {
    */
   endSilence?(pause: (ms: number) => Promise<void>): Promise<string | undefined>;
 
-  /** The present master, if the client does not keep a subscription to it by itself. */
-  readonly sentinel?: MasterView;
+  /** The blocking command whose reply the client awaits, if it is known. */
+  blockedBy?(): string | undefined;
+
+  /** Why a connected client may have no reply, for messages. */
+  delay?(): string;
+}
+
+/** How a client uses its connections; each optional. */
+export interface ConnectionPart {
+  /**
+   * Sends one EVALSHA as `evalsha` does, and gives the reply to a receiver, possibly while the
+   * client reads it. Returns false if the call has to go through `evalsha` now. It never throws.
+   */
+  readonly post?: ((call: ScriptCall, to: RawOutcome) => boolean) | undefined;
+
+  /** Set if no further connection for `WAIT` can be opened, see `line.ts`. */
+  readonly hasNoLine?: true;
 }
 
 /** A port with some other methods. The rest is that of `port`, also what changes there later. */
