@@ -127,6 +127,11 @@ export class Acquisition extends Call {
     return this.storeTime !== 0;
   }
 
+  /** True if no push can tell of a grant: the store has answered and knows no channel of it yet. */
+  get deaf(): boolean {
+    return this.heard && (this.channel === '' || this.asking === 'sent');
+  }
+
   /** True while its first request waits for its turn. */
   get unsent(): boolean {
     return this.asking === 'waits' && !this.heard;

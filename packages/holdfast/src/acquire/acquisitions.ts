@@ -98,7 +98,8 @@ export class Acquisitions implements ReplyHandler {
     const id = this.#ids.next(moment.sleeps) + (request.mark ?? '');
     const acquisition = new Acquisition(id, request, moment);
     this.#acquisitions.add(acquisition);
-    limitWait(acquisition, this.#clock, (late, error) => this.giveUp(late, error));
+    const giveUp = (late: Acquisition, error: HoldfastError): void => this.giveUp(late, error);
+    limitWait(acquisition, this.#clock, giveUp, (late) => this.sender.ask(late));
     this.sender.ask(acquisition, moment);
     return acquisition.promise;
   }

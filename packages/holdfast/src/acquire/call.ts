@@ -3,8 +3,10 @@
  * once (I6).
  *
  * Every acquisition waits for the first answer of the store, for at most `requestTimeout`, also if
- * its limit passes before. `HOLDFAST_TIMEOUT` means that the store answered, and that its last
- * answer was no failure; or that the request still waited for its turn, see `Requests`.
+ * its limit passes before. If no push can reach it at its limit, it asks once more: the lock may
+ * have become free since the last answer. `HOLDFAST_TIMEOUT` means that the store answered, and
+ * that its last answer was no failure; or that the request still waited for its turn, see
+ * `Requests`.
  */
 import { aborted, onAbort } from '../base/abort.js';
 import { Link } from '../base/chain.js';
@@ -50,7 +52,7 @@ export class Call extends Link {
   settled = false;
   /** The granted lease. */
   hold: Hold | null = null;
-  /** Set when the wait limit passed before the first answer: that answer decides. */
+  /** Set when the wait limit has passed and the next answer decides. */
   overdue = false;
   #promise: Promise<Hold | null> | undefined;
   #resolve: ((hold: Hold | null | Promise<Hold | null>) => void) | undefined;
@@ -123,6 +125,11 @@ export class Task extends Call {
     return this.queue.heard;
   }
 
+  /** See `Acquisition.deaf`. */
+  get deaf(): boolean {
+    return this.queue.entry?.deaf === true;
+  }
+
   /** See `Acquisition.unsent`. */
   get unsent(): boolean {
     return this.queue.entry?.unsent === true;
@@ -142,6 +149,7 @@ export class Task extends Call {
 /** A call, and how the store has answered for it. */
 type Waiting = Call & {
   readonly heard: boolean;
+  readonly deaf: boolean;
   readonly trouble: unknown;
   readonly unsent: boolean;
   readonly place: failures.Place;
@@ -155,16 +163,17 @@ export function limitWait<W extends Waiting>(
   call: W,
   clock: Clock,
   giveUp: (call: W, error: HoldfastError) => void,
-  ask?: (call: W) => void,
+  ask: (call: W) => void,
 ): void {
   const { key, terms } = call.request;
   const { wait, signal } = terms;
   if (wait > 0 && wait !== Number.POSITIVE_INFINITY) {
     const timer = clock.after(wait, () => {
-      const isKnown = call.heard || call.trouble !== undefined || call.unsent;
-      if (isKnown) return giveUp(call, endOfWait(call));
+      const isKnown = call.heard && !call.deaf;
+      if (isKnown || call.trouble !== undefined || call.unsent)
+        return giveUp(call, endOfWait(call));
       call.overdue = true;
-      ask?.(call);
+      ask(call);
     });
     call.cleanUp(() => timer.cancel());
   }

@@ -104,16 +104,20 @@ export class Roots {
     const task = new Task(request, queue, now.at);
     queue.add(task);
     const giveUp = (late: Task, error: HoldfastError): void => this.#giveUp(late, error);
-    limitWait(task, this.#clock, giveUp, (late) => {
-      late.queue.overdue = true;
-      this.#parts.pollNow(request.key);
-    });
+    limitWait(task, this.#clock, giveUp, (late) => this.#askOnceMore(late));
     // a lease whose time is over ends here, and the task asks anew
     if (queue.root !== undefined) this.#parts.watchdog.believes(queue.root.hold, now);
     if (queue.entry === undefined && queue.root === undefined) this.#askOrGather(queue, now);
     else if (task.heard) request.onProgress?.(undefined);
     if (queue.root !== undefined) this.#watch(queue);
     return task.promise;
+  }
+
+  /** The next answer of the store ends a call whose wait is over. */
+  #askOnceMore({ queue, deaf }: Task): void {
+    queue.overdue = true;
+    if (deaf && queue.entry !== undefined) this.#parts.sender.ask(queue.entry);
+    else this.#parts.pollNow(queue.key);
   }
 
   /** The one question at a release: how a root ends whose hold is released now. */

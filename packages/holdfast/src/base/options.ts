@@ -204,7 +204,8 @@ export interface AcquireOptions extends LockOptions {
   /**
    * The longest time to wait. Default: that of the lock, or no limit, for `acquire` and `run`; 0
    * for `tryAcquire`. In any case the call waits for the first answer of the store, for at most
-   * `requestTimeout`. If the store does not answer at the end of the wait, the call rejects with
+   * `requestTimeout`; and if the wake connection is not open at the end of the wait, the call asks
+   * once more. If the store does not answer at the end of the wait, the call rejects with
    * `HOLDFAST_UNREACHABLE`.
    */
   readonly wait?: number | undefined;

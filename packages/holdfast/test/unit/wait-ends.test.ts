@@ -271,6 +271,71 @@ describe('a wait that is shorter than a round trip', () => {
   });
 });
 
+describe('a wait of about two round trips', () => {
+  const ROUND_TRIP = 40;
+  /** A new process: its replies and its wake connection take their time. */
+  const far = (): void => {
+    caller = new Holdfast(store, { ...SETTINGS, claimWindow: 1000, clock });
+    slow(ROUND_TRIP);
+    const listen = WatchedStore.prototype.listen.bind(store);
+    store.listen = async (...given) => {
+      await new Promise<void>((resolve) => {
+        clock.after(3 * ROUND_TRIP, resolve, true);
+      });
+      return listen(...given);
+    };
+  };
+  const CALLERS = {
+    mutex: (wait: number) => caller.mutex('k').tryAcquire({ wait }),
+    'mutex without renewal': (wait: number) => caller.mutex('k').tryAcquire({ wait, renew: false }),
+    'writer of a read-write lock': (wait: number) => caller.rwLock('k').write.tryAcquire({ wait }),
+  };
+
+  it.each(Object.entries(CALLERS))('%s: gets a lock that became free', async (name, call) => {
+    const held = name.startsWith('writer') ? holder.rwLock('k').read : holder.mutex('k');
+    for (const wait of [80, 100, 120, 150]) {
+      store.heal();
+      const lease = await clock.until(held.acquire());
+      far();
+      const seen = ending(call(wait));
+      await clock.advance(ROUND_TRIP + 10);
+      const released = lease.release();
+      await clock.advance(1000);
+      await released;
+      expect(seen.ended?.how).not.toBe('null');
+      // one round trip more than the wait at most
+      expect(seen.ended?.after).toBeLessThanOrEqual(wait + ROUND_TRIP + 1);
+      await clock.until(caller.forceRelease('k'));
+    }
+  });
+
+  it('ends one round trip after its limit if the lock is held', async () => {
+    await occupy();
+    far();
+    const seen = ending(caller.mutex('k').tryAcquire({ wait: 100 }));
+    await clock.advance(2000);
+    expect(seen.ended).toMatchObject({ how: 'null', after: 140 });
+  });
+
+  it('ends at its limit once pushes arrive', async () => {
+    await occupy();
+    far();
+    const seen = ending(caller.mutex('k').tryAcquire({ wait: 400 }));
+    await clock.advance(2000);
+    expect(seen.ended).toMatchObject({ how: 'null', after: 400 });
+  });
+
+  it('reports a store that stopped answering', async () => {
+    await occupy();
+    far();
+    const seen = ending(caller.mutex('k').tryAcquire({ wait: 100 }));
+    await clock.advance(ROUND_TRIP + 10);
+    store.fate = () => 'lost';
+    await clock.advance(3000);
+    expect(seen.ended).toMatchObject({ how: 'HOLDFAST_UNREACHABLE' });
+  });
+});
+
 describe('condition.await', () => {
   it('never reports a missing signal while the store is silent', async () => {
     const mutex = caller.mutex('k');
