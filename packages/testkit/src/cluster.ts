@@ -28,6 +28,8 @@ export interface Cluster extends AsyncDisposable {
   ownerOf(slot: number): Promise<Server>;
   /** Moves one slot with its keys to another master, key by key. */
   moveSlot(slot: number, to: Server): Promise<void>;
+  /** Begins to move one slot, with its keys or without. `moveSlot` ends the move. */
+  halfMoveSlot(slot: number, to: Server, keysToo: boolean): Promise<void>;
   /** Moves one slot to another master with all its keys at once. Valkey 9 has this. */
   migrateSlot(slot: number, to: Server): Promise<void>;
   /** Waits until all nodes agree that the cluster works. */
@@ -63,6 +65,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     ...{ masters, replicas, nodes },
     ownerOf: (slot) => ownerOf(nodes, slot),
     moveSlot: (slot, to) => moveSlot(nodes, slot, to),
+    halfMoveSlot: (slot, to, keysToo) => halfMoveSlot(nodes, slot, { to, keysToo }),
     migrateSlot: (slot, to) => migrateSlot(nodes, slot, to),
     settled: () => settled(nodes, masters.length),
     stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))),
@@ -142,20 +145,29 @@ async function ownerOf(nodes: readonly Server[], slot: number): Promise<Server> 
 async function moveSlot(nodes: readonly Server[], slot: number, to: Server): Promise<void> {
   const from = await ownerOf(nodes, slot);
   if (from === to) return;
-  const [source, target] = [await idOf(from), await idOf(to)];
-  await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source);
-  await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target);
-  for (;;) {
-    const keys = (await from.command('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[];
-    if (keys.length === 0) break;
-    for (const key of keys) await from.command('MIGRATE', to.host, to.port, key, 0, 5000);
-  }
+  await halfMoveSlot(nodes, slot, { to, keysToo: true });
+  const target = await idOf(to);
   await to.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
   await from.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
   for (const node of nodes) {
     const role = String(await node.command('INFO', 'replication').catch(() => ''));
     if (!role.includes('role:master') || node === from || node === to) continue;
     await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', target);
+  }
+}
+
+async function halfMoveSlot(
+  nodes: readonly Server[],
+  slot: number,
+  { to, keysToo }: { to: Server; keysToo: boolean },
+): Promise<void> {
+  const from = await ownerOf(nodes, slot);
+  await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', await idOf(from));
+  await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', await idOf(to));
+  while (keysToo) {
+    const keys = (await from.command('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[];
+    if (keys.length === 0) break;
+    for (const key of keys) await from.command('MIGRATE', to.host, to.port, key, 0, 5000);
   }
 }
 

@@ -27,7 +27,7 @@ const KNOWN: Readonly<Record<string, ReadonlySet<string>>> = {
   simulator: captured('verification/sim/src', /report\(\s*'([a-z]+)'/g),
   model: new Set(files('verification/formal')),
   torture: captured('verification/checker/src/checks', CHECK),
-  trials: captured('verification/trials/src', /(?:name: |trialOn\()'([a-z-]+)'/g),
+  trials: captured('verification/trials/src', /(?:name: |trialOn\(\s*)'([a-z-]+)'/g),
   mutant: new Set(MUTANTS.map(({ name }) => name)),
 };
 

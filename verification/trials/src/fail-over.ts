@@ -9,24 +9,12 @@
  */
 import { Holdfast, type Lease } from 'holdfast';
 import { sleep, until } from 'holdfast-testkit';
-import { cluster, type Deployment, sentinels } from './fail-over/deployments.js';
+import { cluster, sentinels, type Start } from './fail-over/deployments.js';
 import { type Fault, FAULTS, strike } from './fail-over/faults.js';
-import {
-  add,
-  detailsOf,
-  type Mode,
-  MODES,
-  type Output,
-  type Party,
-  type Scenario,
-  ServerTrouble,
-  sorted,
-  trouble,
-} from './fail-over/scenario.js';
+import { inLanes, type Rounds } from './fail-over/lanes.js';
+import { add, type Mode, MODES, type Party, type Scenario, trouble } from './fail-over/scenario.js';
 import type { Connected } from './support/clients.js';
-import { Problems } from './support/problems.js';
-import { randomFrom } from './support/random.js';
-import { type Parameters, type Trial, type Verdict, verdict } from './trial.js';
+import type { Parameters, Trial } from './trial.js';
 
 /** Longer than a fail-over and its checks, so a holder has no reason to lose its lease. */
 const TTL = 120_000;
@@ -42,53 +30,16 @@ const SERVED_MS = 20_000;
 const AWAITED_TTL = 8000;
 /** A process has fewer connections to one server, unless it leaves some behind. */
 const CONNECTIONS_MAX = 4;
-/** Deployments one after the other; if the servers of the last one fail too, that is a problem. */
-const DEPLOYMENTS_MAX = 10;
 /** Locks that are tried at the same time. */
 const AT_ONCE = 25;
-
-type Start = (server: Parameters['server']) => Promise<Deployment>;
-
-async function run(start: Start, parameters: Parameters): Promise<Verdict> {
-  const { tasks, trials, seed } = parameters;
-  const output: Output = { problems: new Problems(), figures: {} };
-  const lanes = Array.from({ length: Math.min(tasks, trials) }, (_, at) => ({
-    ...parameters,
-    seed: seed * 1000 + at,
-    trials: Math.floor((trials + at) / Math.min(tasks, trials)),
-  }));
-  const ends = await Promise.allSettled(lanes.map((lane) => runLane(start, lane, output)));
-  // the other deployments go on
-  for (const end of ends) {
-    if (end.status === 'rejected') output.problems.add('deployment', detailsOf(end.reason));
-  }
-  return verdict(sorted(output.figures), output.problems.list());
-}
-
-/** The fail-overs of one deployment at a time. */
-async function runLane(start: Start, parameters: Parameters, output: Output): Promise<void> {
-  const kinds = FAULTS.slice(0, parameters.others);
-  const rounds = Array.from({ length: parameters.trials }, () => kinds).flat();
-  const random = randomFrom(parameters.seed);
-  for (let left = DEPLOYMENTS_MAX; rounds.length > 0; left--) {
-    try {
-      await onDeployment(start, parameters, { ...output, random, rounds });
-    } catch (error) {
-      if (!(error instanceof ServerTrouble) || left === 1) throw error;
-      add(output, `deployments started again: ${error.message}`);
-    }
-  }
-}
-
-type Rounds = Output & Pick<Scenario, 'random'> & { readonly rounds: Fault[] };
 
 /** One deployment with its processes, until its rounds are over or its servers fail. */
 async function onDeployment(
   start: Start,
   { server, client, fault }: Parameters,
-  { rounds, ...rest }: Rounds,
+  { rounds, ...rest }: Rounds<Fault>,
 ): Promise<void> {
-  const deployment = await start(server);
+  const deployment = await start({ server });
   const open: Connected[] = [];
   const instances: Holdfast[] = [];
   const instance = async (replicas: number): Promise<Holdfast> => {
@@ -296,7 +247,8 @@ function trialOn(name: string, start: Start): Trial {
     full: { trials: 100, others: FAULTS.length, tasks: 4 },
     share: { trials: 1, others: 1 },
     faults: ['no-acknowledgement', 'kept-locks'],
-    run: (parameters) => run(start, parameters),
+    run: (parameters) =>
+      inLanes(parameters, FAULTS, (lane, rounds) => onDeployment(start, lane, rounds)),
   };
 }
 

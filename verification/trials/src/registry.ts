@@ -1,4 +1,10 @@
 /** All trials. */
+import {
+  clocksCluster,
+  clocksSentinel,
+  restartedCluster,
+  restartedSentinel,
+} from './changed-masters.js';
 import { trial as deadWaiters } from './dead-waiters.js';
 import { trial as exclusion } from './exclusion.js';
 import { trial as forgottenVotes } from './forgotten-votes.js';
@@ -23,4 +29,8 @@ export const trials: readonly Trial[] = [
   lostServers,
   sentinelTrial,
   clusterTrial,
+  restartedSentinel,
+  restartedCluster,
+  clocksSentinel,
+  clocksCluster,
 ];

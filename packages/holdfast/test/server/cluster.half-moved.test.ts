@@ -33,16 +33,7 @@ function keyOnFirst(prefix = ''): string {
 /** Begins to move a slot to the second master, and moves its keys if asked. Returns the end. */
 async function halfMove(slot: number, keysToo: boolean): Promise<() => Promise<void>> {
   const [from, to] = cluster.masters as [Server, Server];
-  const [source, target] = await Promise.all(
-    [from, to].map(async (node) => String(await node.command('CLUSTER', 'MYID'))),
-  );
-  await to.command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', source as string);
-  await from.command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target as string);
-  const move = async (node: Server, other: Server): Promise<void> => {
-    const keys = (await node.command('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[];
-    for (const key of keys) await node.command('MIGRATE', other.host, other.port, key, 0, 5000);
-  };
-  if (keysToo) await move(from, to);
+  await cluster.halfMoveSlot(slot, to, keysToo);
   return async () => {
     await to.command('CLUSTER', 'SETSLOT', slot, 'STABLE');
     await from.command('CLUSTER', 'SETSLOT', slot, 'STABLE');

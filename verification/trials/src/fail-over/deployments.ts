@@ -10,6 +10,7 @@ import {
   type Server,
   type ServerName,
   SLOTS,
+  sleep,
   startCluster,
   startProxy,
   startReplicated,
@@ -31,6 +32,8 @@ export interface Deployment {
   readonly isolates: boolean;
   /** The proxies between the clients and the servers. */
   readonly doors: Doors;
+  /** All servers; the first one was started as the master. */
+  readonly nodes: readonly Server[];
   /** A new key of the master that is replaced. */
   key(): string;
   connect(client: ClientName): Promise<Connected>;
@@ -38,14 +41,31 @@ export interface Deployment {
   replicasOf(master: Server): Promise<Server[]>;
   /** Waits until another server is the master. */
   successor(before: Server): Promise<Server>;
-  /** Replaces the master in an orderly way. */
-  replace(master: Server): Promise<unknown>;
+  /** Replaces the master in an orderly way, or by force if it is down. */
+  replace(master: Server, how?: 'by force'): Promise<unknown>;
   /** Cuts the master off from all servers; its clients reach it. */
   isolate(master: Server): Promise<void>;
   rejoin(master: Server): Promise<void>;
+  /**
+   * Moves the slots of locks to another master. The moves stop half way for `pause` ms, with the
+   * keys of every second slot moved. Resolves to the function that moves all back. Undefined if
+   * there is one master.
+   */
+  readonly move?: (keys: readonly string[], pause: number) => Promise<() => Promise<void>>;
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** How the servers are started. */
+export interface Setup {
+  readonly server: ServerName;
+  /** The environment of each server, by its place in `nodes`. */
+  readonly envOf?: (at: number) => Readonly<Record<string, string>>;
+  /** Ms without an answer after which a server counts as down. */
+  readonly downAfter?: number;
+}
+
+export type Start = (setup: Setup) => Promise<Deployment>;
 
 /** A proxy before each server. */
 export class Doors {
@@ -108,13 +128,14 @@ let keys = 0;
 /** The clients of a trial; the default user is for servers and sentinels. */
 const LOGIN = { username: 'locks', password: 'locks' } as const;
 
-export async function sentinels(server: ServerName): Promise<Deployment> {
-  const all: Replicated = await startReplicated({ server, users: ['locks on >locks ~* &* +@all'] });
+export async function sentinels(setup: Setup): Promise<Deployment> {
+  const users = ['locks on >locks ~* &* +@all'];
+  const all: Replicated = await startReplicated({ ...setup, users });
   const start = all.sentinels.map(({ host, port }) => ({ host, port }));
   const doors = await Doors.before(all.nodes);
   const { map } = doors;
   return {
-    ...{ replicas: 2, isolates: true, doors },
+    ...{ replicas: 2, isolates: true, doors, nodes: all.nodes },
     key: () => `key ${(keys += 1)}`,
     connect(client) {
       if (client.startsWith('ioredis')) {
@@ -142,9 +163,9 @@ export async function sentinels(server: ServerName): Promise<Deployment> {
   };
 }
 
-export async function cluster(server: ServerName): Promise<Deployment> {
+export async function cluster({ downAfter = 1000, ...setup }: Setup): Promise<Deployment> {
   const args = ['--enable-debug-command', 'yes'];
-  const all: Nodes = await startCluster({ server, replicas: 1, args });
+  const all: Nodes = await startCluster({ ...setup, replicas: 1, nodeTimeout: downAfter, args });
   const doors = await Doors.before(all.nodes);
   const { map, addresses: start } = doors;
   const found = (except?: Server): Promise<Server> =>
@@ -154,11 +175,11 @@ export async function cluster(server: ServerName): Promise<Deployment> {
     return all.nodes.filter((_, at) => String(infos[at]).includes(`master_port:${master.port}\r`));
   };
   return {
-    ...{ replicas: 1, isolates: server === 'valkey', doors },
+    ...{ replicas: 1, isolates: setup.server === 'valkey', doors, nodes: all.nodes },
     key: () => {
       for (;;) {
         const key = `key ${(keys += 1)}`;
-        if (slotOf(`holdfast:{${key}}`) < Math.floor(SLOTS / 3)) return key;
+        if (slotOf(key) < Math.floor(SLOTS / 3)) return key;
       }
     },
     connect(client) {
@@ -173,14 +194,36 @@ export async function cluster(server: ServerName): Promise<Deployment> {
     master: () => found(),
     replicasOf,
     successor: (before) => found(before),
-    replace: async (master) => (await replicasOf(master))[0]?.command('CLUSTER', 'FAILOVER'),
+    replace: async (master, how) => {
+      const words = how === undefined ? [] : ['FORCE'];
+      return (await replicasOf(master))[0]?.command('CLUSTER', 'FAILOVER', ...words);
+    },
     isolate: async (master) => {
       await filter(master, { drop: -2, close: 1, stay: 1 });
       await master.command('CLIENT', 'KILL', 'TYPE', 'replica');
     },
     rejoin: (master) => filter(master, { drop: -1, close: 0, stay: 0 }),
+    move: (keys, pause) => move(all, keys, pause),
     settled: () => all.settled(),
     stop: async () => void (await Promise.all([doors.close(), all.stop()])),
+  };
+}
+
+async function move(
+  all: Nodes,
+  keys: readonly string[],
+  pause: number,
+): Promise<() => Promise<void>> {
+  const slots = [...new Set(keys.map(slotOf))];
+  const home = await all.ownerOf(slots[0] as number);
+  const away = all.masters[1] as Server;
+  if (pause > 0) {
+    for (const [at, slot] of slots.entries()) await all.halfMoveSlot(slot, away, at % 2 === 0);
+    await sleep(pause);
+  }
+  for (const slot of slots) await all.moveSlot(slot, away);
+  return async () => {
+    for (const slot of slots) await all.moveSlot(slot, home);
   };
 }
 
@@ -225,12 +268,10 @@ async function nodeRedis(given: unknown): Promise<Connected> {
   return { client: given as RedisClient, close: () => void client.destroy() };
 }
 
-/** CRC16 (XMODEM) of the hash tag. */
-function slotOf(name: string): number {
-  const open = name.indexOf('{');
-  const text = name.slice(open + 1, name.indexOf('}', open + 1));
+/** The slot of a lock: CRC16 (XMODEM) of its hash tag, which is its key. */
+function slotOf(key: string): number {
   let crc = 0;
-  for (const byte of Buffer.from(text)) {
+  for (const byte of Buffer.from(key)) {
     crc ^= byte << 8;
     for (let bit = 0; bit < 8; bit++)
       crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
