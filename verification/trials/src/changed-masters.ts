@@ -120,9 +120,17 @@ async function once(scene: Scene, change: Change): Promise<void> {
   await change.prepare(master);
   const leases: Lease[] = [];
   for (let at = 0; at < LOCKS; at++) leases.push(await granted(scene, at % 2 === 0));
-  const judging = leases.map((lease) => judge(scene, change, lease));
+  const stop = new AbortController();
+  const judging = leases.map((lease) => judge(scene, change, lease, stop.signal));
   const keys = leases.map(({ key }) => key);
-  const end = await change.apply({ deployment, master, keys });
+  let end: () => Promise<void>;
+  try {
+    end = await change.apply({ deployment, master, keys });
+  } catch (error) {
+    stop.abort();
+    await Promise.all(judging);
+    throw error;
+  }
   add(scene, `${change.name}: rounds`);
   await Promise.all(judging);
   await end();
@@ -137,18 +145,24 @@ async function granted({ deployment, holder }: Scene, renew: boolean): Promise<L
   return until(() => holder.mutex(key).acquire({ renew }), patience);
 }
 
-/** Another process waits for the lock of a lease. */
-async function judge(scene: Scene, change: Change, lease: Lease): Promise<void> {
+/** Another process waits for the lock of a lease. Nothing counts once the change has failed. */
+async function judge(
+  scene: Scene,
+  change: Change,
+  lease: Lease,
+  signal: AbortSignal,
+): Promise<void> {
   const { challenger, problems } = scene;
   const over = new AbortController();
-  const kept = releaseLater(scene, change, lease, over.signal);
+  const kept = releaseLater(scene, change, lease, AbortSignal.any([over.signal, signal]));
+  const mutex = challenger.mutex(lease.key);
   // while a replica is missing, a waiter is told so
   const patience = { within: SERVED_MS, every: 20, what: 'another process gets the lock' };
+  const ask = async (): Promise<Lease | 'failed'> =>
+    signal.aborted ? 'failed' : mutex.acquire({ wait: SERVED_MS, signal });
   try {
-    const next = await until(
-      () => challenger.mutex(lease.key).acquire({ wait: SERVED_MS }),
-      patience,
-    );
+    const next = await until(ask, patience);
+    if (next === 'failed') return;
     const how = lease.held ? 'two holders' : 'one holder';
     add(scene, `${change.name}: ${how}`);
     if (lease.held) problems.add('lost', `${lease.key}, ${change.name}: two holders`);
@@ -158,9 +172,10 @@ async function judge(scene: Scene, change: Change, lease: Lease): Promise<void> 
     await next.release().catch(() => undefined);
   } catch (error) {
     problems.add('unserved', `${lease.key}, ${change.name}: ${String(error)}`);
+  } finally {
+    over.abort();
+    await kept;
   }
-  over.abort();
-  await kept;
 }
 
 /** Releases a lease that its holder still has. */

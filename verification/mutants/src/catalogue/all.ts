@@ -7,6 +7,7 @@ import { REVIEW_DOUBT } from './review-doubt.js';
 import { REVIEW } from './review.js';
 import { ROOTS, ROOTS_IN_STORE } from './roots.js';
 import { STORE } from './store.js';
+import { TESTED } from './tested.js';
 import { TOPOLOGIES } from './topologies.js';
 import { WAITING } from './waiting.js';
 
@@ -16,5 +17,5 @@ export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
 export const MUTANTS: readonly Mutant[] = [
   ...[...STORE, ...LEASE, ...WAITING],
   ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED, ...QUORUM, ...TOPOLOGIES],
-  ...KINDS_AND_GATES,
+  ...[...KINDS_AND_GATES, ...TESTED],
 ];

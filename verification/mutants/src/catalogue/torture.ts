@@ -9,6 +9,7 @@ import { QUORUM } from './quorum.js';
 import { ROOTS_IN_STORE } from './roots.js';
 
 import { STORE } from './store.js';
+import { TESTED } from './tested.js';
 
 const lua = (find: string, replace: string): Edit => ({ file: SCRIPTS, find, replace });
 const shared = (find: string, replace: string): Edit => ({ ...lua(find, replace), every: true });
@@ -97,6 +98,7 @@ export const BEYOND: Readonly<Record<string, string>> = {
     ROOTS_IN_STORE.map(({ name }) => [name, 'covered by the comparison of the engines']),
   ),
   ...Object.fromEntries(REVIEWED.map(({ name }) => [name, 'covered by a test on servers'])),
+  ...Object.fromEntries(TESTED.map(({ name }) => [name, 'covered by the named test'])),
   ...Object.fromEntries(QUORUM.map(({ name }) => [name, 'the torture test uses one server'])),
 };
 

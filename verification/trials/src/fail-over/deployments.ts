@@ -171,7 +171,9 @@ export async function cluster({ downAfter = 1000, ...setup }: Setup): Promise<De
   const found = (except?: Server): Promise<Server> =>
     until(() => owner(all, except), { within: 60_000, every: 20, what: 'a server owns slot 0' });
   const replicasOf = async (master: Server): Promise<Server[]> => {
-    const infos = await Promise.all(all.nodes.map((node) => node.command('INFO', 'replication')));
+    const info = (node: Server): Promise<unknown> =>
+      node.command('INFO', 'replication').catch(() => '');
+    const infos = await Promise.all(all.nodes.map(info));
     return all.nodes.filter((_, at) => String(infos[at]).includes(`master_port:${master.port}\r`));
   };
   return {

@@ -1,0 +1,102 @@
+/**
+ * Mistakes of primitives and connections that the named tests find: the simulator does not draw the
+ * calls, and its server has no connections.
+ */
+import type { Mutant } from '../mutant.js';
+
+export const TESTED: readonly Mutant[] = [
+  {
+    name: 'a lock is given away under another run',
+    mistake: 'a condition releases the lease of a reentrant `run` that goes on',
+    edits: [
+      { file: 'primitives/condition.js', find: 'if (beside > 0)', replace: 'if (beside > 99)' },
+    ],
+    elsewhere: 'shared-runs.test.ts',
+  },
+  {
+    name: 'a condition leaves the old lock',
+    mistake: 'a lease that also holds the lock of another library waits at a condition without it',
+    edits: [{ file: 'primitives/condition.js', find: 'if (lease.besides)', replace: 'if (false)' }],
+    elsewhere: 'migration.test.ts',
+  },
+  {
+    name: 'a closed connection is kept for WAIT',
+    mistake: 'the first call after the server has closed the connection rejects',
+    edits: [
+      {
+        file: 'store/redis/acknowledged-port.js',
+        find: 'if (this.#opened === opened)',
+        replace: 'if (this.#opened !== opened)',
+      },
+    ],
+    elsewhere: 'replicas.test.ts: opens the connection again that the server has closed',
+  },
+  {
+    name: 'a replica that is away ends the candidature',
+    mistake: '`lead` rejects while too few replicas acknowledge, and no process leads afterwards',
+    edits: [
+      {
+        file: 'primitives/election.js',
+        find: "isHoldfastError(error, 'HOLDFAST_UNACKNOWLEDGED')",
+        replace: 'false',
+      },
+    ],
+    elsewhere: 'test/unit/election.test.ts',
+  },
+  {
+    name: 'a method refuses no nested call',
+    mistake: "a method with `reentrant: 'refuse'` that calls itself waits for its own lock",
+    edits: [
+      {
+        file: 'primitives/locked.js',
+        find: "lock.reentrant === true || lock.reentrant === 'refuse'",
+        replace: 'lock.reentrant === true',
+      },
+    ],
+    elsewhere: 'test/unit/locked.test.ts',
+  },
+  {
+    name: 'any process may unlock',
+    mistake: '`ownerLocks.unlock` ends a lease in which another process believes',
+    edits: [
+      {
+        file: 'primitives/owner-locks.js',
+        find: '(own || id.endsWith(MADE_HERE))',
+        replace: '(own || id.length > 0)',
+      },
+    ],
+    elsewhere: 'test/unit/owner-locks.test.ts',
+  },
+  {
+    name: 'no marker during close',
+    mistake: 'a scheduled run that ends well while its instance closes is reported as `unfinished`',
+    edits: [
+      {
+        file: 'primitives/markers.js',
+        find: 'core.mark(request)',
+        replace: 'core.acquire(request)',
+      },
+    ],
+    elsewhere: 'test/unit/schedule.test.ts',
+  },
+  {
+    name: 'channels before the masters are known',
+    mistake: '`warmUp` as the first call of a cluster client rejects',
+    edits: [
+      {
+        file: 'store/redis/cluster-channels.js',
+        find: "await this.#view.refresh('');",
+        replace: 'await undefined;',
+      },
+    ],
+    elsewhere: 'cluster.half-moved.test.ts: warmUp may be the first call',
+  },
+  {
+    name: 'no last question',
+    mistake: 'a call that no push can reach misses a lock that became free since its first answer',
+    edits: [
+      { file: 'acquire/wait-limit.js', find: 'call.heard && !call.deaf', replace: 'call.heard' },
+    ],
+    elsewhere: 'wait-ends.test.ts: a wait of about two round trips',
+  },
+];
