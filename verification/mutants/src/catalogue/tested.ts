@@ -73,7 +73,7 @@ export const TESTED: readonly Mutant[] = [
     edits: [
       {
         file: 'primitives/markers.js',
-        find: 'core.mark(request)',
+        find: 'core.acquisitions.acquire(request)',
         replace: 'core.acquire(request)',
       },
     ],
@@ -94,9 +94,7 @@ export const TESTED: readonly Mutant[] = [
   {
     name: 'no last question',
     mistake: 'a call that no push can reach misses a lock that became free since its first answer',
-    edits: [
-      { file: 'acquire/wait-limit.js', find: 'call.heard && !call.deaf', replace: 'call.heard' },
-    ],
+    edits: [{ file: 'acquire/call.js', find: 'call.heard && !call.deaf', replace: 'call.heard' }],
     elsewhere: 'wait-ends.test.ts: a wait of about two round trips',
   },
 ];
