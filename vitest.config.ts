@@ -46,7 +46,7 @@ const servers = {
 const ALONE = [
   'packages/holdfast/test/server/{deadlines,trials.{exclusion,loss,lost-replies,waiters}}*.test.ts',
   'packages/holdfast/test/server/{trials.takeover,quorum.faults}.test.ts',
-  'packages/cli/test/server/deadlines.test.ts',
+  'packages/cli/test/server/{deadlines,plan}.test.ts',
 ];
 /** Tests that run for long, or start many programs. They do not measure the times of others. */
 const LONG = [

@@ -8,6 +8,7 @@ import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { startServer } from 'holdfast-testkit';
 import { drawPictures } from './draw/pictures.js';
+import { drawScale } from './draw/scale-pictures.js';
 import { printIdle } from './idle.js';
 import { installPeers } from './install.js';
 import { describeMachine, load } from './machine.js';
@@ -26,6 +27,7 @@ import { printLists } from './list.js';
 import { printSizes } from './bundles.js';
 import { printShortPaths } from './short.js';
 import { printStarts } from './start.js';
+import { printScale, type ScaleResult } from './scale/scale.js';
 import { printTracing } from './tracing.js';
 import { printWays } from './ways/ways.js';
 import { readSettings, type ScenarioId, type Settings, USAGE } from './settings.js';
@@ -79,9 +81,11 @@ function write(file: string, content: string): void {
 }
 
 function draw(file: string, folder: string): void {
-  const result = JSON.parse(readFileSync(file, 'utf8')) as Partial<Result>;
-  if (result.format !== 2) throw new Error(`${file}: expected format 2, got ${result.format}`);
-  const pictures = drawPictures(result as Result);
+  const result = JSON.parse(readFileSync(file, 'utf8')) as Result | ScaleResult;
+  if (result.format !== 2 && result.format !== 'scale-1') {
+    throw new Error(`${file}: expected format 2 or scale-1`);
+  }
+  const pictures = result.format === 2 ? drawPictures(result) : drawScale(result);
   if (pictures.size === 0) throw new Error(`${file}: no scenario of a picture was measured`);
   for (const [name, picture] of pictures) {
     write(join(folder, name), picture);
@@ -109,6 +113,7 @@ async function run(settings: Settings): Promise<void> {
   if (settings.ways) return printWays(settings);
   if (settings.burst) return printBursts(settings);
   if (settings.idle) return printIdle(settings);
+  if (settings.scale) return printScale(settings);
   if (settings.list) return printLists(settings);
   if (settings.short) return printShortPaths(settings);
   await printSizes();

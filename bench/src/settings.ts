@@ -1,6 +1,7 @@
 /** The command line of a run, and its settings. */
 import { parseArgs } from 'node:util';
 import type { Server, ServerName } from 'holdfast-testkit';
+import { type Kind, KINDS } from './scale/sites.js';
 import { CLIENTS, type ClientName } from './variants.js';
 
 /** The scenarios; the last four give the pictures of cost against a size. */
@@ -110,6 +111,12 @@ export interface Settings {
   readonly burst: boolean;
   /** Prints only what idle waiters cost. */
   readonly idle: boolean;
+  /** Measures only what each thing costs as it grows, in these stores. */
+  readonly scale: boolean;
+  readonly kinds: readonly Kind[];
+  readonly million: boolean;
+  /** Only compares plans with real loads. */
+  readonly plans: boolean;
   /** Measures only the listing of many locks. */
   readonly list: boolean;
   /** Measures only what the short paths of the scripts earn. */
@@ -141,6 +148,10 @@ export const USAGE: string = `npm run bench -- [options]
   --ways           counts only the files and functions that a call passes
   --burst          measures only 1,000,000 acquisitions and releases in one turn
   --idle           measures only what idle waiters cost the server
+  --scale          measures only what leases, waiters, processes and keys cost as they grow
+  --plans          with --scale: only compares plans with real loads, by the costs in FILE
+  --million        with --scale: also 1,000,000 leases
+  --store NAME     with --scale: one of ${KINDS.join(', ')}; may be repeated (default all)
   --list           measures only the listing of 100,000 and 1,000,000 locks
   --short          measures only what each short path of the scripts earns
   --draw FILE      measures nothing: draws the pictures of a result
@@ -169,6 +180,10 @@ export function readSettings(args: string[]): Settings | undefined {
       ways: { type: 'boolean', default: false },
       burst: { type: 'boolean', default: false },
       idle: { type: 'boolean', default: false },
+      scale: { type: 'boolean', default: false },
+      million: { type: 'boolean', default: false },
+      plans: { type: 'boolean', default: false },
+      store: { type: 'string', multiple: true },
       list: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
     },
@@ -199,6 +214,10 @@ export function readSettings(args: string[]): Settings | undefined {
     ways: values.ways,
     burst: values.burst,
     idle: values.idle,
+    scale: values.scale,
+    million: values.million,
+    plans: values.plans,
+    kinds: chosen('store', values.store, KINDS),
     list: values.list,
     short: values.short,
     command: ['npm run bench --', ...args].join(' '),

@@ -93,6 +93,16 @@ own, and removes them.
 
 Exit codes: 0 nothing found, 1 a danger or a warning, 69 server unreachable.`;
 
+export const PLAN_HELP: string = `
+Examples:
+  holdfast plan --processes 50 --rate 2k --hold 20ms --contended 5%
+  holdfast plan --processes 200 --locks 100k --ttl 30s
+  holdfast plan --processes 1k --waiters 1k --locks 1         # all wait for one lock
+  holdfast plan --topology quorum --processes 50 --rate 500 --hold 5s --json | jq '.limits[0]'
+
+Asks no server: it computes with costs that were measured, so that the times of another processor
+differ. The names of the figures and the formulas are in docs/scale.md of the repository.`;
+
 export const COMPLETION_HELP: string = `
 Examples:
   eval "$(holdfast completion bash)"            # in ~/.bashrc

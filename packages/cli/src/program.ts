@@ -8,12 +8,14 @@ import { doctor, type DoctorOptions } from './commands/doctor.js';
 import { lead, type LeadOptions } from './commands/lead.js';
 import * as look from './commands/look.js';
 import { once, type OnceOptions } from './commands/once.js';
+import { plan, type PlanOptions } from './commands/plan.js';
 import { run, type RunOptions } from './commands/run.js';
 import { watch, type WatchOptions } from './commands/watch.js';
 import { usage } from './failure.js';
 import * as help from './help.js';
 import { type CommonOptions, common, conflictCode, locks, runs } from './options.js';
-import { address, count, duration } from './values.js';
+import { TOPOLOGIES } from './plan/costs.js';
+import { address, amount, bytes, count, duration, share } from './values.js';
 import { inWords } from './view/words.js';
 
 /** The words of the command line, and those after the first `--`. */
@@ -52,6 +54,7 @@ export function createProgram(rest: CommandLine['rest'], exit: Exit): Command {
   addLooking(program, exit);
   addDoctor(program, exit);
   addDashboard(program, exit);
+  addPlan(program);
   program
     .command('completion')
     .summary('print a script that completes commands and options')
@@ -205,6 +208,54 @@ function addDoctor(program: Command, exit: Exit): void {
     .action(async (options: DoctorOptions) => {
       exit(await doctor(options));
     });
+}
+
+/** It asks no server, so it has none of the common options but `--json`. */
+function addPlan(program: Command): void {
+  program
+    .command('plan')
+    .summary('compute what a load needs: servers, memory, processor time, connections')
+    .addOption(
+      new Option('--topology <name>', 'the servers').choices(TOPOLOGIES).default(TOPOLOGIES[0]),
+    )
+    .requiredOption('--processes <number>', 'processes that use locks', amount)
+    .addOption(
+      new Option('--locks <number>', 'locks held without end, in addition to those of --rate')
+        .argParser(amount)
+        .default(0),
+    )
+    .addOption(
+      new Option('--rate <number>', 'acquisitions in a second').argParser(amount).default(0),
+    )
+    .addOption(
+      new Option('--hold <time>', 'how long they hold their locks').argParser(duration).default(0),
+    )
+    .addOption(
+      new Option('--ttl <time>', 'length of the leases').argParser(duration).default(10_000, '10s'),
+    )
+    .addOption(
+      new Option('--contended <share>', 'acquisitions that wait for another process: 0.3 or 30%')
+        .argParser(share)
+        .default(0),
+    )
+    .addOption(
+      new Option('--waiters <number>', 'processes that wait at the same time')
+        .argParser(amount)
+        .default(0),
+    )
+    .addOption(
+      new Option('--hot-keys <number>', 'keys that those who wait share')
+        .argParser(count)
+        .default(1),
+    )
+    .option('--keys <number>', 'different keys in use (default: one for each lock)', amount)
+    .option('--servers <number>', 'servers of the quorum, masters, or replicas', count)
+    .addOption(
+      new Option('--memory <size>', 'memory of a server').argParser(bytes).default(1e9, '1GB'),
+    )
+    .option('--json', 'print JSON, for programs')
+    .addHelpText('after', help.PLAN_HELP)
+    .action((options: PlanOptions) => plan(options));
 }
 
 function wordsOf(rest: CommandLine['rest'], command: Command): Words {

@@ -52,6 +52,31 @@ export function count(text: string): number {
   return number;
 }
 
+/** Parses a number from 0: `250`, `0.5`, `10k` or `2M`. */
+export function amount(text: string): number {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)([kM]?)$/.exec(text) ?? [];
+  if (number === '') throw new InvalidArgumentError('Write a number: 250, 10k or 2M.');
+  return Number(number) * ({ k: 1000, M: 1_000_000 }[unit] ?? 1);
+}
+
+/** Parses a share: `0.3` or `30%`. */
+export function share(text: string): number {
+  const [, number, percent] = /^(\d+(?:\.\d+)?)(%?)$/.exec(text) ?? [];
+  const parsed = Number(number) / (percent === '%' ? 100 : 1);
+  if (!(parsed <= 1)) throw new InvalidArgumentError('Write a share: 0.3 or 30%, at most 1.');
+  return parsed;
+}
+
+const SIZES: Readonly<Record<string, number>> = { MB: 1e6, GB: 1e9, TB: 1e12 };
+
+/** Parses `500MB`, `4GB` or `1TB` to bytes. */
+export function bytes(text: string): number {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(MB|GB|TB)$/.exec(text) ?? [];
+  const parsed = Number(number) * (SIZES[unit] ?? 0);
+  if (!(parsed > 0)) throw new InvalidArgumentError('Write a size with its unit: 500MB or 4GB.');
+  return parsed;
+}
+
 /** Collects the values of an option that may be repeated. */
 export function collect(text: string, before: readonly string[]): readonly string[] {
   return [...before, text];

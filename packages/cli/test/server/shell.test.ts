@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { cli } from '../cli.js';
 
-const COMMANDS = 'run once lead ls inspect watch break wait doctor dashboard completion'.split(' ');
+const COMMANDS = 'run once lead ls inspect watch break wait doctor dashboard plan completion'.split(
+  ' ',
+);
 
 describe('help', () => {
   it('names all commands', async () => {

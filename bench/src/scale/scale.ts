@@ -1,0 +1,150 @@
+/**
+ * What each thing costs as it grows: `npm run bench -- --scale`.
+ *
+ * Counts and bytes do not depend on other programs. Processor times are those of the processes; on
+ * a busy machine they are higher by cold caches. No figure is a wall time.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type Costs, TOPOLOGIES, type Topology } from 'holdfast-cli/dist/plan/costs.js';
+import { describeMachine, load, type Machine } from '../machine.js';
+import type { Settings } from '../settings.js';
+import { checkPlans, type Comparison, TOLERANCE } from './check.js';
+import { allCosts, costsOf } from './costs.js';
+import type { Kind } from './sites.js';
+import { type Cost, measureKind, type Row, type Sizes } from './things.js';
+
+const FULL: Sizes = {
+  pairs: [1, 10, 100, 1000],
+  leases: [1, 10, 100, 1000, 10_000, 100_000],
+  processes: [2, 10, 100, 1000],
+  waiters: [1, 10, 100, 1000, 10_000],
+  ...{ keys: 20_000, operations: 8000, ttl: 5000, restMs: 20_000, settlingMs: 20_000 },
+};
+
+/** Of the other stores: their costs grow in the same way. */
+const OTHERS: Sizes = {
+  ...{ pairs: [1, 10], leases: [5000], processes: [2, 10], waiters: [20] },
+  ...{ keys: 2000, operations: 2000, ttl: 5000, restMs: 10_000, settlingMs: 10_000 },
+};
+
+/** A renewal is a command for each lease, so the processes need more time. */
+const REGISTERS: Sizes = { ...OTHERS, leases: [500], ttl: 10_000 };
+
+const QUICK: Sizes = {
+  pairs: [1, 10],
+  leases: [100],
+  processes: [2],
+  waiters: [10],
+  ...{ keys: 1000, operations: 400, ttl: 2000, restMs: 2000, settlingMs: 2000 },
+};
+
+const MILLION = 1_000_000;
+
+export interface ScaleResult {
+  readonly format: 'scale-1';
+  readonly date: string;
+  readonly command: string;
+  readonly machine: Machine;
+  readonly server: string;
+  readonly load: { readonly before: number; readonly after: number };
+  readonly rows: readonly Row[];
+  /** What `holdfast plan` computes with. */
+  readonly costs: Partial<Record<Topology, Costs>>;
+  readonly checks: readonly Comparison[];
+}
+
+export async function printScale(settings: Settings): Promise<void> {
+  const { server, quick, command, kinds, million, plans } = settings;
+  const sizesOf = (kind: Kind): Sizes => {
+    if (quick) return QUICK;
+    if (kind === 'quorum' || kind === 'postgres') return REGISTERS;
+    if (kind !== 'one') return OTHERS;
+    return million ? { ...FULL, leases: [...FULL.leases, MILLION] } : FULL;
+  };
+  const run = new Run(settings);
+  console.log(`${command}\nload average ${load().toFixed(1)}; the cost of one, in memory or`);
+  console.log('on servers: a waiter and a connection in a second; times in µs of processor time');
+  print(HEAD);
+  for (const kind of plans ? [] : kinds) {
+    await measureKind(kind, server, sizesOf(kind), (row) => {
+      print([row.kind, row.thing, `${row.at}`, ...COLUMNS.map((name) => show(row.cost[name]))]);
+      run.row(row);
+    });
+  }
+  if (quick) return;
+  const chosen = TOPOLOGIES.filter((topology) => kinds.includes(topology));
+  const costs = Object.fromEntries(chosen.map((name) => [name, costsOf(run.rows, name)]));
+  await checkPlans(server, costs, (comparison) => {
+    printComparison(comparison);
+    run.comparison(comparison);
+  });
+}
+
+/** The result, which is written after each row, because a run is long. */
+class Run {
+  rows: readonly Row[] = [];
+  #checks: readonly Comparison[] = [];
+  readonly #settings: Settings;
+  readonly #before = load();
+
+  /** Rows of stores that this run does not measure are kept from an earlier result. */
+  constructor(settings: Settings) {
+    this.#settings = settings;
+    const { json, kinds, plans } = settings;
+    if (json === undefined || !existsSync(json)) return;
+    const { rows, checks } = JSON.parse(readFileSync(json, 'utf8')) as ScaleResult;
+    this.rows = rows.filter(({ kind }) => plans || !kinds.includes(kind));
+    this.#checks = checks.filter(({ topology }) => !kinds.includes(topology));
+  }
+
+  row(row: Row): void {
+    this.rows = [...this.rows, row];
+    this.#write();
+  }
+
+  comparison(comparison: Comparison): void {
+    this.#checks = [...this.#checks, comparison];
+    this.#write();
+  }
+
+  #write(): void {
+    const { command, json, server } = this.#settings;
+    if (json === undefined) return;
+    const { rows } = this;
+    const result: ScaleResult = {
+      ...{ format: 'scale-1', date: new Date().toISOString(), command, server },
+      ...{ machine: describeMachine(), load: { before: this.#before, after: load() } },
+      ...{ rows, costs: allCosts(rows), checks: this.#checks },
+    };
+    mkdirSync(dirname(json), { recursive: true });
+    writeFileSync(json, `${JSON.stringify(result, null, 1)}\n`);
+  }
+}
+
+/** The plan of each figure as a part of what was seen. */
+function printComparison({ name, figures }: Comparison): void {
+  const ratios = figures.map(({ name: figure, planned, seen }) => {
+    const ratio = planned / seen;
+    const far = Math.abs(ratio - 1) > TOLERANCE ? ' OFF' : '';
+    return `${figure} ${ratio.toFixed(2)} (${show(planned)} of ${show(seen)})${far}`;
+  });
+  console.log(`plan: ${name}: ${ratios.join(', ')}`);
+}
+
+const COLUMNS = [
+  ...(['commands', 'inner', 'messages', 'server', 'client', 'received', 'sent'] as const),
+  ...(['between', 'serverBytes', 'clientBytes', 'connections'] as const),
+] satisfies (keyof Cost)[];
+const HEAD = [
+  ...['store', 'thing', 'at', 'commands', 'inner', 'messages', 'server µs', 'client µs'],
+  ...['received', 'sent', 'between', 'B server', 'B client', 'connections'],
+];
+const WIDTHS = [9, 14, 7];
+
+const show = (value: number | undefined): string =>
+  value === undefined ? '' : `${Number(value.toPrecision(3))}`;
+
+function print(cells: readonly string[]): void {
+  console.log(cells.map((cell, at) => cell.padStart(WIDTHS[at] ?? 9)).join(' '));
+}

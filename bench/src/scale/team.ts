@@ -1,0 +1,67 @@
+/** The processes of a load. */
+import { spawnWorker, type Worker } from 'holdfast-testkit';
+import type { Answer, Given, Order } from './orders.js';
+import type { Site } from './sites.js';
+
+const START_MS = 300_000;
+const ORDER_MS = 600_000;
+
+export interface TeamSettings {
+  readonly processes?: number;
+  /** In all processes. */
+  readonly instances?: number;
+  readonly shared?: boolean;
+  readonly ttl?: number;
+}
+
+let orders = 0;
+
+export class Team implements AsyncDisposable {
+  readonly #workers: readonly Worker[];
+
+  private constructor(workers: readonly Worker[]) {
+    this.#workers = workers;
+  }
+
+  static async start({ address }: Site, settings: TeamSettings = {}): Promise<Team> {
+    const { processes = 1, instances = processes, shared = false, ttl = 10_000 } = settings;
+    const file = new URL('./worker.js', import.meta.url);
+    const workers = Array.from({ length: processes }, (_, place) => {
+      const share = Math.floor(instances / processes) + (place < instances % processes ? 1 : 0);
+      const given: Given = { address, ttl, instances: share, shared, place };
+      const env = { NODE_NO_WARNINGS: '1' };
+      return spawnWorker(file, { args: [JSON.stringify(given)], env });
+    });
+    const team = new Team(workers);
+    try {
+      await Promise.all(workers.map((worker) => worker.next('ready', { within: START_MS })));
+    } catch (error) {
+      await team[Symbol.asyncDispose]();
+      throw error;
+    }
+    return team;
+  }
+
+  /** All processes do it at the same time; the sum of what they answer. */
+  async ask(order: Order): Promise<Answer> {
+    const answers = await Promise.all(this.#workers.map((worker) => askOne(worker, order)));
+    const sum = (name: keyof Answer): number => answers.reduce((all, one) => all + one[name], 0);
+    return {
+      ...{ cpu: sum('cpu'), heap: sum('heap'), done: sum('done') },
+      ...{ renewals: sum('renewals'), polls: sum('polls'), held: sum('held') },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#workers.map((worker) => worker[Symbol.asyncDispose]()));
+  }
+}
+
+async function askOne(worker: Worker, order: Order): Promise<Answer> {
+  const id = `order ${orders++}`;
+  worker.messages.length = 0;
+  await worker.send({ type: 'order', order, id });
+  const { answer, reason } = await worker.next(id, { within: ORDER_MS });
+  if (typeof reason === 'string') throw new Error(`${order.do}: ${reason}`);
+  return answer as Answer;
+}
