@@ -139,7 +139,7 @@ async function compare(started: readonly Team[], all: Comparing): Promise<Compar
   const ask = (team: Team, at: number): ReturnType<Team['ask']> =>
     team.ask((parts[at] as Part).order);
   const { result, change, seconds } = await meter.during(() => Promise.all(started.map(ask)));
-  const { memory, connections } = await meter.read();
+  const { memory, connections } = await meter.readMasters();
   const done = result.reduce((sum, one) => sum + one.done, 0);
   const cpu = result.reduce((sum, one) => sum + one.cpu, 0);
   const planned = plan(
@@ -176,6 +176,6 @@ function figures(planned: Plan, seen: Seen): Comparison['figures'] {
     { name: 'network', planned: planned.network, seen: rate(change.received + change.sent) },
     { name: 'memory', planned: planned.serverMemory, seen: memory },
     // the connection of the bench to each server is not one of the load
-    { name: 'connections', planned: planned.connections, seen: connections - planned.servers },
+    { name: 'connections', planned: planned.connections, seen: connections - planned.masters },
   ];
 }

@@ -10,10 +10,7 @@ import type { Cost, Row, Thing } from './things.js';
 
 /** The measured size that stands for a thing: large enough that the servers at rest do not count. */
 const MOST: Partial<Record<Thing, number>> = {
-  pair: 10,
-  'busy connection': 10,
-  'hand-off': 10,
-  waiter: 1000,
+  ...{ pair: 10, 'busy connection': 1, 'hand-off': 10 },
 };
 
 /** The most leases that are renewed with one command. */
@@ -24,8 +21,7 @@ const CONNECTIONS: Record<Topology, Costs['connections']> = {
   one: { fixed: 0, client: 1, wake: 1 },
   replicas: { fixed: 0, client: 2, wake: 1 },
   quorum: { fixed: 0, client: 1, wake: 1 },
-  // the client of a cluster listens at one node by itself
-  cluster: { fixed: 1, client: 1, wake: 1 },
+  cluster: { fixed: 0, client: 1, wake: 1 },
 };
 
 /** The servers that have each record: a master with its replica, the members of a quorum. */
@@ -46,10 +42,12 @@ const round = (value: number): number => Number(value.toPrecision(3));
 
 const planned = (cost: Cost, by = 1): Planned => {
   const of = (name: keyof Planned): number => round(Math.max(0, cost[name] ?? 0) / by);
+  // less than a byte is noise
+  const between = of('between');
   return {
     ...{ commands: of('commands'), inner: of('inner'), server: of('server') },
     ...{ client: of('client'), received: of('received'), sent: of('sent') },
-    between: of('between'),
+    between: between < 1 ? 0 : between,
   };
 };
 

@@ -136,9 +136,18 @@ export class Meter implements AsyncDisposable {
     return this.#idle;
   }
 
+  /** Without the replicas. */
+  readMasters(): Promise<Reading> {
+    return this.#read(this.#site.masters);
+  }
+
   async read(): Promise<Reading> {
     if (this.#client !== undefined) return readPostgres(this.#client);
-    const all = await Promise.all(this.#site.servers.map(readOne));
+    return this.#read(this.#site.servers);
+  }
+
+  async #read(servers: readonly Server[]): Promise<Reading> {
+    const all = await Promise.all(servers.map(readOne));
     return from((name) => all.reduce((sum, one) => sum + one[name], 0));
   }
 

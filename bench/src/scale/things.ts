@@ -221,6 +221,8 @@ async function waiters(bench: Bench): Promise<void> {
     await withTeam(bench, { ...spread(count), shared, ttl: 600_000 }, async (team) => {
       await using holder = await Team.start(site, { ttl: 600_000 });
       await holder.ask({ do: 'queue', key: 'waited', calls: 1 });
+      // the holder tells the server that it listens
+      await sleep(2 * LISTENS_MS);
       await meter.rest();
       const before = await meter.read();
       const empty = await weigh(team);

@@ -39,7 +39,7 @@ export interface Costs {
     readonly key: number;
     readonly waiter: number;
     readonly connection: number;
-    /** What a connection needs more while it has a command in each two seconds. */
+    /** What a connection needs more for two seconds after a command. */
     readonly busy: number;
   };
   /** Bytes in a process. */

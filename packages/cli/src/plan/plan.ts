@@ -94,8 +94,8 @@ const HAND_OFF_MS = 1;
 /** Limits of a server: one core, the default of `maxclients`, 1 Gbit/s. */
 const CONNECTIONS = 10_000;
 const NETWORK = 125_000_000;
-/** A server keeps the buffers of a connection with so many commands in a second. */
-const BUSY = 0.5;
+/** For so long a server keeps the buffers of a connection after a command. */
+const BUSY_S = 2;
 /** The share of a core that a server should use: above it, commands wait for each other. */
 export const COMFORT = 0.6;
 /** What was measured; beyond it the figures are computed. */
@@ -169,7 +169,8 @@ export function plan(load: Load, all: Readonly<Record<Topology, Costs>> = COSTS)
   const total = work(rates, costs, wider);
   const wakes = load.waiters > 0 || load.contended > 0 || lasts(load);
   const connections = connectionsOf(load, costs, masters, wakes);
-  const busy = total.commands / load.processes > BUSY ? load.processes * masters : 0;
+  const each = total.commands / load.processes / (load.topology === 'cluster' ? masters : 1);
+  const busy = load.processes * masters * Math.min(1, each * BUSY_S);
   const serverMemory =
     memoryOf(load, costs, masters) +
     connections * costs.serverBytes.connection +

@@ -89,12 +89,13 @@ describe('commands', () => {
 describe('memory and connections', () => {
   it('of locks that are held, and of keys that are remembered', () => {
     const base = 1000 + 10 * 20;
-    expect(known({ rate: 1 }).serverMemory).toBe(base + 60 * 100);
-    expect(known({ rate: 1, keys: 50 }).serverMemory).toBe(base + 50 * 100);
-    const ttl = 3_600_000;
-    expect(known({ locks: 100, ttl }).serverMemory).toBe(base + 10 * 20 + 100 * 250);
-    // each process has a command in each two seconds
+    const quiet = { ...KNOWN, serverBytes: { ...KNOWN.serverBytes, busy: 0 } };
+    expect(known({ rate: 10 }, quiet).serverMemory).toBe(base + 600 * 100);
+    expect(known({ rate: 10, keys: 50 }, quiet).serverMemory).toBe(base + 50 * 100);
+    expect(known({ locks: 100 }, quiet).serverMemory).toBe(base + 10 * 20 + 100 * 250);
+    // a connection is busy for two seconds after a command: all of ten, and 0.8 of them
     expect(known({ rate: 10, keys: 0 }).serverMemory).toBe(base + 10 * 7);
+    expect(known({ rate: 2, keys: 0 }).serverMemory).toBe(base + 0.8 * 10 * 7);
     expect(known({ locks: 100 }).clientMemory).toBe(10 * 1500);
   });
 
