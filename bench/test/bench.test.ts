@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, it } from 'vitest';
 import type { Result, Row, Table } from '../src/results.js';
+import type { ScaleResult } from '../src/scale/scale.js';
 import { SCENARIOS } from '../src/settings.js';
 
 const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -54,6 +55,18 @@ it('shows a library that cheats, and one that hangs', { timeout: LIMIT_MS }, asy
     expect(rowOf(table, 'holdfast ioredis-5')?.violations).toBe(0);
   }
   expect(output).toContain('VIOLATES EXCLUSION');
+});
+
+it('measures what each thing costs one server', { timeout: LIMIT_MS }, async () => {
+  const file = join(folder, 'scale.json');
+  const args = [MAIN, '--scale', '--quick', '--store', 'one', '--json', file];
+  await run(process.execPath, args, { timeout: LIMIT_MS });
+  const { costs, rows } = JSON.parse(readFileSync(file, 'utf8')) as ScaleResult;
+  const pair = rows.find(({ at, thing }) => thing === 'pair' && at === 1);
+  expect(pair?.cost).toMatchObject({ commands: 2, inner: 4 });
+  const things = ['hand-off', 'lease', 'renewal', 'waiter', 'key', 'connection', 'message'];
+  expect(rows.map(({ thing }) => thing)).toEqual(expect.arrayContaining(things));
+  expect(costs.one?.renewedTogether).toBe(500);
 });
 
 it('finds two holders in two processes', { timeout: LIMIT_MS }, async () => {

@@ -8,7 +8,7 @@ import {
 import { REPLICAS, SEVERAL } from './sites.js';
 import type { Cost, Row, Thing } from './things.js';
 
-/** The measured size that stands for a thing: large enough that the servers at rest do not count. */
+/** The greatest measured size that may stand for a thing. */
 const MOST: Partial<Record<Thing, number>> = {
   ...{ pair: 10, 'busy connection': 1, 'hand-off': 10 },
 };

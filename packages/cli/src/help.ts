@@ -100,8 +100,9 @@ Examples:
   holdfast plan --processes 1k --waiters 1k --locks 1         # all wait for one lock
   holdfast plan --topology quorum --processes 50 --rate 500 --hold 5s --json | jq '.limits[0]'
 
-Asks no server: it computes with costs that were measured, so that the times of another processor
-differ. The names of the figures and the formulas are in docs/scale.md of the repository.`;
+Asks no server: it computes with costs that were measured, so the times of another processor differ.
+The CPU of the clients is a rough figure, by a factor of two. The formulas are in docs/scale.md of
+the repository.`;
 
 export const COMPLETION_HELP: string = `
 Examples:

@@ -62,7 +62,7 @@ export const COSTS: Readonly<Record<Topology, Costs>> = {
       busy: 23544,
       lease: 293,
       key: 219,
-      waiter: 448,
+      waiter: 897,
     },
     clientBytes: {
       lease: 1466,

@@ -80,7 +80,7 @@ export interface Plan {
 
 /** A lease is renewed after 0.5 to 0.6 of its ttl. */
 const RENEWED_AT = 0.55;
-/** A lease that lasts for longer opens the wake connection of its process; a waiter polls so often. */
+/** A longer lease opens the wake connection of its process; a waiter polls so often. */
 const CLAIM_WINDOW_MS = 1000;
 /** How long a key is remembered after its last use. */
 const RETENTION_S = 60;
@@ -96,10 +96,12 @@ const CONNECTIONS = 10_000;
 const NETWORK = 125_000_000;
 /** For so long a server keeps the buffers of a connection after a command. */
 const BUSY_S = 2;
+/** What a master keeps for its replicas: the default of `repl-backlog-size`. */
+const BACKLOG = 1_048_576;
 /** The share of a core that a server should use: above it, commands wait for each other. */
 export const COMFORT = 0.6;
 /** What was measured; beyond it the figures are computed. */
-const MEASURED = { locks: 1_000_000, processes: 1000, waiters: 10_000 };
+const MEASURED = { locks: 100_000, processes: 1000, waiters: 10_000 };
 
 /** Polls in a claim window of so many processes that wait for one key. */
 export function pollsOf(waiters: number): number {
@@ -231,7 +233,8 @@ function memoryOf(load: Load, costs: Costs, masters: number): number {
   const remembered = Math.min(Math.max(0, keys - locks), rate * RETENTION_S);
   const copies = topology === 'quorum' ? masters : 1;
   const records = locks * lease + remembered * key + waiters * waiter;
-  return masters * empty + copies * records;
+  const backlog = topology === 'replicas' ? BACKLOG : 0;
+  return masters * empty + copies * records + backlog;
 }
 
 function limitsOf(result: Omit<Plan, 'limits'>): readonly [Limit, ...Limit[]] {
