@@ -1,6 +1,6 @@
 /** Runs many seeds, and counts violations. */
 import type { Library } from './library.js';
-import { planOf } from './plan/generate.js';
+import { planOf, type Special } from './plan/generate.js';
 import { run } from './run.js';
 
 export interface Exploration {
@@ -11,6 +11,8 @@ export interface Exploration {
   readonly failures: number;
   /** Kinds of violations that are not checked. */
   readonly ignores: readonly string[];
+  /** Plans of this sort only. */
+  readonly special: Special | undefined;
 }
 
 export async function explore(library: Library, how: Exploration): Promise<boolean> {
@@ -24,7 +26,7 @@ export async function explore(library: Library, how: Exploration): Promise<boole
   let [seeds, grants, time, events, failures] = [0, 0, 0, 0, 0];
   while (seeds < how.seeds && minutes() < how.minutes && failures < how.failures) {
     const seed = how.from + seeds;
-    const plan = { ...planOf(seed), ignores: how.ignores };
+    const plan = { ...planOf(seed, how.special), ignores: how.ignores };
     const result = await run(plan, library);
     seeds += 1;
     grants += result.grants;

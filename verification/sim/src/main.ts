@@ -10,6 +10,7 @@
  *   npm run sim -- --seed 17 --history FILE    writes the history for the checker
  *   npm run sim -- --seed 17 --reduce --save FILE    saves the smaller plan
  *   npm run sim -- --plan FILE [--trace]       runs a saved plan
+ *   npm run sim -- --draw steps --seeds 100    runs plans of one sort: steps
  *   npm run sim -- --quorum --seeds 100        runs seeds of a simulated quorum of servers
  *   npm run sim -- --plan FILE --lucks 200     runs it with 200 other random seeds, until one fails
  *
@@ -21,7 +22,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { explore } from './explore.js';
 import { type Library, loadLibrary } from './library.js';
-import { planOf } from './plan/generate.js';
+import { isSpecial, planOf } from './plan/generate.js';
 import type { Plan } from './plan/plan.js';
 import { exploreQuorum } from './quorum/explore.js';
 import { loadQuorum } from './quorum/library.js';
@@ -94,6 +95,7 @@ async function main(): Promise<void> {
       plan: { type: 'string' },
       lucks: { type: 'string' },
       ignore: { type: 'string', default: '' },
+      draw: { type: 'string', default: '' },
       quorum: { type: 'boolean', default: false },
     },
   });
@@ -108,10 +110,12 @@ async function main(): Promise<void> {
     return;
   }
   const library = await loadLibrary();
-  const { trace, reduce: reduces, history, save } = values;
+  const { trace, reduce: reduces, history, save, draw } = values;
+  const special = isSpecial(draw) ? draw : undefined;
+  if (draw !== '' && special === undefined) throw new Error(`no plans of the sort ${draw}`);
   let plan: Plan | undefined;
   if (values.plan !== undefined) plan = JSON.parse(readFileSync(values.plan, 'utf8')) as Plan;
-  else if (values.seed !== undefined) plan = planOf(Number(values.seed));
+  else if (values.seed !== undefined) plan = planOf(Number(values.seed), special);
   const ignores = values.ignore.split(',');
   if (plan !== undefined && values.lucks !== undefined) {
     process.exitCode = (await lucky(library, { ...plan, ignores }, Number(values.lucks))) ? 0 : 1;
@@ -119,7 +123,7 @@ async function main(): Promise<void> {
   }
   const ok =
     plan === undefined
-      ? await explore(library, { ...size, ignores })
+      ? await explore(library, { ...size, ignores, special })
       : await one(library, { ...plan, ignores }, { trace, reduce: reduces, history, save });
   process.exitCode = ok ? 0 : 1;
 }

@@ -175,6 +175,20 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: few(1),
     as: /barrier|latch/,
   },
+  'verifies each lease with a request of its own after a step of the wall clock': {
+    file: 'lease/renewals.js',
+    from: 'apart(this.#doubted, shardOf)',
+    to: 'this.#doubted.map((root) => [root])',
+    shown: ['--draw', 'steps', '--seed', '1'],
+    as: /questions/,
+  },
+  'ends leases at a step of the wall clock': {
+    file: 'lease/watchdog.js',
+    from: 'for (const root of this.#roots.all()) {',
+    to: "for (const root of this.#roots.all()) { this.lose(root.hold, 'expired');",
+    shown: ['--draw', 'steps', '--seed', '1'],
+    as: /lapsed/,
+  },
   'grants one permit too many': {
     file: 'engine/resource.js',
     from: 'this.used + weight <= this.capacity',
@@ -202,6 +216,12 @@ function planted(name: string, fault: Fault): string {
 describe('the simulator', () => {
   it('finds no violation in a fixed set of seeds', async () => {
     const { passed, output } = await simulate(['--seeds', `${SEEDS}`]);
+    expect(output).toContain('0 violations');
+    expect(passed).toBe(true);
+  });
+
+  it.each([['steps', 3]])('finds no violation in plans of the sort %s', async (sort, seeds) => {
+    const { passed, output } = await simulate(['--draw', sort, '--seeds', `${seeds}`]);
     expect(output).toContain('0 violations');
     expect(passed).toBe(true);
   });

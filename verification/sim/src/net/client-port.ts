@@ -81,6 +81,8 @@ export class SimulatedClient {
   #connections = 0;
   #numbers = 0;
   #attempt = 0;
+  /** The requests that verify leases, or that poll. */
+  questions = 0;
   /** The time of the last reply for a key. */
   readonly #answeredAt = new Map<string, number>();
 
@@ -154,6 +156,7 @@ export class SimulatedClient {
   }
 
   #ask(call: Decoded): Promise<unknown> {
+    if (call.commands.some(asks)) this.questions += 1;
     return new Promise((resolve, reject) => {
       this.#numbers += 1;
       const pending = { number: this.#numbers, call, resolve, reject, sent: false };
@@ -236,6 +239,11 @@ export class SimulatedClient {
     process.connectedSince = Number.POSITIVE_INFINITY;
     process.later(delay * random.between(0.5, 1), () => this.#connect());
   }
+}
+
+/** True for a command that only reads what an acquisition has. */
+function asks(command: Command): boolean {
+  return command.op === 'poll' || (command.op === 'renewMany' && command.ttl === 0);
 }
 
 function show({ script, commands }: Decoded): string {

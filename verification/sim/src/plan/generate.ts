@@ -6,15 +6,14 @@ import { Random } from '../base/random.js';
 import type { Network } from '../net/path.js';
 import { familyOf, hasSprint } from './family.js';
 import { faultsOf } from './faults.js';
+import { machine } from './machines.js';
 import { meetingsOf, settlingOf } from './meetings.js';
 import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
+import { stepsOf } from './steps.js';
 import { tasksOf } from './tasks.js';
 import { teamsOf } from './team.js';
 import { troubleOf } from './trouble.js';
 import { turnsOf } from './turns.js';
-
-/** The largest drift of a clock; two clocks differ by less than the library's margin of 1 %. */
-const DRIFT = 0.0045;
 
 /** Ten leases after the faults: by then each signal has woken a waiter. */
 const SETTLED_MS = 60_000;
@@ -43,7 +42,28 @@ const SHARES: readonly Profile[] = [
   ...(['faults', 'loose', 'loose', 'amnesia', 'amnesia'] as const),
 ];
 
-export function planOf(seed: number): Plan {
+/** Plans of their own, each with its share of the seeds. */
+const SPECIAL: Readonly<Record<Special, { share: number; plan: (seed: number) => Plan }>> = {
+  steps: { share: 0.01, plan: stepsOf },
+};
+export type Special = 'steps';
+
+export function isSpecial(name: string): name is Special {
+  return name in SPECIAL;
+}
+
+/** @param special a plan of this sort, instead of the one that the seed draws */
+export function planOf(seed: number, special?: Special): Plan {
+  if (special !== undefined) return SPECIAL[special].plan(seed);
+  let luck = new Random(`special/${seed}`).next();
+  for (const { share, plan } of Object.values(SPECIAL)) {
+    if (luck < share) return plan(seed);
+    luck -= share;
+  }
+  return usualOf(seed);
+}
+
+function usualOf(seed: number): Plan {
   const random = new Random(`plan/${seed}`);
   const profile = random.pick(SHARES);
   const ttl = Math.round(random.fork('pace').spread(300, 60_000));
@@ -113,16 +133,6 @@ function crew(
     },
   }));
   return { machines, processes };
-}
-
-function machine(random: Random, name: string): MachinePlan {
-  return {
-    name,
-    rate: 1 + random.between(-DRIFT, DRIFT),
-    uptime: random.between(1000, 1e8),
-    // its wall clock shows a time in 2026, wrong by some minutes
-    wallApart: 1.79e12 + random.between(-3e5, 3e5),
-  };
 }
 
 function networkOf(random: Random, profile: Profile, ttl: number): Network {

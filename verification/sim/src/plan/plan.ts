@@ -43,7 +43,8 @@ export type Acquirer =
   | ('mutex' | 'read' | 'write' | 'permits')
   | ('consume' | 'produce' | 'settle')
   | ('latch' | 'count' | 'barrier')
-  | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd' | 'shared');
+  | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd' | 'shared')
+  | 'fleet';
 
 /** What a call that shares a root does: its terms, its work, and its end. */
 export interface Change {

@@ -32,6 +32,7 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
     case 'sprint':
     case 'crowd':
     case 'shared':
+    case 'fleet':
       return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });

@@ -3,6 +3,7 @@ import type { TaskPlan } from '../../plan/plan.js';
 import type { World } from '../../world/world.js';
 import type { Attempt } from '../attempt.js';
 import { Calls, Scheduled } from './calls.js';
+import { Fleet } from './fleet.js';
 import { All, Lead, Resize, Shift } from './holds.js';
 import { Crowd, Sprint } from './mass.js';
 import { type Part, REFUSALS } from './part.js';
@@ -24,6 +25,7 @@ const PARTS: Readonly<
   sprint: Sprint,
   crowd: Crowd,
   shared: Shared,
+  fleet: Fleet,
 };
 
 export function isFamily({ primitive }: TaskPlan): boolean {
