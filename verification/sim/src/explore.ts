@@ -1,7 +1,7 @@
 /** Runs many seeds, and counts violations. */
 import type { Library } from './library.js';
 import { planOf, type Special } from './plan/generate.js';
-import { run } from './run.js';
+import { runBoth } from './overload.js';
 
 export interface Exploration {
   readonly from: number;
@@ -27,7 +27,7 @@ export async function explore(library: Library, how: Exploration): Promise<boole
   while (seeds < how.seeds && minutes() < how.minutes && failures < how.failures) {
     const seed = how.from + seeds;
     const plan = { ...planOf(seed, how.special), ignores: how.ignores };
-    const result = await run(plan, library);
+    const result = await runBoth(plan, library);
     seeds += 1;
     grants += result.grants;
     time += result.time;

@@ -27,11 +27,11 @@ import type { Plan } from './plan/plan.js';
 import { exploreQuorum } from './quorum/explore.js';
 import { loadQuorum } from './quorum/library.js';
 import { reduce } from './reduce.js';
-import { run } from './run.js';
+import { runBoth } from './overload.js';
 
 async function one(library: Library, plan: Plan, options: Options): Promise<boolean> {
   const print = options.trace ? (line: string): void => console.log(line) : undefined;
-  const { violations, history, grants, time, events } = await run(plan, library, print);
+  const { violations, history, grants, time, events } = await runBoth(plan, library, print);
   const hours = (time / 3_600_000).toFixed(3);
   console.log(
     `seed ${plan.seed} (${plan.profile}): ${grants} grants, ${events} events, ${hours} h`,
@@ -53,7 +53,7 @@ async function one(library: Library, plan: Plan, options: Options): Promise<bool
 /** Runs the same plan with other random draws: latencies, timer delays, the order of events. */
 async function lucky(library: Library, plan: Plan, lucks: number): Promise<boolean> {
   for (let seed = 1; seed <= lucks; seed++) {
-    const { violations } = await run({ ...plan, seed }, library);
+    const { violations } = await runBoth({ ...plan, seed }, library);
     const [first] = violations;
     if (first === undefined) continue;
     console.log(`random seed ${seed}: ${first.kind} ${first.key}: ${first.text}`);

@@ -4,7 +4,7 @@
  */
 import type { Library } from './library.js';
 import type { FaultPlan, Plan, TaskPlan } from './plan/plan.js';
-import { run } from './run.js';
+import { runBoth } from './overload.js';
 
 /** Runs that one reduction takes at most. */
 const RUNS_MAX = 1500;
@@ -26,7 +26,7 @@ export async function smallest(plan: Plan, kind: string, library: Library): Prom
   let runs = 0;
   const fails = async (tried: readonly Part[]): Promise<boolean> => {
     runs += 1;
-    const { violations } = await run(withParts(plan, tried), library);
+    const { violations } = await runBoth(withParts(plan, tried), library);
     return violations[0]?.kind === kind;
   };
   for (let size = Math.ceil(parts.length / 2); size >= 1 && runs < RUNS_MAX; ) {
@@ -62,10 +62,10 @@ export async function reduce(
 ): Promise<Plan> {
   let small = await smallest(plan, kind, library);
   const fewer = alone(small);
-  if ((await run(fewer, library)).violations[0]?.kind === kind) small = fewer;
+  if ((await runBoth(fewer, library)).violations[0]?.kind === kind) small = fewer;
   print(`reduced to ${small.tasks.length} tasks and ${small.faults.length} faults:`);
   for (const fault of small.faults) print(`  ${JSON.stringify(fault)}`);
   for (const task of small.tasks) print(`  ${JSON.stringify(task)}`);
-  await run(small, library, print);
+  await runBoth(small, library, print);
   return small;
 }

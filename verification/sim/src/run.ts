@@ -9,6 +9,8 @@ export interface Result {
   readonly violations: readonly Violation[];
   readonly history: readonly HistoryEvent[];
   readonly grants: number;
+  /** Commands that the server has executed, and messages that it has sent. */
+  readonly commands: number;
   /** Virtual milliseconds until the last acquisition was over. */
   readonly time: number;
   readonly events: number;
@@ -54,6 +56,7 @@ export async function run(
       violations,
       history: events,
       grants,
+      commands: world.server.work,
       time,
       shortest,
       broken,

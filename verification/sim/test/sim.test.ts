@@ -189,6 +189,20 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: ['--draw', 'steps', '--seed', '1'],
     as: /lapsed/,
   },
+  'follows each slow reply with releases': {
+    file: 'acquire/cleanup/late-duplicates.js',
+    from: '!isSame && took',
+    to: 'took',
+    shown: ['--draw', 'overload', '--seed', '37'],
+    as: /feeds/,
+  },
+  'polls a slow server as often as a fast one': {
+    file: 'acquire/reply-delay.js',
+    from: 'const FACTOR_MAX = 4;',
+    to: 'const FACTOR_MAX = 1;',
+    shown: ['--draw', 'overload', '--seed', '37'],
+    as: /feeds/,
+  },
   'grants one permit too many': {
     file: 'engine/resource.js',
     from: 'this.used + weight <= this.capacity',
@@ -220,7 +234,10 @@ describe('the simulator', () => {
     expect(passed).toBe(true);
   });
 
-  it.each([['steps', 3]])('finds no violation in plans of the sort %s', async (sort, seeds) => {
+  it.each([
+    ['steps', 3],
+    ['overload', 3],
+  ])('finds no violation in plans of the sort %s', async (sort, seeds) => {
     const { passed, output } = await simulate(['--draw', sort, '--seeds', `${seeds}`]);
     expect(output).toContain('0 violations');
     expect(passed).toBe(true);

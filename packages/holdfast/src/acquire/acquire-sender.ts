@@ -15,6 +15,7 @@ import type { Receiver, Requests } from '../store/requests.js';
 import type { Telemetry } from '../observe/telemetry.js';
 import type { LateDuplicates } from './cleanup/late-duplicates.js';
 import { patienceOf } from './poll-queues.js';
+import type { ReplyDelay } from './reply-delay.js';
 import type { Acquisition } from './acquisition.js';
 import type { Wake } from '../store/wake-channel.js';
 
@@ -43,6 +44,7 @@ export interface AcquireSenderParts {
   readonly suspend: SuspendDetector;
   readonly telemetry: Telemetry;
   readonly lateDuplicates: LateDuplicates;
+  readonly replyDelay: ReplyDelay;
 }
 
 /** A request that is under way. */
@@ -51,6 +53,8 @@ class Asked implements Receiver<Answer> {
   readonly command: Acquire | Park;
   /** The moment before it was sent. */
   sent: Moment;
+  /** The connection of the store when it was sent. */
+  connection: unknown;
   readonly #sender: AcquireSender;
 
   constructor(
@@ -58,11 +62,13 @@ class Asked implements Receiver<Answer> {
     acquisition: Acquisition,
     command: Acquire | Park,
     sent: Moment,
+    connection: unknown,
   ) {
     this.#sender = sender;
     this.acquisition = acquisition;
     this.command = command;
     this.sent = sent;
+    this.connection = connection;
   }
 
   answered(reply: Answer): void {
@@ -112,8 +118,9 @@ export class AcquireSender {
     const asks = this.#command(acquisition, sent.at);
     const command = parked === undefined ? asks : parked.command(asks);
     this.#begins(acquisition, command);
-    const asked = new Asked(this, acquisition, command, sent);
-    if (!this.#parts.requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
+    const { requests } = this.#parts;
+    const asked = new Asked(this, acquisition, command, sent, requests.connection());
+    if (!requests.post(command, asked, sent.at)) acquisition.asking = 'waits';
   }
 
   /** A request is sent that had to wait. False if its acquisition has settled meanwhile. */
@@ -124,17 +131,23 @@ export class AcquireSender {
       return false;
     }
     asked.sent = this.#parts.suspend.moment();
+    asked.connection = this.#parts.requests.connection();
     acquisition.asks(asked.sent.at);
     return true;
   }
 
   /** The reply to a request arrived in time. */
-  answered({ acquisition, command, sent }: Asked, reply: Answer): void {
+  answered({ acquisition, command, sent, connection }: Asked, reply: Answer): void {
     this.ended(acquisition, command);
     if (command.token !== '') acquisition.tokens.answered(command.token);
     const now = this.#parts.suspend.moment();
-    if (this.#parts.lateDuplicates.possible(now.at - sent.at)) acquisition.mayBeDuplicated = true;
+    const { lateDuplicates, requests, replyDelay } = this.#parts;
+    const took = now.at - sent.at;
+    replyDelay.took(took);
+    const isSame = requests.isSame(connection);
+    if (lateDuplicates.possible(took, isSame)) acquisition.mayBeDuplicated = true;
     acquisition.parked?.answered(reply);
+    if (isSame && acquisition.hadLease()) return;
     if (acquisition.settled) this.#handler.onLateReply(acquisition, reply.status);
     else this.#handler.onReply(acquisition, reply, sent, now);
   }
@@ -218,7 +231,7 @@ export class AcquireSender {
       waited: queue?.waited(now) ?? 0,
       tasks: queue?.size ?? 0,
       maxQueue: settings.maxQueue,
-      patience: patienceOf(settings, channel, [acquisition]),
+      patience: patienceOf(this.#parts, channel, [acquisition]),
       retention: settings.retention,
       meta: this.#metas.get(terms.label) ?? this.#meta(terms.label),
     };

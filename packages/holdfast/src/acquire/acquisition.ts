@@ -127,6 +127,18 @@ export class Acquisition extends Call {
     return this.storeTime !== 0;
   }
 
+  /**
+   * True if a push was faster than the answer to a request and began a lease that was not lost. The
+   * request came before the end of that lease, so nothing of it is left in the store, and no copy
+   * of it is on its way. Only while the connection of the request is the same.
+   */
+  hadLease(): boolean {
+    const { hold, parked } = this;
+    if (hold === null || parked !== undefined || hold.root.hold.state === 'lost') return false;
+    hold.root.mayBeDuplicated = this.mayBeDuplicated;
+    return true;
+  }
+
   /** True if no push can tell of a grant: the store has answered and knows no channel of it yet. */
   get deaf(): boolean {
     return this.heard && (this.channel === '' || this.asking === 'sent');

@@ -34,12 +34,13 @@ import { believed, type GrantPush } from './pushes.js';
 import type { Parked } from './conditions/parked.js';
 import { type AcquireRequest, endOfWait, limitWait } from './call.js';
 import { Acquisition } from './acquisition.js';
+import { ReplyDelay } from './reply-delay.js';
 import { mayShare, Roots } from './roots.js';
 import { without } from '../store/clock-margin.js';
 import { Wake } from '../store/wake-channel.js';
 
 /** The parts of a core that its acquisitions use. */
-export interface AcquisitionsParts extends AcquireSenderParts {
+export interface AcquisitionsParts extends Omit<AcquireSenderParts, 'replyDelay'> {
   readonly store: Store;
   readonly watchdog: Watchdog;
   readonly retrier: ReleaseRetrier;
@@ -76,9 +77,10 @@ export class Acquisitions implements ReplyHandler {
     const silent = (): void => telemetry.warn('silent');
     const name = (): string => ids.process;
     this.wake = new Wake(store, this.#clock, { ...settings, name, events, silent });
-    this.sender = new AcquireSender(parts, this.wake, this);
+    const replyDelay = new ReplyDelay();
+    this.sender = new AcquireSender({ ...parts, replyDelay }, this.wake, this);
     const ask = (acquisition: Acquisition): void => this.sender.ask(acquisition);
-    this.#queues = new PollQueues({ ...parts, wake: this.wake, replies: this, ask });
+    this.#queues = new PollQueues({ ...parts, replyDelay, wake: this.wake, replies: this, ask });
     this.lasting = new Lasting({ ...parts, wake: this.wake });
     this.roots = new Roots({
       ...{ ...parts, lasting: this.lasting, sender: this.sender },

@@ -14,6 +14,7 @@ import type { Telemetry } from '../observe/telemetry.js';
 import type { Requests } from '../store/requests.js';
 import type { Wake } from '../store/wake-channel.js';
 import type { Acquisition } from './acquisition.js';
+import type { ReplyDelay } from './reply-delay.js';
 
 /** The most acquisitions of one poll; the others go into further polls. */
 const POLL_MAX = 1000;
@@ -88,11 +89,12 @@ export class PollQueue {
    * @param next microseconds until the current lease may end, as the store just said; 0 if the lock
    * is free
    * @param period longest time until the next poll
+   * @param late by how many ms a poll at the end of a lease may come later, see `reply-delay.ts`
    */
-  plan(next: number, period: number): void {
+  plan(next: number, period: number, late = 0): void {
     if (this.#acquisitions.size === 0) return;
     const due =
-      next === 0 ? SERVED_IN_PART_MS : Math.max(TIMER_MS_MIN, next / 1000 - TIMER_LATE_MS);
+      next === 0 ? SERVED_IN_PART_MS : Math.max(TIMER_MS_MIN, next / 1000 - TIMER_LATE_MS) + late;
     const ms = Math.min(due, period);
     const at = this.#clock.now() + ms;
     if (at >= this.#pollAt) return;
@@ -132,6 +134,7 @@ export interface PollQueuesParts {
   readonly suspend: SuspendDetector;
   readonly telemetry: Telemetry;
   readonly wake: Wake;
+  readonly replyDelay: ReplyDelay;
   readonly replies: {
     /** A poll returned the standing of a waiter. */
     onStatus(acquisition: Acquisition, standing: Standing, sent: Moment, now: Micros): void;
@@ -163,7 +166,7 @@ export class PollQueues {
     if (queue.add(acquisition)) wake.enter();
     // the wake channel opened while its request was under way
     if (acquisition.channel !== wake.channel) ask(acquisition);
-    queue.plan(next, this.#period([acquisition]));
+    this.#plan(queue, next, [acquisition]);
   }
 
   leave(acquisition: Acquisition): void {
@@ -233,22 +236,27 @@ export class PollQueues {
   /** Polls some waiters of a key with one command. Resolves to the pause that it is allowed. */
   async #look(queue: PollQueue, polled: readonly Acquisition[]): Promise<number> {
     const ids = polled.map(({ id }) => id);
-    const { requests, settings, suspend, telemetry, wake, replies } = this.#parts;
+    const { requests, settings, suspend, telemetry, wake, replies, replyDelay } = this.#parts;
     const { retention } = settings;
-    const patience = patienceOf(settings, wake.channel, queue.acquisitions());
+    const patience = patienceOf(this.#parts, wake.channel, queue.acquisitions());
     // without pushes, the store could not end a pause
     const period = wake.channel === '' ? 0 : Math.floor(this.#period(queue.acquisitions()));
     const sent = suspend.moment();
     telemetry.pollings += 1;
+    const connection = requests.connection();
     const asked = { key: queue.key, ids, patience, period, retention };
     try {
       const reply = await requests.send({ op: 'poll', ...asked });
+      replyDelay.took(settings.clock.now() - sent.at);
+      const isSame = requests.isSame(connection);
       for (const [index, standing] of reply.standings.entries()) {
-        replies.onStatus(polled[index] as Acquisition, standing, sent, reply.now);
+        const acquisition = polled[index] as Acquisition;
+        if (isSame && acquisition.hadLease()) continue;
+        replies.onStatus(acquisition, standing, sent, reply.now);
       }
       // condition waiters have nothing to poll for when a lease ends
       const next = queue.asleep ? Number.POSITIVE_INFINITY : reply.next;
-      if (reply.pause === 0) queue.plan(next, this.#period(queue.acquisitions()));
+      if (reply.pause === 0) this.#plan(queue, next, queue.acquisitions());
       return reply.pause;
     } catch (error) {
       for (const acquisition of polled) replies.onFailure(acquisition, error);
@@ -256,15 +264,24 @@ export class PollQueues {
     }
   }
 
+  #plan(queue: PollQueue, next: Micros, acquisitions: Iterable<Acquisition>): void {
+    const { settings, wake, replyDelay } = this.#parts;
+    const usual = periodOf(settings, wake.channel, acquisitions);
+    const period = replyDelay.period(usual);
+    queue.plan(next, period, period - usual);
+  }
+
+  /** The longest time until the next poll: the usual one, or longer while replies are late. */
   #period(acquisitions: Iterable<Acquisition>): number {
-    const { settings, wake } = this.#parts;
-    return periodOf(settings, wake.channel, acquisitions);
+    const { settings, wake, replyDelay } = this.#parts;
+    return replyDelay.period(periodOf(settings, wake.channel, acquisitions));
   }
 }
 
 /**
- * The longest time until the next poll: one claim window, so that a grant to a frozen process is
- * noticed within one. Without pushes, only polls find a grant, so they come four times as often.
+ * The longest time until the next poll without a load: one claim window, so that a grant to a
+ * frozen process is noticed within one. Without pushes, only polls find a grant, so they come four
+ * times as often.
  */
 function periodOf(
   { claimWindow }: Settings,
@@ -278,10 +295,10 @@ function periodOf(
 
 /** How long this process may be silent before the store takes it for dead. */
 export function patienceOf(
-  settings: Settings,
+  { settings, replyDelay }: Pick<PollQueuesParts, 'settings' | 'replyDelay'>,
   channel: string,
   acquisitions: Iterable<Acquisition>,
 ): number {
-  const period = periodOf(settings, channel, acquisitions);
+  const period = replyDelay.period(periodOf(settings, channel, acquisitions));
   return Math.ceil(Math.max(PATIENCE_MS_MIN, SILENT_PERIODS * period));
 }

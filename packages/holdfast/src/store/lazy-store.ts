@@ -69,6 +69,10 @@ export class LazyStore implements Store {
     await (await this.#loaded()).written?.();
   }
 
+  connection(): unknown {
+    return this.#store?.connection?.();
+  }
+
   execute(batch: readonly Command[]): Promise<Reply>[] {
     if (this.#store !== undefined) return this.#store.execute(batch);
     const answers = this.#loaded().then((store) => store.execute(batch));

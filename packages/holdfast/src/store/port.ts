@@ -54,6 +54,12 @@ export interface StoreTells {
    */
   readonly shardOf?: ((key: string) => string) | undefined;
 
+  /**
+   * The present connection. While it is the same, each command given since has reached the store at
+   * most once; a client that opens a new one may send commands again. `undefined` if not known.
+   */
+  connection?(): unknown;
+
   /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
   trouble?(): string | undefined;
 

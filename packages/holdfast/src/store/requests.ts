@@ -266,6 +266,16 @@ export class Requests {
     return this.#writing;
   }
 
+  /** See `Store.connection`. */
+  connection(): unknown {
+    return this.#store.connection?.();
+  }
+
+  /** True if the requests since then have reached the store once, and in order. */
+  isSame(connection: unknown): boolean {
+    return connection !== undefined && connection === this.connection();
+  }
+
   /** See `Store.shardOf`. */
   get shardOf(): ((key: string) => string) | undefined {
     return this.#store.shardOf;

@@ -70,7 +70,7 @@ export class SimulatedClient {
     scan: () => this.#scan(),
     subscribe: (channel, listener) => this.#subscribe(channel, listener),
     // only a client that sends again may have executed a call twice
-    connection: () => (this.#parts.habits.onLoss === 'resends' ? this.#connections : this),
+    connection: () => (this.#sendsAgain ? this.#connections + this.#repeated : this),
     isReply: (error) => error instanceof ErrorReply,
     state: () => undefined,
   };
@@ -80,6 +80,8 @@ export class SimulatedClient {
   #connection: Connection | undefined;
   #connections = 0;
   #numbers = 0;
+  /** Calls that were sent once more on the same connection. */
+  #repeated = 0;
   #attempt = 0;
   /** The requests that verify leases, or that poll. */
   questions = 0;
@@ -105,6 +107,11 @@ export class SimulatedClient {
   /** The time of the server's last reply for a key; an error is not a reply. */
   answeredAt(key: string): number {
     return this.#answeredAt.get(key) ?? Number.NEGATIVE_INFINITY;
+  }
+
+  get #sendsAgain(): boolean {
+    const { onLoss, repeats } = this.#parts.habits;
+    return onLoss === 'resends' || repeats !== undefined;
   }
 
   #call(call: ScriptCall): Promise<unknown> {
@@ -183,13 +190,15 @@ export class SimulatedClient {
       connection.send(() => {
         const outcome = execute(server, call);
         this.#parts.trace?.(() => `  ${shortly(call)} = ${showOutcome(outcome)}`);
-        connection.reply(server.scheduler.now, () => this.#answered(pending.number, outcome));
+        connection.reply(server.doneAt, () => this.#answered(pending.number, outcome));
       }, once);
     };
     send();
     if (habits.repeats === undefined || call.script === 'forceRelease') return;
     process.later(habits.repeats, () => {
-      if (this.#pending.has(pending.number) && connection.clientOpen) send();
+      if (!this.#pending.has(pending.number) || !connection.clientOpen) return;
+      this.#repeated += 1;
+      send();
     });
   }
 

@@ -29,6 +29,9 @@ export interface ServerEvents {
 /** Commands between two removals of idle keys. */
 const SWEEP_EVERY = 4096;
 
+/** The part of the time of a command that each further acquisition of a command takes. */
+const PART = 0.1;
+
 interface Logged {
   readonly at: number;
   readonly command: Command;
@@ -48,6 +51,10 @@ export class Server {
   engine: Engine;
   /** Counts at least one listener on every channel. */
   readonly blind: boolean;
+  /** The time that a command takes, in ms. */
+  readonly cost: number;
+  /** Commands that were executed, and messages that were sent. */
+  work = 0;
   readonly #library: Library;
   readonly #random: Random;
   readonly #events: ServerEvents;
@@ -61,7 +68,13 @@ export class Server {
     library: Library,
     scheduler: Scheduler,
     machine: Machine,
-    options: { random: Random; events: ServerEvents; replicated: boolean; blind: boolean },
+    options: {
+      random: Random;
+      events: ServerEvents;
+      replicated: boolean;
+      blind: boolean;
+      cost: number;
+    },
   ) {
     this.scheduler = scheduler;
     this.machine = machine;
@@ -70,6 +83,7 @@ export class Server {
     this.#events = options.events;
     this.#replicated = options.replicated;
     this.blind = options.blind;
+    this.cost = options.cost;
     this.engine = this.#newEngine();
   }
 
@@ -115,13 +129,26 @@ export class Server {
     if (this.#replicated && command.op !== 'inspect') {
       this.#log.push({ at: this.scheduler.now, command, now, receivers: this.#seen });
     }
+    this.#spend(command, pushes.length);
     for (const { channel, push } of pushes) {
       for (const connection of this.listeners(channel)) {
-        connection.reply(this.scheduler.now, () => connection.pushed?.(push));
+        connection.reply(this.doneAt, () => connection.pushed?.(push));
       }
     }
     this.#events.after(command, reply, now);
     return { reply };
+  }
+
+  /** When the command that it executes is done. */
+  get doneAt(): number {
+    return Math.max(this.scheduler.now, this.busyUntil);
+  }
+
+  #spend(command: Command, messages: number): void {
+    this.work += 1 + messages;
+    if (this.cost === 0) return;
+    const more = 'ids' in command ? command.ids.length * PART : 0;
+    this.busyUntil = this.doneAt + this.cost * (1 + more);
   }
 
   /** A foreign client deletes a key. */

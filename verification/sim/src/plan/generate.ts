@@ -8,6 +8,7 @@ import { familyOf, hasSprint } from './family.js';
 import { faultsOf } from './faults.js';
 import { machine } from './machines.js';
 import { meetingsOf, settlingOf } from './meetings.js';
+import { overloadOf } from './overload.js';
 import type { MachinePlan, Plan, ProcessPlan } from './plan.js';
 import { stepsOf } from './steps.js';
 import { tasksOf } from './tasks.js';
@@ -45,8 +46,9 @@ const SHARES: readonly Profile[] = [
 /** Plans of their own, each with its share of the seeds. */
 const SPECIAL: Readonly<Record<Special, { share: number; plan: (seed: number) => Plan }>> = {
   steps: { share: 0.01, plan: stepsOf },
+  overload: { share: 0.01, plan: overloadOf },
 };
-export type Special = 'steps';
+export type Special = 'steps' | 'overload';
 
 export function isSpecial(name: string): name is Special {
   return name in SPECIAL;

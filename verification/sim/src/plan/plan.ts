@@ -44,7 +44,7 @@ export type Acquirer =
   | ('consume' | 'produce' | 'settle')
   | ('latch' | 'count' | 'barrier')
   | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd' | 'shared')
-  | 'fleet';
+  | ('fleet' | 'turns');
 
 /** What a call that shares a root does: its terms, its work, and its end. */
 export interface Change {
@@ -135,6 +135,15 @@ export type FaultPlan =
 export type Way = 'up' | 'down' | 'both';
 export type FaultKind = FaultPlan['kind'];
 
+/** Overload: what takes time that otherwise takes none. */
+export interface Load {
+  /** The time of a command in the server, and the same without the load. */
+  readonly cost: number;
+  readonly usual: number;
+  /** By how much an event of an idle process is late, on average. */
+  readonly lag: number;
+}
+
 export interface Plan {
   readonly seed: number;
   readonly profile: string;
@@ -144,6 +153,8 @@ export interface Plan {
   readonly processes: readonly ProcessPlan[];
   readonly tasks: readonly TaskPlan[];
   readonly faults: readonly FaultPlan[];
+  /** The time that the server and the event loops need, in ms. */
+  readonly load?: Load;
   /** Kinds of violations that are not reported, to find others in a library with known ones. */
   readonly ignores?: readonly string[];
   /** When the last fault is over. */

@@ -33,6 +33,7 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
     case 'crowd':
     case 'shared':
     case 'fleet':
+    case 'turns':
       return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });

@@ -40,6 +40,8 @@ export class Process implements Clock {
   readonly #scheduler: Scheduler;
   readonly #random: Random;
   #busyUntil = 0;
+  /** By how much an event is late if it comes while no other one waits, on average. */
+  #lag = 0;
   #deferred: Delivery[] = [];
   #resuming = false;
 
@@ -139,6 +141,8 @@ export class Process implements Clock {
   /** Runs a callback in it: now, or as soon as it can. */
   deliver(kind: Kind, run: () => void): void {
     if (!this.alive) return;
+    if (this.#lag > 0 && !this.stopped)
+      this.#busyUntil = this.time + this.#random.between(0, 2 * this.#lag);
     if (!this.stopped) {
       run();
       return;
@@ -157,6 +161,12 @@ export class Process implements Clock {
   stop(ms: number): void {
     this.#busyUntil = Math.max(this.#busyUntil, this.#scheduler.now + ms);
     this.disturb(this.#busyUntil);
+  }
+
+  /** Other programs use its processor too. It never counts as undisturbed then. */
+  slow(lag: number): void {
+    this.#lag = lag;
+    this.disturb(Number.POSITIVE_INFINITY);
   }
 
   crash(): void {

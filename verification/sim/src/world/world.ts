@@ -106,6 +106,7 @@ export class World {
       },
       replicated,
       blind: plan.server.blind === true,
+      cost: plan.load?.cost ?? 0,
     });
     this.history.note(scheduler.now, '-', beginning(plan));
     for (const machine of plan.machines) this.#addMachine(machine);
@@ -138,6 +139,8 @@ export class World {
     const client = new Client(plan, life, { scheduler, server, machine, paths, ...own });
     // it may start during a fault
     client.process.disturb(this.#disturbances.get(plan.machine) ?? 0);
+    const { load } = this.plan;
+    if (load !== undefined) client.process.slow(load.lag);
     this.clients.set(plan.name, client);
   }
 

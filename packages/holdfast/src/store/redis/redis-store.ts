@@ -119,6 +119,11 @@ export class RedisStore implements Store {
     return loadedLater(this, opening);
   }
 
+  connection(): unknown {
+    // a constant value if the client never sends a command again
+    return this.#client.connection() ?? this;
+  }
+
   execute(batch: readonly Command[]): Promise<Reply>[] {
     if (!batch.some(isRenewMany)) return this.#several.execute(batch as readonly KeyCommand[]);
     // renewals first: of the other commands, a release may concern one of their leases

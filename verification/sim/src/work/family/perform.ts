@@ -8,6 +8,7 @@ import { All, Lead, Resize, Shift } from './holds.js';
 import { Crowd, Sprint } from './mass.js';
 import { type Part, REFUSALS } from './part.js';
 import { Shared } from './shared.js';
+import { Turns } from './turns.js';
 
 interface Performing extends Part {
   perform(): Promise<void>;
@@ -26,6 +27,7 @@ const PARTS: Readonly<
   crowd: Crowd,
   shared: Shared,
   fleet: Fleet,
+  turns: Turns,
 };
 
 export function isFamily({ primitive }: TaskPlan): boolean {
