@@ -203,6 +203,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: ['--draw', 'overload', '--seed', '37'],
     as: /feeds/,
   },
+  'confirms a forced release that no holder has confirmed': {
+    file: 'primitives/force-release.js',
+    from: 'ended.length === 0 || (await this.#confirmed(ended))',
+    to: 'true',
+    shown: few(1),
+    as: /forced/,
+  },
   'grants one permit too many': {
     file: 'engine/resource.js',
     from: 'this.used + weight <= this.capacity',

@@ -12,7 +12,6 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
         replace: 'agreed',
       },
     ],
-    elsewhere: 'unit test engine/resize, "the kind of a resource"; the differential test',
   },
   {
     name: 'one key, two kinds',
@@ -24,7 +23,7 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
         replace: '',
       },
     ],
-    elsewhere: 'unit test engine/resize, "the kind of a resource"; the differential test',
+    rare: true,
   },
   {
     name: 'an arrival in the next generation',
@@ -68,11 +67,13 @@ export const KINDS_AND_GATES: readonly Mutant[] = [
     mistake: 'a hold of a process that died lasts as long as another sharer renews the lease',
     edits: [
       {
-        file: 'engine/entries.js',
-        find: "return owner === '' ? expires : ",
-        replace: 'return holds.has(id) ? expires : ',
+        file: 'engine/resource.js',
+        find: 'else\n            hold.expires = Math.max(hold.expires, expires);',
+        replace: [
+          'else',
+          '            for (const one of holder.holds.values()) one.expires = holder.expires;',
+        ].join('\n'),
       },
     ],
-    elsewhere: 'unit test owner-holds, "each hold has an end of its own"; the differential test',
   },
 ];

@@ -6,6 +6,7 @@
  */
 import type { Random } from '../base/random.js';
 import type { Setting } from './generate.js';
+import { KIND_CALLS } from '../work/family/kinds.js';
 import type { Change, TaskPlan } from './plan.js';
 
 /** The weight of a writer of a read-write lock. */
@@ -31,6 +32,9 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   idle: [0.06, idle],
   sides: [0.2, sides],
   shared: [0.3, shared],
+  kinds: [0.15, kinds],
+  sharers: [0.15, sharers],
+  forced: [0.15, forced],
 };
 
 /** Whether a seed has sprints: then its processes reserve many fences. */
@@ -252,4 +256,37 @@ function crowd(random: Random, setting: Setting, make: Maker): void {
   const owner = random.chance(0.4) ? 'o1' : undefined;
   const limits = { wait: undefined, abort: undefined };
   make({ primitive: 'crowd', weight, process, renew: true, ...limits, owner });
+}
+
+/** Calls of different kinds on one key. */
+function kinds(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
+  for (let left = random.whole(5, 30); left > 0; left--) {
+    const [call, weight] = [random.pick(KIND_CALLS), random.whole(1, 3)];
+    const capacity = random.pick([1, 1, 3]);
+    make({ at: at(), primitive: 'kinds', call, weight, capacity, renew: true });
+  }
+}
+
+/** Processes that share a lease for long: some of them die meanwhile. */
+function sharers(random: Random, setting: Setting, make: Maker): void {
+  const from = random.next() * setting.busy;
+  for (let left = random.whole(2, 8); left > 0; left--) {
+    const at = from + setting.ttl * random.next();
+    const steps: TaskPlan['steps'] = [{ do: 'rest', ms: setting.ttl * random.between(3, 12) }];
+    const terms = { owner: 'o1', renew: true, abort: undefined };
+    make({ at, primitive: 'sharer', steps, ...terms });
+  }
+}
+
+/** Holders, and forced releases by id, by holder and of all, some of which wait for their word. */
+function forced(random: Random, setting: Setting, make: Maker): void {
+  const at = times(random, setting);
+  for (let left = random.whole(4, 16); left > 0; left--) {
+    const isForce = random.chance(0.35);
+    const by = random.pick(['id', 'holder', undefined] as const);
+    const wait = random.pick([0, Math.round(setting.ttl * random.spread(0.01, 2))]);
+    if (!isForce) make({ at: at(), primitive: 'forced', renew: true });
+    else make({ at: at(), primitive: 'forced', how: 'force', wait, ...(by && { by }) });
+  }
 }

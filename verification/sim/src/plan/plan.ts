@@ -4,6 +4,7 @@
  */
 import type { Habits } from '../net/client-port.js';
 import type { Network } from '../net/path.js';
+import type { KindCall } from '../work/family/kinds.js';
 
 export interface MachinePlan {
   readonly name: string;
@@ -44,7 +45,7 @@ export type Acquirer =
   | ('consume' | 'produce' | 'settle')
   | ('latch' | 'count' | 'barrier')
   | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd' | 'shared')
-  | ('fleet' | 'turns');
+  | ('fleet' | 'turns' | 'kinds' | 'sharer' | 'forced');
 
 /** What a call that shares a root does: its terms, its work, and its end. */
 export interface Change {
@@ -86,6 +87,10 @@ export interface TaskPlan {
   readonly permits?: number;
   readonly keys?: readonly string[];
   readonly slot?: string;
+  /** The call on a key that other kinds use too. */
+  readonly call?: KindCall;
+  /** The lease that a forced release names; all leases if it names none. */
+  readonly by?: 'id' | 'holder';
   /** What each call of a task does with its lease. */
   readonly changes?: readonly Change[];
   readonly end: 'release' | 'twice' | 'never';

@@ -34,6 +34,9 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
     case 'shared':
     case 'fleet':
     case 'turns':
+    case 'kinds':
+    case 'sharer':
+    case 'forced':
       return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });

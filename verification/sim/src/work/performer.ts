@@ -21,7 +21,7 @@ import { warning } from './warning.js';
 export function perform(world: World, client: Client, task: TaskPlan): void {
   const attempt = new Attempt(task, client);
   const performer = new Performer(world, attempt);
-  if (task.how === 'force') {
+  if (task.how === 'force' && !isFamily(task)) {
     void performer.force();
     return;
   }

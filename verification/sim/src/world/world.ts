@@ -8,6 +8,8 @@ import { singly } from '../net/commands.js';
 import { Path } from '../net/path.js';
 import { Server } from '../net/server.js';
 import type { MachinePlan, Plan, ProcessPlan, TaskPlan } from '../plan/plan.js';
+import { HoldRules } from '../watch/holds.js';
+import { KindRules } from '../watch/kinds.js';
 import { Order } from '../watch/order.js';
 import { Promises } from '../watch/promises.js';
 import { RootRules } from '../watch/root-rules.js';
@@ -48,6 +50,8 @@ export class World {
   readonly promises: Promises = new Promises(this);
   readonly roots: RootRules = new RootRules(this);
   readonly order: Order = new Order(this);
+  readonly kinds: KindRules = new KindRules(this);
+  readonly holds: HoldRules = new HoldRules(this);
   readonly meetings: Meetings = new Meetings();
   /** The agreed number of permits of each key. */
   readonly permits: Map<string, number> = new Map();
@@ -87,6 +91,7 @@ export class World {
             this.watch.before(one);
             this.promises.before(one);
             this.roots.before(one);
+            this.kinds.before(one);
           }
         },
         after: (command, reply) => {
@@ -95,6 +100,8 @@ export class World {
             this.promises.after(one, reply);
             this.roots.after(one);
             this.order.after(one);
+            this.kinds.after(one);
+            this.holds.after(one);
           }
           if (command.op === 'acquire' && reply.status === 'queued') {
             this.#queued(command.id, command.key, reply.ticket);
@@ -156,6 +163,7 @@ export class World {
   kill(client: Client, tellsServerAfter: number): void {
     this.history.note(this.scheduler.now, client.name, { e: 'crash' });
     client.process.crash();
+    this.holds.died(client.name);
     client.redis.abandon(this.scheduler.now + tellsServerAfter);
     for (const attempt of this.attempts.values()) {
       if (attempt.client !== client || attempt.over) continue;

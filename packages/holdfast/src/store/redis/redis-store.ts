@@ -73,12 +73,14 @@ export class RedisStore implements Store {
   /** On a cluster: the address of the master of a key, which renews its leases together. */
   readonly shardOf?: (key: string) => string;
   readonly written?: () => Promise<void>;
+  readonly connection: () => unknown;
   readonly oneServer: OneServer;
 
   /** @param oneServer of another store that uses the same server */
   constructor(port: ClientPort, prefix: string, oneServer?: OneServer) {
     const client = provenPort(port);
     const { cluster } = client;
+    this.connection = () => client.connection() ?? this;
     this.label = client.name;
     this.writesLater = client.writesLater;
     this.#client = client;
@@ -117,11 +119,6 @@ export class RedisStore implements Store {
       ({ Acknowledged }) => new Acknowledged(this, client.plain, prefix, terms),
     );
     return loadedLater(this, opening);
-  }
-
-  connection(): unknown {
-    // a constant value if the client never sends a command again
-    return this.#client.connection() ?? this;
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
@@ -396,6 +393,4 @@ export class RedisStore implements Store {
 const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => systemClock.after(ms, resolve, true));
 
-function isRenewMany(command: Command): command is RenewMany {
-  return command.op === 'renewMany';
-}
+const isRenewMany = (one: Command): one is RenewMany => one.op === 'renewMany';

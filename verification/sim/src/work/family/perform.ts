@@ -4,10 +4,13 @@ import type { World } from '../../world/world.js';
 import type { Attempt } from '../attempt.js';
 import { Calls, Scheduled } from './calls.js';
 import { Fleet } from './fleet.js';
+import { Force } from './force.js';
 import { All, Lead, Resize, Shift } from './holds.js';
+import { Kinds } from './kinds.js';
 import { Crowd, Sprint } from './mass.js';
 import { type Part, REFUSALS } from './part.js';
 import { Shared } from './shared.js';
+import { Sharer } from './sharers.js';
 import { Turns } from './turns.js';
 
 interface Performing extends Part {
@@ -28,6 +31,9 @@ const PARTS: Readonly<
   shared: Shared,
   fleet: Fleet,
   turns: Turns,
+  kinds: Kinds,
+  sharer: Sharer,
+  forced: Force,
 };
 
 export function isFamily({ primitive }: TaskPlan): boolean {
