@@ -210,6 +210,13 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     shown: few(1),
     as: /forced/,
   },
+  'believes replies without proof': {
+    file: 'store/redis/proven-port.js',
+    from: 'if (answer === NO_PROOF)\n            throw this.#outOfStep();',
+    to: 'if (answer === NO_PROOF) return raw[1];',
+    shown: few(1),
+    as: /belief|exclusion/,
+  },
   'grants one permit too many': {
     file: 'engine/resource.js',
     from: 'this.used + weight <= this.capacity',

@@ -6,6 +6,9 @@
  * - `rejects`: unanswered calls fail, though the server may have executed them;
  * - `forgets`: unanswered calls never settle.
  *
+ * A client that is out of step (`confuse`) gives each reply to the command before it, until its
+ * connection ends, as node-redis 5.12.1 does.
+ *
  * If `repeats` is set, a call without a reply for `repeats` ms is sent once more on the same
  * connection. Without a connection, calls wait for the next one, or fail at once (`queues`).
  */
@@ -58,6 +61,9 @@ class ErrorReply extends Error {}
 /** The reply to each call of the test for one server. Its calls take no time in the simulation. */
 const seen = (args: readonly string[]): Promise<string> => Promise.resolve(`${args.at(-1)} 1`);
 
+/** The number of no call. */
+const NO_CALL = 0;
+
 const BACKOFF_MS_MIN = 20;
 const BACKOFF_MS_MAX = 2000;
 
@@ -80,6 +86,9 @@ export class SimulatedClient {
   #connection: Connection | undefined;
   #connections = 0;
   #numbers = 0;
+  /** The calls on this connection that await a reply, in the order in which they were sent. */
+  #order: number[] = [];
+  #outOfStep = false;
   /** Calls that were sent once more on the same connection. */
   #repeated = 0;
   #attempt = 0;
@@ -156,6 +165,14 @@ export class SimulatedClient {
     for (const connection of this.connections) connection.abandon(tellsServerAt);
   }
 
+  /** From now on, until the connection ends, each reply goes to another call. */
+  confuse(): void {
+    if (this.#connection === undefined || this.#outOfStep) return;
+    this.#outOfStep = true;
+    // it takes the first reply
+    this.#order.unshift(NO_CALL);
+  }
+
   /** Ends all connections, as a program does before it exits. */
   close(): void {
     this.#connection?.close();
@@ -186,6 +203,7 @@ export class SimulatedClient {
     // of a forced release has no id, so it ends a lease that was granted in between.
     const once = call.commands.some(({ op }) => op === 'acquire' || op === 'forceRelease');
     const send = (): void => {
+      this.#order.push(pending.number);
       this.#parts.trace?.(() => `${process.name} -> ${show(call)}`);
       connection.send(() => {
         const outcome = execute(server, call);
@@ -202,15 +220,19 @@ export class SimulatedClient {
     });
   }
 
-  #answered(number: number, outcome: Outcome): void {
+  #answered(asked: number, outcome: Outcome): void {
+    const place = this.#outOfStep ? 0 : this.#order.indexOf(asked);
+    // a reply that arrives twice
+    if (place < 0) return;
+    const [number = NO_CALL] = this.#order.splice(place, 1);
     const pending = this.#pending.get(number);
     if (pending === undefined) return;
     this.#pending.delete(number);
     const { process, trace } = this.#parts;
     trace?.(() => `${process.name} <- ${shortly(pending.call)}: ${showOutcome(outcome)}`);
     if ('raw' in outcome) {
-      for (const key of pending.call.commands.flatMap(keysOf))
-        this.#answeredAt.set(key, process.time);
+      const keys = this.#outOfStep ? [] : pending.call.commands.flatMap(keysOf);
+      for (const key of keys) this.#answeredAt.set(key, process.time);
       pending.resolve(outcome.raw);
     } else {
       pending.reject(new ErrorReply(outcome.error));
@@ -238,6 +260,8 @@ export class SimulatedClient {
     const { process, random, habits, trace } = this.#parts;
     trace?.(() => `${process.name} lost its connection`);
     this.#connection = undefined;
+    this.#outOfStep = false;
+    this.#order = [];
     for (const pending of [...this.#pending.values()]) {
       if (!pending.sent || habits.onLoss === 'resends') continue;
       this.#pending.delete(pending.number);

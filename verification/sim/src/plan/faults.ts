@@ -4,7 +4,7 @@ import type { Profile, Setting } from './generate.js';
 import type { FaultKind, FaultPlan } from './plan.js';
 
 /** The others are drawn together with their tasks, see `trouble.ts`. */
-type Drawn = Exclude<FaultKind, 'forget' | 'mute'>;
+type Drawn = Exclude<FaultKind, 'forget' | 'mute' | 'confuse'>;
 
 /** Sets of faults that may occur together: lost memory and a clock set back never do. */
 const KINDS: Record<Exclude<Profile, 'calm'>, readonly Drawn[]> = {

@@ -133,6 +133,8 @@ export type FaultPlan =
     })
   /** The server's replies to a process are lost, while its requests arrive. */
   | (Lasting & { readonly kind: 'mute'; readonly process: string })
+  /** A client gives replies to the wrong commands, until its connection ends. */
+  | (Lasting & { readonly kind: 'confuse'; readonly process: string })
   | (Lasting & { readonly kind: 'stop-server' })
   | (At & { readonly kind: 'forget'; readonly key: string })
   | (Lasting & { readonly kind: 'refuse'; readonly answer: string });

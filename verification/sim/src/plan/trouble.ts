@@ -40,6 +40,7 @@ export function troubleOf(
     ...breaking(random.fork('break'), setting, tasks),
     ...napping(random.fork('nap'), setting, tasks),
     ...ending(random.fork('end'), setting, tasks),
+    ...confusing(random.fork('confuse'), setting, tasks),
   ];
   return faults.sort((a, b) => a.at - b.at);
 }
@@ -79,6 +80,16 @@ function muting(random: Random, setting: Setting, tasks: readonly TaskPlan[]): F
     const { at: from, process } = random.pick(some);
     const at = from + setting.ttl * random.spread(0.001, 1);
     return { kind: 'mute', at, ms: setting.ttl * random.spread(0.1, 4), process };
+  });
+}
+
+/** A client is out of step while tasks of its process run. */
+function confusing(random: Random, setting: Setting, tasks: readonly TaskPlan[]): FaultPlan[] {
+  if (tasks.length === 0 || !random.chance(0.2)) return [];
+  return Array.from({ length: random.whole(1, 4) }, () => {
+    const { at: from, process } = random.pick(tasks);
+    const at = from + setting.ttl * random.spread(0.0005, 0.5);
+    return { kind: 'confuse', at, ms: setting.ttl * random.spread(0.05, 2), process };
   });
 }
 

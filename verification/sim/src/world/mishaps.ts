@@ -85,6 +85,8 @@ export class Mishaps {
         return this.#restart(fault);
       case 'mute':
         return this.#with(fault.process, (client) => this.#mute(client, fault.ms));
+      case 'confuse':
+        return this.#with(fault.process, (client) => this.#confuse(client, fault.ms));
       case 'stop-server':
         server.stop(fault.ms);
         return this.#disturbAll(fault.ms + AFTERMATH_MS);
@@ -179,6 +181,15 @@ export class Mishaps {
     const { commands } = redis;
     if (commands === undefined) return;
     commands.muted = true;
+    process.mute(this.#world.scheduler.now + ms + AFTERMATH_MS);
+    this.#world.scheduler.after(ms, () => commands.reset(1, 1, 0));
+  }
+
+  /** The client is out of step, and then its connection ends. */
+  #confuse({ process, redis }: Client, ms: number): void {
+    const { commands } = redis;
+    if (commands === undefined) return;
+    redis.confuse();
     process.mute(this.#world.scheduler.now + ms + AFTERMATH_MS);
     this.#world.scheduler.after(ms, () => commands.reset(1, 1, 0));
   }
