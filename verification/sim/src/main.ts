@@ -11,6 +11,7 @@
  *   npm run sim -- --seed 17 --reduce --save FILE    saves the smaller plan
  *   npm run sim -- --plan FILE [--trace]       runs a saved plan
  *   npm run sim -- --draw steps --seeds 100    runs plans of one sort: steps
+ *   npm run sim -- --seeds 60 --calls FILE     writes which public methods and options they use
  *   npm run sim -- --quorum --seeds 100        runs seeds of a simulated quorum of servers
  *   npm run sim -- --plan FILE --lucks 200     runs it with 200 other random seeds, until one fails
  *
@@ -28,6 +29,7 @@ import { exploreQuorum } from './quorum/explore.js';
 import { loadQuorum } from './quorum/library.js';
 import { reduce } from './reduce.js';
 import { runBoth } from './overload.js';
+import { Calls } from './watch/calls.js';
 
 async function one(library: Library, plan: Plan, options: Options): Promise<boolean> {
   const print = options.trace ? (line: string): void => console.log(line) : undefined;
@@ -95,6 +97,7 @@ async function main(): Promise<void> {
       plan: { type: 'string' },
       lucks: { type: 'string' },
       ignore: { type: 'string', default: '' },
+      calls: { type: 'string' },
       draw: { type: 'string', default: '' },
       quorum: { type: 'boolean', default: false },
     },
@@ -110,6 +113,7 @@ async function main(): Promise<void> {
     return;
   }
   const library = await loadLibrary();
+  const calls = values.calls === undefined ? undefined : new Calls(library.Holdfast);
   const { trace, reduce: reduces, history, save, draw } = values;
   const special = isSpecial(draw) ? draw : undefined;
   if (draw !== '' && special === undefined) throw new Error(`no plans of the sort ${draw}`);
@@ -125,6 +129,7 @@ async function main(): Promise<void> {
     plan === undefined
       ? await explore(library, { ...size, ignores, special })
       : await one(library, { ...plan, ignores }, { trace, reduce: reduces, history, save });
+  if (values.calls !== undefined) writeFileSync(values.calls, JSON.stringify(calls?.names));
   process.exitCode = ok ? 0 : 1;
 }
 

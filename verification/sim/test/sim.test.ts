@@ -7,6 +7,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { EXCEPTIONS, notDrawn } from './drawn.js';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 const cases = join(root, 'verification/sim/cases');
@@ -243,9 +244,28 @@ function planted(name: string, fault: Fault): string {
 
 describe('the simulator', () => {
   it('finds no violation in a fixed set of seeds', async () => {
-    const { passed, output } = await simulate(['--seeds', `${SEEDS}`]);
+    const file = join(root, '.cache/sim-calls.json');
+    const { passed, output } = await simulate(['--seeds', `${SEEDS}`, '--calls', file]);
     expect(output).toContain('0 violations');
     expect(passed).toBe(true);
+    // they use each public method and option, except for those of the list
+    const report = readFileSync(join(root, 'packages/holdfast/etc/holdfast.api.md'), 'utf8');
+    const calls = JSON.parse(readFileSync(file, 'utf8')) as string[];
+    const missing = notDrawn(report, calls);
+    const isListed = (name: string): boolean => EXCEPTIONS.some(([names]) => names.test(name));
+    expect(missing.filter((name) => !isListed(name))).toEqual([]);
+    const stale = EXCEPTIONS.filter(([names]) => !missing.some((name) => names.test(name)));
+    expect(stale).toEqual([]);
+    // controls: a new method, a new option, and a method that is not drawn any more
+    const more = report.replace(
+      /^export class Lease .*\{$/m,
+      '$&\n    renewNow(options?: CallOptions): Promise<void>;\n    get age(): number;',
+    );
+    expect(notDrawn(more, calls).filter((name) => !isListed(name))).toEqual([
+      ...['Lease.renewNow', 'Lease.age'],
+    ]);
+    const fewer = calls.filter((name) => !name.endsWith('.stopRenewal'));
+    expect(notDrawn(report, fewer)).toContain('Lease.stopRenewal');
   });
 
   it.each([

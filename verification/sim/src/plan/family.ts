@@ -7,6 +7,7 @@
 import type { Random } from '../base/random.js';
 import type { Setting } from './generate.js';
 import { KIND_CALLS } from '../work/family/kinds.js';
+import { LOOKS } from '../work/family/looks.js';
 import type { Change, TaskPlan } from './plan.js';
 
 /** The weight of a writer of a read-write lock. */
@@ -35,6 +36,7 @@ const GROUPS: Readonly<Record<string, readonly [number, Group]>> = {
   kinds: [0.15, kinds],
   sharers: [0.15, sharers],
   forced: [0.15, forced],
+  looks: [0.15, looks],
 };
 
 /** Whether a seed has sprints: then its processes reserve many fences. */
@@ -288,5 +290,13 @@ function forced(random: Random, setting: Setting, make: Maker): void {
     const wait = random.pick([0, Math.round(setting.ttl * random.spread(0.01, 2))]);
     if (!isForce) make({ at: at(), primitive: 'forced', renew: true });
     else make({ at: at(), primitive: 'forced', how: 'force', wait, ...(by && { by }) });
+  }
+}
+
+/** Calls that only look, at the keys of other tasks. */
+function looks(random: Random, setting: Setting, make: Maker): void {
+  const keys = [...setting.keys, 'team', 'terms', 'owned', 'resize', 'kinds'];
+  for (let left = random.whole(5, 25); left > 0; left--) {
+    make({ primitive: 'look', look: random.pick(Object.keys(LOOKS)), key: random.pick(keys) });
   }
 }

@@ -45,7 +45,7 @@ export type Acquirer =
   | ('consume' | 'produce' | 'settle')
   | ('latch' | 'count' | 'barrier')
   | ('shift' | 'resize' | 'all' | 'lead' | 'schedule' | 'calls' | 'sprint' | 'crowd' | 'shared')
-  | ('fleet' | 'turns' | 'kinds' | 'sharer' | 'forced');
+  | ('fleet' | 'turns' | 'kinds' | 'sharer' | 'forced' | 'look');
 
 /** What a call that shares a root does: its terms, its work, and its end. */
 export interface Change {
@@ -89,6 +89,8 @@ export interface TaskPlan {
   readonly slot?: string;
   /** The call on a key that other kinds use too. */
   readonly call?: KindCall;
+  /** The name of a call that only looks. */
+  readonly look?: string;
   /** The lease that a forced release names; all leases if it names none. */
   readonly by?: 'id' | 'holder';
   /** What each call of a task does with its lease. */

@@ -52,6 +52,7 @@ export class Identities {
     let last = first;
     for (const one of this.#world.attempts.values()) {
       const { key, primitive } = one.task;
+      if (primitive === 'look') continue;
       // an acquisition of several keys has the name of one of them
       const alike =
         key === first.task.key || (primitive === 'all' && first.task.primitive === 'all');

@@ -37,6 +37,7 @@ export function lockOf(holdfast: Holdfast, task: TaskPlan): Lock {
     case 'kinds':
     case 'sharer':
     case 'forced':
+    case 'look':
       return holdfast.mutex(key);
     case 'permits': {
       const semaphore = holdfast.semaphore(key, { permits: capacity });

@@ -18,6 +18,9 @@ export class Scheduled extends Part {
       const end = this.holdsToo(key, { id: this.prefix, fence, key, held: () => run.held });
       this.world.grants += 1;
       for (const step of steps) if ('ms' in step) await this.rest(step.ms);
+      // a run that is held has not aborted its signal, and time is left
+      const isOver = run.held && (run.signal.aborted || run.remaining <= 0);
+      this.sound(run.key === key && !isOver);
       end();
     }, limits);
     if (!done.ran && done.reason === 'busy') this.blames('busy');

@@ -95,6 +95,7 @@ export class Resize extends Part {
     const count = Math.min(this.task.weight, semaphore.permits);
     const lease = await semaphore.acquire(count, this.options());
     this.holds(lease);
+    this.sound(lease.permits === count);
     for (const step of this.task.steps) if ('ms' in step) await this.rest(step.ms);
     try {
       await lease.release();
@@ -141,6 +142,8 @@ export class All extends Part {
         }
       }
     }
+    const { held, remaining } = lease;
+    if (held) this.sound(remaining > 0);
     for (const end of ends) end();
   }
 }

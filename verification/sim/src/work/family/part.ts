@@ -95,6 +95,12 @@ export class Part {
     this.world.report('blames', key, `${name} ended with ${what} without a reply of the store`);
   }
 
+  /** Asserts that what a lease says of itself agrees. */
+  sound(agrees: boolean): void {
+    const { key, name } = this.task;
+    if (!agrees) this.world.report('unsound', key, `the lease of ${name} contradicts itself`);
+  }
+
   /** Asserts that a lease whose signal has not aborted is not reported as ended. */
   unlost(signal: AbortSignal, what: string): void {
     if (signal.aborted) return;

@@ -7,6 +7,7 @@ import { Fleet } from './fleet.js';
 import { Force } from './force.js';
 import { All, Lead, Resize, Shift } from './holds.js';
 import { Kinds } from './kinds.js';
+import { Looks } from './looks.js';
 import { Crowd, Sprint } from './mass.js';
 import { type Part, REFUSALS } from './part.js';
 import { Shared } from './shared.js';
@@ -34,6 +35,7 @@ const PARTS: Readonly<
   kinds: Kinds,
   sharer: Sharer,
   forced: Force,
+  look: Looks,
 };
 
 export function isFamily({ primitive }: TaskPlan): boolean {

@@ -17,6 +17,7 @@ export class Sharer extends Part {
       return;
     }
     this.holds(lease);
+    this.sound(lease.holds >= 1);
     for (const step of steps) if ('ms' in step) await this.rest(step.ms);
     try {
       await lease.release();
