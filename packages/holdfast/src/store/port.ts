@@ -55,8 +55,9 @@ export interface StoreTells {
   readonly shardOf?: ((key: string) => string) | undefined;
 
   /**
-   * The present connection. While it is the same, each command given since has reached the store at
-   * most once; a client that opens a new one may send commands again. `undefined` if not known.
+   * The present connection. While it is the same, each command given since reaches the store at
+   * most once, and in order; a client that opens a new one may send commands again. `undefined` if
+   * that is not known, as on a cluster: while a slot moves, requests of a key go to two nodes.
    */
   connection?(): unknown;
 

@@ -73,14 +73,14 @@ export class RedisStore implements Store {
   /** On a cluster: the address of the master of a key, which renews its leases together. */
   readonly shardOf?: (key: string) => string;
   readonly written?: () => Promise<void>;
-  readonly connection: () => unknown;
+  readonly connection?: () => unknown;
   readonly oneServer: OneServer;
 
   /** @param oneServer of another store that uses the same server */
   constructor(port: ClientPort, prefix: string, oneServer?: OneServer) {
     const client = provenPort(port);
     const { cluster } = client;
-    this.connection = () => client.connection() ?? this;
+    if (cluster === undefined) this.connection = () => client.connection() ?? this;
     this.label = client.name;
     this.writesLater = client.writesLater;
     this.#client = client;
