@@ -40,35 +40,37 @@ export class Calls {
     if (prototype === Object.prototype || this.#known.has(prototype)) return;
     this.#known.add(prototype);
     for (const [name, found] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
-      const { value, get } = found;
       if (name === 'constructor') continue;
-      if (typeof value === 'function') this.#replace(prototype, name, value as Method);
-      else if (get !== undefined) this.#replaceGetter(prototype, name, get);
+      if (typeof found.value === 'function') {
+        this.#replace(prototype, name, found.value as Method);
+      } else if (found.get !== undefined) {
+        this.#replaceGetter(prototype, name, (of) => found.get?.call(of));
+      }
     }
     this.#watch(Object.getPrototypeOf(prototype) as object);
   }
 
   #replace(prototype: object, name: string, method: Method): void {
-    const calls = this;
-    const replaced: Method = function (...args) {
-      const full = calls.#called(this, name);
-      return calls.#seen(
-        method.apply(
-          this,
-          args.map((one) => calls.#argument(full, one)),
-        ),
-      );
+    const called = (receiver: unknown, args: readonly unknown[]): unknown => {
+      const full = this.#called(receiver, name);
+      const given = args.map((one) => this.#argument(full, one));
+      return this.#seen(method.apply(receiver, given));
     };
-    Object.defineProperty(prototype, name, { value: replaced, writable: true, configurable: true });
+    const value: Method = function (...args) {
+      return called(this, args);
+    };
+    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
 
-  #replaceGetter(prototype: object, name: string, get: () => unknown): void {
-    const calls = this;
-    const replaced = function (this: unknown): unknown {
-      calls.#called(this, name);
-      return calls.#seen(get.call(this));
+  #replaceGetter(prototype: object, name: string, read: (of: unknown) => unknown): void {
+    const called = (receiver: unknown): unknown => {
+      this.#called(receiver, name);
+      return this.#seen(read(receiver));
     };
-    Object.defineProperty(prototype, name, { get: replaced, configurable: true });
+    const get = function (this: unknown): unknown {
+      return called(this);
+    };
+    Object.defineProperty(prototype, name, { get, configurable: true });
   }
 
   #called(receiver: unknown, name: string): string {
@@ -86,7 +88,7 @@ export class Calls {
       };
     }
     const isOptions = typeof argument === 'object' && argument?.constructor === Object;
-    for (const option of isOptions ? Object.keys(argument as object) : []) {
+    for (const option of isOptions ? Object.keys(argument) : []) {
       this.#names.add(`${full}(${option})`);
     }
     return argument;
