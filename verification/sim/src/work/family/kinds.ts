@@ -21,8 +21,11 @@ const KINDS: Readonly<Partial<Record<KindCall, string>>> = {
   ...{ mutex: 'mutex', read: 'rw', write: 'rw', flight: 'flight' },
 };
 
-/** The results that are right if another kind is held. */
-const RIGHT = ['HOLDFAST_MISMATCH', 'HOLDFAST_ABORTED', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'];
+/** The results that are right if another kind is held. A change without a reply is uncertain. */
+const RIGHT = [
+  ...['HOLDFAST_MISMATCH', 'HOLDFAST_ABORTED', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'],
+  'HOLDFAST_UNCERTAIN',
+];
 const LOST = ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN'];
 
 /** The leases of each key that tasks of these kinds hold. */
