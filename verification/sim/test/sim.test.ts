@@ -177,7 +177,7 @@ const FAULTS: Readonly<Record<string, Fault>> = {
     as: /barrier|latch/,
   },
   'verifies each lease with a request of its own after a step of the wall clock': {
-    file: 'lease/renewals.js',
+    file: 'lease/schedule.js',
     from: 'apart(this.#doubted, shardOf)',
     to: 'this.#doubted.map((root) => [root])',
     shown: ['--draw', 'steps', '--seed', '1'],
