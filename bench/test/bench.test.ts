@@ -63,7 +63,9 @@ it('measures what each thing costs one server', { timeout: LIMIT_MS }, async () 
   await run(process.execPath, args, { timeout: LIMIT_MS });
   const { costs, rows } = JSON.parse(readFileSync(file, 'utf8')) as ScaleResult;
   const pair = rows.find(({ at, thing }) => thing === 'pair' && at === 1);
-  expect(pair?.cost).toMatchObject({ commands: 2, inner: 4 });
+  // the count may begin or end within a pair
+  expect(pair?.cost.commands).toBeCloseTo(2, 1);
+  expect(pair?.cost.inner).toBeCloseTo(4, 1);
   const things = ['hand-off', 'lease', 'renewal', 'waiter', 'key', 'connection', 'message'];
   expect(rows.map(({ thing }) => thing)).toEqual(expect.arrayContaining(things));
   expect(costs.one?.renewedTogether).toBe(500);

@@ -2,7 +2,7 @@
 import { type MariaDb, startMariaDb } from 'holdfast-testkit';
 import { createPool, type Pool } from 'mysql2/promise';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTable, MysqlRegister } from '../../../../examples/src/mysql-register.js';
+import { createTable, MysqlRegister } from '../../../../examples/src/stores/mysql-register.js';
 import { Holdfast } from '../../src/index.js';
 import { register, type Swapped, type Versioned } from '../../src/register.js';
 import { registerCases } from '../../src/register-contract.js';
