@@ -75,7 +75,7 @@ describe('the simulated quorum', () => {
       override async accept(key: string, proposal: Proposal): Promise<Vote> {
         const vote = await super.accept(key, proposal);
         if (vote.status !== 'no') return vote;
-        return { status: 'yes', time: vote.time, ballot: '', value: '', mark: 0 };
+        return { status: 'yes', time: vote.time, ballot: '', value: '', mark: 0, left: '' };
       }
     }
     expect(await found({ ...library, MemoryAcceptor: Careless })).toMatch(UNSAFE);

@@ -100,6 +100,11 @@ export interface Release {
    * hand-offs are then unused and become free. Default: false. See also `Turn`.
    */
   readonly unpassed?: boolean;
+  /**
+   * True if no holder ends its work with it: there is probably nothing to end. Where commands of
+   * several processes may collide, it lets the others pass. Default: false.
+   */
+  readonly unhurried?: boolean;
   readonly retention: number;
 }
 

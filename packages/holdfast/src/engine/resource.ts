@@ -326,7 +326,13 @@ export class Resource {
     this.lastTicket = Math.max(this.lastTicket, ticket);
     const { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta } = wanted;
     const asked = { id, owner, weight, ttl, claim, fair, handOffs, channel, token, meta };
-    this.waiters.set(id, { ...asked, tasks: wanted.tasks ?? 0, ticket, signalled });
+    this.place({ ...asked, tasks: wanted.tasks ?? 0, ticket, signalled });
+  }
+
+  /** Puts a waiter at the place of its ticket. */
+  place(waiter: Waiter): void {
+    const { id, ticket, fair } = waiter;
+    this.waiters.set(id, waiter);
     this.queue.set(id, ticket);
     this.processes.enter(id);
     if (fair) this.fairWaiting += 1;

@@ -14,6 +14,12 @@ import { Resource } from './resource.js';
 
 type SavedHold = readonly [id: string, hold: Hold];
 type SavedProcess = readonly [name: string, heard: number, until: number, paused?: number];
+/** Without the names of the fields: a queue may be long, and each change stores it. */
+type SavedWaiter = readonly [
+  ...[id: string, ticket: number, token: string, channel: string, meta: string, owner: string],
+  ...[weight: number, ttl: number, claim: number, fair: boolean, handOffs: number, tasks: number],
+  signalled: string,
+];
 type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[] };
 
 /** The state of a resource between two commands. */
@@ -25,7 +31,7 @@ export interface SavedResource {
   readonly latest: number;
   readonly forgetAt: number;
   readonly holders: readonly SavedHolder[];
-  readonly waiters: readonly Waiter[];
+  readonly waiters: readonly SavedWaiter[];
   /** The waiter with the oldest poll comes first. */
   readonly parked: readonly Parked[];
   readonly processes: readonly SavedProcess[];
@@ -57,11 +63,39 @@ export function savedResource(resource: Resource): SavedResource {
       ...holder,
       holds: [...holds],
     })),
-    waiters: [...resource.waiters.values()],
+    waiters: [...resource.waiters.values()].map(savedWaiter),
     parked: resource.parking.all(),
     processes: [...resource.processes.all]
       .map(([name, { heard, until, paused }]) => savedProcess(name, heard, until, paused))
       .sort(([a], [b]) => (a < b ? -1 : 1)),
+  };
+}
+
+// without spread: a queue may be long
+function savedWaiter(one: Waiter): SavedWaiter {
+  // biome-ignore format: as in `SavedWaiter`
+  return [
+    one.id, one.ticket, one.token, one.channel, one.meta, one.owner,
+    one.weight, one.ttl, one.claim, one.fair, one.handOffs, one.tasks,
+    one.signalled,
+  ];
+}
+
+function restoredWaiter(saved: SavedWaiter): Waiter {
+  return {
+    id: saved[0],
+    owner: saved[5],
+    weight: saved[6],
+    ttl: saved[7],
+    claim: saved[8],
+    fair: saved[9],
+    handOffs: saved[10],
+    channel: saved[3],
+    token: saved[2],
+    meta: saved[4],
+    tasks: saved[11],
+    ticket: saved[1],
+    signalled: saved[12],
   };
 }
 
@@ -80,7 +114,7 @@ export function restoredResource(saved: SavedResource): Resource {
     for (const [id] of holds) resource.holds.set(id, holder.id);
   }
   for (const waiter of saved.waiters) {
-    resource.enqueue(waiter, 0, waiter.signalled);
+    resource.place(restoredWaiter(waiter));
   }
   resource.parking.restore(saved.parked);
   for (const [name, heard, until, paused = 0] of saved.processes) {

@@ -34,7 +34,10 @@ export class SortedSet {
   /** Adds an id, or changes its score. */
   set(id: string, score: number): void {
     this.delete(id);
-    this.#order.splice(this.#rank(score, id), 0, id);
+    const last = this.#order.at(-1);
+    // most come at the end
+    if (last === undefined || (this.#scores.get(last) as number) < score) this.#order.push(id);
+    else this.#order.splice(this.#rank(score, id), 0, id);
     this.#scores.set(id, score);
   }
 

@@ -1,6 +1,6 @@
 /** The way from one process to one server of a quorum. A test decides which messages arrive. */
 import type { Micros } from '../../src/engine/commands.js';
-import type { Acceptor, Proposal, Vote } from '../../src/store/quorum/acceptor.js';
+import type { Acceptor, Asker, Proposal, Vote } from '../../src/store/quorum/acceptor.js';
 import type { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 
 type Request = 'prepare' | 'accept' | 'look' | 'check';
@@ -16,8 +16,8 @@ export class Link implements Acceptor {
     this.#to = to;
   }
 
-  prepare(key: string, ballot: string, now: Micros): Promise<Vote> {
-    return this.#send('prepare', () => this.#to.prepare(key, ballot, now));
+  prepare(key: string, ballot: string, now: Micros, asker?: Asker): Promise<Vote> {
+    return this.#send('prepare', () => this.#to.prepare(key, ballot, now, asker));
   }
 
   look(key: string, now: Micros): Promise<Vote> {
@@ -30,7 +30,7 @@ export class Link implements Acceptor {
 
   check: Acceptor['check'] = (terms) => this.#send('check', () => this.#to.check(terms));
   subscribe: Acceptor['subscribe'] = (channel, listener) => this.#to.subscribe(channel, listener);
-  tell: Acceptor['tell'] = (message) => this.#to.tell(message);
+  collect: Acceptor['collect'] = (key, channel) => this.#to.collect(key, channel);
   keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);
 
   #send<T>(request: Request, send: () => Promise<T>): Promise<T> {

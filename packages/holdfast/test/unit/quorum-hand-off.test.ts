@@ -7,7 +7,7 @@ import { Holdfast } from '../../src/index.js';
 import type { Acceptor, Proposal, Vote } from '../../src/store/quorum/acceptor.js';
 import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
 import { QuorumStore } from '../../src/store/quorum/quorum-store.js';
-import type { Message, MessageListener } from '../../src/store/register/register.js';
+import type { MessageListener } from '../../src/store/register/register.js';
 import { randomOf } from '../support/seeded-random.js';
 import { VirtualClock } from '../support/virtual-clock.js';
 
@@ -39,8 +39,9 @@ class Distant implements Acceptor {
     this.#counts = counts;
   }
 
-  prepare: Acceptor['prepare'] = (key, ballot, now) => {
-    return this.#ask(`prepare ${ballot}`, () => this.#to.prepare(key, ballot, now));
+  prepare: Acceptor['prepare'] = (key, ballot, now, asker) => {
+    const isLeft = (asker?.left ?? '') !== '';
+    return this.#ask(`prepare ${ballot}`, () => this.#to.prepare(key, ballot, now, asker), isLeft);
   };
 
   accept(key: string, { handOver, ...rest }: Proposal): Promise<Vote> {
@@ -50,7 +51,7 @@ class Distant implements Acceptor {
 
   look: Acceptor['look'] = (key, now) => this.#ask('look', () => this.#to.look(key, now));
   check: Acceptor['check'] = (terms) => this.#to.check(terms);
-  tell: Acceptor['tell'] = (message: Message) => this.#send(() => this.#to.tell(message));
+  collect: Acceptor['collect'] = (...args) => this.#send(() => this.#to.collect(...args));
   keys: Acceptor['keys'] = (prefix) => this.#to.keys(prefix);
 
   subscribe: Acceptor['subscribe'] = (channel, listener: MessageListener) => {
@@ -60,10 +61,12 @@ class Distant implements Acceptor {
     return this.#to.subscribe(channel, { ...listener, message, up() {}, down() {} });
   };
 
-  async #ask(round: string, send: () => Promise<Vote>): Promise<Vote> {
-    this.#counts.ballots.add(round);
+  async #ask(round: string, send: () => Promise<Vote>, isLeft = false): Promise<Vote> {
     this.#counts.requests += 1;
     const vote = await this.#send(send);
+    // a command that is left takes no ballot
+    if (isLeft && vote.status === 'no' && vote.kept) return vote;
+    this.#counts.ballots.add(round);
     if (vote.status === 'no') this.#counts.refusals += 1;
     return vote;
   }
@@ -138,7 +141,8 @@ async function contend({
   await clock.advance(100);
   await warm;
   const start = clock.now();
-  let [end, fence, released] = [start + 100, 0, 0];
+  const end = start + 100 + ms;
+  let [fence, released] = [0, 0];
   const took: number[] = [];
   const pause = (): Promise<void> => new Promise((resolve) => void clock.after(work, resolve));
   const shares: number[] = [];
@@ -163,7 +167,6 @@ async function contend({
   counts.ballots.clear();
   took.length = 0;
   shares.fill(0);
-  end += ms;
   await pass(clock, ms);
   const { requests, refusals } = counts;
   const grants = took.length;

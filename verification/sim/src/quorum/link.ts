@@ -48,8 +48,8 @@ export class Link implements Acceptor {
     this.#network = network;
   }
 
-  prepare: Acceptor['prepare'] = (key, ballot, now) => {
-    return this.#send(() => this.#server.prepare(key, ballot, now));
+  prepare: Acceptor['prepare'] = (key, ballot, now, asker) => {
+    return this.#send(() => this.#server.prepare(key, ballot, now, asker));
   };
 
   accept: Acceptor['accept'] = (key, proposal) => {
@@ -58,7 +58,10 @@ export class Link implements Acceptor {
 
   look: Acceptor['look'] = (key, now) => this.#send(() => this.#server.look(key, now));
   check: Acceptor['check'] = (terms) => this.#send(() => this.#server.check(terms));
-  tell: Acceptor['tell'] = (message) => this.#send(() => this.#server.tell(message));
+  collect: Acceptor['collect'] = (key, channel) => {
+    return this.#send(() => this.#server.collect(key, channel));
+  };
+
   keys: Acceptor['keys'] = (prefix, within) => this.#server.keys(prefix, within);
 
   subscribe: Acceptor['subscribe'] = (channel, listener) => {

@@ -108,7 +108,9 @@ export interface Abandoned {
  */
 export function withdrawal(what: Abandoned, retention: number): Release | Park {
   const { key, id, origin, unpassed = false } = what;
-  if (origin === undefined) return { op: 'release', key, id, unpassed, retention };
+  if (origin === undefined) {
+    return { op: 'release', key, id, unpassed, unhurried: true, retention };
+  }
   const { id: from, condition } = origin;
   return {
     ...{ op: 'park', key, id: from, as: id, condition, want: 'nothing', retention },

@@ -99,8 +99,10 @@ export class LateDuplicates {
 
   #release(key: string, id: string): void {
     if (this.#retrier.has(id)) return;
-    const command = { op: 'release', key, id, retention: this.#retention } as const;
+    const retention = this.#retention;
     // if this attempt fails, the next one follows
-    this.#requests.send(command).catch(() => undefined);
+    this.#requests
+      .send({ op: 'release', key, id, unhurried: true, retention })
+      .catch(() => undefined);
   }
 }

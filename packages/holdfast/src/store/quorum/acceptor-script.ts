@@ -6,9 +6,13 @@
  * that of its master while it is a replica. So a marker that came with an older snapshot, or with
  * the data of another server, gives no votes.
  *
- * Ballots are decimal texts of equal length, so they compare as texts.
+ * Ballots are decimal texts of equal length, so they compare as texts. The first 16 digits are the
+ * time at which a ballot was made, the others name its proposer. A refusal is always safe, so a
+ * server may let a younger promise stay: contenders then do not overtake each other.
  *
- *     KEYS   1 the record: hash p (promised ballot), b (ballot of the value), v (value)
+ *     KEYS   1 the record: hash p (promised ballot), o (the process that will use it: secret and
+ *              channel, '' or '-'), l (commands that were left for it, one a line), b (ballot of
+ *              the value), v (value)
  *            2 the marker: hash r (boot), s (time at which it was set or decided), v (time from
  *              which the server votes; absent: not decided), k (time until which it keeps records
  *              that are not long), f (mark of fences), u:KEY (time until which it does not vote for
@@ -16,12 +20,14 @@
  *            3 the long records: sorted set of keys, by the time until which they are kept
  *     ARGV   'check', durable 0 or 1, long records wanted 0 or 1, then of a decision: boot, time
  *              from which the server votes, mark of fences, then keys and times in turn
- *            'prepare', ballot, time of the quorum
+ *            'prepare', ballot, time of the quorum, age in µs below which a promise to another
+ *              process stays, process that asks, key without prefix, commands to keep for the
+ *              owner of a promise that stays
  *            'accept', ballot, time of the quorum, next ballot, ms to keep, value, fence, channel
- *              of the process that gets the next ballot or '', text for it, then channels and texts
- *              in turn
+ *              of the process that gets the next ballot or '', text for it, process that will use
+ *              the next ballot, key without prefix, then channels and texts in turn
  *            'look', '', time of the quorum
- *            'tell', channel, text
+ *            'collect', channel
  *
  * A second form of the script may run while the memory of the server is full. It is used for all
  * but values that are longer than the one before.
@@ -30,11 +36,16 @@
  * may have a wrong clock that is set soon, so it must not measure by itself for how long it does
  * not vote.
  */
-import { LONG_MAX, LONG_MS, PROMISE_MS } from './acceptor.js';
+import { LEFT_MAX, LONG_MAX, LONG_MS, UNUSED, PROMISE_MS } from './acceptor.js';
 
 export const TEXT: string = `
 local op = ARGV[1]
-if op == 'tell' then return redis.call('PUBLISH', ARGV[2], ARGV[3]) end
+if op == 'collect' then
+  local o, l = unpack(redis.call('HMGET', KEYS[1], 'o', 'l'))
+  if not l or string.match(o or '', ' (.*)$') ~= ARGV[2] then return '' end
+  redis.call('HDEL', KEYS[1], 'l')
+  return l
+end
 local t = redis.call('TIME')
 local function whole(number) return string.format('%.0f', number) end
 if op == 'check' then
@@ -86,18 +97,41 @@ if not from or not string.find(redis.call('INFO', 'replication'),
   'master_replid:' .. marker[1], 1, true) then return { 'unmarked' } end
 if marker[5] and tonumber(marker[5]) > tonumber(from) then from = marker[5] end
 if now < tonumber(from) then return { 'guarded', t[1], t[2], from } end
-local r = redis.call('HMGET', key, 'p', 'b')
+local r = redis.call('HMGET', key, 'p', 'b', 'o', 'l')
+local left = r[4] or ''
+local function tell(owner, name)
+  local secret, channel = string.match(owner, '^(%S*) (.*)$')
+  if not secret then return end
+  redis.pcall('PUBLISH', channel, '>' .. redis.sha1hex(secret .. ' ' .. name) .. ' ' .. name)
+end
+local function no(more)
+  if more == '' or #left + #more > ${LEFT_MAX} then return { 'no', t[1], t[2], r[1], '' } end
+  redis.call('HSET', key, 'l', left == '' and more or left .. '\\n' .. more)
+  if left == '' then tell(r[3] or '', ARGV[6]) end
+  return { 'no', t[1], t[2], r[1], 'kept' }
+end
 if op == 'look' then
-  return { 'yes', t[1], t[2], r[2] or '', r[2] and redis.call('HGET', key, 'v') or '', mark }
+  return { 'yes', t[1], t[2], r[2] or '', r[2] and redis.call('HGET', key, 'v') or '', mark, '' }
 end
 if op == 'prepare' then
-  if r[1] and r[1] > ballot then return { 'no', t[1], t[2], r[1] } end
-  redis.call('HSET', key, 'p', ballot)
+  local yields = tonumber(ARGV[4])
+  local user, asker = string.match(r[3] or '', ' (.*)$'), string.match(ARGV[5], ' (.*)$')
+  if not user then
+    user, asker = string.sub(r[1] or '', 17), string.sub(ballot, 17)
+    yields = yields / 10
+  end
+  if yields > 0 and r[1] and user ~= asker and r[3] ~= '${UNUSED}' then
+    if math.abs(now - tonumber(string.sub(r[1], 1, 16))) < yields then return no(ARGV[7]) end
+  end
+  if r[1] and r[1] > ballot then return no('') end
+  redis.call('HSET', key, 'p', ballot, 'o', ARGV[5])
+  if left ~= '' then redis.call('HDEL', key, 'l') end
   if redis.call('PTTL', key) < ${PROMISE_MS} then redis.call('PEXPIRE', key, ${PROMISE_MS}) end
-  return { 'yes', t[1], t[2], r[2] or '', r[2] and redis.call('HGET', key, 'v') or '', mark }
+  local value = r[2] and redis.call('HGET', key, 'v') or ''
+  return { 'yes', t[1], t[2], r[2] or '', value, mark, left }
 end
-if r[2] == ballot then return { 'yes', t[1], t[2], '', '', mark } end
-if r[1] and r[1] > ballot then return { 'no', t[1], t[2], r[1] } end
+if r[2] == ballot then return { 'yes', t[1], t[2], '', '', mark, '' } end
+if r[1] and r[1] > ballot then return no('') end
 local keep = tonumber(ARGV[5])
 local keeps = now + keep * 1000
 if keep > ${LONG_MS} then
@@ -113,9 +147,17 @@ if tonumber(ARGV[7]) > tonumber(mark) then
   mark = whole(math.ceil(ARGV[7] / 1000000) * 1000000)
   redis.call('HSET', KEYS[2], 'f', mark)
 end
-redis.call('HSET', key, 'p', ARGV[4], 'b', ballot, 'v', ARGV[6])
+redis.call('HSET', key, 'p', ARGV[4], 'b', ballot, 'v', ARGV[6], 'o', ARGV[10])
 redis.call('PEXPIRE', key, ARGV[5])
 if ARGV[8] ~= '' then redis.pcall('PUBLISH', ARGV[8], ballot .. ' ' .. ARGV[9] .. ARGV[6]) end
-for i = 10, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
-return { 'yes', t[1], t[2], '', '', mark }
+for i = 12, #ARGV, 2 do redis.pcall('PUBLISH', ARGV[i], ballot .. ' ' .. ARGV[i + 1]) end
+if left ~= '' then
+  if ARGV[8] ~= '' then
+    tell(ARGV[10], ARGV[11])
+    left = ''
+  else
+    redis.call('HDEL', key, 'l')
+  end
+end
+return { 'yes', t[1], t[2], '', '', mark, left }
 `;

@@ -37,7 +37,45 @@ export interface Accepted {
 export interface Promised extends Accepted {
   /** No value that the server accepted, for any key, has a fence above this. */
   readonly mark: number;
+  /** The commands that were left for the process that asks. They are not kept any longer. */
+  readonly left: string;
 }
+
+/** The process that asks for a promise. */
+export interface Asker {
+  /** Its secret and its channel, see `ownerText`; `''` if it does not listen; or `UNUSED`. */
+  readonly owner: string;
+  /**
+   * A promise that another process will use stays if it is younger than this, in µs. Its age is
+   * that of its ballot; one from the future, before the clocks were set back, does not stay. A
+   * tenth of this counts if that process does not listen. 0: no promise stays.
+   */
+  readonly yields: Micros;
+  /**
+   * Commands that the server keeps for the owner of that promise if it stays, one a line; see
+   * `quorum-peers.ts`. Only one server gets them.
+   */
+  readonly left?: string | undefined;
+}
+
+/** The most characters of the commands that a server keeps for a key. */
+export const LEFT_MAX: number = 1024 * 1024;
+
+/** The name of a process at the servers. */
+export const ownerText = (secret: string, channel: string): string => `${secret} ${channel}`;
+
+/** The owner of a promise that no process will probably use soon. Such a promise does not stay. */
+export const UNUSED = '-';
+
+/** What tells an owner that a server keeps commands for it. The proof shows its secret. */
+export const leftText = (proof: string, key: string): string => `>${proof} ${key}`;
+
+/** An asker that lets no promise stay. */
+export const URGENT: Asker = { owner: '', yields: 0 };
+
+/** For how long a promise stays, if it belongs to `owner`. */
+export const yieldsTo = (yields: Micros, owner: string): Micros =>
+  owner === '' ? yields / 10 : yields;
 
 /** A value that shall be accepted. */
 export interface Proposal {
@@ -46,6 +84,8 @@ export interface Proposal {
   readonly now: Micros;
   /** A greater ballot of the same proposer, which the acceptor promises with the acceptance. */
   readonly next: string;
+  /** The process that will use `next`, as in `Asker`. */
+  readonly owner?: string | undefined;
   readonly value: string;
   /** For how many ms the server keeps the record. */
   readonly keep: number;
@@ -66,14 +106,19 @@ export interface Proposal {
  * The answer to a request, with the clock of the server:
  *
  * - `yes`: promised, with the value accepted before; or accepted.
- * - `no`: another ballot was promised.
+ * - `no`: another ballot was promised, and stays. `kept`: the server keeps the left commands.
  * - `guarded`: the server may have forgotten votes, and votes again from `until` on, by the clock
  *   of the quorum.
  * - `unmarked`: the server has no marker, or a new one is needed; `check` is the next step.
  */
 export type Vote =
   | ({ readonly status: 'yes'; readonly time: Micros } & Promised)
-  | { readonly status: 'no'; readonly time: Micros; readonly promised: string }
+  | {
+      readonly status: 'no';
+      readonly time: Micros;
+      readonly promised: string;
+      readonly kept: boolean;
+    }
   | { readonly status: 'guarded'; readonly time: Micros; readonly until: Micros }
   | { readonly status: 'unmarked' };
 
@@ -135,15 +180,15 @@ export interface Acceptor {
   /** The kind of client, for messages. */
   readonly label: string;
   /** Promises to accept no smaller ballot, and answers with the value accepted last. */
-  prepare(key: string, ballot: string, now: Micros): Promise<Vote>;
+  prepare(key: string, ballot: string, now: Micros, asker?: Asker): Promise<Vote>;
   /** Answers with the value accepted last. Promises and writes nothing. */
   look(key: string, now: Micros): Promise<Vote>;
   /** Accepts a value, unless a greater ballot was promised. */
   accept(key: string, proposal: Proposal): Promise<Vote>;
   /** Compares the marker with the boot of the server, and sets it if the terms decide that. */
   check(terms: GuardTerms): Promise<ServerStatus>;
-  /** Publishes a message at once. */
-  tell(message: Message): Promise<unknown>;
+  /** Takes the commands that were left for the owner of the promise, if it has this channel. */
+  collect(key: string, channel: string): Promise<string>;
   subscribe(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }>;
   /** The keys with a record whose name starts with a prefix. */
   keys(prefix: string, within: TimeLimit): AsyncIterable<string>;

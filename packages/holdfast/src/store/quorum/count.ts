@@ -17,6 +17,8 @@ export interface Round {
   readonly agreed: readonly Extract<Vote, { status: 'yes' }>[];
   /** The greatest ballot that a server promised to another proposer. */
   readonly promised: string | undefined;
+  /** True if a server keeps the commands that were left. */
+  readonly kept: boolean;
   /** True if a server that has not agreed may have received the request. */
   readonly open: boolean;
   /** Servers that were not asked, because the others sufficed. */
@@ -37,6 +39,7 @@ export class Count {
   readonly #parts: CountParts;
   readonly #agreed: Extract<Vote, { status: 'yes' }>[] = [];
   #promised: string | undefined;
+  #kept = false;
   #pending: number;
   #open = false;
   /** Ends the round without the rest of the answers. */
@@ -73,9 +76,12 @@ export class Count {
     } else if (answer.vote.status === 'yes') {
       this.#agreed.push(answer.vote);
     } else if (answer.vote.status === 'no') {
-      const { promised } = answer.vote;
+      const { promised, kept } = answer.vote;
       if (promised > (this.#promised ?? '')) this.#promised = promised;
+      this.#kept ||= kept;
     }
+    // commands that were left need no ballot
+    if (this.#kept) return this.#end();
     if (!('vote' in answer) || answer.vote.status !== 'yes') this.#more();
     if (this.#agreed.length >= majority || this.#pending === 0) {
       this.#end();
@@ -98,10 +104,19 @@ export class Count {
     this.#hedge?.cancel();
     this.over = true;
     this.#open ||= this.#pending > 0;
-    const { agreed, promised, open, spared } = {
-      ...{ agreed: this.#agreed, promised: this.#promised },
+    this.#parts.resolve({
+      ...{ agreed: this.#agreed, promised: this.#promised, kept: this.#kept },
       ...{ open: this.#open, spared: this.#spared },
-    };
-    this.#parts.resolve({ agreed, promised, open, spared });
+    });
   }
+}
+
+/** The value that a majority has accepted. */
+export function chosen(
+  votes: Round['agreed'],
+  majority: number,
+): Round['agreed'][number] | undefined {
+  return votes.find(({ ballot }) => {
+    return votes.filter((one) => one.ballot === ballot).length >= majority;
+  });
 }

@@ -149,7 +149,7 @@ export class Member {
         this.#boot = { name, at: this.#parts.clock.now(), ran: uptime };
       }
       answered = this.status = status;
-      return { status: 'yes', time, ballot: '', value: '', mark: 0 };
+      return { status: 'yes', time, ballot: '', value: '', mark: 0, left: '' };
     };
     const before = this.trouble;
     await this.ask(seen, () => undefined);

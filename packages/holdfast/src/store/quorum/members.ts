@@ -3,7 +3,6 @@ import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { Deadlines } from '../deadlines.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
-import type { Message } from '../register/register.js';
 import type { ServerInfo } from '../server-info.js';
 import type { Acceptor, Vote } from './acceptor.js';
 import { Count, type Round } from './count.js';
@@ -24,8 +23,14 @@ const ALL_EVERY_MS = 1000;
 const SLOW_FACTOR = 4;
 const SLOW_MIN_MS = 5;
 const SLOW_MAX_MS = 50;
+/** A promise to another proposer stays for this many times the usual time, within limits in ms. */
+const YIELD_FACTOR = 8;
+const YIELD_MIN_MS = 100;
+const YIELD_MAX_MS = 1000;
 /** The weight of a new round in the usual time. */
 const USUAL_WEIGHT = 0.1;
+/** The same for one that took longer: a process or servers that become busy stay so for a while. */
+const LONGER_WEIGHT = 0.5;
 /** A server without memory is asked at most once in this time, in ms, whether it may vote. */
 const LOOK_EVERY_MS = 1000;
 
@@ -43,8 +48,8 @@ export interface MembersOptions {
   readonly spares?: boolean | undefined;
 }
 
-/** A request to a server; `now` is the time of the quorum. */
-export type Send = (acceptor: Acceptor, now: Micros) => Promise<Vote>;
+/** A request to a server; `now` is the time of the quorum. `isFirst` is true for one of them. */
+export type Send = (acceptor: Acceptor, now: Micros, isFirst: boolean) => Promise<Vote>;
 
 /** How a round is made. */
 export interface RoundTerms {
@@ -98,6 +103,12 @@ export class Members {
     return this.clocks.earliest(this.#clock.now());
   }
 
+  /** For how long a promise to another proposer stays, in µs; see `Asker`. */
+  get yields(): Micros {
+    const ms = Math.min(YIELD_MAX_MS, Math.max(YIELD_MIN_MS, YIELD_FACTOR * this.#usual));
+    return Math.round(1000 * ms);
+  }
+
   /** The time limit of a request to one server. */
   readonly limit: TimeLimit = (answer) =>
     new Promise((resolve, reject) => {
@@ -126,21 +137,21 @@ export class Members {
     await this.#known();
     const began = this.#clock.now();
     const { now } = this;
-    const request = (acceptor: Acceptor): Promise<Vote> => send(acceptor, now);
     const round = await new Promise<Round>((resolve) => {
       const servers = this.#members.length;
       const slow = Math.min(SLOW_MAX_MS, Math.max(SLOW_MIN_MS, SLOW_FACTOR * this.#usual));
       const count = new Count({ servers, majority, clock: this.#clock, slow, resolve });
       const asked = new Set<Member>();
+      const answering = this.#inOrder(key);
       const ask = (member: Member): void => {
+        const isFirst = member === answering[0];
         asked.add(member);
-        void this.#ask(member, request, late).then((answer) => {
+        void this.#ask(member, (acceptor) => send(acceptor, now, isFirst), late).then((answer) => {
           asked.delete(member);
           if (count.over && 'vote' in answer) late(answer.vote);
           else count.add(answer);
         });
       };
-      const answering = this.#inOrder(key);
       const isBare = bare && this.#spares && began - this.#allAt < ALL_EVERY_MS;
       const wanted = isBare ? majority : answering.length;
       if (wanted === answering.length) this.#allAt = began;
@@ -152,8 +163,25 @@ export class Members {
         for (const member of asked) member.slowSince = this.#clock.now();
       });
     });
-    this.#usual += USUAL_WEIGHT * (this.#clock.now() - began - this.#usual);
+    const took = this.#clock.now() - began;
+    const weight = took > this.#usual ? LONGER_WEIGHT : USUAL_WEIGHT;
+    this.#usual += (this.#usual === 0 ? 1 : weight) * (took - this.#usual);
     return round;
+  }
+
+  /**
+   * Sends a request to the server that a round would ask first.
+   * @param answered receives its vote; `undefined` if it gives none in time
+   */
+  askFirst(
+    key: string,
+    send: (acceptor: Acceptor) => Promise<Vote>,
+    answered: (vote: Vote | undefined) => void,
+  ): void {
+    const [first] = this.#inOrder(key) as [Member];
+    void this.#ask(first, send, () => undefined).then((answer) => {
+      answered('vote' in answer ? answer.vote : undefined);
+    });
   }
 
   /** Sends a request outside a round. */
@@ -165,16 +193,6 @@ export class Members {
     void this.#ask(member, send, voted).then((answer) => {
       if ('vote' in answer) voted(answer.vote);
     });
-  }
-
-  /**
-   * Publishes a message outside of a change, at a majority of the servers: as many as may fail at
-   * the same time, and one more. It may still be lost.
-   */
-  tell(key: string, message: Message): void {
-    for (const { acceptor } of this.#inOrder(key).slice(0, this.majority)) {
-      acceptor.tell(message).catch(() => undefined);
-    }
   }
 
   /** Resolves when the servers have been checked. */

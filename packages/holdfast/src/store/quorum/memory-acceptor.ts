@@ -2,23 +2,32 @@
  * An acceptor in the memory of this process, for tests and for the simulator. It does what the
  * script does (`acceptor-script.ts`), and a test compares the two.
  */
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import type { Message, MessageListener } from '../register/register.js';
 import {
   type Acceptor,
+  type Asker,
   type GuardTerms,
+  LEFT_MAX,
+  leftText,
   LONG_MAX,
   LONG_MS,
+  UNUSED,
   type LongRecord,
   PROMISE_MS,
   type Proposal,
   type ServerStatus,
+  URGENT,
   type Vote,
+  yieldsTo,
 } from './acceptor.js';
 
 interface Entry {
   readonly promised: string;
+  readonly owner: string;
+  readonly left: string;
   readonly ballot: string;
   readonly value: string;
   readonly expires: Micros;
@@ -122,16 +131,52 @@ export class MemoryAcceptor implements Acceptor {
     return from !== undefined && from <= now;
   }
 
-  async prepare(key: string, ballot: string, now: Micros): Promise<Vote> {
+  async prepare(key: string, ballot: string, now: Micros, asker: Asker = URGENT): Promise<Vote> {
     const time = this.#now();
     const marker = this.#voter(key, time, now);
     if ('status' in marker) return marker;
     const entry = this.#entry(key, time);
-    if (entry.promised > ballot) return { status: 'no', time, promised: entry.promised };
+    if (stays(entry, ballot, now, asker)) return this.#keep(key, entry, time, asker.left);
+    if (entry.promised > ballot) return this.#keep(key, entry, time);
     const expires = Math.max(entry.expires, time + PROMISE_MS * 1000);
-    this.#server.entries.set(key, { ...entry, promised: ballot, expires });
-    const { ballot: accepted, value } = entry;
-    return { status: 'yes', time, ballot: accepted, value, mark: marker.mark };
+    this.#server.entries.set(key, {
+      ...entry,
+      promised: ballot,
+      owner: asker.owner,
+      left: '',
+      expires,
+    });
+    const { ballot: accepted, value, left } = entry;
+    return { status: 'yes', time, ballot: accepted, value, mark: marker.mark, left };
+  }
+
+  /** Refuses, and keeps commands for the owner of the promise. */
+  #keep(key: string, entry: Entry, time: Micros, more: string = ''): Vote {
+    const { promised, left, owner } = entry;
+    const kept = more !== '' && left.length + more.length <= LEFT_MAX;
+    if (kept) {
+      const lines = left === '' ? more : `${left}\n${more}`;
+      this.#server.entries.set(key, { ...entry, left: lines });
+      if (left === '') this.#tell(owner, key);
+    }
+    return { status: 'no', time, promised, kept };
+  }
+
+  /** Tells an owner that commands were left for it. */
+  #tell(owner: string, key: string): void {
+    const space = owner.indexOf(' ');
+    if (space < 0) return;
+    const proof = createHash('sha1')
+      .update(`${owner.slice(0, space)} ${key}`)
+      .digest('hex');
+    this.#publish({ channel: owner.slice(space + 1), text: leftText(proof, key) });
+  }
+
+  async collect(key: string, channel: string): Promise<string> {
+    const entry = this.#entry(key, this.#now());
+    if (channelOf(entry.owner) !== channel) return '';
+    if (entry.left !== '') this.#server.entries.set(key, { ...entry, left: '' });
+    return entry.left;
   }
 
   async look(key: string, now: Micros): Promise<Vote> {
@@ -139,27 +184,31 @@ export class MemoryAcceptor implements Acceptor {
     const marker = this.#voter(key, time, now);
     if ('status' in marker) return marker;
     const { ballot, value } = this.#entry(key, time);
-    return { status: 'yes', time, ballot, value, mark: marker.mark };
+    return { status: 'yes', time, ballot, value, mark: marker.mark, left: '' };
   }
 
   async accept(key: string, proposal: Proposal): Promise<Vote> {
-    const { ballot, next, value, keep, messages, handOver, now } = proposal;
+    const { ballot, next, owner = '', value, keep, messages, handOver, now } = proposal;
     const time = this.#now();
     const marker = this.#voter(key, time, now);
     if ('status' in marker) return marker;
-    const { promised, ballot: accepted } = this.#entry(key, time);
-    const yes = (mark: number): Vote => ({ status: 'yes', time, ballot: '', value: '', mark });
-    if (accepted === ballot) return yes(marker.mark);
-    if (promised > ballot) return { status: 'no', time, promised };
+    const entry = this.#entry(key, time);
+    const yes = (mark: number, left: string): Vote => {
+      return { status: 'yes', time, ballot: '', value: '', mark, left };
+    };
+    if (entry.ballot === ballot) return yes(marker.mark, '');
+    if (entry.promised > ballot) return this.#keep(key, entry, time);
     const expires = time + keep * 1000;
-    this.#server.entries.set(key, { promised: next, ballot, value, expires });
+    const left = handOver === undefined ? '' : entry.left;
+    this.#server.entries.set(key, { promised: next, owner, left, ballot, value, expires });
     const noted = this.#noted(marker, key, proposal);
     if (noted !== marker) this.#server.markers.set(this.#prefix, noted);
     if (handOver !== undefined) {
       this.#publish({ ...handOver, text: `${ballot} ${handOver.text}${value}` });
     }
     for (const { channel, text } of messages) this.#publish({ channel, text: `${ballot} ${text}` });
-    return yes(noted.mark);
+    if (left !== '') this.#tell(owner, key);
+    return yes(noted.mark, handOver === undefined ? entry.left : '');
   }
 
   /** The marker after a value was accepted. */
@@ -175,7 +224,8 @@ export class MemoryAcceptor implements Acceptor {
     return fence > marker.mark ? { ...after, mark: Math.ceil(fence / 1e6) * 1e6 } : after;
   }
 
-  async tell(message: Message): Promise<void> {
+  /** Publishes as any client may that has the right to. */
+  publish(message: Message): void {
     this.#publish(message);
   }
 
@@ -251,8 +301,29 @@ export class MemoryAcceptor implements Acceptor {
   #entry(key: string, time: Micros): Entry {
     const entry = this.#server.entries.get(key);
     if (entry !== undefined && entry.expires > time) return entry;
-    return { promised: '', ballot: '', value: '', expires: 0 };
+    return { promised: '', owner: '', left: '', ballot: '', value: '', expires: 0 };
   }
+}
+
+const channelOf = (owner: string): string => owner.slice(owner.indexOf(' ') + 1);
+
+/** The digits of a ballot that are its time; the others name the proposer. */
+const TIME_DIGITS = 16;
+
+/** True if a promise to another proposer stays, although the new ballot is greater. */
+function stays(
+  { promised, owner }: Entry,
+  ballot: string,
+  now: Micros,
+  { owner: asker, yields }: Asker,
+): boolean {
+  const isOwn =
+    owner === ''
+      ? promised.slice(TIME_DIGITS) === ballot.slice(TIME_DIGITS)
+      : channelOf(owner) === channelOf(asker);
+  if (yields === 0 || promised === '' || isOwn || owner === UNUSED) return false;
+  const age = now - Number(promised.slice(0, TIME_DIGITS));
+  return Math.abs(age) < yieldsTo(yields, owner);
 }
 
 function longOf({ long, unknown }: Marker): LongRecord[] {

@@ -9,7 +9,7 @@ import { StoreFailure } from '../port.js';
 import { growing } from '../../base/retry.js';
 import type { Acceptor } from './acceptor.js';
 
-/** The first character of a command that another process left, and of its answer. */
+/** The first character of a message that commands were left, and of the answer to one. */
 export const TOLD = '>';
 export const ANSWERED = '<';
 /** The first character of a version that was handed over. */
@@ -23,8 +23,8 @@ const DELAY = growing(100, 5000);
 export interface QuorumListener {
   /** A message of a change that is made. */
   message(text: string, ballot: string): void;
-  /** A message that one process sent to another, outside of a change. */
-  told(text: string): void;
+  /** A message of a server outside of a change. */
+  told(text: string, server: number): void;
   up(): void;
   down(): void;
   /** A message could not be read, or has no proof. */
@@ -128,7 +128,7 @@ export class QuorumChannel {
 
   #hear(server: number, message: string): void {
     if (this.#closed) return;
-    if (message.startsWith(TOLD)) return this.#listener.told(message);
+    if (message.startsWith(TOLD)) return this.#listener.told(message, server);
     const space = message.indexOf(' ');
     // the first line has a proof of the rest, so the long text need not be compared
     const name = message[space + 1] === HANDED ? message.split('\n', 1).join() : message;

@@ -11,39 +11,42 @@
  *
  * A ballot is used by one process, once. The proposer gave it away before anyone could use it.
  *
- * Commands that can wait go to the owner of the ballot, which applies them with its next change:
+ * Commands that can wait are left to the owner of the ballot. A server that keeps a promise to the
+ * owner keeps them beside it (`Asker.left`), a line each:
  *
- *     >proof number until ballot from key\ncommand   to the owner, by a majority of the servers
- *     >proof number                                  from a process that does not own the ballot
- *     <number proof answer                           with the change
+ *     [number, until, from, secret, command]
  *
- * Every client that may publish can send such messages, and every client that may subscribe can
- * read them. So each has a proof: the text is signed with the secret of the owner. A process writes
- * its secret into the records that it changes, where only clients with rights to the keys read it.
- * A message without a proof, or that cannot be read, is dropped and counted.
+ * The owner gets them with its next vote of that server, and applies them with its next change. An
+ * owner that asks for no vote soon is told by the server, and collects them:
  *
- * A command is not applied later than `until`, by the clock of the quorum. Its sender repeats it
- * only when that time has passed.
+ *     >proof key                     by the server, when the first command is left
+ *     <number proof answer           with the change that applies a command
+ *
+ * One server keeps a command and gives it to one process, once. A command is not applied later than
+ * `until`, by the clock of the quorum. Its sender repeats it only when that time has passed.
+ *
+ * Every client that may publish can send messages, and every client that may subscribe can read
+ * them. So each has a proof: it is signed with the secret of its receiver. A process writes its
+ * secret into the records that it changes, where only clients with rights to the keys read it.
+ * Until a waiter has changed the record, the token of its request is its secret. A message without
+ * a proof, or that cannot be read, is dropped and counted.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
-import type { Errand, PeerListener, Peers } from '../register/peers.js';
+import type { Errand, Leaving, PeerListener, Peers } from '../register/peers.js';
 import type { Message } from '../register/register.js';
 import type { Members } from './members.js';
 import { ANSWERED, HANDED, TOLD } from './quorum-channel.js';
-import type { Versions } from './versions.js';
+import { Recent, type Versions } from './versions.js';
+
+/** The tokens of a key that are kept. */
+const TOKENS_MAX = 200;
 
 /** How long a command may be left to another process, in µs. */
-const LEAVE: Micros = 100_000;
-/** An owner is known for this long, in ms. */
-const OWNER_MS = 1000;
-/** An owner that did not answer is not asked for this long, in ms. */
-const SILENT_MS = 200;
-/** The most commands that wait for the version which they name. */
-const EARLY_MAX = 200;
-/** The most keys whose owner is known. */
-const OWNERS_MAX = 1000;
+const LEAVE: Micros = 1_500_000;
+/** An owner collects commands if it has not changed the key for this long, in ms. */
+const COLLECT_MS = 10;
 
 /** A version that another process handed over. */
 export interface Handed {
@@ -52,150 +55,157 @@ export interface Handed {
   readonly value: string;
 }
 
-/** The process to which a version was handed over. */
-export interface Owner {
-  readonly channel: string;
-  readonly next: string;
-  readonly secret: string;
-}
-
-/** A command that was left to another process. */
-interface Left {
-  readonly secret: string;
-  readonly settle: (answer: string | undefined) => void;
-}
-
 interface PeerParts {
   readonly clock: Clock;
   readonly fraction: () => number;
   /** The secret of this process. */
   readonly secret: string;
+  /** The channel of this process, if it listens. */
+  readonly own: () => string | undefined;
+  /** A command could not be read. */
+  readonly dropped: () => void;
+}
+
+type LeftLine = readonly [
+  ...[number: string, until: Micros, from: string, secret: string, command: string],
+];
+
+/** Commands for a server that may keep them. */
+interface Letters {
+  /** A line for each. */
+  readonly text: string;
+  /** How the server answered. Returns the answers of the owner, if it keeps the commands. */
+  readonly sent: (kept: boolean) => Promise<string | undefined>[] | undefined;
 }
 
 export class QuorumPeers implements Peers {
   listener: PeerListener | undefined;
   readonly #members: Members;
-  readonly #clock: Clock;
-  readonly #fraction: () => number;
-  readonly #own: () => string | undefined;
-  readonly #secret: string;
   readonly #versions: Versions;
-  readonly #owners = new Map<string, Owner & { readonly at: number }>();
-  /** The channels of owners that did not answer, and since when. */
-  readonly #silent = new Map<string, number>();
-  readonly #left = new Map<string, Left>();
-  /** What was told about versions that this process does not have yet. */
-  readonly #early: string[] = [];
-  /** The commands that came lately: each comes by several servers. */
-  readonly #told = new Set<string>();
+  readonly #parts: PeerParts;
+  /** The commands that were left, and who waits for their answers. */
+  readonly #left = new Map<string, (answer: string | undefined) => void>();
+  /** The tokens of the last requests, by key. */
+  readonly #tokens = new Recent<readonly string[]>();
+  /** Servers that keep commands for a version that this process does not have yet. */
+  readonly #early = new Recent<number>();
   #count = 0;
 
-  /** @param own the channel of this process, if it listens */
-  constructor(
-    members: Members,
-    versions: Versions,
-    { clock, fraction, secret }: PeerParts,
-    own: () => string | undefined,
-  ) {
-    this.#secret = secret;
+  constructor(members: Members, versions: Versions, parts: PeerParts) {
     this.#members = members;
     this.#versions = versions;
-    this.#clock = clock;
-    this.#fraction = fraction;
-    this.#own = own;
+    this.#parts = parts;
   }
 
-  ownerOf(key: string): string | undefined {
-    const owner = this.#owners.get(key);
-    const now = this.#clock.now();
-    if (owner === undefined || now - owner.at > OWNER_MS) return undefined;
-    const since = this.#silent.get(owner.channel);
-    return since === undefined || now - since > SILENT_MS ? owner.channel : undefined;
+  expects(key: string, token: string): void {
+    const tokens = this.#tokens.get(key) ?? [];
+    if (token !== '') this.#tokens.set(key, [token, ...tokens].slice(0, TOKENS_MAX));
   }
 
-  /** This process handed the version of a key over; `undefined`: it did not. */
-  owned(key: string, owner: Owner | undefined): void {
-    this.#owners.delete(key);
-    if (owner === undefined) return;
-    this.#owners.set(key, { ...owner, at: this.#clock.now() });
-    if (this.#owners.size <= OWNERS_MAX) return;
-    for (const oldest of this.#owners.keys()) {
-      this.#owners.delete(oldest);
-      break;
-    }
+  /** What signs messages to this process about a key. */
+  secretsFor(key: string): readonly string[] {
+    return [this.#parts.secret, ...(this.#tokens.get(key) ?? [])];
   }
 
   latest(): Micros {
-    return this.#members.clocks.latest(this.#clock.now());
+    return this.#members.clocks.latest(this.#parts.clock.now());
   }
 
-  async leave(channel: string, key: string, command: string): Promise<string | undefined> {
-    const from = this.#own();
+  /** Prepares commands to be left, if the answers can arrive. */
+  letters(commands: readonly Leaving[]): Letters {
+    const from = this.#parts.own();
     const { now } = this.#members;
-    const owner = this.#owners.get(key);
-    if (from === undefined || owner === undefined || now === 0) return undefined;
-    this.#count += 1;
-    const number = `${this.#count}.${Math.floor(this.#fraction() * 1e9)}`;
+    if (from === undefined || now === 0) return { text: '', sent: () => undefined };
     const until = now + LEAVE;
-    const { next, secret } = owner;
-    const text = `${number} ${until} ${next} ${from.length} ${from}${key}\n${command}`;
-    const answer = new Promise<string | undefined>((settle) => {
-      this.#left.set(number, { secret, settle });
+    const lines = commands.map(({ command, errand }) => {
+      const { secret } = this.#parts;
+      const fields = errand ?? { number: this.#next(), until, from, secret };
+      return { ...fields, isOwn: errand === undefined, command };
     });
-    this.#members.tell(key, { channel, text: `${TOLD}${proofOf(secret, text)} ${text}` });
-    void this.#expire(number, channel, until);
-    return answer;
+    const texts = lines.map(({ number, until: end, from: channel, secret, command }) => {
+      return JSON.stringify([number, end, channel, secret, command]);
+    });
+    const sent: Letters['sent'] = (kept) => {
+      if (!kept) return undefined;
+      return lines.map(({ number, isOwn }) => {
+        return isOwn ? this.#answer(number, until) : Promise.resolve(undefined);
+      });
+    };
+    return { text: texts.join('\n'), sent };
   }
 
-  /** Ends to wait for an answer when the command will not be applied any more. */
-  async #expire(number: string, owner: string, until: Micros): Promise<void> {
-    for (;;) {
+  #next(): string {
+    this.#count += 1;
+    return `${this.#count}.${Math.floor(this.#parts.fraction() * 1e9)}`;
+  }
+
+  /** Resolves to `undefined` when the command will not be applied any more. */
+  #answer(number: string, until: Micros): Promise<string | undefined> {
+    return new Promise((settle) => {
+      this.#left.set(number, settle);
+      void this.#expire(number, until);
+    });
+  }
+
+  async #expire(number: string, until: Micros): Promise<void> {
+    while (this.#left.has(number) && this.#members.now <= until) {
       const ms = Math.max(1, (until - this.#members.now) / 1000 + 1);
-      await new Promise<void>((resolve) => void this.#clock.after(ms, resolve, true));
-      if (!this.#left.has(number)) return;
-      if (this.#members.now > until) break;
+      await new Promise<void>((resolve) => void this.#parts.clock.after(ms, resolve, true));
     }
-    this.#silent.set(owner, this.#clock.now());
-    if (this.#silent.size > OWNERS_MAX) this.#silent.clear();
     this.#settle(number, undefined);
   }
 
   #settle(number: string, answer: string | undefined): void {
-    this.#left.get(number)?.settle(answer);
+    this.#left.get(number)?.(answer);
     this.#left.delete(number);
   }
 
-  /** Reads what another process told. It must name a version that was handed over to this one. */
-  told(message: string): void {
-    const space = message.indexOf(' ');
-    const [proof, text] = [message.slice(TOLD.length, space), message.slice(space + 1)];
-    const secret = this.#left.get(text)?.secret;
-    if (secret !== undefined && isProven(secret, text, proof)) return this.#settle(text, undefined);
-    if (!isProven(this.#secret, text, proof)) throw new TypeError('a message without a proof');
-    const found = /^(\S+) (\d+) (\d+) (\d+) /.exec(text);
-    if (found === null) return;
-    const [head, number, until, next, length] = found as unknown as [string, ...string[]];
-    const from = text.slice(head.length, head.length + Number(length));
-    const rest = text.slice(head.length + from.length);
-    const end = rest.indexOf('\n');
-    const key = rest.slice(0, end);
-    const left = Number(until) - this.#members.now;
-    if (left < 0 || left > 2 * LEAVE) return;
-    if (!this.#versions.wasHanded(key, next as string)) {
-      // its version may still be on the way, by the other servers
-      if (this.#early.length < EARLY_MAX) this.#early.push(message);
-      return;
+  /** Reads commands that other processes left to this one. */
+  received(key: string, lines: string): void {
+    if (lines === '') return;
+    for (const line of lines.split('\n')) {
+      try {
+        const [number, until, from, secret, command] = JSON.parse(line) as LeftLine;
+        this.listener?.asked(key, command, { number, until, from, secret });
+      } catch {
+        // every client that may write the key can leave anything
+        this.#parts.dropped();
+      }
     }
-    if (this.#told.has(from + number)) return;
-    if (this.#told.size > EARLY_MAX) this.#told.clear();
-    this.#told.add(from + number);
-    const errand = { from, number: number as string, until: Number(until) };
-    this.listener?.asked(key, rest.slice(end + 1), errand);
   }
 
-  /** A version was handed over to this process. */
-  handedOver(): void {
-    for (const text of this.#early.splice(0)) this.told(text);
+  /** A server tells that it keeps commands for this process. */
+  told(message: string, server: number): void {
+    const space = message.indexOf(' ');
+    const [proof, key] = [message.slice(TOLD.length, space), message.slice(space + 1)];
+    const isProvenBy = (secret: string): boolean => isEqual(keptProof(secret, key), proof);
+    if (!this.secretsFor(key).some(isProvenBy)) throw new TypeError('a message without a proof');
+    if (this.#versions.of(key) === undefined) this.#early.set(key, server);
+    else this.#collectLater(key, server);
+  }
+
+  /** The version of a key was handed over to this process. */
+  handedOver(key: string): void {
+    const server = this.#early.get(key);
+    this.#early.delete(key);
+    if (server !== undefined) this.#collectLater(key, server);
+  }
+
+  /** Collects commands, unless this process changes the key soon and gets them with a vote. */
+  #collectLater(key: string, server: number): void {
+    const version = this.#versions.of(key);
+    this.#parts.clock.after(COLLECT_MS, () => {
+      if (version === this.#versions.of(key)) this.#collect(key, server);
+    });
+  }
+
+  #collect(key: string, server: number): void {
+    const own = this.#parts.own();
+    if (own === undefined) return;
+    this.#members.all[server]?.acceptor.collect(key, own).then(
+      (lines) => this.received(key, lines),
+      () => undefined,
+    );
   }
 
   /** True if a message of a change is an answer to a command that was left. */
@@ -203,36 +213,44 @@ export class QuorumPeers implements Peers {
     if (!message.startsWith(ANSWERED)) return false;
     const [number = '', proof = ''] = message.slice(ANSWERED.length).split(' ', 2);
     const answer = message.slice(ANSWERED.length + number.length + proof.length + 2);
-    const secret = this.#left.get(number)?.secret;
-    if (secret === undefined) return true;
-    if (!isProven(secret, `${number} ${answer}`, proof)) {
+    if (!this.#left.has(number)) return true;
+    if (!isProven(this.#parts.secret, `${number} ${answer}`, proof)) {
       throw new TypeError('an answer without a proof');
     }
     this.#settle(number, answer);
     return true;
   }
 
-  decline({ from, number }: Errand): void {
-    const text = `${TOLD}${proofOf(this.#secret, number)} ${number}`;
-    this.#members.tell(from, { channel: from, text });
-  }
-
-  answerTo({ from, number }: Errand, reply: string): Message {
-    const proof = proofOf(this.#secret, `${number} ${reply}`);
+  answerTo({ from, number, secret }: Errand, reply: string): Message {
+    const proof = proofOf(secret, `${number} ${reply}`);
     return { channel: from, text: `${ANSWERED}${number} ${proof} ${reply}` };
   }
 }
 
 const PROOF_LENGTH = 22;
 
+const digestOf = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+function signed(secret: string, digest: Buffer): string {
+  return createHmac('sha256', secret).update(digest).digest('base64url').slice(0, PROOF_LENGTH);
+}
+
+/** What a server, which has SHA-1 only, proves that it knows the secret with. */
+function keptProof(secret: string, key: string): string {
+  return createHash('sha1').update(`${secret} ${key}`).digest('hex');
+}
+
 function proofOf(secret: string, text: string): string {
-  const proof = createHmac('sha256', secret).update(text).digest('base64url');
-  return proof.slice(0, PROOF_LENGTH);
+  return signed(secret, digestOf(text));
+}
+
+function isEqual(wanted: string, given: string): boolean {
+  const [one, other] = [Buffer.from(wanted), Buffer.from(given)];
+  return one.length === other.length && timingSafeEqual(one, other);
 }
 
 function isProven(secret: string, text: string, proof: string): boolean {
-  const [wanted, given] = [Buffer.from(proofOf(secret, text)), Buffer.from(proof)];
-  return wanted.length === given.length && timingSafeEqual(wanted, given);
+  return isEqual(proofOf(secret, text), proof);
 }
 
 /** What a process that hands a version over signs. */
@@ -256,14 +274,19 @@ export function handOverOf(
 
 /**
  * Reads such a message; `undefined` if it is another one. Throws if it has no proof.
- * @param secret of this process
+ * @param secrets see `QuorumPeers.secretsFor`
  */
-export function handedOf(text: string, ballot: string, secret: string): Handed | undefined {
+export function handedOf(
+  text: string,
+  ballot: string,
+  secrets: (key: string) => readonly string[],
+): Handed | undefined {
   if (!text.startsWith(HANDED)) return undefined;
   const end = text.indexOf('\n');
   const [next = '', proof = ''] = text.slice(HANDED.length, end).split(' ', 2);
   const key = text.slice(HANDED.length + next.length + proof.length + 2, end);
   const handed = { next, key, value: text.slice(end + 1) };
-  if (isProven(secret, handedText(ballot, handed), proof)) return handed;
+  const digest = digestOf(handedText(ballot, handed));
+  if (secrets(key).some((secret) => isEqual(signed(secret, digest), proof))) return handed;
   throw new TypeError('a version without a proof');
 }

@@ -18,7 +18,7 @@ import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
-import type { PeerChange, PeerRegister, PeerVersioned } from '../register/peers.js';
+import type { Leaving, PeerChange, PeerRegister, PeerVersioned, Taken } from '../register/peers.js';
 import type {
   Message,
   MessageListener,
@@ -26,7 +26,15 @@ import type {
   Swapped,
   Versioned,
 } from '../register/register.js';
-import { type Acceptor, PROMISE_MS, type Proposal, type Vote } from './acceptor.js';
+import {
+  type Acceptor,
+  type Asker,
+  UNUSED,
+  ownerText,
+  PROMISE_MS,
+  type Proposal,
+  type Vote,
+} from './acceptor.js';
 import { Ballots } from './ballots.js';
 import {
   changed,
@@ -37,13 +45,14 @@ import {
   type Peer,
   type QuorumRecord,
 } from './record.js';
-import type { Round } from './count.js';
+import { chosen, type Round } from './count.js';
+import { type Delivery, deliveryOf } from './delivery.js';
 import { Healing } from './healing.js';
 import { Members, type MembersOptions, type Send } from './members.js';
 import { keysOf } from './keys.js';
 import { QuorumChannel } from './quorum-channel.js';
 import { type Handed, handedOf, handOverOf, QuorumPeers } from './quorum-peers.js';
-import { type Open, Versions } from './versions.js';
+import { type Open, Recent, Versions } from './versions.js';
 
 /** Servers keep a record for this much longer than the state must be kept. */
 const MARGIN: Micros = 1_000_000;
@@ -60,6 +69,8 @@ const PAUSES_MAX = 32;
  */
 const LOOKS_MAX = 20;
 const LOOKS_OF_ALL = 3;
+/** For how long a key counts as busy after another process was about to change it, in ms. */
+const TAKEN_MS = 1000;
 /** Attempts to find out what became of an interrupted swap. */
 const RESOLVES_MAX = 6;
 
@@ -68,14 +79,6 @@ export interface QuorumRegisterOptions extends MembersOptions {
   readonly fraction: () => number;
   /** A secret of this process; by default a random one. */
   readonly secret?: string | undefined;
-}
-
-/** What the servers publish with a change, and the channel of the process that gets the version. */
-interface Delivery {
-  readonly messages: readonly Message[];
-  readonly heir?: Peer | undefined;
-  /** False if the change does not make the state longer. */
-  readonly grows?: boolean;
 }
 
 export class QuorumRegister implements PeerRegister {
@@ -87,6 +90,8 @@ export class QuorumRegister implements PeerRegister {
   readonly #ballots: Ballots;
   readonly #healing: Healing;
   readonly #versions = new Versions();
+  /** When another process was about to change a key. */
+  readonly #takenAt = new Recent<number>();
   /** By channel: messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
   readonly #secret: string;
@@ -101,8 +106,10 @@ export class QuorumRegister implements PeerRegister {
     this.#fraction = fraction;
     this.#ballots = new Ballots(fraction, () => this.members.now);
     this.#healing = new Healing(this.members, clock);
-    const parts = { clock, fraction, secret };
-    this.peers = new QuorumPeers(this.members, this.#versions, parts, () => this.#own?.[0]);
+    const own = (): string | undefined => this.#own?.[0];
+    const dropped = (): void => void (this.dropped += 1);
+    const parts = { clock, fraction, secret, own, dropped };
+    this.peers = new QuorumPeers(this.members, this.#versions, parts);
   }
 
   /** This process, if it listens. */
@@ -111,9 +118,59 @@ export class QuorumRegister implements PeerRegister {
     return undefined;
   }
 
+  get #owner(): Pick<Asker, 'owner'> {
+    const own = this.#own;
+    return { owner: own === undefined ? '' : ownerText(own[1], own[0]) };
+  }
+
   async read(key: string): Promise<PeerVersioned> {
     const began = this.#clock.now();
-    const { version, base, settled, mark } = await this.#prepare(key);
+    return this.#versioned(await this.#prepare(key), began);
+  }
+
+  async readFree(
+    key: string,
+    commands: readonly Leaving[],
+    isCalm: boolean,
+  ): Promise<PeerVersioned | Taken> {
+    const began = this.#clock.now();
+    const { text: left, sent } = this.peers.letters(commands);
+    const asker = { yields: this.members.yields, left };
+    const takenAt = this.#takenAt.get(key) ?? Number.NEGATIVE_INFINITY;
+    // a process that does not know the clock of the quorum has no ballot that is great enough
+    const isBusy = this.members.now > 0 && (isCalm || began - takenAt < TAKEN_MS);
+    // one server tells whether the key is still busy
+    const refusal = isBusy ? await this.#refusal(key, asker) : undefined;
+    const round = refusal ?? (await this.#ask(key, asker));
+    if ('version' in round) return this.#versioned(round, began);
+    this.#takenAt.set(key, this.#clock.now());
+    return { left: sent(round.kept) };
+  }
+
+  /** Asks only one server. Resolves to `undefined` if it does not refuse. */
+  #refusal(key: string, asker: Omit<Asker, 'owner'>): Promise<Pick<Round, 'kept'> | undefined> {
+    const ballot = this.#ballots.next();
+    return new Promise((resolve) => {
+      const send = (acceptor: Acceptor): Promise<Vote> => {
+        const vote = acceptor.prepare(key, ballot, this.members.now, { ...this.#owner, ...asker });
+        return this.#opened(key, vote);
+      };
+      this.members.askFirst(key, send, (vote) => {
+        if (vote?.status !== 'no') return resolve(undefined);
+        this.#ballots.pass(vote.promised);
+        resolve(vote);
+      });
+    });
+  }
+
+  /** Looks for commands in a vote, also if it comes after its round. */
+  async #opened(key: string, answer: Promise<Vote>): Promise<Vote> {
+    const vote = await answer;
+    if (vote.status === 'yes') this.peers.received(key, vote.left);
+    return vote;
+  }
+
+  #versioned({ version, base, settled, mark }: Open, began: number): PeerVersioned {
     return { state: base.state, version, settled, floor: mark, ...this.#times(began) };
   }
 
@@ -145,7 +202,7 @@ export class QuorumRegister implements PeerRegister {
     const { state, forgetAt, fence } = change;
     const next = { state, fence, messages, keep: forgetAt + MARGIN };
     const record = changed(open.base, version, this.#own, next);
-    const delivery = this.#delivery(record, change);
+    const delivery = deliveryOf(record, change, new Set(this.#listeners.keys()));
     const grows = open.base.state.length < state.length;
     const made = await this.#accept(key, version, record, { ...delivery, grows });
     if (typeof made !== 'string') {
@@ -160,17 +217,6 @@ export class QuorumRegister implements PeerRegister {
     return { version: typeof made === 'string' ? made : '', ...this.#times(began) };
   }
 
-  /** What the servers publish with a change. */
-  #delivery({ messages: all, peers }: QuorumRecord, { answers, successor }: PeerChange): Delivery {
-    const isOther = this.#listeners.size > 0 && !this.#listeners.has(successor ?? '');
-    const heir = isOther ? peers.find(([channel]) => channel === successor) : undefined;
-    // the heir finds its messages in the value
-    const messages = all.filter(({ channel }) => {
-      return channel !== heir?.[0] && !this.#listeners.has(channel);
-    });
-    return { messages: [...messages, ...(answers ?? [])], heir };
-  }
-
   /**
    * Another process handed its next ballot over. A majority has accepted the value with it, so it
    * is what a read would return.
@@ -180,25 +226,24 @@ export class QuorumRegister implements PeerRegister {
     const open = { version: next, base, accepted, again: [], settled: true, mark: 0 };
     if (this.#versions.handOver(key, open)) {
       this.#ballots.pass(next);
-      this.peers.owned(key, undefined);
       const times = this.#times(this.#clock.now());
       this.peers.listener?.handedOver(key, { state: base.state, version: next, ...times });
     }
     for (const message of base.messages) {
       if (message.channel === channel) this.#listeners.get(channel)?.message(message.text);
     }
-    this.peers.handedOver();
+    this.peers.handedOver(key);
   }
 
   async listen(channel: string, listener: MessageListener): Promise<{ close(): Promise<void> }> {
     const acceptors = this.members.all.map(({ acceptor }) => acceptor);
     const quorum = new QuorumChannel(acceptors, this.members.majority, this.#clock, {
       message: (text, ballot) => {
-        const handed = handedOf(text, ballot, this.#secret);
+        const handed = handedOf(text, ballot, (key) => this.peers.secretsFor(key));
         if (handed !== undefined) this.#handedOver(channel, handed, ballot);
         else if (!this.peers.answered(text)) listener.message(text);
       },
-      told: (text) => this.peers.told(text),
+      told: (text, server) => this.peers.told(text, server),
       up: () => listener.up(),
       down: () => listener.down(),
       dropped: () => void (this.dropped += 1),
@@ -226,18 +271,41 @@ export class QuorumRegister implements PeerRegister {
   /** Gets the promises of a majority, and the state. */
   async #prepare(key: string): Promise<Open> {
     for (let attempt = 1; attempt <= READS_MAX; attempt++) {
-      const ballot = this.#ballots.next();
-      const send: Send = (acceptor, now) => acceptor.prepare(key, ballot, now);
-      const round = await this.members.round(send, { key, bare: attempt === 1 });
-      if (round.agreed.length >= this.members.majority) {
-        return this.#versions.put(key, this.#openOf(ballot, round));
-      }
-      if (round.promised === undefined) throw this.#tooFew(round.agreed.length);
-      this.#ballots.pass(round.promised);
+      const round = await this.#ask(key, { yields: 0 }, attempt === 1);
+      if ('version' in round) return round;
       await this.#pause(attempt);
     }
     const message = `other processes proposed greater ballots, ${READS_MAX} times in a row`;
     throw new StoreFailure(message, 'transient', undefined);
+  }
+
+  /** Asks for the promises of a majority once. Resolves to the state, or to the refusal. */
+  async #ask(
+    key: string,
+    { yields, left = '' }: Omit<Asker, 'owner'>,
+    bare = true,
+  ): Promise<Open | Pick<Round, 'kept'>> {
+    const ballot = this.#ballots.next();
+    const asker = { ...this.#owner, yields };
+    let first: Promise<Vote | undefined> | undefined;
+    const send: Send = (acceptor, now, isFirst) => {
+      const vote = acceptor.prepare(key, ballot, now, isFirst ? { ...asker, left } : asker);
+      if (isFirst) first = this.members.limit(vote).catch(() => undefined);
+      return this.#opened(key, vote);
+    };
+    const round = await this.members.round(send, { key, bare });
+    const { agreed, promised } = round;
+    // commands that were left are not applied here as well
+    if (round.kept) return { kept: true };
+    if (agreed.length >= this.members.majority) {
+      return this.#versions.put(key, this.#openOf(ballot, round));
+    }
+    if (promised === undefined) throw this.#tooFew(agreed.length);
+    this.#ballots.pass(promised);
+    const vote = yields === 0 ? undefined : await first;
+    // contenders may have a promise each: the one of the first server counts
+    if (vote?.status === 'yes') return this.#prepare(key);
+    return { kept: vote?.status === 'no' && vote.kept };
   }
 
   #openOf(version: string, { agreed }: Round): Open {
@@ -262,28 +330,29 @@ export class QuorumRegister implements PeerRegister {
     key: string,
     ballot: string,
     record: QuorumRecord,
-    { messages, heir, grows = false }: Delivery = { messages: record.messages },
+    { messages, heir, grows = false, rests = false }: Delivery = { messages: record.messages },
   ): Promise<string | Round> {
     const next = this.#ballots.next();
     const value = encodeRecord(record);
     const handed = { key, next, value };
     const handOver = heir && handOverOf(heir[0], handed, ballot, heir[1]);
+    const user = heir ?? this.#own;
+    const owner = rests ? UNUSED : user && ownerText(user[1], user[0]);
     const proposal = (now: Micros, published: readonly Message[]): Proposal => {
       const keep = Math.max(PROMISE_MS, Math.ceil((record.keep - now) / 1000));
       const { fence } = record;
-      return { ballot, next, messages: published, value, keep, now, fence, grows };
+      return { ballot, next, owner, messages: published, value, keep, now, fence, grows };
     };
     const late = (vote: Vote): void => this.#late(key, next, vote);
     // a message counts when a majority publishes it, and a receiver may not hear some servers
     const bare = messages.length === 0 && heir === undefined;
     const first = { ...proposal(this.members.now, messages), handOver };
-    const send: Send = (acceptor) => acceptor.accept(key, first);
+    const send: Send = (acceptor) => this.#opened(key, acceptor.accept(key, first));
     const round = await this.members.round(send, { key, bare, late });
     if (round.promised !== undefined) this.#ballots.pass(round.promised);
     if (round.agreed.length < this.members.majority) return round;
     const healing = { members: round.spared, proposal: (now: Micros) => proposal(now, []) };
     this.#healing.add(key, { ...healing, vote: late });
-    this.peers.owned(key, heir && { channel: heir[0], secret: heir[1], next });
     // the next ballot is not ours any more; or a server with a greater promise would refuse the
     // next swap: read first, with a greater ballot
     if (heir !== undefined || round.promised !== undefined) return '';
@@ -333,11 +402,4 @@ export class QuorumRegister implements PeerRegister {
     const ms = PAUSE_MS * Math.min(attempt, PAUSES_MAX) * (0.5 + this.#fraction());
     return new Promise((resolve) => void this.#clock.after(ms, resolve));
   }
-}
-
-/** The value that a majority has accepted. */
-function chosen(votes: Round['agreed'], majority: number): Round['agreed'][number] | undefined {
-  return votes.find(({ ballot }) => {
-    return votes.filter((one) => one.ballot === ballot).length >= majority;
-  });
 }

@@ -1,13 +1,22 @@
 /** An acceptor on one Redis or Valkey server, through a client of the user. */
 import { createHash } from 'node:crypto';
 import type { ClientPort, ScriptCall } from '../clients/port.js';
-import type { Message, MessageListener } from '../register/register.js';
+import type { MessageListener } from '../register/register.js';
 import type { Micros } from '../../engine/commands.js';
 import { StoreFailure, type TimeLimit } from '../port.js';
 import { failureOf, isNoScript } from '../redis/error-replies.js';
 import { provable, provenPort } from '../redis/proven-port.js';
 import { TEXT } from './acceptor-script.js';
-import type { Acceptor, GuardTerms, LongRecord, Proposal, ServerStatus, Vote } from './acceptor.js';
+import {
+  type Acceptor,
+  type Asker,
+  type GuardTerms,
+  type LongRecord,
+  type Proposal,
+  type ServerStatus,
+  URGENT,
+  type Vote,
+} from './acceptor.js';
 
 /** A text of the script, and its name at the servers. */
 interface Script {
@@ -48,8 +57,9 @@ export class RedisAcceptor implements Acceptor {
     this.#marker = marker;
   }
 
-  prepare(key: string, ballot: string, now: Micros): Promise<Vote> {
-    return this.#vote(key, ['prepare', ballot, `${now}`]);
+  prepare(key: string, ballot: string, now: Micros, asker: Asker = URGENT): Promise<Vote> {
+    const { owner, yields, left = '' } = asker;
+    return this.#vote(key, ['prepare', ballot, `${now}`, `${yields}`, owner, key, left]);
   }
 
   look(key: string, now: Micros): Promise<Vote> {
@@ -57,15 +67,15 @@ export class RedisAcceptor implements Acceptor {
   }
 
   accept(key: string, proposal: Proposal): Promise<Vote> {
-    const { ballot, now, next, keep, value, fence, messages, handOver, grows } = proposal;
+    const { ballot, now, next, owner, keep, value, fence, messages, handOver, grows } = proposal;
     const args = ['accept', ballot, `${now}`, next, `${keep}`, value, `${fence}`];
-    args.push(handOver?.channel ?? '', handOver?.text ?? '');
+    args.push(handOver?.channel ?? '', handOver?.text ?? '', owner ?? '', key);
     for (const { channel, text } of messages) args.push(channel, text);
     return this.#vote(key, args, grows ? SCRIPT : LEAN);
   }
 
-  tell({ channel, text }: Message): Promise<unknown> {
-    return this.#call(this.#marker, ['tell', channel, text]);
+  async collect(key: string, channel: string): Promise<string> {
+    return String(await this.#call(key, ['collect', channel]));
   }
 
   async check({ durable, decision, long = false }: GuardTerms): Promise<ServerStatus> {
@@ -146,12 +156,13 @@ function voteOf(raw: unknown): Vote {
   if (raw === 'QUEUED') {
     throw new StoreFailure('the client is inside MULTI', 'refused', undefined);
   }
-  const [status = '', seconds = '', rest = '', first = '', second = '', mark] = raw as string[];
+  const [status = '', seconds = '', rest = '', ...words] = raw as string[];
+  const [first = '', second = '', mark, left = ''] = words;
   const time = micros(seconds, rest);
   if (status === 'unmarked') return { status };
-  if (status === 'no') return { status, time, promised: first };
+  if (status === 'no') return { status, time, promised: first, kept: second !== '' };
   if (status === 'guarded') return { status, time, until: Number(first) };
-  return { status: 'yes', time, ballot: first, value: second, mark: Number(mark) };
+  return { status: 'yes', time, ballot: first, value: second, mark: Number(mark), left };
 }
 
 function statusOf(raw: unknown, keyPrefix: string): ServerStatus {

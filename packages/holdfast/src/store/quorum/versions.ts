@@ -4,8 +4,6 @@ import type { QuorumRecord } from './record.js';
 
 /** The most keys with a version. A version that is dropped costs one more read. */
 const KEYS_MAX = 2000;
-/** The ballots of a key that are kept. */
-const BALLOTS_MAX = 8;
 
 /** A version that may be used for one swap. */
 export interface Open {
@@ -22,7 +20,7 @@ export interface Open {
 }
 
 /** A map that drops the entry which was set longest ago. */
-class Recent<T> extends Map<string, T> {
+export class Recent<T> extends Map<string, T> {
   override set(key: string, value: T): this {
     this.delete(key);
     super.set(key, value);
@@ -37,8 +35,8 @@ class Recent<T> extends Map<string, T> {
 
 export class Versions {
   readonly #open = new Recent<Open>();
-  /** Ballots that other processes handed over, the latest first. */
-  readonly #handed = new Recent<readonly string[]>();
+  /** The latest ballots that other processes handed over. */
+  readonly #handed = new Recent<string>();
 
   /** Takes a version for its only use; `undefined` if it is not the current one. */
   take(key: string, version: string): Open | undefined {
@@ -59,17 +57,16 @@ export class Versions {
   /** Puts a version that was handed over. False if there is a newer one. */
   handOver(key: string, open: Open): boolean {
     const { version } = open;
-    const handed = this.#handed.get(key) ?? [];
-    this.#handed.set(key, [version, ...handed].sort().reverse().slice(0, BALLOTS_MAX));
-    if (version <= (handed[0] ?? '') || version <= (this.#open.get(key)?.version ?? '')) {
-      return false;
-    }
+    const handed = this.#handed.get(key) ?? '';
+    if (version <= handed) return false;
+    this.#handed.set(key, version);
+    if (version <= (this.#open.get(key)?.version ?? '')) return false;
     this.put(key, open);
     return true;
   }
 
-  /** True if a version was handed over to this process not long ago. */
-  wasHanded(key: string, version: string): boolean {
-    return this.#handed.get(key)?.includes(version) === true;
+  /** The version with which this process may change a key without a read. */
+  of(key: string): string | undefined {
+    return this.#open.get(key)?.version;
   }
 }

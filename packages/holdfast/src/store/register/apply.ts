@@ -1,6 +1,9 @@
 /** Commands applied to a state, before it is swapped. */
 import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
 import type { Addressed } from '../../engine/serve.js';
+import { checkedVersioned } from './checked.js';
+import { atCommit } from './commit-time.js';
+import type { Versioned } from './register.js';
 import { StoreFailure } from '../port.js';
 import { bodyOf, decode, encode, fenceOf, type Loaded } from './state-codec.js';
 
@@ -37,6 +40,16 @@ export function applyAll(
   }
   const pushes = outcomes.flatMap((outcome) => outcome.pushes);
   return { replies: outcomes.map(({ reply }) => reply), pushes, body, time };
+}
+
+/** Applies a command that changes nothing to a state. */
+export async function inspected(
+  command: KeyCommand,
+  looked: Promise<Versioned>,
+): Promise<KeyReply> {
+  const { state, time, latest = time } = checkedVersioned(await looked);
+  const { engine, time: last } = decode(command.key, state);
+  return atCommit(engine.apply(command, Math.max(last, time)).reply, latest);
 }
 
 /** Applies the commands one by one, and refuses those that would make the state too long. */

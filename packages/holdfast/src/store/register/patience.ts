@@ -6,7 +6,10 @@
  * releases the lock soon, the renewal that claims a lease from the queue waits for it too.
  */
 import type { KeyCommand } from '../../engine/commands.js';
+import type { Holder } from '../../engine/entries.js';
 import type { Resource } from '../../engine/resource.js';
+import type { Addressed } from '../../engine/serve.js';
+import type { Successor } from './peers.js';
 
 /** How long a command waits for others, in ms. */
 export const RIDE_MS = 5;
@@ -19,9 +22,10 @@ export class Patience {
   #renewedAt = Number.NEGATIVE_INFINITY;
 
   /** A command came. */
-  note({ op }: KeyCommand, now: number): void {
+  note(command: KeyCommand, now: number): void {
+    const { op } = command;
     if (op === 'renew') this.#renewedAt = now;
-    if (op !== 'release') return;
+    if (op !== 'release' || yields(command)) return;
     this.#soon = now - this.#renewedAt <= 2 * RIDE_MS ? this.#soon + 1 : 0;
   }
 
@@ -32,7 +36,8 @@ export class Patience {
 
   /** True if a command may wait. */
   mayWait(command: KeyCommand): boolean {
-    return canQueue(command) || (command.op === 'renew' && this.#soon >= SOON_MIN);
+    if (canWait(command)) return true;
+    return command.op === 'renew' && this.#soon >= SOON_MIN;
   }
 }
 
@@ -47,11 +52,35 @@ export function isTaken(resource: Resource | undefined): boolean {
   return resource.used >= resource.capacity;
 }
 
-/** The channel of the process that will probably change the key next: that of the only holder. */
-export function successorOf(resource: Resource | undefined): string | undefined {
+/** True if no acquisition holds or awaits anything. */
+export function isFree(resource: Resource | undefined): boolean {
+  return resource === undefined || resource.holders.size + resource.queue.size === 0;
+}
+
+/**
+ * The process that will probably change the key next: that of the only holder.
+ * @param pushes of the change
+ */
+export function successorOf(
+  resource: Resource | undefined,
+  pushes: readonly Addressed[],
+): Successor | undefined {
   if (resource === undefined || resource.holders.size !== 1) return undefined;
-  for (const { channel } of resource.holders.values()) return channel === '' ? undefined : channel;
-  return undefined;
+  const [{ id, channel }] = resource.holders.values() as Iterable<Holder> as [Holder];
+  if (channel === '') return undefined;
+  const grant = pushes.find(({ push }) => push.kind === 'grant' && push.id === id)?.push;
+  return { channel, token: grant?.kind === 'grant' ? grant.token : undefined };
+}
+
+/** True if the command lets a process pass that is about to change the key. */
+export function yields(command: KeyCommand): boolean {
+  const { op } = command;
+  return op === 'acquire' || op === 'poll' || (op === 'release' && command.unhurried === true);
+}
+
+/** True if the command may be applied a little later, by any process. */
+export function canWait(command: KeyCommand): boolean {
+  return command.op === 'acquire' ? canQueue(command) : yields(command);
 }
 
 /** Commands that may let other acquisitions proceed. */
@@ -61,5 +90,7 @@ const URGENT: ReadonlySet<KeyCommand['op']> = new Set([
 
 /** True if commands let others proceed, or belong to the waiter at the head of the queue. */
 export function isUrgent(commands: readonly KeyCommand[], head: string | undefined): boolean {
-  return commands.some((one) => URGENT.has(one.op) || ('id' in one && one.id === head));
+  return commands.some((one) => {
+    return (URGENT.has(one.op) && !yields(one)) || ('id' in one && one.id === head);
+  });
 }

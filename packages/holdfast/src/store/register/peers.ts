@@ -18,34 +18,53 @@ export interface PeerChange extends Change {
   /** Like `messages`, but never sent again. A process that gets none asks by itself. */
   readonly answers?: readonly Message[] | undefined;
   /**
-   * The channel of the process that will probably change the key next. A register with `peers` may
-   * hand the new version over to it.
+   * The process that will probably change the key next. A register with `peers` may hand the new
+   * version over to it.
    */
-  readonly successor?: string | undefined;
+  readonly successor?: Successor | undefined;
+  /** True if the key is free: no process will probably change it soon. */
+  readonly rests?: boolean | undefined;
 }
 
-/** Another process that a command was left to: its channel, and what it needs to answer. */
+export interface Successor {
+  readonly channel: string;
+  /** The token of the grant that this change makes to it, see `Peers.expects`. */
+  readonly token?: string | undefined;
+}
+
+/** A command that another process left: whom to answer, and how. */
 export interface Errand {
+  /** The channel of its sender. */
   readonly from: string;
   /** Identifies the command at its sender. */
   readonly number: string;
   /** The command must not be applied at a later time. */
   readonly until: Micros;
+  /** Signs the answer. */
+  readonly secret: string;
+}
+
+/** A command that may be left to another process, of this process or of a third one. */
+export interface Leaving {
+  readonly command: string;
+  readonly errand?: Errand | undefined;
+}
+
+/** Another process is about to change the key. */
+export interface Taken {
+  /**
+   * What becomes of the commands, if they were left to that process: its answers, or `undefined` if
+   * there is none. Then it will not be applied any more. `undefined` if they were not left.
+   */
+  readonly left: readonly Promise<string | undefined>[] | undefined;
 }
 
 /** How processes that use the same key help each other. All of it may be lost. */
 export interface Peers {
   /** Receives versions that were handed over, and commands that were left to this process. */
   listener: PeerListener | undefined;
-  /** The channel of the process to which the version of a key was handed over a moment ago. */
-  ownerOf(key: string): string | undefined;
-  /**
-   * Leaves a command to the owner of the version. Resolves to its answer, or to `undefined` if the
-   * command was declined, or if there is no answer; it will not be applied any more.
-   */
-  leave(owner: string, key: string, command: string): Promise<string | undefined>;
-  /** Returns a command that was left here, because this process does not own the version. */
-  decline(errand: Errand): void;
+  /** A request of this process has this token: a grant to it may hand the version over. */
+  expects(key: string, token: string): void;
   /** The message that answers a command that was left here. */
   answerTo(errand: Errand, reply: string): Message;
   /** The clock of the register is not ahead of this. */
@@ -64,6 +83,17 @@ export interface PeerRegister extends Register {
   readonly peers?: Peers | undefined;
 
   read(key: string): Promise<PeerVersioned>;
+
+  /**
+   * As `read`, unless another process is about to change the key: a read would be in its way. Then
+   * the commands may be left to that process.
+   * @param isCalm true if another round trip does not matter
+   */
+  readFree?(
+    key: string,
+    commands: readonly Leaving[],
+    isCalm: boolean,
+  ): Promise<PeerVersioned | Taken>;
 
   /**
    * The state of a key, without a version: for commands that change nothing. Set if that costs less

@@ -3,8 +3,8 @@ import type { KeyCommand, KeyReply, Micros } from '../../engine/commands.js';
 import { StoreFailure } from '../port.js';
 import type { Applied } from './apply.js';
 import { atCommit } from './commit-time.js';
-import { canQueue } from './patience.js';
-import type { Errand, Peers } from './peers.js';
+import { canWait, yields } from './patience.js';
+import type { Errand, Leaving, Peers } from './peers.js';
 import type { Message } from './register.js';
 import { isRegisterError } from './register-error.js';
 
@@ -12,8 +12,8 @@ export interface Pending {
   readonly command: KeyCommand;
   /** Set if another process left the command here. */
   readonly errand?: Errand | undefined;
-  /** True if another process did not apply it. */
-  own?: boolean;
+  /** How often another process was in its way, or did not apply it. */
+  tries?: number;
   readonly resolve: (reply: KeyReply) => void;
   readonly reject: (failure: unknown) => void;
 }
@@ -24,9 +24,29 @@ export const UNAWAITED: Pick<Pending, 'resolve' | 'reject'> = {
   reject: () => undefined,
 };
 
+/** After this number of tries, a command lets no other process pass. */
+const TRIES_MAX = 40;
+
 /** True if a command may be left to another process. */
-export function mayLeave({ command, own, errand }: Pending): boolean {
-  return canQueue(command) && own !== true && errand === undefined;
+export function mayLeave({ command }: Pending): boolean {
+  return canWait(command) && (command.op !== 'acquire' || command.channel !== '');
+}
+
+/** Those of the commands that may be left, in order. */
+export function leavingOf(batch: readonly Pending[]): Leaving[] {
+  return batch.filter(mayLeave).map(({ command, errand }) => {
+    return { command: JSON.stringify(command), errand };
+  });
+}
+
+/** True if a command may let another process pass that is about to change the key. */
+export function mayYield({ command, tries = 0 }: Pending): boolean {
+  return yields(command) && tries < TRIES_MAX;
+}
+
+/** Commands that another process was in the way of. */
+export function hindered(batch: readonly Pending[]): void {
+  for (const one of batch) one.tries = (one.tries ?? 0) + 1;
 }
 
 /**
@@ -43,16 +63,6 @@ export function dropLate(batch: Pending[], count: number, peers: Peers | undefin
     if (at < count) dropped += 1;
   }
   return dropped;
-}
-
-/** Returns the commands that other processes left here. */
-export function declineAll(pending: Pending[], peers: Peers): void {
-  for (let at = pending.length - 1; at >= 0; at--) {
-    const { errand } = pending[at] as Pending;
-    if (errand === undefined) continue;
-    pending.splice(at, 1);
-    peers.decline(errand);
-  }
 }
 
 /** The answers to commands that other processes left here. Lost ones are asked for again. */

@@ -18,24 +18,27 @@ import type { Clock } from '../../base/clock.js';
 import type { KeyCommand, KeyReply } from '../../engine/commands.js';
 import { encodePush } from '../push-text.js';
 import { StoreFailure } from '../port.js';
-import type { Errand, PeerRegister, PeerVersioned } from './peers.js';
+import type { Errand, PeerRegister, PeerVersioned, Taken } from './peers.js';
 import type { Versioned } from './register.js';
 import { applyAll, type Applied } from './apply.js';
 import { fencesOf, hasGrant, holdBack } from './held-back.js';
 import { checkedSwapped, checkedVersioned } from './checked.js';
-import { isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
+import { isFree, isTaken, isUrgent, Patience, RIDE_MS, successorOf } from './patience.js';
 import {
   answerAll,
   answersTo,
-  declineAll,
   dropLate,
   failureOf,
+  hindered,
+  leavingOf,
   mayLeave,
+  mayYield,
   type Pending,
-  replyOf,
   UNAWAITED,
 } from './pending.js';
+import { type Answering, LeftCommands } from './left-commands.js';
 import { type KnownTime, latestOf, shortened, timeOf } from './known-time.js';
+import { Unchanging } from './unchanging.js';
 import { decode, encode, fenceOf, forgetAt, type Loaded } from './state-codec.js';
 
 /** The most commands of one proposal. */
@@ -46,6 +49,8 @@ const ATTEMPTS_MAX = 100;
 const PAUSE_MS = 2;
 /** The same for a proposal that lets other processes proceed. */
 const URGENT_PAUSE_MS = 0.5;
+/** The longest pause of a command that lets others pass is this many times the first one. */
+const YIELD_STEPS = 50;
 /** A kept state is read again after this time, because its time is only estimated. */
 const KEEP_MS = 5000;
 
@@ -79,14 +84,24 @@ export class Proposals {
   readonly #patience = new Patience();
   /** Ends the pause before a proposal. */
   #hurry: (() => void) | undefined;
-  /** The commands that were left to another process, by their id. */
-  readonly #left = new Map<string, Promise<void>>();
+  readonly #left: LeftCommands;
+  readonly #unchanging: Unchanging;
+  /** True if a read is due that looks after commands which were left. */
+  #looks = false;
 
   /** @param name the key of the register */
   constructor(parts: ProposalParts, name: string, key: string) {
     this.#parts = parts;
     this.#name = name;
     this.#key = key;
+    this.#unchanging = new Unchanging(parts.register, name);
+    this.#left = new LeftCommands(parts, {
+      again: (one) => this.#add(one),
+      look: () => {
+        this.#looks = true;
+        this.#start();
+      },
+    });
   }
 
   /** True if no command waits. */
@@ -107,7 +122,7 @@ export class Proposals {
     return new Promise((resolve, reject) => {
       const pending = { command, resolve, reject };
       // it must not overtake a command with its id that another process may still apply
-      const left = 'id' in command ? this.#left.get(command.id) : undefined;
+      const left = 'id' in command ? this.#left.of(command.id) : undefined;
       if (left === undefined) this.#add(pending);
       else void left.then(() => this.#add(pending));
     });
@@ -128,9 +143,15 @@ export class Proposals {
   }
 
   #add(pending: Pending): void {
+    const { command } = pending;
+    if (command.op === 'acquire') this.#parts.register.peers?.expects(this.#name, command.token);
     this.#pending.push(pending);
     this.#patience.note(pending.command, this.#parts.clock.now());
     if (!this.#patience.mayWait(pending.command)) this.#hurry?.();
+    this.#start();
+  }
+
+  #start(): void {
     if (this.#running) return;
     this.#running = true;
     // the other commands of this turn join the first proposal
@@ -138,13 +159,14 @@ export class Proposals {
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.length > 0) {
+    while (this.#pending.length > 0 || this.#looks) {
+      this.#looks = false;
       const wait = this.#wait();
       if (wait) await wait;
-      if (this.#leave()) continue;
       const batch = this.#pending.splice(0, BATCH_MAX);
       try {
-        await this.#propose(batch);
+        const taken = await this.#propose(batch);
+        if (taken !== undefined) await this.#giveWay(batch, taken);
       } catch (error) {
         this.#current = undefined;
         const failure = failureOf(error);
@@ -161,6 +183,7 @@ export class Proposals {
     if (register.peers === undefined) return undefined;
     const current = this.#kept();
     if (current === undefined || !isTaken(current.engine.resource(this.#key))) return undefined;
+    if (this.#pending.length === 0) return undefined;
     if (!this.#pending.every(({ command }) => this.#patience.mayWait(command))) return undefined;
     // a claim that waits here does not keep its lease from its holder
     this.#tellWriters();
@@ -176,54 +199,66 @@ export class Proposals {
     });
   }
 
-  /** Leaves the commands to the process that owns the version, if they may wait. */
-  #leave(): boolean {
-    const { peers } = this.#parts.register;
-    if (peers === undefined || this.#kept() !== undefined) return false;
-    declineAll(this.#pending, peers);
-    if (this.#pending.length === 0) return true;
-    const owner = peers.ownerOf(this.#name);
-    if (owner === undefined || !this.#pending.every((one) => mayLeave(one))) return false;
-    for (const one of this.#pending.splice(0)) {
-      const { id } = one.command as Extract<KeyCommand, { op: 'acquire' }>;
-      const over = peers.leave(owner, this.#name, JSON.stringify(one.command)).then((answer) => {
-        this.#left.delete(id);
-        const reply = answer === undefined ? undefined : replyOf(answer);
-        if (reply !== undefined) return one.resolve(reply);
-        one.own = true;
-        this.#add(one);
-      });
-      this.#left.set(id, over);
+  /**
+   * Another process is about to change the key, so commands are left to it. Others wait for a
+   * moment. See `Unchanging` for those that need no change.
+   */
+  async #giveWay(batch: readonly Pending[], { left }: Taken): Promise<void> {
+    const { clock, fraction } = this.#parts;
+    const leaving = batch.filter((one) => left !== undefined && mayLeave(one));
+    leaving.forEach((one, at) => {
+      // the answer to a command of a third process goes to that process
+      if (one.errand === undefined) this.#left.add(one, left?.[at] as Answering);
+    });
+    const rest: Pending[] = [];
+    for (const one of batch) {
+      if (!leaving.includes(one) && !(await this.#unchanging.answers(one))) rest.push(one);
     }
-    return true;
+    if (rest.length === 0) return;
+    hindered(rest);
+    this.#pending.unshift(...rest);
+    const tries = Math.max(...rest.map(({ tries: count = 0 }) => count));
+    const ms = PAUSE_MS * Math.min(tries * tries, YIELD_STEPS) * (0.5 + fraction());
+    await new Promise<void>((resolve) => void clock.after(ms, resolve));
   }
 
   #tellWriters(): void {
     for (const tell of this.#writers.splice(0)) tell();
   }
 
-  async #propose(batch: Pending[]): Promise<void> {
+  /** Nothing is done if another process is about to change the key. */
+  async #propose(batch: Pending[]): Promise<Taken | undefined> {
+    let isOwner = false;
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
       const kept = this.#keptFor(batch);
       let asked = batch.length;
-      const current = kept ?? (await this.#read());
+      const current = kept ?? (await this.#read(batch, isOwner));
+      // the version may have been handed over meanwhile
+      if ('left' in current) return current;
       this.#current = undefined;
       // these came after the read began, so they take part in a swap only
       batch.push(...this.#pending.splice(0, BATCH_MAX - batch.length));
       asked -= dropLate(batch, asked, this.#parts.register.peers);
-      if (batch.length === 0) return void (this.#current = current);
+      if (batch.length === 0) {
+        this.#current = current;
+        return undefined;
+      }
       const applied = this.#apply(current, batch);
-      const unchanged = applied.body === current.body && applied.pushes.length === 0;
+      // the answer to another process travels with a change
+      const isAwaited = batch.every(({ errand }) => errand === undefined);
+      const unchanged = isAwaited && applied.body === current.body && applied.pushes.length === 0;
       if (unchanged && kept === undefined && current.settled) {
         this.#current = current;
         this.#pending.unshift(...batch.splice(asked));
-        return answerAll(batch, applied, current.latest);
+        answerAll(batch, applied, current.latest);
+        return undefined;
       }
       // an unchanged state answers only commands that came before it was read
+      isOwner = kept !== undefined;
       if (unchanged && current.settled) continue;
       // a kept version is often out of date, unless processes hand it over
       const isLikely = kept === undefined || this.#parts.register.peers !== undefined;
-      if (await this.#swap(batch, current, applied, isLikely)) return;
+      if (await this.#swap(batch, current, applied, isLikely)) return undefined;
       await this.#pause(attempt, current, batch);
     }
     const message =
@@ -251,9 +286,20 @@ export class Proposals {
     return current !== undefined && age < KEEP_MS ? current : undefined;
   }
 
-  async #read(): Promise<Current> {
-    const askedAt = this.#parts.clock.now();
-    return this.#loaded(checkedVersioned(await this.#parts.register.read(this.#name)), askedAt);
+  /**
+   * Reads the state. Commands that may yield let another process pass.
+   * @param isOwner true if this process was about to change the key itself
+   */
+  async #read(batch: readonly Pending[], isOwner: boolean): Promise<Current | Taken> {
+    const { clock, register } = this.#parts;
+    const askedAt = clock.now();
+    const mayPass = !isOwner && batch.every((one) => mayYield(one));
+    if (!mayPass || register.readFree === undefined) {
+      return this.#loaded(checkedVersioned(await register.read(this.#name)), askedAt);
+    }
+    const isCalm = batch.every(({ command }) => command.op !== 'acquire');
+    const read = await register.readFree(this.#name, leavingOf(batch), isCalm);
+    return 'left' in read ? read : this.#loaded(read, askedAt);
   }
 
   #loaded(read: PeerVersioned, askedAt: number): Current {
@@ -297,7 +343,8 @@ export class Proposals {
         return { channel, text: encodePush(shortened(push, late)) };
       }),
       answers: answersTo(batch, applied, register.peers),
-      successor: successorOf(engine.resource(this.#key)),
+      rests: isFree(engine.resource(this.#key)),
+      successor: successorOf(engine.resource(this.#key), pushes),
     });
     if (isLikely && this.#pending.length === 0) this.#tellWriters();
     const swapped = checkedSwapped(await swapping);

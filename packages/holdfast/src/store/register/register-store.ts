@@ -8,24 +8,22 @@
  */
 import { type Clock, systemClock } from '../../base/clock.js';
 import { isGateCommand } from '../../engine/gate-messages.js';
-import type { Command, KeyCommand, KeyReply, RenewReply, Reply } from '../../engine/commands.js';
+import type { Command, KeyCommand, RenewReply, Reply } from '../../engine/commands.js';
 import { PREFIX } from '../../base/prefix.js';
 import { decodePush } from '../push-text.js';
 import type { Store, TimeLimit, WakeChannel, WakeListener } from '../port.js';
 import { renewSingly } from '../renew-singly.js';
-import { checkedVersioned } from './checked.js';
+import { inspected } from './apply.js';
 import { type ProposalParts, Proposals } from './proposals.js';
-import { atCommit } from './commit-time.js';
 import { failureOf } from './pending.js';
 import type { Errand, PeerRegister } from './peers.js';
-import type { Versioned } from './register.js';
-import { decode } from './state-codec.js';
 import { keyOf, nameOf } from './names.js';
+import { canWait } from './patience.js';
 import { Users } from './users.js';
 
 /** The most keys whose last state is kept. */
 const KEPT_MAX = 1000;
-/** The default of `stateMax`: about 700 waiters. */
+/** The default of `stateMax`: about 1,100 waiters. */
 const STATE_MAX = 256 * 1024;
 
 export interface RegisterStoreOptions {
@@ -70,7 +68,7 @@ export class RegisterStore implements Store {
   /** Another process left a command here. It repeats the command if nothing comes of it. */
   #asked(name: string, text: string, errand: Errand): void {
     const command = JSON.parse(text) as KeyCommand;
-    if (command.op !== 'acquire' || this.#nameOf('lock', command.key) !== name) return;
+    if (!canWait(command) || this.#nameOf('lock', command.key) !== name) return;
     this.#proposalsOf(command).addLeft(command, errand);
   }
 
@@ -114,7 +112,9 @@ export class RegisterStore implements Store {
     const mustWait = this.#proposals.get(name)?.idle === false;
     const looked = mustWait ? undefined : this.#register.look?.(name);
     if (looked === undefined) return this.#proposalsOf(command).add(command);
-    return inspected(command, looked);
+    return inspected(command, looked).catch((error: unknown) => {
+      throw failureOf(error);
+    });
   }
 
   async listen(name: string, listener: WakeListener): Promise<WakeChannel> {
@@ -165,16 +165,5 @@ export class RegisterStore implements Store {
     const [name, proposals] = oldest;
     this.#proposals.delete(name);
     if (!proposals.idle) this.#proposals.set(name, proposals);
-  }
-}
-
-/** Applies a command that changes nothing to a state. */
-async function inspected(command: KeyCommand, looked: Promise<Versioned>): Promise<KeyReply> {
-  try {
-    const { state, time, latest = time } = checkedVersioned(await looked);
-    const { engine, time: last } = decode(command.key, state);
-    return atCommit(engine.apply(command, Math.max(last, time)).reply, latest);
-  } catch (error) {
-    throw failureOf(error);
   }
 }

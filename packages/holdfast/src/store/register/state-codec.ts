@@ -15,7 +15,7 @@ import {
 } from '../../engine/saved.js';
 
 /** Increases with every change of the format. */
-const VERSION = '1';
+const VERSION = '2';
 
 interface Saved {
   readonly lock?: SavedResource;

@@ -201,7 +201,7 @@ it('a read that others overtake again and again comes to its turn', async () => 
       if (overtaken >= 5 * 60) return prepare(key, ballot, now);
       overtaken += 1;
       const promised = `${BigInt(ballot) + 1n}`.padStart(ballot.length, '0');
-      return { status: 'no', time: now, promised };
+      return { status: 'no', time: now, promised, kept: false };
     };
   }
   expect((await read(one)).state).toBe('a');

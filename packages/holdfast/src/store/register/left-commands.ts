@@ -1,0 +1,78 @@
+/**
+ * The commands of this process that were left to another one, which is about to change their key.
+ *
+ *     left --answer--> over
+ *        \--no answer: it will not be applied any more--> proposed again
+ *
+ * The other process may have ended before it got them. So a read looks after them from time to
+ * time: it gets them, unless another process still changes the key.
+ */
+import type { Clock } from '../../base/clock.js';
+import { hindered, type Pending, replyOf } from './pending.js';
+
+/** The first time after which a read looks after left commands, in ms. Later times double. */
+const LOOK_AFTER_MS = 150;
+
+/** Resolves to the answer of the other process, or to `undefined` if there is none. */
+export type Answering = Promise<string | undefined>;
+
+interface LeftParts {
+  readonly clock: Clock;
+  readonly fraction: () => number;
+}
+
+interface LeftEvents {
+  /** A command was not applied, and will not be. */
+  again(one: Pending): void;
+  /** A read is due. */
+  look(): void;
+}
+
+export class LeftCommands {
+  readonly #parts: LeftParts;
+  readonly #events: LeftEvents;
+  readonly #open = new Set<Pending>();
+  /** By the id of the acquisition: when the command is over. */
+  readonly #ids = new Map<string, Promise<void>>();
+  #looking = false;
+
+  constructor(parts: LeftParts, events: LeftEvents) {
+    this.#parts = parts;
+    this.#events = events;
+  }
+
+  /** Resolves when the command with this id is over. A later one must not overtake it. */
+  of(id: string): Promise<void> | undefined {
+    return this.#ids.get(id);
+  }
+
+  add(one: Pending, answering: Answering): void {
+    const { command } = one;
+    const id = 'id' in command ? command.id : '';
+    this.#open.add(one);
+    const over = answering.then((answer) => {
+      this.#open.delete(one);
+      this.#ids.delete(id);
+      const reply = answer === undefined ? undefined : replyOf(answer);
+      if (reply !== undefined) return one.resolve(reply);
+      hindered([one]);
+      this.#events.again(one);
+    });
+    // a poll adds nothing to the state, so it may come after a withdrawal
+    if (id !== '') this.#ids.set(id, over);
+    this.#lookAfter(LOOK_AFTER_MS);
+  }
+
+  #lookAfter(ms: number): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    const { clock, fraction } = this.#parts;
+    const look = (): void => {
+      this.#looking = false;
+      if (this.#open.size === 0) return;
+      this.#lookAfter(2 * ms);
+      this.#events.look();
+    };
+    clock.after(ms * (0.5 + fraction()), look, true);
+  }
+}

@@ -1,0 +1,46 @@
+/**
+ * Answers commands that cannot be left to the process which is about to change their key, and that
+ * need no change.
+ *
+ * - An acquisition without a channel has no way to get an answer. It comes back once, as one that
+ *   is queued without a place: then it is asked again, with a channel.
+ * - One that does not queue is refused if a look finds the lock taken.
+ */
+import { inspected } from './apply.js';
+import { canQueue } from './patience.js';
+import type { PeerRegister } from './peers.js';
+import type { Pending } from './pending.js';
+
+/** The most acquisitions that came back which are remembered. */
+const RETURNED_MAX = 1000;
+
+export class Unchanging {
+  readonly #register: PeerRegister;
+  readonly #name: string;
+  /** The acquisitions that came back. */
+  readonly #returned = new Set<string>();
+
+  constructor(register: PeerRegister, name: string) {
+    this.#register = register;
+    this.#name = name;
+  }
+
+  /** False if the command needs a change. */
+  async answers({ command, errand, resolve }: Pending): Promise<boolean> {
+    if (command.op !== 'acquire' || errand !== undefined) return false;
+    const { id, channel, claim } = command;
+    if (canQueue(command)) {
+      const now = this.#register.peers?.latest() ?? Infinity;
+      if (channel !== '' || now === Infinity || this.#returned.has(id)) return false;
+      if (this.#returned.size > RETURNED_MAX) this.#returned.clear();
+      this.#returned.add(id);
+      resolve({ status: 'queued', now, ticket: 0, next: claim * 1000 });
+      return true;
+    }
+    const looked = command.queue ? undefined : this.#register.look?.(this.#name);
+    const reply = looked && (await inspected(command, looked).catch(() => undefined));
+    if (reply?.status !== 'refused') return false;
+    resolve(reply);
+    return true;
+  }
+}

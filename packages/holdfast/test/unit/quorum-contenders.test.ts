@@ -1,0 +1,112 @@
+/**
+ * Many processes that ask for one lock on a quorum at the same time, in virtual time: how many
+ * requests each grant costs all servers together. The count must not grow with the processes.
+ */
+import { describe, expect, it } from 'vitest';
+import { Holdfast } from '../../src/index.js';
+import type { Acceptor, Asker } from '../../src/store/quorum/acceptor.js';
+import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
+import { QuorumStore } from '../../src/store/quorum/quorum-store.js';
+import { randomOf } from '../support/seeded-random.js';
+import { VirtualClock } from '../support/virtual-clock.js';
+
+interface Result {
+  /** Requests to any server, for each grant. */
+  readonly calls: number;
+  readonly lost: number;
+  readonly ms: number;
+}
+
+/** A server at a distance of 0.1 to 0.6 ms. Requests keep their order. */
+function distant(
+  server: MemoryAcceptor,
+  clock: VirtualClock,
+  random: () => number,
+  { stays, called }: { readonly stays: boolean; readonly called: () => void },
+): Acceptor {
+  const last = { there: 0, back: 0 };
+  const after = (way: 'there' | 'back', callback: () => void): void => {
+    last[way] = Math.max(last[way], clock.now() + 0.1 + random() / 2);
+    void clock.after(last[way] - clock.now(), callback);
+  };
+  const ask = <T>(send: () => Promise<T>): Promise<T> => {
+    called();
+    return new Promise((resolve) => {
+      after('there', () => {
+        void send().then((answer) => after('back', () => resolve(answer)));
+      });
+    });
+  };
+  const asked = (asker: Asker | undefined): Asker | undefined =>
+    asker && (stays ? asker : { ...asker, yields: 0 });
+  return {
+    label: 'distant',
+    prepare: (key, ballot, now, asker) => ask(() => server.prepare(key, ballot, now, asked(asker))),
+    accept: (key, proposal) => ask(() => server.accept(key, proposal)),
+    look: (key, now) => ask(() => server.look(key, now)),
+    collect: (key, channel) => ask(() => server.collect(key, channel)),
+    check: (terms) => server.check(terms),
+    keys: (prefix) => server.keys(prefix),
+    subscribe: (channel, listener) => {
+      const message = (text: string): void => after('back', () => listener.message(text));
+      return server.subscribe(channel, { ...listener, message, up() {}, down() {} });
+    },
+  };
+}
+
+/** @param stays false: servers keep no promise, as before contenders let each other pass */
+async function contend(processes: number, stays: boolean): Promise<Result> {
+  const clock = new VirtualClock();
+  const random = randomOf(processes);
+  let [calls, lost, grants, draws] = [0, 0, 0, 0];
+  const servers = [0, 1, 2].map((at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
+  const called = (): void => void (calls += 1);
+  const instances = Array.from({ length: processes }, (_, process) => {
+    const links = servers.map((server) => distant(server, clock, random, { stays, called }));
+    const parts = { timeout: 200, guard: 0, durable: true, clock, fraction: random };
+    const store = new QuorumStore({ ...parts, acceptors: () => links });
+    const secret = (): string => `${(draws += 1)}`;
+    const randomSource = { id: () => `p${process}`, fraction: random, secret };
+    return new Holdfast(store, { clock, randomSource, onLost: () => void (lost += 1) });
+  });
+  const all = <T>(one: (instance: Holdfast, at: number) => Promise<T>): Promise<T[]> =>
+    until(clock, Promise.all(instances.map(one)));
+  // the servers are known, and the channels are open
+  await all(async (instance) => instance.warmUp());
+  await all(async (instance, at) => (await instance.mutex(`own ${at}`).acquire()).release());
+  calls = 0;
+  const start = clock.now();
+  await all(async (instance) => {
+    const lease = await instance.mutex('k').acquire({ wait: 60_000 });
+    grants += 1;
+    await new Promise<void>((resolve) => void clock.after(1, resolve));
+    if ((await lease.release()) === 'lost') lost += 1;
+  });
+  const ms = clock.now() - start;
+  const each = calls / grants;
+  await until(clock, Promise.all(instances.map((instance) => instance.close({ grace: 0 }))));
+  return { calls: each, lost, ms: ms / grants };
+}
+
+/** Lets time pass in short steps: a grant is reported some turns of the event loop later. */
+async function until<T>(clock: VirtualClock, done: Promise<T>): Promise<T> {
+  let isOver = false;
+  void done.finally(() => (isOver = true)).catch(() => undefined);
+  while (!isOver) await clock.advance(0.1);
+  return done;
+}
+
+describe('contenders that ask for one lock of a quorum at the same time', () => {
+  it('cost as many requests for each grant if there are six times as many of them', async () => {
+    const [few, many] = [await contend(10, true), await contend(60, true)];
+    expect([few.lost, many.lost]).toEqual([0, 0]);
+    expect(few.calls).toBeLessThan(12);
+    expect(many.calls).toBeLessThan(1.3 * few.calls);
+    expect(many.ms).toBeLessThan(1.5 * few.ms);
+  });
+
+  it('control: cost more and more if servers let the next one overtake', async () => {
+    const [few, many] = [await contend(10, false), await contend(60, false)];
+    expect(many.calls).toBeGreaterThan(1.3 * few.calls);
+  });
+});
