@@ -197,12 +197,12 @@ function confirming(backend: Backend): void {
     // of two holders, one does not listen, and would ask the store in 20 s
     const semaphore = { permits: 2, ttl: 60_000 };
     const second = await listener.semaphore(`${key}s`, semaphore).acquire();
-    const third = await silent.semaphore(`${key}s`, semaphore).acquire();
+    const third = await silent.semaphore(`${key}s`, semaphore).tryAcquire();
     const { ended, overlap } = await admin.forceRelease(`${key}s`, { wait: 50 });
     expect(ended).toBe(2);
     expect(overlap).toBeGreaterThan(30_000);
     expect(overlap).toBeLessThanOrEqual(60_000);
-    expect(third.held).toBe(true);
+    expect(third?.held).toBe(true);
     await aborted(second.signal);
   });
 }

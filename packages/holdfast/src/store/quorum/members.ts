@@ -249,6 +249,14 @@ export class Members {
     return new StoreFailure(message, 'unanswered', undefined);
   }
 
+  /** The failure of a round in which too few servers agreed. */
+  tooFew(agreed: number): StoreFailure {
+    const { majority, all } = this;
+    const message =
+      `${agreed} of ${all.length} servers agreed, and ${majority} must: ` + this.describe();
+    return new StoreFailure(message, 'unanswered', undefined);
+  }
+
   /** What each server said last, for messages. */
   describe(): string {
     return this.infos()

@@ -182,7 +182,7 @@ export class QuorumRegister implements PeerRegister {
       // the first attempts ask for a majority, the later ones for all servers
       const wanted = attempt < LOOKS_OF_ALL ? majority : all.length;
       const { agreed } = await this.members.round(send, { key, bare: attempt === 1, wanted });
-      if (agreed.length < majority) throw this.#tooFew(agreed.length);
+      if (agreed.length < majority) throw this.members.tooFew(agreed.length);
       const known = chosen(agreed, majority);
       if (known !== undefined) {
         const { state } = decodeRecord(known.value);
@@ -207,7 +207,7 @@ export class QuorumRegister implements PeerRegister {
     const made = await this.#accept(key, version, record, { ...delivery, grows });
     if (typeof made !== 'string') {
       if (!made.open && made.agreed.length === 0) {
-        if (made.promised === undefined) throw this.#tooFew(0);
+        if (made.promised === undefined) throw this.members.tooFew(0);
         return false;
       }
       if (!(await this.#wasMade(key, open.base, version))) return false;
@@ -300,7 +300,7 @@ export class QuorumRegister implements PeerRegister {
     if (agreed.length >= this.members.majority) {
       return this.#versions.put(key, this.#openOf(ballot, round));
     }
-    if (promised === undefined) throw this.#tooFew(agreed.length);
+    if (promised === undefined) throw this.members.tooFew(agreed.length);
     this.#ballots.pass(promised);
     const vote = yields === 0 ? undefined : await first;
     // contenders may have a promise each: the one of the first server counts
@@ -389,13 +389,6 @@ export class QuorumRegister implements PeerRegister {
     }
     const message = `the outcome of a change is unknown: ${this.members.describe()}`;
     throw new StoreFailure(message, 'unanswered', undefined);
-  }
-
-  #tooFew(agreed: number): StoreFailure {
-    const { majority, all } = this.members;
-    const message =
-      `${agreed} of ${all.length} servers agreed, and ${majority} must: ` + this.members.describe();
-    return new StoreFailure(message, 'unanswered', undefined);
   }
 
   #pause(attempt: number): Promise<void> {
