@@ -34,9 +34,10 @@ export class LazyStore implements Store {
   readonly #parts: LazyParts;
   readonly #prefix: string;
   #store: Store | undefined;
-  /** These two are on the way of each command, so they are those of the loaded store. */
+  /** These are on the way of each command, so they are those of the loaded store. */
   shardOf: Store['shardOf'];
   post?: NonNullable<Store['post']>;
+  connection?: NonNullable<Store['connection']>;
   #loading: Promise<Store> | undefined;
 
   constructor(parts: LazyParts, prefix: string) {
@@ -67,10 +68,6 @@ export class LazyStore implements Store {
 
   async written(): Promise<void> {
     await (await this.#loaded()).written?.();
-  }
-
-  connection(): unknown {
-    return this.#store?.connection?.();
   }
 
   execute(batch: readonly Command[]): Promise<Reply>[] {
@@ -130,6 +127,7 @@ export class LazyStore implements Store {
         this.#store = store;
         this.shardOf = store.shardOf;
         if (store.post !== undefined) this.post = store.post.bind(store);
+        if (store.connection !== undefined) this.connection = store.connection.bind(store);
       },
       () => undefined,
     );

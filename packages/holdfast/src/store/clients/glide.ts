@@ -40,7 +40,7 @@ export function glidePort(client: GlideLike): ClientPort {
     scan: async (...args) => (await loading).scan(...args),
     subscribe: async (...args) => (await loading).subscribe(...args),
     // commands without a reply when a connection ends are rejected, never sent again
-    connection: () => undefined,
+    connection: () => client,
     isReply: isErrorReply,
     state: () => undefined,
     ...('ssubscribe' in client && { cluster: view }),

@@ -82,7 +82,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 
     // the client sends a command again only after MOVED or ASK, when it was not executed
-    connection: () => undefined,
+    connection: () => client,
 
     isReply: isErrorReply,
 

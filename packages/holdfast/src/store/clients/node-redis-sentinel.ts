@@ -52,7 +52,7 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
     subscribe: () => Promise.reject(new Error('a Sentinel client cannot subscribe')),
 
     // a command is sent again only after READONLY, when it was not executed
-    connection: () => undefined,
+    connection: () => client,
 
     isReply: isErrorReply,
 

@@ -80,7 +80,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
     endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),
 
     // commands without a reply when a connection ends are rejected, never sent again
-    connection: () => undefined,
+    connection: () => client,
 
     isReply: isErrorReply,
 

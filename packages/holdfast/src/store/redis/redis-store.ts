@@ -80,7 +80,7 @@ export class RedisStore implements Store {
   constructor(port: ClientPort, prefix: string, oneServer?: OneServer) {
     const client = provenPort(port);
     const { cluster } = client;
-    if (cluster === undefined) this.connection = () => client.connection() ?? this;
+    if (cluster === undefined) this.connection = client.connection.bind(client);
     this.label = client.name;
     this.writesLater = client.writesLater;
     this.#client = client;
