@@ -23,6 +23,7 @@ import type { Scenario } from './scenarios/scenario.js';
 import { k } from './scenarios/takeover.js';
 import { f, waiters } from './scenarios/waiters.js';
 import { printBursts } from './burst.js';
+import { printContenders } from './contend.js';
 import { printLists } from './list.js';
 import { printSizes } from './bundles.js';
 import { printShortPaths } from './short.js';
@@ -112,6 +113,7 @@ async function run(settings: Settings): Promise<void> {
   if (settings.start) return printStarts(settings);
   if (settings.ways) return printWays(settings);
   if (settings.burst) return printBursts(settings);
+  if (settings.contend) return printContenders(settings);
   if (settings.idle) return printIdle(settings);
   if (settings.scale) return printScale(settings);
   if (settings.list) return printLists(settings);

@@ -109,6 +109,8 @@ export interface Settings {
   readonly ways: boolean;
   /** Measures only many calls in one turn of one process. */
   readonly burst: boolean;
+  /** Measures only many programs that ask for one lock at once, on one server and on a quorum. */
+  readonly contend: boolean;
   /** Prints only what idle waiters cost. */
   readonly idle: boolean;
   /** Measures only what each thing costs as it grows, in these stores. */
@@ -146,6 +148,7 @@ export const USAGE: string = `npm run bench -- [options]
   --tracing        measures only what tracing costs an acquisition
   --start          measures only the start of a process: import, first and second lock
   --ways           counts only the files and functions that a call passes
+  --contend        measures only contenders for one lock, on one server and on a quorum
   --burst          measures only 1,000,000 acquisitions and releases in one turn
   --idle           measures only what idle waiters cost the server
   --scale          measures only what leases, waiters, processes and keys cost as they grow
@@ -179,6 +182,7 @@ export function readSettings(args: string[]): Settings | undefined {
       start: { type: 'boolean', default: false },
       ways: { type: 'boolean', default: false },
       burst: { type: 'boolean', default: false },
+      contend: { type: 'boolean', default: false },
       idle: { type: 'boolean', default: false },
       scale: { type: 'boolean', default: false },
       million: { type: 'boolean', default: false },
@@ -213,6 +217,7 @@ export function readSettings(args: string[]): Settings | undefined {
     start: values.start,
     ways: values.ways,
     burst: values.burst,
+    contend: values.contend,
     idle: values.idle,
     scale: values.scale,
     million: values.million,
