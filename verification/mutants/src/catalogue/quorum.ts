@@ -20,8 +20,10 @@ export const QUORUM: readonly Mutant[] = [
     edits: [
       quorum(
         'memory-acceptor',
-        "if (promised > ballot)\n            return { status: 'no', time, promised };",
-        '',
+        'if (entry.promised > ballot)\n' +
+          '            return this.#keep(key, entry, time);\n' +
+          '        const expires = time + keep',
+        'const expires = time + keep',
       ),
     ],
     quorum: true,
