@@ -101,8 +101,8 @@ Examples:
   holdfast plan --topology quorum --processes 50 --rate 500 --hold 5s --json | jq '.limits[0]'
 
 Asks no server: it computes with costs that were measured, so the times of another processor differ.
-The CPU of the clients is a rough figure, by a factor of two. The formulas are in docs/scale.md of
-the repository.`;
+The CPU of the clients is a rough figure: a small load may need ten times as much. The formulas are
+in docs/scale.md of the repository.`;
 
 export const COMPLETION_HELP: string = `
 Examples:

@@ -21,10 +21,13 @@ const KINDS: Readonly<Partial<Record<KindCall, string>>> = {
   ...{ mutex: 'mutex', read: 'rw', write: 'rw', flight: 'flight' },
 };
 
-/** The results that are right if another kind is held. A change without a reply is uncertain. */
+/**
+ * The results that are right if another kind is held. A change without a reply is uncertain, and a
+ * server whose memory is full refuses a call before it looks at kinds.
+ */
 const RIGHT = [
   ...['HOLDFAST_MISMATCH', 'HOLDFAST_ABORTED', 'HOLDFAST_UNREACHABLE', 'HOLDFAST_CLOSED'],
-  'HOLDFAST_UNCERTAIN',
+  ...['HOLDFAST_UNCERTAIN', 'HOLDFAST_REFUSED'],
 ];
 const LOST = ['HOLDFAST_LOST', 'HOLDFAST_UNCERTAIN'];
 
