@@ -1,6 +1,7 @@
 /** A real cluster for tests: masters, each with replicas, on free loopback ports. */
 import type { ServerName } from './binaries.js';
-import { freePorts, type Server, startServer } from './servers.js';
+import { freePorts } from './ports.js';
+import { type Server, startServer } from './servers.js';
 import { until } from './wait.js';
 
 /** Options of `startCluster`. */

@@ -35,14 +35,9 @@ export {
   RespError,
   type Value,
 } from './resp.js';
+export { freePorts } from './ports.js';
 export { type Replicated, type ReplicatedOptions, startReplicated } from './sentinel.js';
-export {
-  type CommandStats,
-  freePorts,
-  type Server,
-  type ServerOptions,
-  startServer,
-} from './servers.js';
+export { type CommandStats, type Server, type ServerOptions, startServer } from './servers.js';
 export { type Certificate, makeCertificate } from './tls.js';
 export { type Patience, percentile, sleep, stall, until } from './wait.js';
 export { ShardingProxy, startShardingProxy } from './sharding-proxy.js';

@@ -4,6 +4,7 @@
  * closed connections. It does not support TLS.
  */
 import { createServer, type Server as Listener } from 'node:net';
+import { HOST } from './ports.js';
 import { Link, type Policy } from './proxy-link.js';
 import { type AfterDrop, type Fate, type Match, type Rule, Rules } from './proxy-rules.js';
 
@@ -26,7 +27,6 @@ export interface Logged {
 /** The direction in which bytes are dropped. */
 export type Direction = 'both' | 'requests' | 'replies';
 
-const HOST = '127.0.0.1';
 const LOG_LIMIT = 10_000;
 
 /** Starts a proxy on a free port of the loopback. */

@@ -165,8 +165,11 @@ export class Process {
   }
 
   #failed(what: string, cause?: Error): Error {
-    const command = this.launch.command.join(' ');
-    return new Error(`${command}: ${what}\n${this.log().trim() || cause}`, { cause });
+    const command = this.launch.command.at(-1);
+    const log = this.log().trim() || `${cause}`;
+    // reports of a failed test may have the first line only
+    const [last] = log.split('\n').slice(-1);
+    return new Error(`${command}: ${what}: ${last}\n${log}`, { cause });
   }
 
   #path(name: string): string {

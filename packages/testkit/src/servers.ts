@@ -3,11 +3,11 @@
  * persistence. A test can stop, pause, kill and restart it. It ends with the test's process.
  */
 import { mkdtempSync, realpathSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare, type ServerName } from './binaries.js';
 import { guardFolder, removeFolder } from './guardian.js';
+import { freePorts, HOST } from './ports.js';
 import { type Admin, type Launch, Process } from './server-process.js';
 import { type Certificate, makeCertificate } from './tls.js';
 
@@ -75,7 +75,6 @@ export interface Server extends AsyncDisposable {
   commandstats(): Promise<Map<string, CommandStats>>;
 }
 
-const HOST = '127.0.0.1';
 const ATTEMPTS = 5;
 
 /** Starts a server, and resolves when it answers. */
@@ -202,20 +201,4 @@ function statsOf(info: string): Map<string, CommandStats> {
       { calls: Number(calls), usec: Number(usec) },
     ]),
   );
-}
-
-/** Different loopback ports that were free a moment ago. */
-export async function freePorts(count: number): Promise<number[]> {
-  const listeners = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    listeners.map(
-      (listener) =>
-        new Promise<number>((resolve, reject) => {
-          listener.once('error', reject);
-          listener.listen(0, HOST, () => resolve((listener.address() as { port: number }).port));
-        }),
-    ),
-  );
-  await Promise.all(listeners.map((one) => new Promise((resolve) => one.close(resolve))));
-  return ports;
 }

@@ -4,6 +4,7 @@
  * It gives the replies in the order of the commands. It does not support TLS.
  */
 import { connect, createServer, type Server as Listener, type Socket } from 'node:net';
+import { HOST } from './ports.js';
 import { decodeCommand, FrameSplitter } from './resp.js';
 
 interface Target {
@@ -16,7 +17,6 @@ interface Slot {
   frame?: Buffer;
 }
 
-const HOST = '127.0.0.1';
 const SCRIPTS: ReadonlySet<string> = new Set(['EVAL', 'EVALSHA']);
 
 /** Starts the proxy on a free port of the loopback. */

@@ -179,12 +179,12 @@ describe.each<ServerName>(['redis', 'valkey'])('a cluster of %s', (name) => {
   it.each(['ioredis-6', 'node-redis-6'] as const)(
     '%s adds its prefix to all keys',
     async (client) => {
-      const options = { ttl: 600 };
+      const options = { ttl: 2400 };
       const holdfast = await instance(client, options, { keyPrefix: `${client}:` });
       const keys = cluster.masters.flatMap((master) => [keyOn(master), keyOn(master)]);
       const leases = await Promise.all(keys.map((key) => holdfast.mutex(key).acquire()));
-      await until(() => leases.every(({ remaining }) => remaining < 400));
-      await until(() => leases.every(({ remaining }) => remaining > 400));
+      await until(() => leases.every(({ remaining }) => remaining < 2000));
+      await until(() => leases.every(({ remaining }) => remaining > 2000));
       expect(leases.every(({ held }) => held)).toBe(true);
       const names = await Promise.all(
         cluster.masters.map((one) => one.command('KEYS', `*${client}:*`)),

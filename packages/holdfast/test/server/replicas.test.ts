@@ -70,11 +70,11 @@ describe('a master of valkey with two replicas', () => {
   it.each(CLIENTS)('%s: grants, waits, renews, extends and releases', async (client) => {
     const [one, other] = [await open(client, { replicas: 2 }), await open(client, { replicas: 2 })];
     const key = freshKey();
-    const lease = await one.mutex(key, { ttl: 600 }).acquire();
+    const lease = await one.mutex(key, { ttl: 2400 }).acquire();
     const waits = other.mutex(key).acquire();
     await queued(one, key, 1);
     const { fence } = lease;
-    await until(() => lease.remaining > 500, { within: 2000 });
+    await until(() => lease.remaining > 2000, { within: 5000 });
     expect(await lease.extend(5000)).toBeGreaterThan(4000);
     await lease.release();
     const next = await waits;

@@ -237,10 +237,10 @@ function theLease(backend: Backend): void {
   });
 
   it('is renewed after the return, and not during the wait', async () => {
-    const holdfast = await backend.make({ ttl: 200 });
+    const holdfast = await backend.make({ ttl: 600 });
     const mutex = holdfast.mutex(freshKey());
     const lease = await mutex.acquire();
-    expect(await mutex.condition('c').await(lease, { wait: 250 })).toBe(false);
+    expect(await mutex.condition('c').await(lease, { wait: 700 })).toBe(false);
     expect(await lease.ensure(1000)).toBeGreaterThan(0);
     expect(await lease.release()).toBe('freed');
   });

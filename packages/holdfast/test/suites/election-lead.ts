@@ -41,7 +41,7 @@ export function electionLead(backend: Backend): void {
   });
 
   it('continues after a lost term, with a greater term', async () => {
-    const holdfast = await backend.make({ ttl: 300 });
+    const holdfast = await backend.make({ ttl: 900 });
     const key = freshKey();
     const stop = new AbortController();
     const seen: number[] = [];

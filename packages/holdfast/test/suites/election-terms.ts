@@ -56,7 +56,7 @@ export function electionTerms(backend: Backend): void {
   });
 
   it('that is ended by force ends with the reason', async () => {
-    const holdfast = await backend.make({ ttl: 300 });
+    const holdfast = await backend.make({ ttl: 900 });
     const key = freshKey();
     const leadership = await holdfast.election(key).campaign();
     const reason = aborted(leadership.signal);

@@ -96,11 +96,11 @@ function calls(backend: Backend): void {
   });
 
   it('stopRenewal lets the lease end, and extend still extends it', async () => {
-    const [one, other] = [await backend.make({ ttl: 400 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: 900 }), await backend.make()];
     const key = freshKey();
     const lease = await one.mutex(key).acquire();
     lease.stopRenewal();
-    await lease.extend(600);
+    await lease.extend(1200);
     const waiting = other.mutex(key).acquire();
     expect(await aborted(lease.signal)).toMatchObject({ code: 'HOLDFAST_LOST' });
     expect((await waiting).held).toBe(true);

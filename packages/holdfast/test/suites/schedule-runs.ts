@@ -142,7 +142,7 @@ function failing(backend: Backend): void {
   );
 
   it('that lost its lock rejects with HOLDFAST_LOST', async () => {
-    const [one, other] = [await backend.make({ ttl: 300 }), await backend.make()];
+    const [one, other] = [await backend.make({ ttl: 900 }), await backend.make()];
     const key = freshKey();
     const work = async ({ signal }: ScheduledRun): Promise<void> => {
       await other.forceRelease(key);

@@ -125,7 +125,7 @@ function slotStates(backend: Backend): void {
     };
     await expect(schedule.runOnce(failing, { slot: 'b' })).rejects.toThrow('no paper');
     expect(await skipped('b')).toBe('failed');
-    const short = one.schedule(key, { atLeast: 0, ttl: 300 });
+    const short = one.schedule(key, { atLeast: 0, ttl: 900 });
     const lost = short.runOnce(
       async ({ signal }) => {
         await other.forceRelease(key);

@@ -2,6 +2,7 @@
  * Damaged copies of a history. Each contains one wrong event, which one check must find. They show
  * that a run contains enough events for the checks to find a problem.
  */
+import { type Attempt, Attempts } from '../../../../verification/checker/src/attempts.js';
 import type { CheckName, HistoryEvent } from '../../../../verification/checker/src/index.js';
 
 type EventOf<E extends HistoryEvent['e']> = Extract<HistoryEvent, { readonly e: E }>;
@@ -103,36 +104,50 @@ export const DAMAGES: readonly Damage[] = [
 ];
 
 /**
- * A copy in which two simultaneous holders each take the whole capacity without an owner. Only asks
- * that fit `fits` are changed.
+ * A copy in which two simultaneous holders each take the whole capacity without an owner: the
+ * greatest capacity that a call for the key names. Only asks that fit `fits` are changed.
  */
 function overlapOf(
   events: readonly HistoryEvent[],
   fits: (ask: EventOf<'ask'>) => boolean,
 ): readonly HistoryEvent[] | undefined {
-  const open = new Map<string, EventOf<'ask'>>();
-  const asks = new Map<string, EventOf<'ask'>>();
-  for (const event of events) {
-    if (event.e === 'ask' && fits(event)) asks.set(event.a, event);
-    else if (event.e === 'grant' && event.held !== false && asks.has(event.a)) {
-      const ask = asks.get(event.a) as EventOf<'ask'>;
-      const heldLater = ({ a }: EventOf<'ask'>): boolean =>
-        events.some((later) => later.e === 'hold' && later.a === a && later.t > event.t);
-      const [other] = [...open.values()].filter((each) => each.k === ask.k && heldLater(each));
-      if (other !== undefined) return alone(events, [ask, other]);
-      open.set(event.a, ask);
-    } else if (event.e === 'release' || event.e === 'lost') open.delete(event.a);
+  const holders = attemptsOf(events).filter(({ ask }) => fits(ask));
+  for (const { key, grantAt, name } of holders) {
+    const other = holders.find(
+      (each) => each.key === key && each.grantAt < grantAt && each.believedAt > grantAt,
+    );
+    if (other !== undefined) return alone(events, key, [name, other.name]);
   }
   return undefined;
 }
 
+/** The attempts that believed in a lease of one weight, in the order of their ends. */
+function attemptsOf(events: readonly HistoryEvent[]): Attempt[] {
+  const weighed = new Set(events.map((event) => (event.e === 'weight' ? event.a : undefined)));
+  const found: Attempt[] = [];
+  const attempts = new Attempts({
+    settled: (attempt) => {
+      const { name, grant, believedAt } = attempt;
+      if (grant !== undefined && believedAt >= 0 && !weighed.has(name)) found.push(attempt);
+    },
+    bad: () => undefined,
+  });
+  for (const [at, event] of events.entries()) attempts.see(event, at);
+  attempts.finish();
+  return found;
+}
+
 function alone(
   events: readonly HistoryEvent[],
-  asks: readonly HistoryEvent[],
+  key: string,
+  names: readonly string[],
 ): readonly HistoryEvent[] {
+  let most = 0;
+  for (const event of events)
+    if (event.e === 'ask' && event.k === key) most = Math.max(most, event.capacity);
   return events.map((event) => {
-    if (event.e !== 'ask' || !asks.includes(event)) return event;
+    if (event.e !== 'ask' || !names.includes(event.a)) return event;
     const { owner: _, ...rest } = event;
-    return { ...rest, weight: event.capacity };
+    return { ...rest, weight: most, capacity: most };
   });
 }

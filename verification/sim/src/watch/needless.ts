@@ -32,7 +32,7 @@ export function checkLoss(world: World, { task, client, lease, name, askedAt }: 
   }
   if (own === undefined || own.fence > lease.fence) return;
   const left = (own.expires - server.now()) / 1000;
-  if (left < PART * task.ttl) return;
+  if (left < PART * task.ttl || seemedOld(world, client)) return;
   world.report('dropped', task.key, `${name} lost its lease, which the store has for ${left} ms`);
 }
 
@@ -44,6 +44,18 @@ export function checkRenewed(
 ): void {
   if (world.plan.faults.some(isOfServer) || !steady(world, client, ttl, since)) return;
   world.report('lapsed', key, `${name} lost a lease that it renews`);
+}
+
+/**
+ * True if the clock of the server was set back within a claim window: a grant that was pushed since
+ * then seems older than it is, so its process counts on less of the claim window than there is.
+ */
+function seemedOld({ plan, scheduler }: World, client: Client): boolean {
+  const since = scheduler.now - client.plan.options.claimWindow;
+  return plan.faults.some((fault) => {
+    const isBack = fault.kind === 'set-clock' && fault.machine === 'server' && fault.step < 0;
+    return isBack && fault.at <= scheduler.now && fault.at >= since;
+  });
 }
 
 /** True if the server does not run as usual, or forgets. */

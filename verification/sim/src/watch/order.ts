@@ -24,13 +24,13 @@ export class Order {
   after(command: KeyCommand): void {
     if (command.op !== 'acquire' || this.#seen.has(command.id)) return;
     this.#seen.add(command.id);
-    const { key, fair, tasks = 0, waited = 0 } = command;
-    // the place of a root that has waited in its process is that of its oldest task
-    if (waited > 0 || !(fair || tasks === 0)) return;
     const attempt = this.#world.watch.identities.attempt(command.id);
     if (attempt === undefined || isFamily(attempt.task) || this.#world.plan.network.loose) return;
     if (meets(attempt.task) && this.#asked.has(attempt)) return;
     this.#asked.add(attempt);
+    const { key, fair, tasks = 0, waited = 0 } = command;
+    // the place of a root that has waited in its process is that of its oldest task
+    if (waited > 0 || !(fair || tasks === 0)) return;
     const own = `${attempt.client.name} ${key}`;
     const latest = this.#latest.get(own);
     if (latest === undefined || attempt.askedAt >= latest.askedAt) {
