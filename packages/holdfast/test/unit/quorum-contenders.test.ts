@@ -3,6 +3,7 @@
  * requests each grant costs all servers together. The count must not grow with the processes.
  */
 import { describe, expect, it } from 'vitest';
+import { adopt, handOver } from '../../src/handover.js';
 import { Holdfast } from '../../src/index.js';
 import type { Acceptor, Asker } from '../../src/store/quorum/acceptor.js';
 import { MemoryAcceptor } from '../../src/store/quorum/memory-acceptor.js';
@@ -54,26 +55,57 @@ function distant(
   };
 }
 
-/** @param stays false: servers keep no promise, as before contenders let each other pass */
-async function contend(processes: number, stays: boolean): Promise<Result> {
+interface World {
+  readonly clock: VirtualClock;
+  readonly instances: readonly Holdfast[];
+  /** Calls one function for each instance, while time passes. */
+  all<T>(one: (instance: Holdfast, at: number) => Promise<T>): Promise<T[]>;
+  close(): Promise<unknown>;
+}
+
+/** Instances that know their servers, and that listen if they are warm. */
+async function worldOf(
+  processes: number,
+  {
+    stays,
+    warm = true,
+    called,
+    lost,
+  }: { stays: boolean; warm?: boolean; called?: () => void; lost?: () => void },
+): Promise<World> {
   const clock = new VirtualClock();
   const random = randomOf(processes);
-  let [calls, lost, grants, draws] = [0, 0, 0, 0];
+  let draws = 0;
   const servers = [0, 1, 2].map((at) => new MemoryAcceptor(`s${at}`, clock, 3_600_000));
-  const called = (): void => void (calls += 1);
   const instances = Array.from({ length: processes }, (_, process) => {
-    const links = servers.map((server) => distant(server, clock, random, { stays, called }));
+    const links = servers.map((server) =>
+      distant(server, clock, random, { stays, called: called ?? noop }),
+    );
     const parts = { timeout: 200, guard: 0, durable: true, clock, fraction: random };
     const store = new QuorumStore({ ...parts, acceptors: () => links });
     const secret = (): string => `${(draws += 1)}`;
     const randomSource = { id: () => `p${process}`, fraction: random, secret };
-    return new Holdfast(store, { clock, randomSource, onLost: () => void (lost += 1) });
+    return new Holdfast(store, { clock, randomSource, onLost: lost ?? noop });
   });
   const all = <T>(one: (instance: Holdfast, at: number) => Promise<T>): Promise<T[]> =>
     until(clock, Promise.all(instances.map(one)));
   // the servers are known, and the channels are open
-  await all(async (instance) => instance.warmUp());
+  if (warm) await all(async (instance) => instance.warmUp());
   await all(async (instance, at) => (await instance.mutex(`own ${at}`).acquire()).release());
+  const close = (): Promise<unknown> =>
+    until(clock, Promise.all(instances.map((instance) => instance.close({ grace: 0 }))));
+  return { clock, instances, all, close };
+}
+
+/** @param stays false: servers keep no promise, as before contenders let each other pass */
+async function contend(processes: number, stays: boolean): Promise<Result> {
+  let [calls, lost, grants] = [0, 0, 0];
+  const world = await worldOf(processes, {
+    stays,
+    called: () => void (calls += 1),
+    lost: () => void (lost += 1),
+  });
+  const { clock, all } = world;
   calls = 0;
   const start = clock.now();
   await all(async (instance) => {
@@ -84,7 +116,7 @@ async function contend(processes: number, stays: boolean): Promise<Result> {
   });
   const ms = clock.now() - start;
   const each = calls / grants;
-  await until(clock, Promise.all(instances.map((instance) => instance.close({ grace: 0 }))));
+  await world.close();
   return { calls: each, lost, ms: ms / grants };
 }
 
@@ -95,6 +127,8 @@ async function until<T>(clock: VirtualClock, done: Promise<T>): Promise<T> {
   while (!isOver) await clock.advance(0.1);
   return done;
 }
+
+const noop = (): void => undefined;
 
 describe('contenders that ask for one lock of a quorum at the same time', () => {
   it('cost as many requests for each grant if there are six times as many of them', async () => {
@@ -109,4 +143,19 @@ describe('contenders that ask for one lock of a quorum at the same time', () => 
     const [few, many] = [await contend(10, false), await contend(60, false)];
     expect(many.calls).toBeGreaterThan(1.3 * few.calls);
   });
+});
+
+it('a lease is adopted at once while another process may change its key', async () => {
+  const { clock, instances, close } = await worldOf(2, { stays: true, warm: false });
+  const [one, other] = instances as [Holdfast, Holdfast];
+  const lease = await until(clock, one.mutex('k').acquire());
+  const next = one.mutex('k').acquire();
+  await until(clock, clock.advance(5));
+  const start = clock.now();
+  const adopted = await until(clock, adopt(other, handOver(one, lease)));
+  expect(clock.now() - start).toBeLessThan(20);
+  expect(adopted.held).toBe(true);
+  await until(clock, adopted.release());
+  expect((await until(clock, next)).held).toBe(true);
+  await close();
 });

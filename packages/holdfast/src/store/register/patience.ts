@@ -72,10 +72,13 @@ export function successorOf(
   return { channel, token: grant?.kind === 'grant' ? grant.token : undefined };
 }
 
-/** True if the command lets a process pass that is about to change the key. */
+/**
+ * True if the command lets a process pass that is about to change the key. A poll that asks for a
+ * lease does not: the lease may be in doubt.
+ */
 export function yields(command: KeyCommand): boolean {
-  const { op } = command;
-  return op === 'acquire' || op === 'poll' || (op === 'release' && command.unhurried === true);
+  if (command.op === 'poll') return command.patience > 0;
+  return command.op === 'acquire' || (command.op === 'release' && command.unhurried === true);
 }
 
 /** True if the command may be applied a little later, by any process. */
