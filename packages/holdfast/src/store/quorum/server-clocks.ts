@@ -14,6 +14,8 @@ import type { Micros } from '../../engine/commands.js';
 const DRIFT = 0.01;
 /** A reading that is older than this, in ms, is not used. */
 const KEEP_MS = 60_000;
+/** A bound that is earlier than the one before by more than this was moved by a clock, in µs. */
+const STEP: Micros = 1_000_000;
 
 /** A reading of one clock, between two local times. */
 interface Reading {
@@ -25,6 +27,8 @@ interface Reading {
 export class ServerClocks {
   readonly #readings: (Reading | undefined)[];
   readonly #middle: number;
+  /** The bound that `earliest` told last. */
+  #told: Micros = 0;
 
   constructor(servers: number) {
     this.#readings = Array.from({ length: servers }, () => undefined);
@@ -35,12 +39,18 @@ export class ServerClocks {
     this.#readings[server] = { time, sent, received };
   }
 
-  /** The median is not before this at the local time `at`, which is not in the past. */
+  /**
+   * The median is not before this at the local time `at`, which is not in the past. Later bounds
+   * are not earlier, unless clocks were set back: a slow answer tells less than the one before it,
+   * and a lease that was over for one command must be over for the next.
+   */
   earliest(at: number): Micros {
     const bound = this.#median(at, Number.NEGATIVE_INFINITY, ({ time, received }) => {
       return time + (at - received) * 1000 * (1 - DRIFT);
     });
-    return Math.max(0, Math.floor(bound));
+    const isSlow = bound < this.#told && bound > this.#told - STEP;
+    if (!isSlow) this.#told = Math.max(0, Math.floor(bound));
+    return this.#told;
   }
 
   /** The median was not after this at the local time `at`. `Infinity` if that is not known. */
@@ -54,7 +64,7 @@ export class ServerClocks {
 
   /** By how far the bounds of the median are apart, in µs. */
   spread(at: number): Micros {
-    return this.latest(at) - this.earliest(at);
+    return Math.max(0, this.latest(at) - this.earliest(at));
   }
 
   /**

@@ -69,6 +69,18 @@ describe('the median of all clocks', () => {
     }
   });
 
+  it('is not earlier after a slow answer, and is after a step of the clocks', () => {
+    const clocks = noted(
+      [0, 0, 0],
+      [0, 1].map((server) => ({ server, sent: 101_000, delay: 0, back: 0 })),
+    );
+    const before = clocks.earliest(101_020);
+    for (const server of [0, 1]) clocks.note(server, clockOf(0, 101_010), 101_010, 101_030);
+    expect(clocks.earliest(101_030)).toBe(before);
+    for (const server of [0, 1]) clocks.note(server, clockOf(-5000, 101_040), 101_040, 101_041);
+    expect(clocks.earliest(101_041)).toBeLessThan(before - 4_000_000);
+  });
+
   it('is unknown without a majority, and long after the last answer', () => {
     const clocks = noted([0, 0, 0], [{ server: 1, sent: 1000, delay: 1, back: 1 }]);
     expect([clocks.earliest(1002), clocks.latest(1002)]).toEqual([0, Infinity]);
