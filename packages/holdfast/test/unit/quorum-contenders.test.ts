@@ -18,12 +18,21 @@ interface Result {
   readonly ms: number;
 }
 
+interface WorldOptions {
+  /** False: servers keep no promise, as before contenders let each other pass. */
+  readonly stays: boolean;
+  /** The instances listen from the start. Default: true. */
+  readonly warm?: boolean;
+  readonly called?: () => void;
+  readonly lost?: () => void;
+}
+
 /** A server at a distance of 0.1 to 0.6 ms. Requests keep their order. */
 function distant(
   server: MemoryAcceptor,
   clock: VirtualClock,
   random: () => number,
-  { stays, called }: { readonly stays: boolean; readonly called: () => void },
+  { stays, called }: Pick<WorldOptions, 'stays'> & { readonly called: () => void },
 ): Acceptor {
   const last = { there: 0, back: 0 };
   const after = (way: 'there' | 'back', callback: () => void): void => {
@@ -59,19 +68,14 @@ interface World {
   readonly clock: VirtualClock;
   readonly instances: readonly Holdfast[];
   /** Calls one function for each instance, while time passes. */
-  all<T>(one: (instance: Holdfast, at: number) => Promise<T>): Promise<T[]>;
-  close(): Promise<unknown>;
+  readonly all: <T>(one: (instance: Holdfast, at: number) => Promise<T>) => Promise<T[]>;
+  readonly close: () => Promise<unknown>;
 }
 
 /** Instances that know their servers, and that listen if they are warm. */
 async function worldOf(
   processes: number,
-  {
-    stays,
-    warm = true,
-    called,
-    lost,
-  }: { stays: boolean; warm?: boolean; called?: () => void; lost?: () => void },
+  { stays, warm = true, called, lost }: WorldOptions,
 ): Promise<World> {
   const clock = new VirtualClock();
   const random = randomOf(processes);

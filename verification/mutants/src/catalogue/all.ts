@@ -1,5 +1,6 @@
 /** All mutants. */
 import type { Mutant } from '../mutant.js';
+import { CONTENDERS } from './contenders.js';
 import { KINDS_AND_GATES } from './kinds-and-gates.js';
 import { LEASE } from './lease.js';
 import { QUORUM } from './quorum.js';
@@ -16,6 +17,6 @@ export const REVIEWED: readonly Mutant[] = [...REVIEW, ...REVIEW_DOUBT];
 
 export const MUTANTS: readonly Mutant[] = [
   ...[...STORE, ...LEASE, ...WAITING],
-  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED, ...QUORUM, ...TOPOLOGIES],
+  ...[...ROOTS, ...ROOTS_IN_STORE, ...REVIEWED, ...QUORUM, ...CONTENDERS, ...TOPOLOGIES],
   ...[...KINDS_AND_GATES, ...TESTED],
 ];
