@@ -11,7 +11,7 @@ import { onServer } from '../support.js';
 const database = onServer({ settings: { max_connections: '60' } });
 
 /** A lease that ends in the store although its holder believes in it: as of a paused process. */
-const TTL = 300;
+const TTL = 500;
 const FIXED = { ttl: TTL, renew: false };
 
 async function begun(): Promise<Client> {
@@ -20,10 +20,11 @@ async function begun(): Promise<Client> {
   return tx;
 }
 
-/** Takes a lock with a short lease, begins a transaction, and lets the lease end. */
+/** Begins a transaction, and takes a lock whose short lease ends during it. */
 async function paused(key: string, guarded: boolean): Promise<{ tx: Client; lease: Lease }> {
-  const lease = await database.instance().mutex(key, FIXED).acquire();
+  // a connection may take longer than the lease lasts
   const tx = await begun();
+  const lease = await database.instance().mutex(key, FIXED).acquire();
   if (guarded) await guard(lease, tx);
   return { tx, lease };
 }
