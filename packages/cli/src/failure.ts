@@ -45,6 +45,8 @@ const ACCESS = 'put user and password into the URL: redis://user:password@host:6
 const SAME_KIND = 'use the same kind of lock, with the same --permits, for each use of a key';
 /** Replies of a server that refuses the user; a right that is missing in a script has no code. */
 const DENIED = /\b(WRONGPASS|NOAUTH|NOPERM)\b|ACL failure|user executing the script/;
+/** The same of PostgreSQL: codes of a failed login, and of a missing right. */
+const DENIED_CODES: ReadonlySet<unknown> = new Set(['28P01', '28000', '42501']);
 
 /** The failure of a connection that was not opened. */
 export function notConnected(server: string, reason: string): Failure {
@@ -91,6 +93,8 @@ function ofHoldfast(error: HoldfastError): Failure {
 function refused(error: HoldfastError, message: string): Failure {
   const { cause } = error;
   if (cause === undefined) return new Failure(EXIT.busy, message);
+  // the message says which rights are missing
+  if (isDeniedByDatabase(cause)) return new Failure(EXIT.denied, message);
   const reason = cause instanceof Error ? cause.message : '';
   if (DENIED.test(`${message} ${reason}`)) {
     return new Failure(
@@ -100,4 +104,11 @@ function refused(error: HoldfastError, message: string): Failure {
     );
   }
   return new Failure(EXIT.unavailable, message);
+}
+
+function isDeniedByDatabase(error: unknown): boolean {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (DENIED_CODES.has((one as { code?: unknown }).code)) return true;
+  }
+  return false;
 }

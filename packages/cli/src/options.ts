@@ -33,12 +33,13 @@ export function common(command: Command): Command {
       new Option(
         '--url <url>',
         'server: redis://, rediss:// (TLS), redis+cluster://, redis+sentinel:// or a socket ' +
-          'path; repeat it for a quorum',
+          'path; repeat it for a quorum; or postgres://',
       )
         .argParser(collect)
         .default([], 'REDIS_URL, or redis://127.0.0.1:6379'),
     )
     .option('--prefix <text>', 'prefix of all keys in the store (default: holdfast:)')
+    .option('--table <name>', 'PostgreSQL: the table of the locks (default: holdfast_locks)')
     .addOption(
       new Option('--durable', 'quorum: no server loses an acknowledged write at a restart'),
     )

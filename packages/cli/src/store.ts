@@ -1,6 +1,13 @@
 /** Opens the store that the options name. */
-import { Holdfast, type HoldfastOptions, quorum, type RedisClient } from 'holdfast';
+import {
+  Holdfast,
+  type HoldfastOptions,
+  isHoldfastError,
+  quorum,
+  type RedisClient,
+} from 'holdfast';
 import { Cluster } from 'ioredis';
+import { databaseAt, isDatabase } from './databases.js';
 import { notConnected, usage } from './failure.js';
 import { keepAlive } from './keep-alive.js';
 import { CONNECT_MS, type Link, linkTo } from './urls.js';
@@ -10,6 +17,7 @@ import { inWords } from './view/words.js';
 export interface StoreOptions {
   readonly url: readonly string[];
   readonly prefix?: string;
+  readonly table?: string;
   readonly durable?: boolean;
   readonly restartGuard?: number;
 }
@@ -21,6 +29,7 @@ export interface OpenStore {
   readonly close: () => Promise<void>;
 }
 
+const TABLE_FORM = 'give a URL of PostgreSQL, or leave --table out';
 const DEFAULT_URL = 'redis://127.0.0.1:6379';
 const CLOSE_MS = 3000;
 
@@ -34,10 +43,13 @@ export async function openStore(
 ): Promise<OpenStore> {
   const urls = urlsOf(options);
   const several = urls.length > 1;
-  const { durable, restartGuard } = options;
+  const { durable, restartGuard, prefix } = options;
   if (!several && (durable !== undefined || restartGuard !== undefined)) {
     throw usage('--durable and --restart-guard are for several servers', 'give --url three times');
   }
+  const all = { ...settings, ...(prefix !== undefined && { prefix }), grace: 0 };
+  if (urls.some(isDatabase)) return openDatabase(urls, options, all);
+  if (options.table !== undefined) throw usage('--table is for a database', TABLE_FORM);
   const links = urls.map(linkTo);
   if (several && links.some(({ client }) => client instanceof Cluster)) {
     for (const { client } of links) client.disconnect();
@@ -51,8 +63,6 @@ export async function openStore(
           ...(restartGuard !== undefined && { restartGuard }),
         })
       : (clients[0] as RedisClient);
-    const { prefix } = options;
-    const all = { ...settings, ...(prefix !== undefined && { prefix }), grace: 0 };
     const holdfast = new Holdfast(where, all);
     await connect(links);
     const stops = links.map(({ client }) => keepAlive(client));
@@ -64,6 +74,31 @@ export async function openStore(
     for (const { client } of links) client.disconnect();
     throw error;
   }
+}
+
+/** Opens the store of one database, and waits for its first answer. */
+async function openDatabase(
+  urls: readonly string[],
+  { table }: StoreOptions,
+  settings: HoldfastOptions,
+): Promise<OpenStore> {
+  if (urls.length > 1) {
+    throw usage('a database cannot be a member of a quorum', 'give --url once for a database');
+  }
+  const { store, name } = await databaseAt(urls[0] as string, table);
+  const holdfast = new Holdfast(store, settings);
+  const end = (): Promise<void> => within(holdfast.close());
+  try {
+    await holdfast.ready();
+  } catch (error) {
+    await end();
+    throw isUnanswered(error) ? notConnected(name, reasonOf((error as Error).cause)) : error;
+  }
+  return { holdfast, close: end };
+}
+
+function isUnanswered(error: unknown): boolean {
+  return isHoldfastError(error, 'HOLDFAST_UNREACHABLE');
 }
 
 function urlsOf({ url }: StoreOptions): readonly string[] {
@@ -118,12 +153,17 @@ function reasonOf(error: unknown): string {
 }
 
 async function close(holdfast: Holdfast, links: readonly Link[], stop: () => void): Promise<void> {
+  await within(holdfast.close());
+  stop();
+  for (const { client } of links) client.disconnect();
+}
+
+/** Waits until it has ended, but not for long. */
+async function within(closing: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, CLOSE_MS);
   });
-  await Promise.race([holdfast.close().catch(() => undefined), limit]);
+  await Promise.race([closing.catch(() => undefined), limit]);
   clearTimeout(timer);
-  stop();
-  for (const { client } of links) client.disconnect();
 }
