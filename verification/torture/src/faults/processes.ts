@@ -81,6 +81,21 @@ const cut = proxyFault('cut connections', (proxy, random) => {
   if (random() < 0.5) proxy.refuse();
 });
 
+/**
+ * The connections for wake-ups of one process lose all bytes, and stay open for good: it must open
+ * new ones by itself. The fault lasts until it can have noticed.
+ */
+const silent = participantFault('silent wake connection', proxied, async (context, { route }) => {
+  for (const proxy of route.proxies) {
+    const subscribed = new Set<number>();
+    for (const { link, command } of proxy.log) {
+      if (/subscribe$/i.test(command[0] ?? '')) subscribed.add(link);
+    }
+    proxy.silence((link) => subscribed.has(link));
+  }
+  await context.sleep(5 * OPTIONS.claimWindow);
+});
+
 /** The faults that are possible on this machine. `hosts`: there are network namespaces. */
 export function processFaults(hosts: boolean): Fault[] {
   return [
@@ -88,6 +103,6 @@ export function processFaults(hosts: boolean): Fault[] {
     partition('partition', 'both', hosts),
     partition('requests cut', 'requests', hosts),
     partition('replies cut', 'replies', hosts),
-    ...[late, lost, pushes, twice, held, cut],
+    ...[late, lost, pushes, twice, held, cut, silent],
   ];
 }

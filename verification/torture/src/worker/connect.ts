@@ -9,18 +9,35 @@ import type { ClientName } from '../settings.js';
 
 const RETRY_MS_MAX = 500;
 
-/** Connects; the server may be down when the process starts. */
-export async function connect(name: ClientName, url: string): Promise<RedisClient> {
+/** A time limit of the client for a command, shorter than that of the library, in ms. */
+const LIMIT_MS = 300;
+
+/**
+ * Connects; the server may be down when the process starts.
+ * @param limited true for a client that ends commands without a reply itself
+ */
+export async function connect(
+  name: ClientName,
+  url: string,
+  limited: boolean,
+): Promise<RedisClient> {
   const pause = (retries: number): number => Math.min(50 * retries, RETRY_MS_MAX);
   if (name === 'ioredis') {
     const { Redis } = await import('ioredis');
-    const client = new Redis(url, { retryStrategy: pause });
+    const client = new Redis(url, {
+      retryStrategy: pause,
+      ...(limited && { commandTimeout: LIMIT_MS }),
+    });
     client.on('error', () => undefined);
     while (client.status !== 'ready') await sleep(20);
     return client;
   }
   const { createClient } = await import('redis');
-  const client = createClient({ url, socket: { reconnectStrategy: pause } });
+  const client = createClient({
+    url,
+    socket: { reconnectStrategy: pause },
+    ...(limited && { commandOptions: { timeout: LIMIT_MS } }),
+  });
   client.on('error', () => undefined);
   await client.connect();
   return client;

@@ -43,7 +43,8 @@ function watchStalls(history: History): void {
 }
 
 await send('ready');
-const clients = await Promise.all(all.urls.map((url) => connect(all.client, url)));
+const isLimited = randomFrom(all.seed)() < 0.3;
+const clients = await Promise.all(all.urls.map((url) => connect(all.client, url, isLimited)));
 const resource = new Resource(all.resourceUrl);
 const history = historyOf(all.folder, all.name);
 watchStalls(history);
