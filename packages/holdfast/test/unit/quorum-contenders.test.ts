@@ -163,3 +163,27 @@ it('a lease is adopted at once while another process may change its key', async 
   expect((await until(clock, next)).held).toBe(true);
   await close();
 });
+
+it('an acquisition with an owner gets its turn while others ask again and again', async () => {
+  const { clock, instances, close } = await worldOf(11, { stays: true });
+  const [last, ...others] = instances as [Holdfast, ...Holdfast[]];
+  let [grants, stopped] = [0, false];
+  const loops = others.map(async (instance) => {
+    while (!stopped) {
+      const lease = await instance.mutex('k').acquire();
+      grants += 1;
+      await new Promise<void>((resolve) => void clock.after(1, resolve));
+      await lease.release();
+    }
+  });
+  await until(clock, clock.advance(50));
+  for (let count = 0; count < 5; count++) {
+    const before = grants;
+    const lease = await until(clock, last.mutex('k', { sharedBy: 'owner' }).acquire());
+    expect(grants - before).toBeLessThan(10 * others.length);
+    await until(clock, lease.release());
+  }
+  stopped = true;
+  await until(clock, Promise.all(loops));
+  await close();
+});

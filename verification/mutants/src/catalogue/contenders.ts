@@ -15,6 +15,18 @@ export const CONTENDERS: readonly Mutant[] = [
     elsewhere: 'quorum-contenders.test.ts',
   },
   {
+    name: 'an owner lets others pass for long',
+    mistake: 'an acquisition with an owner, which cannot be left, waits for thousands of grants',
+    edits: [
+      {
+        file: 'store/register/pending.js',
+        find: 'mayLeave(pending) ? TRIES_MAX : UNHELPED_TRIES_MAX',
+        replace: 'TRIES_MAX',
+      },
+    ],
+    elsewhere: 'quorum-contenders.test.ts',
+  },
+  {
     name: 'a slow answer sets the clock back',
     mistake: 'a lease that was over for one command is not over for the next',
     edits: [{ file: 'store/quorum/server-clocks.js', find: 'if (!isSlow)', replace: 'if (true)' }],

@@ -26,6 +26,8 @@ export const UNAWAITED: Pick<Pending, 'resolve' | 'reject'> = {
 
 /** After this number of tries, a command lets no other process pass. */
 const TRIES_MAX = 40;
+/** The same for a command that cannot be left to that process: it would never get its turn. */
+const UNHELPED_TRIES_MAX = 3;
 
 /** True if a command may be left to another process. */
 export function mayLeave({ command }: Pending): boolean {
@@ -40,8 +42,9 @@ export function leavingOf(batch: readonly Pending[]): Leaving[] {
 }
 
 /** True if a command may let another process pass that is about to change the key. */
-export function mayYield({ command, tries = 0 }: Pending): boolean {
-  return yields(command) && tries < TRIES_MAX;
+export function mayYield(pending: Pending): boolean {
+  const { command, tries = 0 } = pending;
+  return yields(command) && tries < (mayLeave(pending) ? TRIES_MAX : UNHELPED_TRIES_MAX);
 }
 
 /** Commands that another process was in the way of. */
