@@ -32,6 +32,30 @@ export const TESTED: readonly Mutant[] = [
     elsewhere: 'replicas.test.ts: opens the connection again that the server has closed',
   },
   {
+    name: 'a second more of memory',
+    mistake: 'a master that started 0.2 s ago counts as one that started 1 s ago',
+    edits: [
+      {
+        file: 'store/redis/memory-age.js',
+        find: "tonumber(field('uptime_in_seconds')) + 1)",
+        replace: "tonumber(field('uptime_in_seconds')))",
+      },
+    ],
+    elsewhere: 'memory-age.test.ts, and the trial restarts-sentinel',
+  },
+  {
+    name: 'a promoted replica is as old as its marker',
+    mistake: 'a server that started as a replica from a snapshot has the age of the master before',
+    edits: [
+      {
+        file: 'store/redis/memory-age.js',
+        find: 'math.max(now - known, start)',
+        replace: 'now - known',
+      },
+    ],
+    elsewhere: 'memory-age.test.ts',
+  },
+  {
     name: 'a replica that is away ends the candidature',
     mistake: '`lead` rejects while too few replicas acknowledge, and no process leads afterwards',
     edits: [

@@ -36,7 +36,9 @@ export class HoldRules {
         if (attempt === undefined || expires <= server.now()) continue;
         const died = this.#died.get(attempt.client.name);
         if (died === undefined || watch.excuses(key, holder.fence)) continue;
-        const from = Math.max(died, this.#executed.get(id) ?? died);
+        // the queue may reach a waiter after its death: a fence is the time of the grant, or later
+        const granted = scheduler.now - (server.now() - holder.fence) / 1000;
+        const from = Math.max(died, this.#executed.get(id) ?? died, granted);
         if (scheduler.now - from <= attempt.task.ttl * SLACK + LATE_MS) continue;
         const ms = Math.round(scheduler.now - died);
         this.#world.report('sharer', key, `${attempt.name} died ${ms} ms ago, and holds`);

@@ -167,7 +167,7 @@ export interface ServerStatus {
   readonly markedAt: Micros | undefined;
   /** The time of the quorum from which it votes; `undefined` while that is not decided. */
   readonly votesFrom: Micros | undefined;
-  /** For how many ms it has been running. */
+  /** It has been running for at least so many ms. */
   readonly uptime: number;
   /** The time of the quorum until which it keeps records that are not long; 0: it has none. */
   readonly keeps: Micros;

@@ -180,7 +180,8 @@ function statusOf(raw: unknown, keyPrefix: string): ServerStatus {
     evicts: policy !== 'noeviction',
     markedAt: set === '' ? undefined : Number(set),
     votesFrom: from === '' ? undefined : Number(from),
-    uptime: Number(uptime) * 1000,
+    // counted between two whole seconds, so it may be too long by up to one
+    uptime: Math.max(0, Number(uptime) - 1) * 1000,
     keeps: Number(keeps),
     mark: Number(words[12]),
   };

@@ -11,15 +11,19 @@
  * names the replication id under which it was written, and all processes compare it:
  *
  *     the present id                             its age goes on
- *     the second id, and it was a replica        promoted: its age goes on, from the recorded one
+ *     the second id, and it was a replica        promoted: its age goes on, from the recorded one,
+ *                                                but it is not older than its start
  *     the second id, or no second id             its age begins with its start
  *     any other, or no marker                    its age begins now: it may have copied a master
  *                                                that had lost its memory
  *
  * A server that starts as a master may take the second id from its snapshot, but was no replica in
- * this life, so it has received nothing. The recorded age is measured by one server, so the clocks
- * of two servers are never compared. The marker is written on the connection whose writes the
- * replicas acknowledge, before the first grant: they have it when they have a grant.
+ * this life, so it has received nothing. One that starts as a replica, with the same snapshot, may
+ * be promoted before it has copied anything. A server tells its uptime as the difference of two
+ * clocks in whole seconds, so it may have started one second later. The recorded age is measured by
+ * one server, so the clocks of two servers are never compared. The marker is written on the
+ * connection whose writes the replicas acknowledge, before the first grant: they have it when they
+ * have a grant.
  */
 import { systemClock } from '../../base/clock.js';
 import type { Line } from '../clients/line.js';
@@ -33,7 +37,7 @@ local id, second = field('master_replid'), field('master_replid2')
 if field('role') ~= 'master' then return { '', 0 } end
 local t = redis.call('TIME')
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local start = now - tonumber(field('uptime_in_seconds')) * 1000
+local start = (t[1] - tonumber(field('uptime_in_seconds')) + 1) * 1000
 local received = tonumber(field('total_net_repl_input_bytes')) or 0
 local marker = redis.call('HMGET', KEYS[1], 'id', 'from', 'age')
 local known = tonumber(marker[3]) or 0
@@ -41,7 +45,7 @@ local from = now
 if marker[1] == id then
   from = tonumber(marker[2])
 elseif marker[1] == second and received > 0 then
-  from = now - known
+  from = math.max(now - known, start)
 elseif marker[1] == second or received == 0 and string.match(second, '^0*$') then
   from = start
 end
