@@ -16,6 +16,7 @@ import {
   machinePaths,
   wideLines,
 } from './text-rules.js';
+import { COMMENTS_LIMIT, commentWords, PAGES_LIMIT, pageBytes } from './volume.js';
 import { foreignWrites } from './writers.js';
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url));
@@ -279,5 +280,25 @@ describe('plain English', () => {
       'tools: 333.3 marked words in 1,000',
       'examples: 333.3 marked words in 1,000',
     ]);
+  });
+});
+
+describe('the volume of text', () => {
+  it(`the pages of docs have at most ${PAGES_LIMIT} bytes`, () => {
+    expect(pageBytes(files)).toBeLessThanOrEqual(PAGES_LIMIT);
+  });
+
+  it(`the comments of the library have at most ${COMMENTS_LIMIT} words`, () => {
+    const library = written.filter(({ path }) => path.startsWith(SRC));
+    expect(commentWords(library)).toBeLessThanOrEqual(COMMENTS_LIMIT);
+  });
+
+  it('counts pages without decisions, and comments without code', () => {
+    const pages = ['docs/a.md', 'docs/b.md', 'docs/decisions/c.md', 'README.md'];
+    expect(pageBytes(pages.map((path) => ({ path, text: 'é 1' })))).toBe(8);
+    const code = "/** One two. */\nconst three = '// four'; // five\n";
+    const lua = "--[[ one: two\nthree ]]\nlocal four = 'five' -- six\n";
+    expect(commentWords([{ path: 'a.ts', text: code }])).toBe(3);
+    expect(commentWords([{ path: 'a.lua', text: lua }])).toBe(4);
   });
 });
