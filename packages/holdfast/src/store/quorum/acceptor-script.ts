@@ -2,17 +2,17 @@
  * The script of an acceptor.
  *
  * Each vote compares the marker with the boot of the server, in the same step. The replication id
- * names the boot: a server takes a new one when it starts as a master and when it becomes one, and
- * that of its master while it is a replica. So a marker that came with an older snapshot, or with
- * the data of another server, gives no votes.
+ * names the boot: a server takes a new one when it starts as a master or becomes one, and that of
+ * its master while it is a replica. So a marker from an older snapshot, or from another server,
+ * gives no votes.
  *
- * Ballots are decimal texts of equal length, so they compare as texts. The first 16 digits are the
- * time at which a ballot was made, the others name its proposer. A refusal is always safe, so a
- * server may let a younger promise stay: contenders then do not overtake each other.
+ * Ballots are decimal texts of equal length, and compare as texts. The first 16 digits are the time
+ * at which a ballot was made, the others name its proposer. A refusal is always safe, so a server
+ * may let a younger promise stay: contenders then do not overtake each other.
  *
  *     KEYS   1 the record: hash p (promised ballot), o (the process that will use it: secret and
- *              channel, '' or '-'), l (commands that were left for it, one a line), b (ballot of
- *              the value), v (value)
+ *              channel, '' or '-'), l (commands left for it, one a line), b (ballot of the value),
+ *              v (value)
  *            2 the marker: hash r (boot), s (time at which it was set or decided), v (time from
  *              which the server votes; absent: not decided), k (time until which it keeps records
  *              that are not long), f (mark of fences), u:KEY (time until which it does not vote for
@@ -29,12 +29,11 @@
  *            'look', '', time of the quorum
  *            'collect', channel
  *
- * A second form of the script may run while the memory of the server is full. It is used for all
- * but values that are longer than the one before.
+ * A second form of the script may run while the server's memory is full: for all but values that
+ * are longer than the one before.
  *
- * All times but `s` are those of the quorum, which the clients send: a server that was restarted
- * may have a wrong clock that is set soon, so it must not measure by itself for how long it does
- * not vote.
+ * All times but `s` are those of the quorum, which the clients send: the clock of a server may be
+ * wrong after a restart, and be set soon.
  */
 import { LEFT_MAX, LONG_MAX, LONG_MS, UNUSED, PROMISE_MS } from './acceptor.js';
 

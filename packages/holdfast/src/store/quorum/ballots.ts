@@ -1,8 +1,8 @@
 /**
- * Ballots: a number, and the proposer. They are unique, and compare as texts.
+ * Ballots: a number and the proposer. They are unique, and compare as texts.
  *
- * The number follows the clock of the servers, so that a process that kept a ballot does not win
- * every race. Nothing else depends on that clock.
+ * The number follows the clock of the servers, so a process that kept a ballot does not win every
+ * race. Nothing else depends on that clock.
  */
 import type { Micros } from '../../engine/commands.js';
 
@@ -15,7 +15,7 @@ export class Ballots {
   #last = 0;
 
   /**
-   * @param fraction a random number from 0 (inclusive) to 1 (exclusive), which names the proposer
+   * @param fraction a random number in [0, 1), which names the proposer
    * @param now the clock of the servers; 0 while it is unknown
    */
   constructor(fraction: () => number, now: () => Micros) {
@@ -25,13 +25,12 @@ export class Ballots {
     this.#now = now;
   }
 
-  /** A ballot that is greater than all that were returned or seen before. */
+  /** A ballot greater than all that were returned or seen before. */
   next(): string {
     this.#last = Math.max(this.#last + 1, Math.floor(this.#now()));
     return `${this.#last}`.padStart(NUMBER_DIGITS, '0') + this.#proposer;
   }
 
-  /** Later ballots are greater than this one. */
   pass(ballot: string): void {
     this.#last = Math.max(this.#last, Number(ballot.slice(0, NUMBER_DIGITS)));
   }

@@ -1,27 +1,26 @@
 /**
  * Counts the answers of one round.
  *
- * A bare round asks as many servers as must agree. It asks the others when one of the first does
- * not agree, or takes much longer than usual.
+ * A bare round asks as many servers as must agree, and the others when one of these does not agree
+ * or takes much longer than usual.
  *
- * The round waits for all that it has asked, until their deadlines: their agreement may still make
- * a majority. But if a server has promised another ballot, or no majority can agree any more, the
- * proposer will ask again in any case. Then the round waits only as long as servers usually take.
+ * The round waits for all that it asked, until their deadlines: they may still make a majority. But
+ * if a server promised another ballot, or no majority is possible, the proposer asks again anyway,
+ * and the round waits only as long as servers usually take.
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Vote } from './acceptor.js';
 import type { Answer, Member } from './member.js';
 
-/** The result of a round. */
 export interface Round {
   readonly agreed: readonly Extract<Vote, { status: 'yes' }>[];
-  /** The greatest ballot that a server promised to another proposer. */
+  /** The greatest ballot promised to another proposer. */
   readonly promised: string | undefined;
-  /** True if a server keeps the commands that were left. */
+  /** A server keeps the commands that were left. */
   readonly kept: boolean;
-  /** True if a server that has not agreed may have received the request. */
+  /** A server that has not agreed may have received the request. */
   readonly open: boolean;
-  /** Servers that were not asked, because the others sufficed. */
+  /** Servers that were not asked. */
   readonly spared: readonly Member[];
 }
 
@@ -29,7 +28,7 @@ interface CountParts {
   readonly servers: number;
   readonly majority: number;
   readonly clock: Clock;
-  /** A server that takes longer than this is slow, in ms. */
+  /** In ms. */
   readonly slow: number;
   readonly resolve: (round: Round) => void;
 }
@@ -42,7 +41,6 @@ export class Count {
   #kept = false;
   #pending: number;
   #open = false;
-  /** Ends the round without the rest of the answers. */
   #timer: Timer | undefined;
   #hedge: Timer | undefined;
   #spared: readonly Member[] = [];
@@ -54,8 +52,7 @@ export class Count {
   }
 
   /**
-   * Servers that are asked only if they are needed: at once after an answer that does not agree, or
-   * if the others are slow.
+   * Servers to ask only if needed.
    * @param slow called if they are asked because the others are slow
    */
   spare(members: readonly Member[], ask: (one: Member) => void, slow: () => void): void {
@@ -90,7 +87,6 @@ export class Count {
     }
   }
 
-  /** Asks the servers that were spared so far. */
   #more(): void {
     const members = this.#spared;
     this.#spared = [];

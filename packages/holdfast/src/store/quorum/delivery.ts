@@ -5,9 +5,7 @@ import type { Peer, QuorumRecord } from './record.js';
 
 export interface Delivery {
   readonly messages: readonly Message[];
-  /** The process that gets the next ballot, if it is another one. */
   readonly heir?: Peer | undefined;
-  /** False if the change does not make the state longer. */
   readonly grows?: boolean;
   /** See `PeerChange.rests`. */
   readonly rests?: boolean | undefined;

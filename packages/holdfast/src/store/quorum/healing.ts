@@ -1,9 +1,9 @@
 /**
- * Sends accepted values to the servers that a bare round did not ask, some time later. A key that
- * changes often costs these servers one request in that time.
+ * Sends accepted values later to the servers that a bare round did not ask: at most one request in
+ * that time for a key that changes often.
  *
- * Nothing depends on it: the value is chosen, and a server without it counts as one that was silent
- * for a moment. With it, the value survives further servers, and a read finds it on all of them.
+ * Nothing depends on it: the value is chosen, and the other servers count as silent for a moment.
+ * With it, the value survives further servers, and a read finds it on all of them.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
@@ -11,7 +11,6 @@ import type { Proposal, Vote } from './acceptor.js';
 import type { Member } from './member.js';
 import type { Members } from './members.js';
 
-/** The time until a value is sent, in ms. */
 const HEAL_MS = 100;
 /** The most values that wait. Further ones are not sent. */
 const WAITING_MAX = 2000;
@@ -25,7 +24,6 @@ interface Value {
 export class Healing {
   readonly #members: Members;
   readonly #clock: Clock;
-  /** The last value of each key. */
   readonly #values = new Map<string, Value>();
   #isDue = false;
 
@@ -34,7 +32,6 @@ export class Healing {
     this.#clock = clock;
   }
 
-  /** A value of this key was accepted by all servers that were asked. */
   add(key: string, value: Value): void {
     this.#values.delete(key);
     if (value.members.length === 0 || this.#values.size >= WAITING_MAX) return;

@@ -1,6 +1,6 @@
 /**
- * The keys with a record. Every value is at a majority of the servers, so a majority names all
- * keys. A server that is silent is left out while the others suffice.
+ * The keys with a record. Each value is at a majority, so a majority names all keys. A silent
+ * server is left out while the others suffice.
  */
 import type { TimeLimit } from '../port.js';
 import type { Member } from './member.js';

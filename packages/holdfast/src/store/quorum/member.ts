@@ -3,8 +3,8 @@
  *
  *     unknown --checked--> known <--answers, does not answer in time--> suspected
  *
- * Each request has a deadline of its own. A server that has let one pass is asked once in a second
- * until it answers, so a frozen server costs few deadlines, and no memory.
+ * Each request has its own deadline. A server that let one pass is asked once in a second until it
+ * answers, so a frozen server costs few deadlines, and no memory.
  */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
@@ -12,19 +12,17 @@ import { StoreFailure } from '../port.js';
 import type { Deadlines, Timed } from '../deadlines.js';
 import type { Acceptor, GuardTerms, ServerStatus, Vote } from './acceptor.js';
 
-/** The time between two requests to a server that does not answer, in ms. */
+/** Between two requests to a server that does not answer. */
 const PROBE_MS = 1000;
 
-/** Why a server has not agreed. */
 export type Trouble =
   | { readonly kind: 'promised' }
-  /** `until` is the time of the quorum at which it may vote again, if that is known. */
+  /** `until`: when it may vote again, if known. */
   | { readonly kind: 'unmarked'; readonly until: Micros | undefined }
   | { readonly kind: 'guarded'; readonly until: Micros }
   | { readonly kind: 'late' }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The answer of one server, or the reason why there is none. */
 export type Answer =
   | { readonly vote: Vote }
   /** `sent` is false if the server has certainly not done what was asked. */
@@ -49,25 +47,24 @@ class Ask implements Timed {
 export interface MemberParts {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** The longest time without any answer while a request is pending, in ms. */
+  /** The longest silence while a request is pending, in ms. */
   readonly timeout: number;
-  /** Receives the clock of the server with each answer. */
   readonly time: (time: Micros, sent: number, received: number) => void;
 }
 
 export class Member {
   readonly acceptor: Acceptor;
   status: ServerStatus | undefined;
-  /** The last trouble; `undefined` if the last request was agreed to. */
+  /** `undefined` if the last request was agreed to. */
   trouble: Trouble | undefined;
-  /** The time of the quorum at which it will probably vote again, if it has no memory. */
+  /** The time of the quorum at which it will probably vote again. */
   guardedUntil: Micros | undefined;
-  /** It is not asked what it knows before this time, if it has no memory. */
+  /** Without memory, it is not asked what it knows before this time. */
   lookFrom: number = Number.NEGATIVE_INFINITY;
-  /** The time at which it took much longer than usual to answer. */
+  /** When it last took much longer than usual. */
   slowSince: number = Number.NEGATIVE_INFINITY;
   readonly #parts: MemberParts;
-  /** The time of the last request, if one let its deadline pass and no answer came since. */
+  /** When the last request was sent, if one let its deadline pass and no answer came since. */
   #lateSince: number | undefined;
   #lastAnswer = Number.NEGATIVE_INFINITY;
   /** The boot that was seen last, since when, and for how many ms the server ran then. */
@@ -78,20 +75,20 @@ export class Member {
     this.#parts = parts;
   }
 
-  /** True if a request let its deadline pass, no answer came since, and a probe is not yet due. */
+  /** A request let its deadline pass, no answer came since, and a probe is not yet due. */
   get suspected(): boolean {
     const since = this.#lateSince;
     return since !== undefined && this.#parts.clock.now() - since < PROBE_MS;
   }
 
-  /** True if it was slow a moment ago, or did not agree for another reason than a promise. */
+  /** It was slow a moment ago, or did not agree for another reason than a promise. */
   get isDoubtful(): boolean {
     if (this.trouble !== undefined && this.trouble.kind !== 'promised') return true;
     return this.#parts.clock.now() - this.slowSince < PROBE_MS;
   }
 
   /**
-   * Sends a request. Settles when the server answers, or is silent for too long; never rejects.
+   * Sends a request. Settles when the server answers or is silent for too long; never rejects.
    * @param late receives an answer that comes after that
    */
   ask(send: (acceptor: Acceptor) => Promise<Vote>, late: (vote: Vote) => void): Promise<Answer> {
@@ -139,7 +136,7 @@ export class Member {
     });
   }
 
-  /** Asks the server about itself. Resolves to `undefined` if it does not answer in time. */
+  /** Asks the server about itself; `undefined` if it does not answer in time. */
   async look(terms: GuardTerms): Promise<ServerStatus | undefined> {
     let answered: ServerStatus | undefined;
     const seen = async (acceptor: Acceptor): Promise<Vote> => {
@@ -160,8 +157,8 @@ export class Member {
   }
 
   /**
-   * For how long the server has been running, and for how long this process has known that. By the
-   * clock of this process: that of a server may be set after its boot.
+   * How long the server has been running, and how long this process has known that, by the clock of
+   * this process: that of a server may be set after its boot.
    */
   get age(): { readonly running: number; readonly seen: number } {
     const { clock } = this.#parts;
@@ -178,7 +175,7 @@ export class Member {
   }
 }
 
-/** A trouble in words, for messages. `now` is the time of the quorum. */
+/** For messages. `now` is the time of the quorum. */
 export function textOf(trouble: Trouble | undefined, now: Micros): string {
   switch (trouble?.kind) {
     case undefined:

@@ -1,4 +1,4 @@
-/** The servers of a quorum: their checks, and rounds in which all of them are asked in parallel. */
+/** The servers of a quorum: their checks, and rounds in which they are asked in parallel. */
 import type { Clock } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { Deadlines } from '../deadlines.js';
@@ -11,27 +11,27 @@ import { refusalOf } from './refusals.js';
 import { verdictOf } from './restarts.js';
 import { ServerClocks } from './server-clocks.js';
 
-/** A clock that is wrong by more than this, in ms, is reported. */
+/** A clock that is further off, in ms, is reported. */
 const CLOCK_OFF = 1000;
 const STATUS: Readonly<Record<Trouble['kind'] | 'agreed', ServerInfo['status']>> = {
   ...{ agreed: 'agreed', promised: 'promised', late: 'late', failed: 'failed' },
   ...{ unmarked: 'restarted', guarded: 'restarted' },
 };
-/** All servers are asked at least once in this time, in ms: for their clocks, to find faults. */
+/** All servers are asked once in this time, for their clocks and to find faults. */
 const ALL_EVERY_MS = 1000;
-/** A server is slow after this many times the usual time of a round, within limits in ms. */
+/** A server is slow after this many usual times of a round, within limits in ms. */
 const SLOW_FACTOR = 4;
 const SLOW_MIN_MS = 5;
 const SLOW_MAX_MS = 50;
-/** A promise to another proposer stays for this many times the usual time, within limits in ms. */
+/** A promise to another proposer stays for this many usual times, within limits in ms. */
 const YIELD_FACTOR = 8;
 const YIELD_MIN_MS = 100;
 const YIELD_MAX_MS = 1000;
 /** The weight of a new round in the usual time. */
 const USUAL_WEIGHT = 0.1;
-/** The same for one that took longer: a process or servers that become busy stay so for a while. */
+/** The same for a longer one: what becomes busy stays so for a while. */
 const LONGER_WEIGHT = 0.5;
-/** A server without memory is asked at most once in this time, in ms, whether it may vote. */
+/** How often a server without memory is asked whether it may vote. */
 const LOOK_EVERY_MS = 1000;
 
 export interface MembersOptions {
@@ -39,8 +39,8 @@ export interface MembersOptions {
   /** The longest time to wait for one server, in ms. */
   readonly timeout: number;
   /**
-   * How long a server does not vote after its start, in ms, if no other server remembers what was
-   * voted for; 0: servers without memory vote at once.
+   * How long a server does not vote after its start, in ms, if no other remembers what was voted
+   * for; 0: servers without memory vote at once.
    */
   readonly guard: number;
   readonly durable: boolean;
@@ -48,16 +48,15 @@ export interface MembersOptions {
   readonly spares?: boolean | undefined;
 }
 
-/** A request to a server; `now` is the time of the quorum. `isFirst` is true for one of them. */
+/** `isFirst` is true for one of the servers. */
 export type Send = (acceptor: Acceptor, now: Micros, isFirst: boolean) => Promise<Vote>;
 
-/** How a round is made. */
 export interface RoundTerms {
-  /** Distributes bare rounds of different keys over the servers. */
+  /** Spreads bare rounds of different keys over the servers. */
   readonly key: string;
-  /** True if the round asks no more servers than must agree, while they do. */
+  /** Asks no more servers than must agree, while they do. */
   readonly bare: boolean;
-  /** How many servers must agree; a majority by default. */
+  /** A majority by default. */
   readonly wanted?: number;
   /** Receives votes that come after the round. */
   readonly late?: ((vote: Vote) => void) | undefined;
@@ -75,9 +74,7 @@ export class Members {
   readonly #looks = new Map<Member, Promise<void>>();
   #first: Promise<unknown> | undefined;
   #allAt = Number.NEGATIVE_INFINITY;
-  /** The usual time of a round, in ms. */
   #usual = 0;
-  /** Why these servers are no quorum. */
   #refusal: string | undefined;
 
   constructor(acceptors: readonly Acceptor[], options: MembersOptions) {
@@ -98,7 +95,7 @@ export class Members {
     });
   }
 
-  /** The time of the quorum is not before this; 0 while it is not known. */
+  /** The time of the quorum is not before this; 0 while unknown. */
   get now(): Micros {
     return this.clocks.earliest(this.#clock.now());
   }
@@ -109,7 +106,6 @@ export class Members {
     return Math.round(1000 * ms);
   }
 
-  /** The time limit of a request to one server. */
   readonly limit: TimeLimit = (answer) =>
     new Promise((resolve, reject) => {
       const late = (): void =>
@@ -122,15 +118,14 @@ export class Members {
     return this.#members;
   }
 
-  /** The servers that answered last time; all of them if they are too few. */
+  /** Those that answered last time; all if they are too few. */
   get sound(): readonly Member[] {
     return this.#enough(({ trouble }) => trouble?.kind !== 'late' && trouble?.kind !== 'failed');
   }
 
   /**
-   * Asks all servers, or as many as must agree. Resolves as soon as a majority agreed. If a server
-   * refused, it waits for a moment for the other answers: then it is mostly known whether any
-   * server agreed.
+   * Resolves as soon as a majority agreed. After a refusal it waits a moment for the others: then
+   * it is mostly known whether any server agreed.
    */
   async round(send: Send, terms: RoundTerms): Promise<Round> {
     const { key, bare, late = () => undefined, wanted: majority = this.majority } = terms;
@@ -170,8 +165,8 @@ export class Members {
   }
 
   /**
-   * Sends a request to the server that a round would ask first.
-   * @param answered receives its vote; `undefined` if it gives none in time
+   * Asks the server that a round would ask first.
+   * @param answered receives its vote; `undefined` if there is none in time
    */
   askFirst(
     key: string,
@@ -184,7 +179,6 @@ export class Members {
     });
   }
 
-  /** Sends a request outside a round. */
   askOne(
     member: Member,
     send: (acceptor: Acceptor) => Promise<Vote>,
@@ -195,7 +189,6 @@ export class Members {
     });
   }
 
-  /** Resolves when the servers have been checked. */
   async #known(): Promise<void> {
     // a server that is guarded goes by the clock of the quorum, which this process must know
     if (this.now === 0 && this.#members.some(({ status }) => status?.votesFrom)) {
@@ -209,8 +202,8 @@ export class Members {
   }
 
   /**
-   * The servers to ask, those that agreed last time first. All processes ask the servers of a key
-   * in the same order, if their lists of servers are equal.
+   * Those that agreed last time come first. Processes with equal lists ask the servers of a key in
+   * the same order.
    */
   #inOrder(key: string): Member[] {
     const answering = this.#enough((member) => !member.suspected);
@@ -221,13 +214,12 @@ export class Members {
     return [...turned.filter((member) => !member.isDoubtful), ...doubtful];
   }
 
-  /** What each server said last, if one of them did not agree, or if its clock is wrong. */
+  /** What each server said last, if one did not agree or its clock is wrong. */
   trouble(): string | undefined {
     const isTroubled = this.#members.some(({ trouble }) => trouble !== undefined);
     return isTroubled || this.wrongClocks() !== undefined ? this.describe() : undefined;
   }
 
-  /** The servers whose clocks are wrong, if there are any. */
   wrongClocks(): string | undefined {
     const wrong = this.infos().filter(({ clockOffset = 0 }) => Math.abs(clockOffset) > CLOCK_OFF);
     const parts = wrong.map(({ server, clockOffset }) => {
@@ -237,8 +229,8 @@ export class Members {
   }
 
   /**
-   * Why nothing can be said about a lease of this length, in ms: the clocks of the servers that
-   * answer differ by more, and too few answer to tell which are right.
+   * Why nothing can be said about a lease of this length, in ms: the answering clocks differ by
+   * more, and too few answer to tell which are right.
    */
   clockFailure(ttl: number): StoreFailure | undefined {
     const spread = this.clocks.spread(this.#clock.now()) / 1000;
@@ -249,7 +241,6 @@ export class Members {
     return new StoreFailure(message, 'unanswered', undefined);
   }
 
-  /** The failure of a round in which too few servers agreed. */
   tooFew(agreed: number): StoreFailure {
     const { majority, all } = this;
     const message =
@@ -257,14 +248,12 @@ export class Members {
     return new StoreFailure(message, 'unanswered', undefined);
   }
 
-  /** What each server said last, for messages. */
   describe(): string {
     return this.infos()
       .map(({ server, text }) => `server ${server} ${text}`)
       .join('; ');
   }
 
-  /** What each server said last. */
   infos(): ServerInfo[] {
     const now = this.#clock.now();
     return this.#members.map(({ trouble }, at) => {
@@ -294,7 +283,7 @@ export class Members {
     return member.ask(send, late);
   }
 
-  /** Checks the marker of a server. Concurrent calls share one check. */
+  /** Checks the marker. Concurrent calls share one check. */
   #look(member: Member): Promise<void> {
     const known = this.#looks.get(member);
     if (known !== undefined) return known;

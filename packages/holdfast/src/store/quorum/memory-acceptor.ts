@@ -1,6 +1,6 @@
 /**
- * An acceptor in the memory of this process, for tests and for the simulator. It does what the
- * script does (`acceptor-script.ts`), and a test compares the two.
+ * An acceptor in memory, for tests and the simulator. It does what the script does
+ * (`acceptor-script.ts`); a test compares the two.
  */
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -39,9 +39,9 @@ interface Marker {
   readonly votesFrom: Micros | undefined;
   readonly keeps: Micros;
   readonly mark: number;
-  /** By key: the time until which the server does not vote for it. */
+  /** By key: until when the server does not vote for it. */
   readonly unknown: ReadonlyMap<string, Micros>;
-  /** By key: the time until which the server keeps the record. */
+  /** By key: until when the record is kept. */
   readonly long: ReadonlyMap<string, Micros>;
 }
 
@@ -69,7 +69,6 @@ class MemoryServer {
 
 export class MemoryAcceptor implements Acceptor {
   readonly label = 'memory';
-  /** What the server tells about itself. */
   about: Pick<ServerStatus, 'version' | 'role' | 'replication' | 'cluster' | 'evicts'>;
   readonly name: string;
   readonly #clock: Clock;
@@ -89,7 +88,7 @@ export class MemoryAcceptor implements Acceptor {
     this.about = { ...kind, replication: `replication of ${name}` };
   }
 
-  /** By how much the clock of the server is ahead, in ms. */
+  /** By how much its clock is ahead, in ms. */
   get offset(): number {
     return this.#server.offset;
   }
@@ -102,13 +101,12 @@ export class MemoryAcceptor implements Acceptor {
     return `${this.name}.${this.#server.boots}`;
   }
 
-  /** Writes a snapshot. */
   save(): void {
     const { entries, markers } = this.#server;
     this.#server.saved = { entries: new Map(entries), markers: new Map(markers) };
   }
 
-  /** Starts the server again, with all of its memory, that of the last snapshot, or none. */
+  /** Starts again with all of its memory, that of the last snapshot, or none. */
   restart(memory: 'keeps' | 'saved' | 'loses'): void {
     this.#server.boots += 1;
     this.#server.bootedAt = this.#clock.now();
@@ -119,13 +117,12 @@ export class MemoryAcceptor implements Acceptor {
     this.#server.markers = new Map(this.#server.saved.markers);
   }
 
-  /** Deletes all keys. */
   empty(): void {
     this.#server.entries = new Map();
     this.#server.markers = new Map();
   }
 
-  /** True if it votes for all keys, but those of long records. */
+  /** It votes for all keys but those of long records. */
   votes(now: Micros): boolean {
     const from = this.#marker?.votesFrom;
     return from !== undefined && from <= now;
@@ -162,7 +159,6 @@ export class MemoryAcceptor implements Acceptor {
     return { status: 'no', time, promised, kept };
   }
 
-  /** Tells an owner that commands were left for it. */
   #tell(owner: string, key: string): void {
     const space = owner.indexOf(' ');
     if (space < 0) return;
@@ -211,7 +207,6 @@ export class MemoryAcceptor implements Acceptor {
     return yes(noted.mark, handOver === undefined ? entry.left : '');
   }
 
-  /** The marker after a value was accepted. */
   #noted(marker: Marker, key: string, { keep, now, fence }: Proposal): Marker {
     const until = now + keep * 1000;
     let after = marker;
@@ -224,7 +219,6 @@ export class MemoryAcceptor implements Acceptor {
     return fence > marker.mark ? { ...after, mark: Math.ceil(fence / 1e6) * 1e6 } : after;
   }
 
-  /** Publishes as any client may that has the right to. */
   publish(message: Message): void {
     this.#publish(message);
   }
@@ -252,7 +246,7 @@ export class MemoryAcceptor implements Acceptor {
     };
   }
 
-  /** Overwrites a marker of another boot, and decides from when on the server votes. */
+  /** Overwrites a foreign marker, and decides from when on the server votes. */
   #decide(boot: string, time: Micros, durable: boolean, decision: GuardTerms['decision']): void {
     const old = this.#server.markers.get(this.#prefix);
     const none = { keeps: 0, mark: 0, unknown: new Map(), long: new Map() };
@@ -292,7 +286,6 @@ export class MemoryAcceptor implements Acceptor {
     return now < until ? { status: 'guarded', time, until } : marker;
   }
 
-  /** The marker of this boot. */
   get #marker(): Marker | undefined {
     const marker = this.#server.markers.get(this.#prefix);
     return marker?.boot === this.runId ? marker : undefined;
@@ -307,7 +300,7 @@ export class MemoryAcceptor implements Acceptor {
 
 const channelOf = (owner: string): string => owner.slice(owner.indexOf(' ') + 1);
 
-/** The digits of a ballot that are its time; the others name the proposer. */
+/** The digits of a ballot's time; the others name the proposer. */
 const TIME_DIGITS = 16;
 
 /** True if a promise to another proposer stays, although the new ballot is greater. */

@@ -1,21 +1,18 @@
-/**
- * Gives leases back that would be valid for too short a time, and names the reason if that is a
- * wrong clock.
- */
+/** Gives back leases that would be valid too short, and names a wrong clock as the reason. */
 import type { Clock } from '../../base/clock.js';
 import type { Acquire, Command, Reply } from '../../engine/commands.js';
 import { type Store, StoreFailure } from '../port.js';
 
-/** The most by which the clock of a client runs slower than that of the quorum, and ms. */
+/** By how much a client's clock may be slower than that of the quorum. */
 const DRIFT = 0.01;
 const DRIFT_MS = 2;
 
 export interface MinValidity {
   readonly store: Pick<Store, 'execute'>;
   readonly clock: Clock;
-  /** In ms; 0 for any. */
+  /** In ms. */
   readonly least: number;
-  /** Why the end of a lease of this length, in ms, is not known. */
+  /** Why the end of a lease of this length, in ms, is unknown. */
   readonly failure: (ttl: number) => StoreFailure | undefined;
 }
 
@@ -32,7 +29,7 @@ export async function withClocks(
   return reply;
 }
 
-/** Executes an acquisition. Rejects if its lease is valid for too short a time, and releases it. */
+/** Executes an acquisition. Releases and rejects a lease that is valid for too short a time. */
 export async function withValidity(
   { store, clock, least, failure }: MinValidity,
   acquire: Acquire,
@@ -44,14 +41,14 @@ export async function withValidity(
   const left = reply.left / 1000;
   const valid = left * (1 - DRIFT) - DRIFT_MS - (clock.now() - sent);
   const reason = left <= 0 ? failure(acquire.ttl) : undefined;
-  // a lease from the queue starts with the claim window, and its holder renews it at once
+  // a lease from the queue starts with the claim window, and is renewed at once
   const isClaimed = acquire.claim < acquire.ttl && left <= acquire.claim;
   if (reason === undefined && (least === 0 || isClaimed || valid >= least)) return reply;
   const { key, id, retention } = acquire;
   const release: Command = { op: 'release', key, id, retention };
   // if this fails, the caller withdraws the acquisition too
   store.execute([release])[0]?.catch(() => undefined);
-  // to try again is of no use until the clock is set
+  // no further attempt helps until the clock is set
   if (reason !== undefined) throw new StoreFailure(reason.message, 'refused', undefined);
   const message =
     `the lease would be valid for ${Math.floor(valid)} ms, and minValidity is ${least} ms; ` +

@@ -1,33 +1,31 @@
 /**
- * A channel on all servers of a quorum. A message counts when a majority of the servers has
- * published it under the same ballot, because only then the change that it tells of is made.
- *
- * The channel is up while it is subscribed on a majority.
+ * A channel on all servers of a quorum. A message counts when a majority has published it under the
+ * same ballot: only then the change that it tells of is made. The channel is up while a majority is
+ * subscribed.
  */
 import type { Clock } from '../../base/clock.js';
 import { StoreFailure } from '../port.js';
 import { growing } from '../../base/retry.js';
 import type { Acceptor } from './acceptor.js';
 
-/** The first character of a message that commands were left, and of the answer to one. */
+/** Begins a message that commands were left, and the answer to one. */
 export const TOLD = '>';
 export const ANSWERED = '<';
-/** The first character of a version that was handed over. */
+/** Begins a version that was handed over. */
 export const HANDED = '=';
 /** The most messages that wait for further servers. */
 const HEARD_MAX = 2000;
-/** The pauses between attempts to subscribe on a server, in ms. */
 const DELAY = growing(100, 5000);
 
-/** Receives what a channel of a quorum carries. It may throw for a message that it cannot read. */
+/** It may throw for a message that it cannot read. */
 export interface QuorumListener {
   /** A message of a change that is made. */
   message(text: string, ballot: string): void;
-  /** A message of a server outside of a change. */
+  /** A message of one server, outside of a change. */
   told(text: string, server: number): void;
   up(): void;
   down(): void;
-  /** A message could not be read, or has no proof. */
+  /** A message was unreadable or had no proof. */
   dropped(): void;
 }
 
@@ -42,7 +40,7 @@ export class QuorumChannel {
   readonly #listener: QuorumListener;
   readonly #up = new Set<number>();
   readonly #open = new Map<number, Closable>();
-  /** The servers that published a message, by its text with the ballot. */
+  /** The servers that published a message, by text and ballot. */
   readonly #heard = new Map<string, Set<number>>();
   #closed = false;
   #opening = true;
@@ -59,7 +57,7 @@ export class QuorumChannel {
     this.#listener = listener;
   }
 
-  /** Resolves when a majority is subscribed, and rejects if no majority can be. */
+  /** Resolves when a majority is subscribed; rejects if none can be. */
   async open(channel: string): Promise<Closable> {
     await new Promise<void>((resolve, reject) => {
       let failures = 0;
@@ -79,7 +77,7 @@ export class QuorumChannel {
     return { close: () => this.#close() };
   }
 
-  /** Subscribes on one server; after a failure again, until the channel is closed. */
+  /** Subscribes on one server, again after a failure, until the channel is closed. */
   async #subscribe(
     server: number,
     acceptor: Acceptor,
@@ -117,7 +115,7 @@ export class QuorumChannel {
     else this.#listener.down();
   }
 
-  /** Every client that may publish can send anything, and no message may end the process. */
+  /** Any client that may publish can send anything: no message may end the process. */
   #read(server: number, message: string): void {
     try {
       this.#hear(server, message);
@@ -130,7 +128,7 @@ export class QuorumChannel {
     if (this.#closed) return;
     if (message.startsWith(TOLD)) return this.#listener.told(message, server);
     const space = message.indexOf(' ');
-    // the first line has a proof of the rest, so the long text need not be compared
+    // the first line has a proof of the rest, so the long text is not compared
     const name = message[space + 1] === HANDED ? message.split('\n', 1).join() : message;
     const servers = this.#heard.get(name) ?? new Set();
     if (servers.has(server)) return;

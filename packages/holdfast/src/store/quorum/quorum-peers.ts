@@ -1,15 +1,15 @@
 /**
- * Processes that contend for a key help each other, so that they do not overtake each other's
- * ballots again and again.
+ * Processes that contend for a key help each other, so they do not overtake each other's ballots
+ * again and again.
  *
- * The ballot follows the lock. An accept promises the next ballot. If another process will probably
- * change the key next (the new holder), the proposer does not use that ballot. The servers publish
- * it with the value to the other process. Once a majority has published both, that process knows
- * what a majority of promises would tell it, so it needs no read:
+ * The ballot follows the lock. An accept promises the next ballot. If another process (the new
+ * holder) will probably change the key next, the proposer does not use that ballot: the servers
+ * publish it with the value to that process. Once a majority has published both, it knows what a
+ * majority of promises would tell it, and needs no read:
  *
  *     =next proof key\nvalue         with the ballot of the value, by each server that accepts it
  *
- * A ballot is used by one process, once. The proposer gave it away before anyone could use it.
+ * A ballot is used by one process, once: the proposer gave it away before anyone could use it.
  *
  * Commands that can wait are left to the owner of the ballot. A server that keeps a promise to the
  * owner keeps them beside it (`Asker.left`), a line each:
@@ -22,14 +22,14 @@
  *     >proof key                     by the server, when the first command is left
  *     <number proof answer           with the change that applies a command
  *
- * One server keeps a command and gives it to one process, once. A command is not applied later than
- * `until`, by the clock of the quorum. Its sender repeats it only when that time has passed.
+ * One server keeps a command and gives it to one process, once. It is not applied after `until`
+ * (clock of the quorum), and its sender repeats it only then.
  *
- * Every client that may publish can send messages, and every client that may subscribe can read
- * them. So each has a proof: it is signed with the secret of its receiver. A process writes its
- * secret into the records that it changes, where only clients with rights to the keys read it.
- * Until a waiter has changed the record, the token of its request is its secret. A message without
- * a proof, or that cannot be read, is dropped and counted.
+ * Every client that may publish can send messages, and every one that may subscribe can read them.
+ * So each is signed with the secret of its receiver. A process writes its secret into the records
+ * that it changes, where only clients with rights to the keys read it. Until a waiter has changed
+ * the record, the token of its request is its secret. A message without a proof, or an unreadable
+ * one, is dropped and counted.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
@@ -40,15 +40,13 @@ import type { Members } from './members.js';
 import { ANSWERED, HANDED, TOLD } from './quorum-channel.js';
 import { Recent, type Versions } from './versions.js';
 
-/** The tokens of a key that are kept. */
 const TOKENS_MAX = 200;
 
-/** How long a command may be left to another process, in µs. */
+/** How long a command may be left, in µs. */
 const LEAVE: Micros = 1_500_000;
 /** An owner collects commands if it has not changed the key for this long, in ms. */
 const COLLECT_MS = 10;
 
-/** A version that another process handed over. */
 export interface Handed {
   readonly key: string;
   readonly next: string;
@@ -58,11 +56,9 @@ export interface Handed {
 interface PeerParts {
   readonly clock: Clock;
   readonly fraction: () => number;
-  /** The secret of this process. */
   readonly secret: string;
   /** The channel of this process, if it listens. */
   readonly own: () => string | undefined;
-  /** A command could not be read. */
   readonly dropped: () => void;
 }
 
@@ -72,9 +68,8 @@ type LeftLine = readonly [
 
 /** Commands for a server that may keep them. */
 interface Letters {
-  /** A line for each. */
   readonly text: string;
-  /** How the server answered. Returns the answers of the owner, if it keeps the commands. */
+  /** Returns the answers of the owner, if the server keeps the commands. */
   readonly sent: (kept: boolean) => Promise<string | undefined>[] | undefined;
 }
 
@@ -83,11 +78,11 @@ export class QuorumPeers implements Peers {
   readonly #members: Members;
   readonly #versions: Versions;
   readonly #parts: PeerParts;
-  /** The commands that were left, and who waits for their answers. */
+  /** Commands that were left, and the receivers of their answers. */
   readonly #left = new Map<string, (answer: string | undefined) => void>();
   /** The tokens of the last requests, by key. */
   readonly #tokens = new Recent<readonly string[]>();
-  /** Servers that keep commands for a version that this process does not have yet. */
+  /** Servers that keep commands for a version that is not here yet. */
   readonly #early = new Recent<number>();
   #count = 0;
 
@@ -102,7 +97,7 @@ export class QuorumPeers implements Peers {
     if (token !== '') this.#tokens.set(key, [token, ...tokens].slice(0, TOKENS_MAX));
   }
 
-  /** What signs messages to this process about a key. */
+  /** The secrets that sign messages to this process about a key. */
   secretsFor(key: string): readonly string[] {
     return [this.#parts.secret, ...(this.#tokens.get(key) ?? [])];
   }
@@ -111,7 +106,7 @@ export class QuorumPeers implements Peers {
     return this.#members.clocks.latest(this.#parts.clock.now());
   }
 
-  /** Prepares commands to be left, if the answers can arrive. */
+  /** Prepares commands to be left, if answers can arrive. */
   letters(commands: readonly Leaving[]): Letters {
     const from = this.#parts.own();
     const { now } = this.#members;
@@ -160,7 +155,7 @@ export class QuorumPeers implements Peers {
     this.#left.delete(number);
   }
 
-  /** Reads commands that other processes left to this one. */
+  /** Reads commands that others left to this process. */
   received(key: string, lines: string): void {
     if (lines === '') return;
     for (const line of lines.split('\n')) {
@@ -168,13 +163,13 @@ export class QuorumPeers implements Peers {
         const [number, until, from, secret, command] = JSON.parse(line) as LeftLine;
         this.listener?.asked(key, command, { number, until, from, secret });
       } catch {
-        // every client that may write the key can leave anything
+        // any client that may write the key can leave anything
         this.#parts.dropped();
       }
     }
   }
 
-  /** A server tells that it keeps commands for this process. */
+  /** A server keeps commands for this process. */
   told(message: string, server: number): void {
     const space = message.indexOf(' ');
     const [proof, key] = [message.slice(TOLD.length, space), message.slice(space + 1)];
@@ -184,7 +179,6 @@ export class QuorumPeers implements Peers {
     else this.#collectLater(key, server);
   }
 
-  /** The version of a key was handed over to this process. */
   handedOver(key: string): void {
     const server = this.#early.get(key);
     this.#early.delete(key);
@@ -208,7 +202,7 @@ export class QuorumPeers implements Peers {
     );
   }
 
-  /** True if a message of a change is an answer to a command that was left. */
+  /** True for an answer to a command that was left. */
   answered(message: string): boolean {
     if (!message.startsWith(ANSWERED)) return false;
     const [number = '', proof = ''] = message.slice(ANSWERED.length).split(' ', 2);
@@ -235,7 +229,7 @@ function signed(secret: string, digest: Buffer): string {
   return createHmac('sha256', secret).update(digest).digest('base64url').slice(0, PROOF_LENGTH);
 }
 
-/** What a server, which has SHA-1 only, proves that it knows the secret with. */
+/** The proof of the secret by a server, which has SHA-1 only. */
 function keptProof(secret: string, key: string): string {
   return createHash('sha1').update(`${secret} ${key}`).digest('hex');
 }
@@ -253,7 +247,6 @@ function isProven(secret: string, text: string, proof: string): boolean {
   return isEqual(proofOf(secret, text), proof);
 }
 
-/** What a process that hands a version over signs. */
 const handedText = (ballot: string, { next, key, value }: Handed): string =>
   `${ballot} ${next} ${key}\n${value}`;
 
@@ -273,7 +266,7 @@ export function handOverOf(
 }
 
 /**
- * Reads such a message; `undefined` if it is another one. Throws if it has no proof.
+ * Reads such a message; `undefined` for another one. Throws if it has no proof.
  * @param secrets see `QuorumPeers.secretsFor`
  */
 export function handedOf(

@@ -1,14 +1,14 @@
 /**
  * A register over several independent servers, by the CASPaxos protocol (Rystsov, arXiv
- * 1802.07000): the servers are acceptors, and the clients propose.
+ * 1802.07000): the servers are acceptors, the clients propose.
  *
  *     read:  prepare(ballot) at all servers; a majority promises; the value with the greatest
  *            ballot among their answers is the state
  *     swap:  accept(ballot, new value) at all servers; a majority accepts, and the swap is made
  *
- * A promise is a refusal of all smaller ballots, so of two proposers at most one succeeds. An
- * accept also promises the next ballot to the same proposer. While no other process changes the
- * key, the next swap needs no read.
+ * A promise refuses all smaller ballots, so of two proposers at most one succeeds. An accept also
+ * promises the next ballot to the same proposer: while no other process changes the key, the next
+ * swap needs no read.
  *
  * A value that only a minority accepted may or may not become the state: the next proposer that
  * sees it completes it, and sends its messages again. A record names the changes before it, so a
@@ -54,30 +54,30 @@ import { QuorumChannel } from './quorum-channel.js';
 import { type Handed, handedOf, handOverOf, QuorumPeers } from './quorum-peers.js';
 import { type Open, Recent, Versions } from './versions.js';
 
-/** Servers keep a record for this much longer than the state must be kept. */
+/** Servers keep a record for this much longer than the state. */
 const MARGIN: Micros = 1_000_000;
 /**
- * The most attempts to get the promises of a majority, and their first pause in ms. Pauses grow,
- * so that many processes come to their turn; the deadline of a request ends them.
+ * The most attempts to get the promises of a majority, and their first pause in ms. Pauses grow, so
+ * that many processes get their turn; the deadline of a request ends them.
  */
 const READS_MAX = 200;
 const PAUSE_MS = 1;
 const PAUSES_MAX = 32;
 /**
- * Attempts to find a state that a majority has, and the first one that waits for all servers. They
- * last for longer than it takes until the servers that a bare round did not ask have its value.
+ * Attempts to find a state that a majority has, and the first one that asks all servers. Together
+ * they last until servers that a bare round did not ask have its value.
  */
 const LOOKS_MAX = 20;
 const LOOKS_OF_ALL = 3;
-/** For how long a key counts as busy after another process was about to change it, in ms. */
+/** How long a key counts as busy after another process was about to change it, in ms. */
 const TAKEN_MS = 1000;
 /** Attempts to find out what became of an interrupted swap. */
 const RESOLVES_MAX = 6;
 
 export interface QuorumRegisterOptions extends MembersOptions {
-  /** A number from 0 (inclusive) to 1 (exclusive). */
+  /** A random number in [0, 1). */
   readonly fraction: () => number;
-  /** A secret of this process; by default a random one. */
+  /** By default a random one. */
   readonly secret?: string | undefined;
 }
 
@@ -95,7 +95,7 @@ export class QuorumRegister implements PeerRegister {
   /** By channel: messages of this process to itself need no server. */
   readonly #listeners = new Map<string, MessageListener>();
   readonly #secret: string;
-  /** The number of messages that could not be read, or had no proof. */
+  /** The number of messages that were unreadable or had no proof. */
   dropped = 0;
 
   constructor(acceptors: readonly Acceptor[], options: QuorumRegisterOptions) {
@@ -112,7 +112,6 @@ export class QuorumRegister implements PeerRegister {
     this.peers = new QuorumPeers(this.members, this.#versions, parts);
   }
 
-  /** This process, if it listens. */
   get #own(): Peer | undefined {
     for (const channel of this.#listeners.keys()) return [channel, this.#secret];
     return undefined;
@@ -137,7 +136,7 @@ export class QuorumRegister implements PeerRegister {
     const { text: left, sent } = this.peers.letters(commands);
     const asker = { yields: this.members.yields, left };
     const takenAt = this.#takenAt.get(key) ?? Number.NEGATIVE_INFINITY;
-    // a process that does not know the clock of the quorum has no ballot that is great enough
+    // without the clock of the quorum, no ballot is great enough
     const isBusy = this.members.now > 0 && (isCalm || began - takenAt < TAKEN_MS);
     // one server tells whether the key is still busy
     const refusal = isBusy ? await this.#refusal(key, asker) : undefined;
@@ -147,7 +146,7 @@ export class QuorumRegister implements PeerRegister {
     return { left: sent(round.kept) };
   }
 
-  /** Asks only one server. Resolves to `undefined` if it does not refuse. */
+  /** Asks one server only. Resolves to `undefined` if it does not refuse. */
   #refusal(key: string, asker: Omit<Asker, 'owner'>): Promise<Pick<Round, 'kept'> | undefined> {
     const ballot = this.#ballots.next();
     return new Promise((resolve) => {
@@ -163,7 +162,7 @@ export class QuorumRegister implements PeerRegister {
     });
   }
 
-  /** Looks for commands in a vote, also if it comes after its round. */
+  /** Looks for commands in a vote, also in one after its round. */
   async #opened(key: string, answer: Promise<Vote>): Promise<Vote> {
     const vote = await answer;
     if (vote.status === 'yes') this.peers.received(key, vote.left);
@@ -179,7 +178,7 @@ export class QuorumRegister implements PeerRegister {
     for (let attempt = 1; attempt <= LOOKS_MAX; attempt++) {
       const began = this.#clock.now();
       const send: Send = (acceptor, now) => acceptor.look(key, now);
-      // the first attempts ask for a majority, the later ones for all servers
+      // first a majority, later all servers
       const wanted = attempt < LOOKS_OF_ALL ? majority : all.length;
       const { agreed } = await this.members.round(send, { key, bare: attempt === 1, wanted });
       if (agreed.length < majority) throw this.members.tooFew(agreed.length);
@@ -213,13 +212,13 @@ export class QuorumRegister implements PeerRegister {
       if (!(await this.#wasMade(key, open.base, version))) return false;
     }
     for (const { channel, text } of messages) this.#listeners.get(channel)?.message(text);
-    // after an interruption others may have changed the state, so the next swap needs a read
+    // others may have changed the state after an interruption, so the next swap needs a read
     return { version: typeof made === 'string' ? made : '', ...this.#times(began) };
   }
 
   /**
-   * Another process handed its next ballot over. A majority has accepted the value with it, so it
-   * is what a read would return.
+   * Another process handed its next ballot over. A majority accepted the value with it, so a read
+   * would return it.
    */
   #handedOver(channel: string, { key, next, value }: Handed, accepted: string): void {
     const base = decodeRecord(value);
@@ -268,7 +267,6 @@ export class QuorumRegister implements PeerRegister {
     return { time: this.members.now, latest: clocks.latest(began) };
   }
 
-  /** Gets the promises of a majority, and the state. */
   async #prepare(key: string): Promise<Open> {
     for (let attempt = 1; attempt <= READS_MAX; attempt++) {
       const round = await this.#ask(key, { yields: 0 }, attempt === 1);
@@ -279,7 +277,7 @@ export class QuorumRegister implements PeerRegister {
     throw new StoreFailure(message, 'transient', undefined);
   }
 
-  /** Asks for the promises of a majority once. Resolves to the state, or to the refusal. */
+  /** One attempt. Resolves to the state, or to the refusal. */
   async #ask(
     key: string,
     { yields, left = '' }: Omit<Asker, 'owner'>,
@@ -303,7 +301,7 @@ export class QuorumRegister implements PeerRegister {
     if (promised === undefined) throw this.members.tooFew(agreed.length);
     this.#ballots.pass(promised);
     const vote = yields === 0 ? undefined : await first;
-    // contenders may have a promise each: the one of the first server counts
+    // contenders may have a promise each: that of the first server counts
     if (vote?.status === 'yes') return this.#prepare(key);
     return { kept: vote?.status === 'no' && vote.kept };
   }
@@ -323,7 +321,7 @@ export class QuorumRegister implements PeerRegister {
   }
 
   /**
-   * Proposes a record. Resolves to the next version, or to the round that failed.
+   * Proposes a record. Resolves to the next version, or to the failed round.
    * @param delivery what the servers publish
    */
   async #accept(

@@ -1,4 +1,4 @@
-/** The store on a quorum of servers: the register store on a quorum register for each prefix. */
+/** The register store on a quorum register for each prefix. */
 import { type Clock, systemClock } from '../../base/clock.js';
 import type { Command, Reply } from '../../engine/commands.js';
 import { PREFIX } from '../../base/prefix.js';
@@ -9,14 +9,13 @@ import type { Acceptor } from './acceptor.js';
 import { withClocks, withValidity } from './min-validity.js';
 import { QuorumRegister } from './quorum-register.js';
 
-/** The parts of a store that are the same for all prefixes. */
 export interface QuorumParts {
   /** The acceptors, with a marker of this name on each server. */
   readonly acceptors: (marker: string) => readonly Acceptor[];
   readonly timeout: number;
   readonly guard: number;
   readonly durable: boolean;
-  /** The least validity of a new lease, in ms. */
+  /** In ms. */
   readonly minValidity?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly fraction?: (() => number) | undefined;

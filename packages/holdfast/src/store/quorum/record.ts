@@ -1,32 +1,28 @@
 /**
- * The value that acceptors keep for a key: the state of the register, and what other proposers need
- * to complete it or to find out what became of it.
+ * The value of a key at the acceptors: the state of the register, and what other proposers need to
+ * complete it or to find out what became of it.
  */
 import type { Micros } from '../../engine/commands.js';
 import type { Message } from '../register/register.js';
 
-/** The number of changes that a record remembers. */
 const ORIGINS_MAX = 16;
-/** The most processes that a record names. */
 const PEERS_MAX = 8;
-/** The most messages that are sent again. */
 const MESSAGES_MAX = 100;
 
-/** A process that listens: its channel, and its secret, see `quorum-peers.ts`. */
+/** A process that listens; see `quorum-peers.ts`. */
 export type Peer = readonly [channel: string, secret: string];
 
 export interface QuorumRecord {
   /**
-   * Servers keep the record until this time. It never shrinks from change to change: a server that
-   * missed a change would otherwise keep an older state for longer than the others keep the change,
-   * and a released lease would come back.
+   * Servers keep the record until this time. It never shrinks: a server that missed a change would
+   * otherwise keep an older state for longer than the others keep the change, and a released lease
+   * would come back.
    */
   readonly keep: Micros;
   /** The ballots of this change and of those before it, the latest first. */
   readonly origins: readonly string[];
   /** Sent again by a proposer that completes this change. */
   readonly messages: readonly Message[];
-  /** The greatest fence of the state. */
   readonly fence: number;
   /** The processes that changed the key last, the latest first. */
   readonly peers: readonly Peer[];
@@ -37,7 +33,6 @@ export const EMPTY: QuorumRecord = {
   ...{ keep: 0, fence: 0, origins: [], peers: [], messages: [], state: '' },
 };
 
-/** The record of a change to `base`, by the process `own`, if it listens. */
 export function changed(
   base: QuorumRecord,
   origin: string,
@@ -56,8 +51,8 @@ export function changed(
 }
 
 /**
- * True if the record names all changes since `base`, or since an earlier state. The second is so if
- * `base` was the state of an interrupted swap, and other processes continued without it.
+ * True if the record names all changes since `base`, or since an earlier state: `base` may be the
+ * state of an interrupted swap, without which others continued.
  */
 export function follows(record: QuorumRecord, base: QuorumRecord): boolean {
   const isWhole = record.origins.length < ORIGINS_MAX;
@@ -70,7 +65,6 @@ export function encodeRecord(record: QuorumRecord): string {
   return `${JSON.stringify([keep, origins, texts, fence, peers])}\n${state}`;
 }
 
-/** Throws for a text that `encodeRecord` did not write. */
 export function decodeRecord(value: string): QuorumRecord {
   if (value === '') return EMPTY;
   const end = value.indexOf('\n');

@@ -18,7 +18,6 @@ import {
   type Vote,
 } from './acceptor.js';
 
-/** A text of the script, and its name at the servers. */
 interface Script {
   readonly source: string;
   readonly sha: string;
@@ -29,14 +28,13 @@ function scriptOf(source: string): Script {
 }
 
 const SCRIPT = scriptOf(provable(TEXT));
-/** The same, also while the memory of the server is full. */
+/** Also while the memory of the server is full. */
 const LEAN = scriptOf(`#!lua flags=allow-oom\n${provable(TEXT)}`);
 const SCAN_COUNT = 500;
 
-/** A node of a cluster answers this for a key that another node has. */
+/** The reply of a cluster's node for a key of another node. */
 const CLUSTER = /^(MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b/;
 
-/** What is known of such a node. */
 const CLUSTER_NODE: ServerStatus = {
   ...{ time: 0, runId: '', version: '', role: '', replication: '', cluster: true, evicts: false },
   ...{ markedAt: undefined, votesFrom: undefined, uptime: 0, keeps: 0, long: [], mark: 0 },
@@ -47,7 +45,7 @@ export class RedisAcceptor implements Acceptor {
   readonly label: string;
   readonly #client: ClientPort;
   readonly #marker: string;
-  /** The calls of this turn, which are written together. */
+  /** The calls of this turn, written together. */
   #calls: (ScriptCall & { readonly answer: (answer: Promise<unknown>) => void })[] = [];
 
   /** @param marker the key of the marker */

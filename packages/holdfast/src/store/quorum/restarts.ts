@@ -1,10 +1,10 @@
 /**
- * From when on a server votes that has no memory.
+ * From when on a server without memory votes.
  *
- * Such a server may have voted before, and it does not know for what. Each value was accepted by a
- * majority. So a majority of the others, or all of them while at most n of 2n + 1 have forgotten,
- * contain one that took part and knows for how long that matters. Only a server that votes counts:
- * one that has forgotten too, or that is silent, says nothing about the past.
+ * It may have voted before, and does not know for what. Each value was accepted by a majority. So a
+ * majority of the others, or all of them while at most n of 2n + 1 have forgotten, contain one that
+ * took part and knows for how long that matters. Only a server that votes counts: one that forgot
+ * too, or is silent, says nothing about the past.
  *
  *     others                                                   the server
  *     none ever accepted a value, and a majority answers       votes `guard` ms after its boot
@@ -12,7 +12,7 @@
  *     else                                                     does not vote
  *
  * A value that the server accepted just before its restart may still be on its way to the others.
- * So their records are read some time after the server fell silent.
+ * So their records are read some time after it fell silent.
  */
 import type { Micros } from '../../engine/commands.js';
 import {
@@ -23,15 +23,14 @@ import {
   type ServerStatus,
 } from './acceptor.js';
 
-/** Servers that have voted for less than this, in µs, may be in their first use. */
+/** Servers that have voted for a shorter time, in µs, may be in their first use. */
 const FIRST_USE: Micros = 10_000_000;
 /** Longer than a request is on its way, in ms. */
 export const REQUEST_MS = 5000;
 
-/** A server without memory, as this process has seen it by its own clock. */
+/** As this process has seen it, by its own clock. */
 export interface Forgotten {
   readonly status: ServerStatus;
-  /** The ms since its boot. */
   readonly running: number;
   /** The ms since this process saw it without memory. */
   readonly seen: number;
@@ -39,16 +38,14 @@ export interface Forgotten {
 
 export interface RestartTerms {
   readonly majority: number;
-  /** The number of other servers. */
   readonly others: number;
-  /** See `MembersOptions.guard`. */
   readonly guard: number;
   /** The time of the quorum is between these two. */
   readonly now: Micros;
   readonly latest: Micros;
 }
 
-/** A decision; or after how many ms one may be made, `undefined`: that depends on the others. */
+/** A decision; or after how many ms one may be made, `undefined`: it depends on the others. */
 export type Verdict =
   | { readonly decision: Decision }
   | { readonly decision?: undefined; readonly left: number | undefined };
@@ -81,13 +78,12 @@ export function verdictOf(
   return { decision: { ...mostly, from: last, long: [] } };
 }
 
-/** True if a server may have accepted values that another one has forgotten. */
+/** True if it may have accepted values that another server has forgotten. */
 function remembers({ votesFrom, markedAt, time, keeps, long }: ServerStatus): boolean {
   if (votesFrom === undefined || markedAt === undefined) return false;
   return keeps > 0 || long.length > 0 || time - markedAt > FIRST_USE;
 }
 
-/** The records that last for longer than until `from`. */
 function longest(answers: readonly ServerStatus[], from: Micros): LongRecord[] {
   const ends = new Map<string, Micros>();
   for (const { long } of answers) {

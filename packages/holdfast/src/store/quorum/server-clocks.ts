@@ -1,23 +1,22 @@
 /**
  * The clock of a quorum: the median of the clocks of all its servers. A minority of wrong clocks
- * changes nothing while the other servers answer. A wrong clock counts as a failed server: with n
- * servers dead and one wrong clock, no process can tell which of them is right, and the bounds of
- * the median are as far apart as the clocks.
+ * changes nothing while the others answer. A wrong clock counts as a failed server: with n servers
+ * dead and one wrong clock, no process can tell which one is right, and the bounds of the median
+ * are as far apart as the clocks.
  *
- * A process knows the clock of a server only from an answer: it was read after the request was sent
- * and before the answer came. So the process knows bounds of each clock, and of the median. Of a
- * server that did not answer for some time nothing is known; its clock may be anything.
+ * A clock is known only from an answer: it was read after the request was sent and before the
+ * answer came. That gives bounds of each clock, and of the median. The clock of a server that did
+ * not answer for some time may be anything.
  */
 import type { Micros } from '../../engine/commands.js';
 
-/** The most by which a clock runs faster or slower than another one. */
+/** By how much a clock is faster or slower than another one. */
 const DRIFT = 0.01;
-/** A reading that is older than this, in ms, is not used. */
+/** Older readings, in ms, are not used. */
 const KEEP_MS = 60_000;
 /** A bound that is earlier than the one before by more than this was moved by a clock, in µs. */
 const STEP: Micros = 1_000_000;
 
-/** A reading of one clock, between two local times. */
 interface Reading {
   readonly time: Micros;
   readonly sent: number;
@@ -53,7 +52,7 @@ export class ServerClocks {
     return this.#told;
   }
 
-  /** The median was not after this at the local time `at`. `Infinity` if that is not known. */
+  /** The median was not after this at the local time `at`; `Infinity` if unknown. */
   latest(at: number): Micros {
     return Math.ceil(
       this.#median(at, Number.POSITIVE_INFINITY, ({ time, sent }) => {
@@ -62,14 +61,14 @@ export class ServerClocks {
     );
   }
 
-  /** By how far the bounds of the median are apart, in µs. */
+  /** How far the bounds of the median are apart, in µs. */
   spread(at: number): Micros {
     return Math.max(0, this.latest(at) - this.earliest(at));
   }
 
   /**
-   * By how many ms a clock is ahead of the median; `undefined` if it is not known. The clocks of
-   * servers that are silent now count as they were when they answered.
+   * By how many ms a clock is ahead of the median; `undefined` if unknown. The clocks of silent
+   * servers count as they were when they answered.
    */
   offset(server: number, at: number): number | undefined {
     const reading = this.#readings[server];

@@ -1,25 +1,24 @@
-/** The versions that a process may use for a swap, and what it knows of the ballots of a key. */
+/** The versions that a process may use for a swap, and the ballots that it knows of a key. */
 import type { Message } from '../register/register.js';
 import type { QuorumRecord } from './record.js';
 
-/** The most keys with a version. A version that is dropped costs one more read. */
+/** A version that is dropped costs one more read. */
 const KEYS_MAX = 2000;
 
-/** A version that may be used for one swap. */
+/** A version for one swap. */
 export interface Open {
   readonly version: string;
   readonly base: QuorumRecord;
-  /** The ballot under which `base` was accepted, `''` if there is none. */
+  /** The ballot under which `base` was accepted, `''` if none. */
   readonly accepted: string;
   /** Messages of a change that this version completes. */
   readonly again: readonly Message[];
-  /** True if a majority has accepted the state. */
   readonly settled: boolean;
-  /** The greatest fence that the servers of the majority know of any key; 0: no read was made. */
+  /** The greatest fence of any key at the servers of the majority; 0: no read was made. */
   readonly mark: number;
 }
 
-/** A map that drops the entry which was set longest ago. */
+/** Drops the entry that was set longest ago. */
 export class Recent<T> extends Map<string, T> {
   override set(key: string, value: T): this {
     this.delete(key);
@@ -35,7 +34,6 @@ export class Recent<T> extends Map<string, T> {
 
 export class Versions {
   readonly #open = new Recent<Open>();
-  /** The latest ballots that other processes handed over. */
   readonly #handed = new Recent<string>();
 
   /** Takes a version for its only use; `undefined` if it is not the current one. */
@@ -65,7 +63,7 @@ export class Versions {
     return true;
   }
 
-  /** The version with which this process may change a key without a read. */
+  /** With it, this process may change a key without a read. */
   of(key: string): string | undefined {
     return this.#open.get(key)?.version;
   }
