@@ -1,44 +1,41 @@
 /**
- * Single commands to single servers, for the doctor, which loads this file. It imports nothing of
- * the other adapters: a bundler would move that into a file of its own for all programs.
+ * Single commands to single servers, for the doctor, which loads this file. It imports no other
+ * adapter: a bundler would move that into a file of its own for all programs.
  */
 import type { GlideLike } from './glide.js';
 import { routeTo, send as sendGlide } from './glide-commands.js';
 import type { ClientPort } from './port.js';
 
-/** Neither a time limit of the client, nor another form of replies. */
+/** No time limit of the client, and no other form of replies. */
 const COMMAND_OPTIONS = { timeout: undefined, typeMapping: undefined };
 
-/** A server behind a client. */
 export interface ServerLink {
   /** Host and port, or the path of a socket. */
   readonly address: string;
   readonly host: string;
-  /** True for a Sentinel client that waits without a limit for a server that is frozen. */
+  /** A Sentinel client that waits without a limit for a frozen server. */
   readonly mayHang?: boolean;
   /** Sends one command without keys: a client would add its prefix to some of them. */
   command(words: readonly string[]): Promise<unknown>;
 }
 
-/** The options of both libraries that name the server. */
 interface Address {
   readonly host?: string;
   readonly port?: number | string;
   readonly path?: string;
 }
 
-/** The methods of both libraries that send any command. */
 interface Caller {
   call?(...words: string[]): Promise<unknown>;
   sendCommand?(words: readonly string[], options: object): Promise<unknown>;
-  /** Only a Sentinel client of node-redis has these. */
+  /** Only of a Sentinel client of node-redis. */
   getMasterNode?(): Address | undefined;
   _execute?(isReadonly: boolean, use: (master: object) => Promise<unknown>): Promise<unknown>;
 }
 
 /**
- * An option of ioredis, for the doctor. The message of a sentinel ends the connection of the
- * client, and the client for good if it looks for the master at that moment.
+ * An option of ioredis: the message of a sentinel ends the connection of the client, and the client
+ * for good if it looks for the master at that moment.
  */
 export function mayEnd({ client }: ClientPort): boolean {
   const { options } = client as { options?: { sentinels?: unknown; failoverDetector?: unknown } };
@@ -63,7 +60,6 @@ export async function linksOf(port: ClientPort): Promise<ServerLink[]> {
   }));
 }
 
-/** A Sentinel client of node-redis. */
 interface SentinelClient {
   _execute<T>(isReadonly: boolean, use: (master: object) => Promise<T>): Promise<T>;
 }
@@ -117,14 +113,13 @@ function placeOf(client: object): { address: string; host: string } {
   return { address: `${place}:${found?.remotePort ?? port}`, host: place };
 }
 
-/** The members by which both libraries give the client of a node. */
+/** By these both libraries give the client of a node. */
 interface Nodes {
   readonly masters?: readonly { readonly address: string }[];
   nodes?(role: 'all'): readonly { readonly options: Address }[];
   nodeClient?(node: object): Promise<object>;
 }
 
-/** The client of one node of a cluster client. */
 export async function nodeAt(cluster: Nodes, address: string): Promise<object> {
   const master = cluster.masters?.find((one) => one.address === address);
   const own = master === undefined ? undefined : await cluster.nodeClient?.(master);

@@ -1,9 +1,9 @@
-/** Functions that both adapters of cluster clients use. */
+/** What the adapters of cluster clients share. */
 import type { CallTerms, ScanPage } from './port.js';
 
 /**
- * Reads one page of SCAN over all masters, one after the other. The cursor is the address of a
- * master and its own cursor; `0` begins and ends.
+ * Reads one page of SCAN over all masters in turn. The cursor is the address of a master and its
+ * own cursor; `0` begins and ends.
  */
 export async function scanMasters(
   masters: readonly string[],
@@ -19,30 +19,26 @@ export async function scanMasters(
   return { ...page, cursor: next === undefined ? '0' : `${next} 0` };
 }
 
-/** Replies of a node that has not executed the command; the client finds the right node. */
+/** From a node that has not executed the command; the client finds the right node. */
 const ELSEWHERE = /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN) /;
 
-/** Whether an error is the reply of a node that has not executed the command. */
 export function isRedirection(error: unknown): boolean {
   return error instanceof Error && ELSEWHERE.test(error.message);
 }
 
 const HALF_MOVED = /^(?:ASK|TRYAGAIN) /;
 
-/**
- * Whether an error is the reply of a node to a call with keys of a slot that moves, of which it has
- * none or only some.
- */
+/** The reply to a call with keys of a slot that moves, of which the node has none or some. */
 export function isHalfMoved(error: unknown): boolean {
   return error instanceof Error && HALF_MOVED.test(error.message);
 }
 
-/** Whether the client of the cluster sends a call again that a node has answered with an error. */
+/** Whether the client sends a call again after this error of a node. */
 export function isForCluster({ movesApart }: CallTerms, error: unknown): boolean {
   return isRedirection(error) && !(movesApart === true && isHalfMoved(error));
 }
 
-/** The client has no connection to a master, so it has sent nothing. */
+/** The client is not connected to the master, and has sent nothing. */
 export class UnknownNode extends Error {
   constructor(address: string) {
     super(`the client has no connection to ${address}`);

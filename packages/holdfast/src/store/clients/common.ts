@@ -1,6 +1,6 @@
-/** Functions that both adapters use. */
+/** What the adapters share. */
 
-/** Calls `send` and turns a synchronous exception into a rejection. */
+/** Turns a synchronous exception into a rejection. */
 export function attempt<T>(send: () => Promise<T>): Promise<T> {
   try {
     return send();
@@ -13,7 +13,7 @@ async function rejected(reason: unknown): Promise<never> {
   throw reason;
 }
 
-/** The words of EVALSHA or EVAL, for clients that do not add the prefix to the keys. */
+/** For clients that do not add the prefix to the keys of EVALSHA and EVAL. */
 export function scriptWords(
   command: readonly string[],
   prefix: string,
@@ -24,11 +24,10 @@ export function scriptWords(
   return [...command, `${keys.length}`, ...names, ...args];
 }
 
-/** A client's `keyPrefix`, which may be given as bytes. */
+/** A `keyPrefix` may be given as bytes. */
 export function prefixOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value instanceof Uint8Array ? new TextDecoder().decode(value) : '';
 }
 
-/** What to do about a blocking command of the program. */
 export const OWN_CLIENT = 'give Holdfast a client of its own, for example client.duplicate()';

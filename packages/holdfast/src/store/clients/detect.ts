@@ -9,8 +9,8 @@ import type { ClientPort } from './port.js';
 import { recognize, shapeOf } from './shape.js';
 
 /**
- * A client of ioredis, node-redis or valkey-glide, of a server, of a cluster or of Sentinel,
- * connected or still connecting. Holdfast never closes it.
+ * A client of ioredis, node-redis or valkey-glide, of a server, a cluster or Sentinel, connected or
+ * still connecting. Holdfast never closes it.
  */
 export type RedisClient =
   | IoredisLike
@@ -20,15 +20,12 @@ export type RedisClient =
   | NodeRedisSentinelLike
   | GlideLike;
 
-/**
- * Returns the port for a client. Throws a TypeError that describes the object if it cannot be used.
- */
+/** Throws a TypeError that describes an object that cannot be used. */
 export function portFor(client: unknown): ClientPort {
   recognize(client);
   return portOf(client as object);
 }
 
-/** The port for an object that was recognized as a client. */
 export function portOf(client: object): ClientPort {
   const { library, kind } = shapeOf(client);
   if (library === 'valkey-glide') return glidePort(client as GlideLike);

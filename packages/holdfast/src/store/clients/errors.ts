@@ -1,20 +1,18 @@
-/** Tells whether a client's error is a reply of the server or a failure of the connection. */
+/** Tells a reply of the server from a failure of the connection. */
 
-// by name, not by class: an application may contain several copies of a client
+// by name: an application may contain several copies of a client
 const REPLY_CLASSES = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError']);
 
-// a bundler may shorten class names; the message keeps its form: `NOSCRIPT No matching script`
+// a bundler may shorten class names; the message keeps its form
 const REPLY_SHAPE = /^[A-Z][A-Z0-9_]+(?: |$)/;
 
-// replies to commands of the connection handshake; both clients reject waiting commands with them
+// replies to the handshake, with which both clients reject waiting commands
 const HANDSHAKE_REPLY = /^(?:WRONGPASS|NOPROTO)(?: |$)/;
 const HANDSHAKE_COMMANDS = new Set(['auth', 'hello', 'select', 'client', 'readonly', 'info']);
 
 /**
- * True if `error` is the server's reply to a Holdfast command.
- *
- * A reply to the client's own handshake is not: the commands that are rejected with it were never
- * sent.
+ * True if `error` is the server's reply to a Holdfast command. A reply to the client's own
+ * handshake is not: the commands that are rejected with it were never sent.
  */
 export function isErrorReply(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;

@@ -7,10 +7,10 @@ import { EXACT, SHARDED, subscribe } from './glide-subscription.js';
 import type { CallTerms, ScanPage } from './port.js';
 import { slotOf } from './hash-slot.js';
 
-/** After so many commands the slots are read again: the client does not tell that they moved. */
+/** The slots are read again after so many commands: the client does not tell that they moved. */
 const COMMANDS_MAX = 500;
 
-/** @param scan given, so that a bundler leaves it in the file of the other adapters */
+/** @param scan given, so that a bundler leaves it with the other adapters */
 export function glideAdapter(client: GlideLike, scan: typeof scanMasters): GlideAdapter {
   const outbox = outboxOf(client);
   const slots = 'ssubscribe' in client ? new Slots(client) : undefined;
@@ -61,7 +61,7 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
     delay: () => 'the client does not tell whether it is connected',
 
     view: {
-      // the client has no node for an address that it does not know, so the first name leads there
+      // the client does not know every address; the first name then leads to the node
       takesAddress: true,
       masters: () => slots?.masters() ?? [],
       masterOf: (slot) => slots?.owners[slot],
@@ -75,15 +75,15 @@ export function glideAdapter(client: GlideLike, scan: typeof scanMasters): Glide
   };
 }
 
-/** The masters of the slots. The client knows them, and does not show them. */
+/** The masters of the slots, which the client does not show. */
 class Slots {
   owners: readonly (string | undefined)[] = [];
-  /** Resolves when the slots were read for the first time, or could not be read. */
+  /** Resolves after the first attempt to read the slots. */
   readonly known: Promise<void>;
   readonly #client: GlideLike;
   /**
-   * Set when a node did not answer: the client goes on to use a frozen master whose replica has
-   * taken over, so the commands name the address.
+   * After a silence the commands name the address: the client goes on to use a frozen master whose
+   * replica has taken over.
    */
   #named = false;
   #reading: Promise<void> | undefined;
@@ -98,7 +98,6 @@ class Slots {
     return [...new Set(this.owners)].filter((one) => one !== undefined);
   }
 
-  /** Sends a command to the master of a key. */
   async send(key: string, words: readonly string[]): Promise<unknown> {
     this.#commands += 1;
     if (this.#commands % COMMANDS_MAX === 0) void this.read();
@@ -113,13 +112,13 @@ class Slots {
     }
   }
 
-  /** The client may not know an address that the slots name: then it chooses the node again. */
+  /** The client may not know an address that the slots name: it then chooses the node. */
   #failed(named: boolean, owner: string | undefined): void {
     if (named) this.#named = false;
     else if (owner !== undefined) void this.refresh(owner);
   }
 
-  /** Asks another master than a silent one. Never rejects. */
+  /** Asks another master than the silent one. Never rejects. */
   async refresh(silent: string): Promise<void> {
     const other = this.masters().find((address) => address !== silent);
     await this.read(other === undefined ? undefined : routeTo(other));

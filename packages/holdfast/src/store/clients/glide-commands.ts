@@ -1,7 +1,6 @@
-/** Sends commands with valkey-glide: the form of replies and errors, and their order. */
+/** Sends commands with valkey-glide: their order, and the form of replies and errors. */
 import type { GlideLike } from './glide.js';
 
-/** Where a command goes on a cluster. */
 export type Route = { readonly type: 'primarySlotKey'; readonly key: string } | ByAddress;
 
 interface ByAddress {
@@ -10,7 +9,6 @@ interface ByAddress {
   readonly port: number;
 }
 
-/** The node with an address. */
 export function routeTo(address: string): ByAddress {
   const at = address.lastIndexOf(':');
   const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];
@@ -20,7 +18,7 @@ export function routeTo(address: string): ByAddress {
 /** `Decoder.String`: the client may be set to bytes. */
 export const AS_STRINGS = 1;
 
-/** The client calls the codes of the server by its own names. */
+/** The client has its own names for the server's codes. */
 const CODES: Readonly<Record<string, string>> = {
   Ask: 'ASK',
   BusyLoadingError: 'LOADING',
@@ -39,12 +37,11 @@ const CODES: Readonly<Record<string, string>> = {
 const OWN_NAME = /^An error was signalled by the server: - (\w+): (.*)$/s;
 const CODE = /^([A-Z][A-Z0-9_]+): (.*)$/s;
 
-/** An error reply of the server in its usual form. */
 export class ReplyError extends Error {
   override readonly name: string = 'ReplyError';
 }
 
-/** The error reply in its usual form; any other error unchanged. */
+/** Gives an error reply its usual form. */
 export function replyError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message } = error;
@@ -54,7 +51,6 @@ export function replyError(error: unknown): unknown {
   return code === undefined ? error : new ReplyError(`${code} ${text}`, { cause: error });
 }
 
-/** Sends one command. */
 export async function send(
   client: GlideLike,
   words: readonly string[],
@@ -68,10 +64,9 @@ export async function send(
   }
 }
 
-/** The client refuses more commands on their way than its limit. */
+/** The client refuses more commands on their way than this. */
 const LIMIT = 1000;
 
-/** The options of a client; it keeps them. */
 interface Configured {
   readonly config?: { readonly inflightRequestsLimit?: number };
 }
@@ -79,7 +74,7 @@ interface Configured {
 /** Several instances of Holdfast may use one client. */
 const outboxes = new WeakMap<GlideLike, Outbox>();
 
-/** The outbox of a client. It leaves half of the limit to the commands of the program. */
+/** Leaves half of the limit to the program's commands. */
 export function outboxOf(client: GlideLike): Outbox {
   const known = outboxes.get(client);
   if (known !== undefined) return known;
@@ -89,20 +84,18 @@ export function outboxOf(client: GlideLike): Outbox {
   return outbox;
 }
 
-/** A command that waits for earlier ones. */
 interface Behind {
-  /** The number of its keys with an earlier command. */
+  /** How many of its keys have an earlier command. */
   blocked: number;
   readonly start: () => void;
 }
 
 /**
  * Sends the commands on each key one after the other, because the client may change the order of
- * commands that are on their way at the same time. A command with several keys waits for the
- * earlier ones of each.
+ * commands on their way. One with several keys waits for the earlier ones of each.
  */
 export class Outbox {
-  /** The commands of each key in use behind the one that was started. */
+  /** The commands of each key in use, behind the started one. */
   readonly #keys = new Map<string, Behind[]>();
   readonly #waiting: (() => void)[] = [];
   readonly #max: number;

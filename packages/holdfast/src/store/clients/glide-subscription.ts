@@ -2,22 +2,20 @@
  * Subscribes to one channel on a separate client of valkey-glide, which restores the subscription
  * by itself.
  *
- * The client tells the program nothing of a lost connection. It gives each push of the connection
- * to one of its methods, which returns a message, or null for anything else: the end of a
- * connection, or a confirmation. So a null means that messages may be lost. Without that method,
- * messages arrive, and a loss goes unnoticed: waiters poll.
+ * The client tells nothing of a lost connection. It gives each push to one of its methods, which
+ * returns a message, or null for the end of a connection or a confirmation. So a null means that
+ * messages may be lost. Without that method a loss goes unnoticed: waiters poll.
  */
 import type { GlideLike } from './glide.js';
 import { AS_STRINGS } from './glide-commands.js';
 import type { Subscription } from './port.js';
 
-/** Kinds of channels. */
 export const EXACT = 'exact';
 export const SHARDED = 'sharded';
 
-/** How long the client may take to confirm a subscription, or its end, in ms. */
+/** How long a subscription or its end may take to be confirmed. */
 const CONFIRM_MS = 1000;
-/** `ProtocolVersion.RESP3`: the client subscribes with this version only. */
+/** `ProtocolVersion.RESP3`: the only one with which the client subscribes. */
 const RESP3 = 0;
 
 export interface GlideEvents {
@@ -45,7 +43,7 @@ interface Connection extends GlideLike {
 const yes = (): boolean => true;
 const no = (): boolean => false;
 
-/** Resolves when the subscription is confirmed. Rejects with the failure of the connection. */
+/** Resolves when confirmed. Rejects with the failure of the connection. */
 export async function subscribe(
   client: GlideLike,
   channel: string,
@@ -66,7 +64,7 @@ export async function subscribe(
     pubsubSubscriptions: { channelsAndPatterns: {}, callback },
   };
   const connection = (await createClient.call(client.constructor, options)) as Connection;
-  // the first push confirms the subscription, and may come after the client has resolved
+  // the first push confirms, and may come after the client has resolved
   let confirmed = false;
   watch(connection, () => {
     if (confirmed && !over) {
@@ -84,7 +82,7 @@ export async function subscribe(
     if (restoring) return;
     restoring = true;
     while (!over && connection.isClosed !== true) {
-      // resolves when the server has confirmed it
+      // resolves when the server confirmed
       if (!(await open().then(yes, no))) continue;
       restoring = false;
       if (!over) events.restored?.();
@@ -99,14 +97,14 @@ export async function subscribe(
     const why = error instanceof Error ? error.message : String(error);
     throw new Error(`the server did not confirm the subscription: ${why}`, { cause: error });
   }
-  // waiters have timers that keep the process alive; without waiters it may end
+  // timers of waiters keep the process alive; without waiters it may end
   connection.socket?.unref?.();
   return {
     close: async () => {
       if (over) return;
       over = true;
       connection.socket?.ref?.();
-      // the client closes its connections some time later: the server must not count this listener
+      // the client closes its connections later: the server must not count this listener
       const ended =
         kind === SHARDED
           ? connection.sunsubscribe?.(null, CONFIRM_MS)
@@ -117,7 +115,7 @@ export async function subscribe(
   };
 }
 
-/** Calls back for each push that is no message. */
+/** Calls back for pushes that are no messages. */
 function watch(connection: Connection, notice: () => void): void {
   const original = connection.notificationToPubSubMessageSafe;
   if (original === undefined) return;

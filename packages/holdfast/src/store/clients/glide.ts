@@ -10,7 +10,7 @@ export interface GlideLike {
   close(errorMessage?: string): void;
 }
 
-/** The methods that replace those of the port when the adapter is loaded. */
+/** The methods of the port that need the adapter. */
 export interface GlideAdapter
   extends Pick<ClientPort, 'evalsha' | 'eval' | 'scan' | 'subscribe' | 'state' | 'delay'> {
   /** For a client of a cluster. */
@@ -39,7 +39,7 @@ export function glidePort(client: GlideLike): ClientPort {
     eval: async (...args) => (await loading).eval(...args),
     scan: async (...args) => (await loading).scan(...args),
     subscribe: async (...args) => (await loading).subscribe(...args),
-    // commands without a reply when a connection ends are rejected, never sent again
+    // commands without a reply at the end of a connection are rejected, never repeated
     connection: () => client,
     isReply: isErrorReply,
     state: () => undefined,

@@ -1,4 +1,4 @@
-/** The hash slot of a key, as a cluster computes it: CRC16 (XMODEM) modulo 16,384. */
+/** The hash slot of a key in a cluster: CRC16 (XMODEM) modulo 16,384. */
 
 const SLOTS = 16_384;
 const POLYNOMIAL = 0x1021;
@@ -10,8 +10,8 @@ const TABLE: Uint16Array = Uint16Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * The slot of a key. Only the text between the first opening brace and the next closing one counts,
- * unless it is empty.
+ * Only the text between the first opening brace and the next closing one counts, unless it is
+ * empty.
  */
 export function slotOf(name: string): number {
   const start = name.indexOf('{') + 1;

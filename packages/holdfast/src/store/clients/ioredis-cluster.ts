@@ -12,7 +12,7 @@ import { notReady } from './state.js';
 export interface IoredisClusterLike {
   readonly isCluster: boolean;
   readonly options: IoredisSettings;
-  /** The addresses of the nodes of each slot, the master first. Slots without nodes are holes. */
+  /** The nodes of each slot, the master first. Slots without nodes are holes. */
   readonly slots: readonly (readonly string[] | undefined)[];
   nodes(role?: 'all' | 'master'): readonly object[];
   refreshSlotsCache(callback: () => void): void;
@@ -24,7 +24,6 @@ export interface IoredisClusterLike {
   off(event: 'ready' | 'close' | 'end', listener: () => void): unknown;
 }
 
-/** The client of one node. */
 type Node = Pick<IoredisLike, 'scan' | 'duplicate' | 'evalsha' | 'eval'> & {
   readonly options: IoredisSettings & { readonly host: string; readonly port: number };
   readonly status?: string;
@@ -32,7 +31,7 @@ type Node = Pick<IoredisLike, 'scan' | 'duplicate' | 'evalsha' | 'eval'> & {
   on(event: 'close', listener: () => void): unknown;
 };
 
-/** The port for one cluster client. The client belongs to the caller. */
+/** The client belongs to the caller. */
 export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   const nodeAt = (address: string): Node => {
     const nodes = client.nodes('all') as readonly Node[];
@@ -40,13 +39,13 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     if (node === undefined) throw new UnknownNode(address);
     return node;
   };
-  // after a redirection the slots name the new master; its role in the list of nodes changes later
+  // after a redirection the slots name the new master, before the list of nodes does
   const addresses = (): string[] => mastersOf(client.slots);
   const lostConnections = countLost(client);
   const routed = ({ sha, keys, args }: ScriptCall): Promise<unknown> =>
     attempt(() => client.evalsha(sha, keys.length, ...keys, ...args));
   const settings = client.options as { keyPrefix?: unknown; enableAutoPipelining?: unknown };
-  // the clients of the nodes do not collect the commands of a turn
+  // the nodes' clients do not collect the commands of a turn
   const takesAddress = settings.enableAutoPipelining !== true;
   const keyPrefix = prefixOf(settings.keyPrefix);
   const readyAt = readyNodes(client);
@@ -76,7 +75,7 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
     // a cluster has only sharded channels
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 
-    // the client sends commands again that had no reply when the connection to their node ended
+    // at the end of a connection, the client repeats commands without a reply
     connection: lostConnections,
 
     isReply: isErrorReply,
@@ -102,16 +101,14 @@ export function ioredisClusterPort(client: IoredisClusterLike): ClientPort {
   };
 }
 
-/** The events that end the attempt of a client to connect. */
+/** The events that end an attempt to connect. */
 const CONNECTED = ['ready', 'close', 'end'] as const;
 
-/**
- * Never rejects. A client that connects knows no slots before, and one with `lazyConnect` begins.
- */
+/** Never rejects. A client that connects knows no slots yet; one with `lazyConnect` begins. */
 async function refresh(client: IoredisClusterLike): Promise<void> {
   const { status } = client as { status?: string };
   if (status === undefined || status === 'ready') {
-    // a silent node that is asked costs its time limit of one second
+    // a silent node costs its time limit of one second
     return new Promise((resolve) => client.refreshSlotsCache(resolve));
   }
   if (status === 'wait')
@@ -129,7 +126,7 @@ async function refresh(client: IoredisClusterLike): Promise<void> {
   });
 }
 
-/** The addresses of all masters. There are 16,384 slots, most with the master of the one before. */
+/** Most of the 16,384 slots have the master of the one before. */
 function mastersOf(slots: IoredisClusterLike['slots']): string[] {
   const masters = new Set<string>();
   let last: string | undefined;
@@ -143,8 +140,8 @@ function mastersOf(slots: IoredisClusterLike['slots']): string[] {
 }
 
 /**
- * Finds the client of a master, if it is connected. The clients by address are kept: a new list for
- * each call costs more than the slot. A node that left the cluster is not connected.
+ * Finds the client of a master, if connected. The clients by address are kept: a new list for each
+ * call costs more than the slot.
  */
 function readyNodes(client: IoredisClusterLike): (address: string) => Node | undefined {
   let known = new Map<string, Node>();
@@ -171,23 +168,21 @@ function sendText(
   });
 }
 
-/** What `sendDirect` needs. */
 interface Sender {
   readonly readyAt: (address: string) => Node | undefined;
-  /** The clients of the nodes do not add it. */
+  /** The nodes' clients do not add it. */
   readonly keyPrefix: string;
   /** `undefined` if only the client of the cluster can send calls with keys. */
   readonly masterOf: ((slot: number) => string | undefined) | undefined;
-  /** Sends a call with the client of the cluster. */
+  /** Sends with the client of the cluster. */
   readonly routed: (call: ScriptCall) => Promise<unknown>;
 }
 
 /**
- * Sends each call with the client of its node, and the calls of each node in one write. That saves
- * the routing of the client, which costs about as much as the command. A call that the node does
- * not execute, or whose connection ends, is sent by the client, which would send it again too,
- * unless the call names its node. No other call is sent twice: the second one would find nothing,
- * and that would be believed.
+ * Sends each call with the client of its node, those of a node in one write. The client's own
+ * routing costs about as much as the command. A call that the node does not execute, or whose
+ * connection ends, goes to the client, which would repeat it too, unless the call names its node.
+ * No other call is sent twice: the second one would find nothing, and that would be believed.
  */
 function sendDirect(
   { readyAt, masterOf, routed, keyPrefix }: Sender,
@@ -195,7 +190,7 @@ function sendDirect(
 ): Promise<unknown>[] {
   const corked = new Set<NonNullable<Node['stream']>>();
   const again = (call: ScriptCall) => (error: unknown) => {
-    // a command whose time limit of the client has passed is still on its way
+    // a command that exceeded the client's time limit is still on its way
     if (isLost(error) || isForCluster(call, error)) return routed(call);
     throw error;
   };
@@ -220,14 +215,13 @@ function sendDirect(
   }
 }
 
-/** The error of ioredis for commands without a reply when their connection ends. */
+/** The error of commands without a reply at the end of their connection. */
 const LOST = 'Connection is closed.';
 
 function isLost(error: unknown): boolean {
   return error instanceof Error && error.message === LOST;
 }
 
-/** Counts the connections to nodes that ended. */
 function countLost(client: IoredisClusterLike): () => number {
   let lost = 0;
   const watch = (node: object): void => {

@@ -2,15 +2,14 @@
  * Makes the connections of an ioredis client leave a server that is not the master any more. Loaded
  * when a command of a client with sentinels has no answer.
  *
- * ioredis asks the sentinels when it connects, and not again while the connection is open. So a
- * client stays with a frozen master, and with one that is cut off from the sentinels. Its option
- * `failoverDetector` is no remedy: if the message of a sentinel comes while the client looks for
- * the master, the client ends for good.
+ * ioredis asks the sentinels only when it connects. So it stays with a master that is frozen, or
+ * cut off from the sentinels. Its option `failoverDetector` is no remedy: if the message of a
+ * sentinel comes while the client looks for the master, the client ends for good.
  */
 import { lookup } from 'node:dns/promises';
 import type { IoredisSettings } from './ioredis-subscription.js';
 
-/** The time in which a sentinel must answer, in ms. */
+/** The time in which a sentinel must answer. */
 const SENTINEL_MS = 1000;
 
 interface Address {
@@ -20,7 +19,6 @@ interface Address {
 
 type NatMap = ((address: string) => Address | null) | Readonly<Record<string, Address>>;
 
-/** The options of ioredis that concern the sentinels. */
 interface SentinelSettings extends IoredisSettings {
   readonly sentinels?: readonly Address[] | null;
   readonly name?: string;
@@ -31,7 +29,6 @@ interface SentinelSettings extends IoredisSettings {
   readonly tls?: object;
 }
 
-/** A connection of ioredis. */
 export interface Leaver {
   readonly options: SentinelSettings;
   readonly stream?: Partial<Stream> | undefined;
@@ -52,12 +49,12 @@ interface Sentinel {
   on(event: 'error', listener: () => void): unknown;
 }
 
-/** Connections that were told to end; their ends may take a moment. */
+/** Connections that were told to end, which may take a moment. */
 const left = new WeakSet<object>();
 
 /**
- * Asks the sentinels for the master, and makes those connections connect again that lead to another
- * server. Most sentinels that answer must agree. Never rejects.
+ * Asks the sentinels for the master, and makes connections to another server connect again. Most
+ * sentinels that answer must agree. Never rejects.
  */
 export async function leaveFormerMaster(
   client: Leaver,
@@ -68,8 +65,8 @@ export async function leaveFormerMaster(
   const known = views.filter((view) => view !== undefined);
   for (const connection of [client, ...connections]) {
     const { stream } = connection;
-    // without a remote address the client still connects, and asks the sentinels by itself; a
-    // client that is told to end at that moment ends for good
+    // without a remote address the client still connects, and asks the sentinels by itself; told to
+    // end at that moment, it ends for good
     if (stream === undefined || stream.destroyed !== false || left.has(stream)) continue;
     if (stream.remoteAddress === undefined) continue;
     const others = known.filter((view) => !leadsTo(stream, view)).length;
@@ -79,7 +76,6 @@ export async function leaveFormerMaster(
   }
 }
 
-/** An address of the master, with the addresses of its host. */
 interface Master {
   readonly port: number;
   readonly hosts: readonly string[];
@@ -92,7 +88,7 @@ function leadsTo({ remoteAddress = '', remotePort }: Partial<Stream>, master: Ma
 /** An IPv4 address may have the form of IPv6. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-/** The master in the view of one sentinel; `undefined` if it does not tell. */
+/** `undefined` if the sentinel does not tell. */
 async function masterOf(client: Leaver, sentinel: Address): Promise<Master | undefined> {
   const { name = '', sentinelUsername, sentinelPassword, sentinelTLS } = client.options;
   const connection = client.duplicate({

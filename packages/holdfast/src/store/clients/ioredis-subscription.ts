@@ -14,7 +14,7 @@ export interface IoredisSettings {
   readonly socketTimeout?: unknown;
 }
 
-/** Ms in which a master must reply to the handshake of a wake connection. */
+/** The time in which a master must reply to the handshake of a wake connection. */
 const REPLY_MS = 5000;
 
 interface Origin {
@@ -38,8 +38,7 @@ interface Connection {
 type Delay = (attempt: number) => number | null;
 
 /**
- * Opens the connection and subscribes. Rejects with the first failure and then leaves no
- * connection.
+ * Rejects with the first failure, and then leaves no connection.
  * @param open has the connection until it is closed
  */
 export async function subscribe(
@@ -50,7 +49,7 @@ export async function subscribe(
 ): Promise<Subscription> {
   let state: 'opening' | 'live' | 'lost' | 'closed' = 'opening';
   let refusals = 0;
-  // no second attempt before the first confirmation: the caller receives the failure
+  // no second attempt before the first confirmation: the caller gets the failure
   const persistent = (strategy: unknown): Delay => {
     return (attempt) =>
       state === 'opening' || state === 'closed' ? null : delay(strategy, attempt + refusals);
@@ -74,11 +73,10 @@ export async function subscribe(
 
   const live = (): void => {
     state = 'live';
-    // waiters have timers that keep the process alive; without waiters it may end
+    // timers of waiters keep the process alive; without waiters it may end
     connection.stream?.unref?.();
   };
-  // the promise of a broken connection never settles, so this code runs only for the current
-  // connection
+  // the promise of a broken connection never settles, so this is the current connection
   const resubscribe = async (): Promise<void> => {
     try {
       await connection.subscribe(channel);
@@ -100,7 +98,7 @@ export async function subscribe(
   } catch (error) {
     state = 'closed';
     connection.disconnect();
-    // the error of the socket or the server says more than `Connection is closed.`
+    // it says more than `Connection is closed.`
     throw isErrorReply(error) ? error : (failure ?? error);
   }
   live();
@@ -130,8 +128,8 @@ function duplicate(
 }
 
 /**
- * Opens a connection to a node of a cluster and subscribes to a sharded channel. Rejects with the
- * first failure and then leaves no connection. The connection does not reconnect.
+ * Subscribes to a sharded channel on a new connection to a node. Rejects with the first failure,
+ * and then leaves no connection. The connection does not reconnect.
  */
 export async function subscribeShard(
   node: Origin,
@@ -147,7 +145,7 @@ export async function subscribeShard(
   let failure: unknown;
   connection.on('error', (error) => {
     failure = error;
-    // ioredis 5 does not expect that the server ends a subscription when its slot moves
+    // ioredis 5 does not expect that a moved slot ends a subscription
     if (String(error).includes('sunsubscribe')) over();
   });
   connection.on('smessage', (from, payload) => {
@@ -176,21 +174,20 @@ export function overrides(
   persistent: (strategy: unknown) => Delay,
 ): object {
   const { connectionName, retryStrategy, sentinelRetryStrategy } = options;
-  // The check costs a round trip, and a server that is loading accepts SUBSCRIBE. With Sentinel the
-  // check also confirms that the server is the master. Grants are pushed only to subscribers of the
-  // master.
+  // The check costs a round trip, and a server that is loading accepts SUBSCRIBE. With Sentinel it
+  // also confirms the master: grants are pushed to its subscribers only.
   const readyCheck = options.sentinels ? options.enableReadyCheck : false;
   return {
     enableReadyCheck: readyCheck,
     connectionName: typeof connectionName === 'string' ? `${connectionName}:holdfast` : 'holdfast',
     retryStrategy: persistent(retryStrategy),
     sentinelRetryStrategy: persistent(sentinelRetryStrategy),
-    // scripts publish without a prefix; versions differ in whether they prefix channel names
+    // scripts publish without a prefix; versions differ in whether they prefix channels
     keyPrefix: '',
     lazyConnect: true,
-    // ioredis drops the promise and has no event for it: `ready` comes before the confirmation
+    // ioredis drops its promise, and `ready` comes before the confirmation
     autoResubscribe: false,
-    // a command must not move to another connection, or a break would lead to two subscriptions
+    // on another connection a command would lead to two subscriptions
     autoResendUnfulfilledCommands: false,
     enableOfflineQueue: false,
     maxRetriesPerRequest: null,
@@ -199,12 +196,12 @@ export function overrides(
     failoverDetector: false,
     reconnectOnError: null,
     himportFieldsets: undefined,
-    // no data remains to be written at disconnect
+    // nothing is left to be written
     disconnectTimeout: 0,
   };
 }
 
-/** The delay of the user's strategy; a default delay if the strategy stops. */
+/** The user's strategy; a default delay if it stops. */
 function delay(strategy: unknown, attempt: number): number {
   const wish: unknown = typeof strategy === 'function' ? strategy(attempt) : undefined;
   return typeof wish === 'number' ? wish : Math.min(50 * 2 ** attempt, 2000);
@@ -212,7 +209,7 @@ function delay(strategy: unknown, attempt: number): number {
 
 function close(connection: Connection): Promise<void> {
   return new Promise((resolve) => {
-    // in any other state there is no socket that could end
+    // in other states there is no socket that could end
     if (connection.status === 'ready' || connection.status === 'connect') {
       connection.once('end', resolve);
     } else {

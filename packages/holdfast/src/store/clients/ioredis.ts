@@ -29,17 +29,16 @@ export interface IoredisLike {
   duplicate(override?: object): unknown;
 }
 
-/** The socket methods that collect several writes into one. */
+/** Collects several writes of a socket into one. */
 interface Corkable {
   cork(): void;
   uncork(): void;
 }
 
 /**
- * The port for one ioredis client. The client belongs to the caller.
- *
- * Commands use the named methods and not `call`: only the methods apply `keyPrefix` in all versions
- * (ioredis 5.0 and iovalkey know the keys of `evalsha`, but not those of `EVALSHA`).
+ * The client belongs to the caller. Commands use the named methods, because only these apply
+ * `keyPrefix` in all versions (ioredis 5.0 and iovalkey know the keys of `evalsha`, not those of
+ * `EVALSHA`).
  */
 export function ioredisPort(client: IoredisLike): ClientPort {
   const subscribed = new Set<object>();
@@ -72,7 +71,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
       ? { leaveFormerMaster: () => leave(client, subscribed) }
       : { endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause) }),
 
-    // commands without a reply when a connection ends are sent again over the next one
+    // commands without a reply at the end of a connection are repeated on the next one
     connection: () => (client as { stream?: unknown }).stream,
 
     isReply: isErrorReply,
@@ -87,7 +86,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
     state() {
       const { status } = client as { status?: string };
       if (status === undefined || status === 'ready') return undefined;
-      // also after a retryStrategy that has given up, or a failed look for the master of Sentinel
+      // also after a retryStrategy that gave up, or a failed look for the master of Sentinel
       const closed = status === 'end';
       const state = closed
         ? 'closed: quit() or disconnect() was called, or it stopped reconnecting'
@@ -98,7 +97,7 @@ export function ioredisPort(client: IoredisLike): ClientPort {
   return port;
 }
 
-/** Loaded at its first use: most programs have no sentinels. */
+/** Most programs have no sentinels, so it is loaded at its first use. */
 async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise<void> {
   try {
     const { leaveFormerMaster } = await import('./ioredis-sentinel.js');
@@ -108,11 +107,11 @@ async function leave(client: IoredisLike, subscribed: Iterable<object>): Promise
   }
 }
 
-/** A command that waits in the server, for messages; only some of these do so with BLOCK. */
+/** A command that waits in the server; some do so only with BLOCK. */
 const BLOCKING = /^(b[lrz]|wait)/i;
 const MAY_BLOCK = /^xread/i;
 
-/** The blocking command at the head of those that wait for a reply. */
+/** The blocking command whose reply is due next. */
 function blockingCommand(client: object): string | undefined {
   const { commandQueue } = client as { commandQueue?: { peekFront?(): Sent | undefined } };
   const { name = '', args = [] } = commandQueue?.peekFront?.()?.command ?? {};
@@ -120,7 +119,7 @@ function blockingCommand(client: object): string | undefined {
   return blocks ? name.toUpperCase() : undefined;
 }
 
-/** A command as ioredis keeps it until its reply. */
+/** A command that waits for its reply. */
 interface Sent {
   readonly command?: { readonly name?: string; readonly args?: readonly unknown[] };
 }
@@ -128,10 +127,8 @@ interface Sent {
 const isBlock = (arg: unknown): boolean => String(arg).toUpperCase() === 'BLOCK';
 
 /**
- * Sends several calls in one write, with one promise each.
- *
- * A pipeline would cost about twice as much, and its calls settle together. Without a socket the
- * calls wait in the client, which writes them later in its own way.
+ * Sends several calls in one write, with one promise each. A pipeline costs about twice as much,
+ * and its calls settle together. Without a socket the client writes the calls later in its own way.
  */
 function inOneWrite<T>(
   client: object,

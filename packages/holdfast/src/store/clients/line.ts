@@ -12,7 +12,6 @@ export interface Line {
   close(): Promise<void>;
 }
 
-/** A client with a method that makes another one with the same settings. */
 interface Origin {
   readonly options?: object;
   duplicate(override: object): object;
@@ -38,9 +37,9 @@ interface NodeRedis {
 
 /**
  * Opens a connection with the settings of the user's client.
- * @param address of a master of a cluster; otherwise an empty string
- * @param server another server than that of the client, with the same settings
- * @param ended called when the connection has ended, by either side
+ * @param address of a master of a cluster; otherwise empty
+ * @param server another server, with the same settings
+ * @param ended called when either side has ended the connection
  */
 export async function openLine(
   port: ClientPort,

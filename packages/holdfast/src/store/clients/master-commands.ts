@@ -5,23 +5,21 @@
  *                                   ^--READONLY, the refused commands first--/
  *
  * With the client's own `sendCommand`, a command waits until an earlier one is answered, and a
- * later one may overtake it. So the commands go to the client of the master directly, while one
- * call of `_execute` lasts.
+ * later one may overtake it. So the commands go to the client of the master directly, during one
+ * call of `_execute`.
  *
- * While the master is not connected, `_execute` would keep the commands for seconds, and would ask
- * the sentinels without a pause. So they are rejected until the master is back or another one is
- * known. The caller repeats them.
+ * While the master is not connected, `_execute` would keep the commands for seconds and ask the
+ * sentinels without a pause. So they are rejected until a master is known, and the caller repeats
+ * them.
  */
 import { COMMAND_OPTIONS, type NodeRedisLike } from './node-redis.js';
 
-/** The part of a Sentinel client that finds the master. */
 export interface MasterFinder {
   on(event: 'topology-change', listener: (change: { type: string }) => void): unknown;
   /** Calls `use` with the client of the present master, and again if it rejects with READONLY. */
   _execute<T>(isReadonly: boolean, use: (master: NodeRedisLike) => Promise<T>): Promise<T>;
 }
 
-/** A command and its promise. */
 interface Pending {
   readonly words: readonly string[];
   readonly resolve: (reply: unknown) => void;
@@ -35,9 +33,9 @@ const all = new WeakMap<MasterFinder, MasterCommands>();
 export class MasterCommands {
   readonly #client: MasterFinder;
   #queue: Pending[] = [];
-  /** The client of the last known master. */
+  /** The last known master. */
   #master: Master | undefined;
-  /** Sends the queue to the master; set while one is known. */
+  /** Sends the queue; set while a master is known. */
   #flush: (() => void) | undefined;
   #looking = false;
 
@@ -48,14 +46,13 @@ export class MasterCommands {
     });
   }
 
-  /** There is one object for each client, because it keeps a listener. */
+  /** One for each client, because it keeps a listener. */
   static of(client: MasterFinder): MasterCommands {
     const known = all.get(client) ?? new MasterCommands(client);
     all.set(client, known);
     return known;
   }
 
-  /** The client of the present master. */
   async master(): Promise<NodeRedisLike> {
     if (this.#master?.isReady === false) throw notConnected();
     return this.#client._execute(false, async (master: Master) => {

@@ -8,10 +8,9 @@ import type { ClientPort, ScanPage, ScriptCall } from './port.js';
 import { slotOf } from './hash-slot.js';
 import { notReady } from './state.js';
 
-/** A node of a cluster, as node-redis describes it. */
 interface NodeLike {
   readonly address: string;
-  /** Its client, after the first use of the node. */
+  /** There after the first use of the node. */
   readonly client?: NodeRedisLike & { readonly isReady?: boolean };
 }
 
@@ -30,14 +29,14 @@ export interface NodeRedisClusterLike {
 }
 
 /**
- * node-redis refreshes its slots by itself only after a redirection, or (version 6) when it has
- * tried to reconnect for five seconds. It has no public method for this.
+ * node-redis reads its slots again only after a redirection, or (version 6) after five seconds
+ * without a connection. It has no public method for this.
  */
 interface Discovering {
   readonly _slots?: { readonly rediscover?: (startWith: object) => Promise<unknown> };
 }
 
-/** The port for one cluster client. The client belongs to the caller. */
+/** The client belongs to the caller. */
 export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
   const keyPrefix = prefixOf(optionsOf(client)?.keyPrefix);
   const addresses = (): string[] => client.masters.map(({ address }) => address);
@@ -81,7 +80,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
     // a cluster has only sharded channels
     subscribe: () => Promise.reject(new Error('a cluster client cannot subscribe')),
 
-    // the client sends a command again only after MOVED or ASK, when it was not executed
+    // the client repeats a command only after MOVED or ASK, when it was not executed
     connection: () => client,
 
     isReply: isErrorReply,
@@ -108,8 +107,7 @@ export function nodeRedisClusterPort(client: NodeRedisClusterLike): ClientPort {
 }
 
 /**
- * Sends a call with the client of its node: the search for the node costs about as much as the
- * command.
+ * Sends a call with the client of its node: the search for it costs as much as the command.
  * @param send sends it with the client of the cluster
  */
 function sendDirect(
@@ -132,7 +130,7 @@ function sendDirect(
   });
 }
 
-/** Sends a call without keys to a node. */
+/** Sends a call without keys. */
 function sendTo(
   client: NodeRedisClusterLike,
   at: string,

@@ -13,14 +13,14 @@ export interface NodeRedisSentinelLike extends MasterFinder {
 }
 
 /**
- * The client waits for the handshake of a server that it takes for the master. Without a time limit
- * it waits for as long as that server is frozen, and does not hear the sentinels.
+ * Without a time limit, the client waits for the handshake of a frozen server, and does not hear
+ * the sentinels.
  */
 const LOOKING =
   'looking for the master; a frozen server would be one reason that it waits: set ' +
   'nodeClientOptions: { socket: { socketTimeout: 5000 }, pingInterval: 1000 }';
 
-/** The port for one Sentinel client. The client belongs to the caller. */
+/** The client belongs to the caller. */
 export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort {
   const keyPrefix = prefixOf((client as { _keyPrefix?: unknown })._keyPrefix);
   // only this client needs it
@@ -51,7 +51,7 @@ export function nodeRedisSentinelPort(client: NodeRedisSentinelLike): ClientPort
     // its connection is not replaced by the client: see `sentinel`
     subscribe: () => Promise.reject(new Error('a Sentinel client cannot subscribe')),
 
-    // a command is sent again only after READONLY, when it was not executed
+    // a command is repeated only after READONLY, when it was not executed
     connection: () => client,
 
     isReply: isErrorReply,

@@ -34,10 +34,8 @@ interface Connection {
 type Delay = (attempt: number, cause: unknown) => number | false;
 
 /**
- * Opens the connection and subscribes. Rejects with the first failure and then leaves no
- * connection.
- *
- * node-redis itself subscribes again when it reconnects; `ready` means that this is confirmed.
+ * Rejects with the first failure, and then leaves no connection. node-redis subscribes again when
+ * it reconnects; `ready` means that this is confirmed.
  */
 export async function subscribe(
   client: Origin,
@@ -51,7 +49,7 @@ export async function subscribe(
       state === 'opening' || state === 'closed' ? false : delay(strategy, attempt, cause);
   };
   const connection = client.duplicate(overrides(client.options ?? {}, persistent)) as Connection;
-  // each failed attempt emits an error, which would end the process without a listener
+  // an error of a failed attempt would end the process without a listener
   connection.on('error', () => {
     connecting = false;
   });
@@ -72,7 +70,7 @@ export async function subscribe(
   });
 
   try {
-    // the client sends the subscription with its handshake: one round trip for both
+    // the subscription goes with the handshake: one round trip for both
     const connected = connection.connect();
     const subscribed = connection.subscribe(channel, (payload) => {
       if (state !== 'closed') listener.message(payload);
@@ -84,22 +82,21 @@ export async function subscribe(
     throw error;
   }
   state = 'live';
-  // waiters have timers that keep the process alive; without waiters it may end
+  // timers of waiters keep the process alive; without waiters it may end
   connection.unref?.();
   return {
     async close() {
       state = 'closed';
-      // If the client is destroyed while its socket connects, it forgets the socket, which stays
-      // open. In that case the `connect` event destroys the client, or the attempt fails and is the
-      // last one.
+      // A client that is destroyed while its socket connects forgets the socket, which stays open.
+      // Then the `connect` event destroys it, or the attempt fails and is the last one.
       if (!connecting) destroy(connection);
     },
   };
 }
 
 /**
- * Opens a connection to a node of a cluster and subscribes to a sharded channel. Rejects with the
- * first failure and then leaves no connection. The connection does not reconnect.
+ * Subscribes to a sharded channel on a new connection to a node. Rejects with the first failure,
+ * and then leaves no connection. The connection does not reconnect.
  */
 export function subscribeShard(
   node: Origin,
@@ -146,7 +143,7 @@ export async function subscribeOnce(
   };
 }
 
-/** Rejects with the reason of the connection, if both fail: the other one follows from it. */
+/** If both fail, rejects with the reason of the connection: the other follows from it. */
 async function both(connected: Promise<unknown>, subscribed: Promise<unknown>): Promise<void> {
   const subscribing = subscribed.then(
     () => undefined,
@@ -164,7 +161,7 @@ export function overrides(
   const socket = (options.socket ?? {}) as SocketSettings;
   return {
     socket: { ...socket, reconnectStrategy: persistent(socket.reconnectStrategy) },
-    // under RESP2 a name needs the right to call CLIENT, which a user without a name may lack
+    // under RESP2 a name needs the right to call CLIENT, which not every user has
     name: typeof options.name === 'string' ? `${options.name}:holdfast` : undefined,
     pingInterval: pingInterval(options.pingInterval, socket.socketTimeout),
     commandOptions: { timeout: undefined },
@@ -176,17 +173,17 @@ export function overrides(
   };
 }
 
-/** `socketTimeout` ends a connection without traffic, so a quiet channel needs pings. */
+/** `socketTimeout` ends a quiet connection, so a channel needs pings. */
 function pingInterval(interval: unknown, socketTimeout: unknown): unknown {
   if (typeof socketTimeout !== 'number' || socketTimeout <= 0) return interval;
   const often = Math.ceil(socketTimeout / 2);
   return typeof interval === 'number' && interval > 0 ? Math.min(interval, often) : often;
 }
 
-/** The delay of the user's strategy; a default delay if there is none, or if it stops. */
+/** The user's strategy; a default delay if there is none, or if it stops. */
 function delay(strategy: unknown, attempt: number, cause: unknown): number {
   const wish: unknown = typeof strategy === 'function' ? strategy(attempt, cause) : strategy;
-  // random, as in node-redis: after a server restart, clients should not reconnect all at once
+  // random, as in node-redis: clients should not reconnect all at once
   const own = (): number => Math.min(50 * 2 ** attempt, 2000) + Math.floor(Math.random() * 200);
   return typeof wish === 'number' ? wish : own();
 }
@@ -195,6 +192,6 @@ function destroy(connection: Connection): void {
   try {
     connection.destroy();
   } catch {
-    // node-redis 5 throws if the client is closed already
+    // node-redis 5 throws if the client is closed
   }
 }

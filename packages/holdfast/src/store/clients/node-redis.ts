@@ -18,11 +18,9 @@ export interface NodeRedisLike {
 }
 
 /**
- * The options of each command. They override the client's options for all commands.
- *
- * The client's time limit costs more than the command itself and covers only commands that are not
- * yet written. A type mapping could turn numbers into strings and strings into bytes. With `asap` a
- * batch would be written in reverse order.
+ * Override the client's options. Its time limit costs more than the command, and covers only
+ * commands that are not yet written. A type mapping could change the types of replies. With `asap`
+ * a batch would be written in reverse order.
  */
 export const COMMAND_OPTIONS: object = Object.freeze({
   timeout: undefined,
@@ -32,11 +30,9 @@ export const COMMAND_OPTIONS: object = Object.freeze({
 });
 
 /**
- * The port for one node-redis client. The client belongs to the caller.
- *
- * Commands use `sendCommand`, which does not know which arguments are keys, so the adapter adds a
- * `keyPrefix` (of node-redis 6) itself. node-redis writes all commands of one turn of the event
- * loop together.
+ * The client belongs to the caller. `sendCommand` does not know which arguments are keys, so the
+ * adapter adds a `keyPrefix` (of node-redis 6). node-redis writes all commands of one turn
+ * together.
  */
 export function nodeRedisPort(client: NodeRedisLike): ClientPort {
   const keyPrefix = prefixOf(client.options?.keyPrefix);
@@ -79,7 +75,7 @@ export function nodeRedisPort(client: NodeRedisLike): ClientPort {
     subscribe: (channel, listener) => subscribe(client, channel, listener),
     endSilence: async (pause) => (await import('./silence.js')).endSilence(port, pause),
 
-    // commands without a reply when a connection ends are rejected, never sent again
+    // commands without a reply at the end of a connection are rejected, never repeated
     connection: () => client,
 
     isReply: isErrorReply,

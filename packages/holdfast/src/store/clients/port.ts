@@ -1,34 +1,32 @@
 import type { ClientState } from './state.js';
 
 /**
- * The operations that Holdfast needs from a Redis client, with structural types, so no client is
- * imported.
+ * What Holdfast needs from a Redis client, with structural types: no client is imported.
  *
  * An adapter only translates. It sets no deadline (the store has its own), retries nothing, and
- * never closes the user's client. It closes only the connections that it opened itself.
+ * never closes the user's client, only connections that it opened itself.
  */
 export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, ConnectionPart {
-  /** The name of the client library, for messages: `ioredis`, `node-redis` or `valkey-glide`. */
+  /** For messages: `ioredis`, `node-redis` or `valkey-glide`. */
   readonly name: string;
 
-  /** The client itself, for `admin.ts`. */
+  /** For `admin.ts`. */
   readonly client: object;
 
-  /** The prefix that the client itself adds to each key (`keyPrefix`), or an empty string. */
+  /** What the client itself adds to each key, or an empty string. */
   readonly keyPrefix: string;
 
-  /** True if the client writes at the end of a turn of the event loop, not during the call. */
+  /** True if the client writes at the end of a turn, not during the call. */
   readonly writesLater: boolean;
 
   /**
    * Sends one EVALSHA for each call, in order, over one connection, and in one write if the client
-   * can do that. Returns one promise for each call; each settles independently. It never throws
-   * synchronously.
+   * can. Each promise settles independently. Never throws synchronously.
    */
   evalsha(calls: readonly ScriptCall[]): Promise<unknown>[];
 
   /**
-   * Sends EVAL with the complete text: the fallback after NOSCRIPT.
+   * Sends EVAL with the text: the fallback after NOSCRIPT.
    * @param of the call that had no answer
    */
   eval(
@@ -38,38 +36,34 @@ export interface ClientPort extends ClusterPart, SentinelPart, SilencePart, Conn
     of?: CallTerms,
   ): Promise<unknown>;
 
-  /**
-   * Reads one page of SCAN. `match` is sent unchanged, and the names are complete, with the
-   * client's prefix.
-   */
+  /** Reads one page of SCAN. `match` is sent unchanged; the names have the client's prefix. */
   scan(cursor: string, match: string, count: number): Promise<ScanPage>;
 
   /**
-   * Subscribes to a channel, on a new connection with the settings of the user's client (address,
-   * TLS, user name, password). Resolves when the subscription is first confirmed. After that the
-   * connection reconnects by itself and reports each change to `listener`.
+   * Subscribes on a new connection with the settings of the user's client (address, TLS, user name,
+   * password). Resolves when first confirmed. The connection reconnects by itself, and reports each
+   * change to `listener`.
    */
   subscribe(channel: string, listener: SubscriptionListener): Promise<Subscription>;
 
   /**
-   * The current connection, for comparison with a later one. If it has changed, the client itself
-   * may have sent pending commands again. A constant value if the client never does that.
+   * The current connection. If it has changed, the client may have repeated pending commands.
+   * Constant if the client never does that.
    */
   connection(): unknown;
 
   /**
-   * True if the server replied with an error (so the request arrived), false if the connection
-   * failed.
+   * True if the server replied with an error (the request arrived), false if the connection failed.
    */
   isReply(error: unknown): boolean;
 
-  /** The state of the client if it is not ready to send commands, otherwise `undefined`. */
+  /** Why the client is not ready to send commands, otherwise `undefined`. */
   state(): ClientState | undefined;
 }
 
 /** Only of a client of a cluster. */
 export interface ClusterPart {
-  /** The nodes, if the client is connected to a cluster. It then has no use for `subscribe`. */
+  /** Set if the client is connected to a cluster. `subscribe` is then not used. */
   readonly cluster?: ClusterView;
 }
 
@@ -79,8 +73,8 @@ export interface SentinelPart {
   readonly sentinel?: MasterView;
 
   /**
-   * Asks the sentinels for the master, and makes the connections of the client leave a server that
-   * is not the master any more. Set if the client does not do this by itself. Never rejects.
+   * Asks the sentinels, and makes the client's connections leave a former master. Set if the client
+   * does not do this itself. Never rejects.
    */
   leaveFormerMaster?(): Promise<void>;
 }
@@ -88,14 +82,14 @@ export interface SentinelPart {
 /** What a client knows, or does, while a command has no answer; each optional. */
 export interface SilencePart {
   /**
-   * Called when a command has had no answer. Finds out whether the connection has died silently,
-   * and ends it if the client then connects again. Resolves to a text for a warning, if it is dead.
-   * Never rejects. Set for clients of one server.
+   * Finds out whether the connection has died silently, and ends it if the client then connects
+   * again. Resolves to a text for a warning if it is dead. Never rejects. Set for clients of one
+   * server.
    * @param pause resolves after so many ms
    */
   endSilence?(pause: (ms: number) => Promise<void>): Promise<string | undefined>;
 
-  /** The blocking command whose reply the client awaits, if it is known. */
+  /** The blocking command whose reply the client awaits, if known. */
   blockedBy?(): string | undefined;
 
   /** Why a connected client may have no reply, for messages. */
@@ -105,12 +99,12 @@ export interface SilencePart {
 /** How a client uses its connections; each optional. */
 export interface ConnectionPart {
   /**
-   * Sends one EVALSHA as `evalsha` does, and gives the reply to a receiver, possibly while the
-   * client reads it. Returns false if the call has to go through `evalsha` now. It never throws.
+   * Sends one EVALSHA, and gives the reply to a receiver, possibly while the client reads it.
+   * Returns false if the call has to go through `evalsha` now. Never throws.
    */
   readonly post?: ((call: ScriptCall, to: RawOutcome) => boolean) | undefined;
 
-  /** Set if no further connection for `WAIT` can be opened, see `line.ts`. */
+  /** No further connection for `WAIT` can be opened, see `line.ts`. */
   readonly hasNoLine?: true;
 }
 
@@ -123,46 +117,45 @@ export function over<T extends object>(port: ClientPort, methods: T): ClientPort
 export interface MasterView {
   /**
    * Subscribes at the present master, on a new connection with the settings of the user's client.
-   * Resolves when the subscription is confirmed. The connection does not reconnect.
+   * Resolves when confirmed. The connection does not reconnect.
    */
   subscribe(channel: string, listener: ShardListener): Promise<Subscription>;
 
-  /** Calls back when another server has become master, until the returned function is called. */
+  /** Calls back after each change of the master, until the returned function is called. */
   onChange(changed: () => void): () => void;
 }
 
-/** What a client of a cluster knows of the nodes at present. */
+/** What a client of a cluster knows of the nodes. */
 export interface ClusterView {
-  /** Set if calls may name their node, see `CallTerms.at`. */
+  /** Calls may name their node, see `CallTerms.at`. */
   readonly takesAddress?: boolean;
 
-  /** The addresses of all masters. */
   masters(): readonly string[];
 
-  /** The address of the master of a slot, if the client knows it. */
+  /** If the client knows it. */
   masterOf(slot: number): string | undefined;
 
   /**
-   * Asks another node than a silent one for the present slots. The clients do so after a
-   * redirection, but not when a node stops answering. Never rejects.
+   * Asks another node than the silent one for the slots: clients do so after a redirection, not
+   * when a node stops answering. Never rejects.
    */
   refresh(silent: string): Promise<void>;
 
   /**
    * Subscribes to a sharded channel, on a new connection to a master with the settings of the
-   * user's client. Resolves when the subscription is confirmed. The connection does not reconnect.
+   * user's client. Resolves when confirmed. The connection does not reconnect.
    */
   subscribe(address: string, channel: string, listener: ShardListener): Promise<Subscription>;
 }
 
-/** Receives the events of a subscription that does not reconnect. No method may throw. */
+/** No method may throw. */
 export interface ShardListener {
   message(payload: string): void;
-  /** The connection is lost, or the slot of the channel has moved. No message arrives any more. */
+  /** The connection is lost, or the slot has moved. No message arrives any more. */
   over(): void;
 }
 
-/** Receives the reply to one call: one of the two is called, once. Neither throws. */
+/** One of the two is called, once. Neither throws. */
 export interface RawOutcome {
   answered(raw: unknown): void;
   failed(error: unknown): void;
@@ -171,47 +164,44 @@ export interface RawOutcome {
 /** What a client must know of a call beyond its words. */
 export interface CallTerms {
   /**
-   * The address of the master of a cluster that executes the call, which has no keys. It is sent to
-   * this node only, once: if the client is not connected to it, or the connection ends, the call is
-   * rejected. Only if `ClusterView.takesAddress` is set. A client that routes by keys only may use
-   * the first one of `names`.
+   * The address of the master that executes the call, which has no keys. It is sent to this node
+   * only, once: if the client is not connected to it, or the connection ends, it is rejected. Only
+   * with `ClusterView.takesAddress`. A client that routes by keys only may use the first one of
+   * `names`.
    */
   readonly at?: string;
-  /** The keys whose commands keep their order; without it, the first key. */
+  /** The keys whose commands keep their order; by default the first key. */
   readonly names?: readonly string[];
   /**
-   * Set if the caller has another call for a slot that moves: `ASK` and `TRYAGAIN` reject this one
-   * at once, where the client can do that.
+   * The caller has another call for a slot that moves: `ASK` and `TRYAGAIN` reject this one at
+   * once, where the client can do that.
    */
   readonly movesApart?: boolean;
 }
 
-/** A call of a script that the server probably knows. */
 export interface ScriptCall extends CallTerms {
-  /** SHA-1 of the script's text, in hexadecimal. */
+  /** Of the script's text, in hexadecimal. */
   readonly sha: string;
-  /** Key names without the client's prefix. */
+  /** Without the client's prefix. */
   readonly keys: readonly string[];
   readonly args: readonly string[];
 }
 
-/** One page of SCAN. The cursor of the last page is `0`. */
+/** The cursor of the last page is `0`. */
 export interface ScanPage {
   readonly cursor: string;
   readonly keys: readonly string[];
 }
 
-/** Receives the events of a subscription. No method may throw. */
+/** No method may throw. */
 export interface SubscriptionListener {
-  /** A message has arrived. */
   message(payload: string): void;
-  /** The subscription is confirmed again after a lost connection. Messages in between are lost. */
+  /** The subscription is confirmed again. Messages in between are lost. */
   up(): void;
-  /** The connection is lost; no message arrives until `up`. */
+  /** No message arrives until `up`. */
   down(): void;
 }
 
-/** A live subscription. */
 export interface Subscription {
   /** Ends the subscription and its connection. Never rejects, and leaves no handle open. */
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * Recognizes the client library from the shape of the object, because no client is imported. The
- * adapters are loaded later, see `detect.ts`.
+ * Recognizes the client library from the shape of the object: no client is imported. The adapters
+ * are loaded later, see `detect.ts`.
  */
 import { prefixOf } from './common.js';
 import { watchErrors } from './state.js';
@@ -14,18 +14,17 @@ const DUPLICATE = 'Pass another client, for example its duplicate()';
 
 type Shape = Readonly<Record<string, unknown>>;
 
-/** What the shape of a client tells. */
 export interface ClientShape {
   /** See `ClientPort.name`. */
   readonly library: 'ioredis' | 'node-redis' | 'valkey-glide';
   readonly kind: 'server' | 'cluster' | 'sentinel';
-  /** False if no further connection for `WAIT` can be opened, see `line.ts`. */
+  /** See `ConnectionPart.hasNoLine`. */
   readonly hasLine: boolean;
 }
 
 /**
- * Recognizes a client, and remembers its errors from now on. Throws a TypeError that describes the
- * object if it cannot be used.
+ * Recognizes a client, and remembers its errors from now on. Throws a TypeError that describes an
+ * object that cannot be used.
  */
 export function recognize(client: unknown): ClientShape {
   const refused = refusal(client);
@@ -34,7 +33,6 @@ export function recognize(client: unknown): ClientShape {
   return shapeOf(client as object);
 }
 
-/** The shape of an object that is a client. */
 export function shapeOf(client: object): ClientShape {
   const shape = client as Shape;
   if (isGlide(shape)) {
@@ -48,7 +46,7 @@ export function shapeOf(client: object): ClientShape {
   return { library: isIoredis(shape) ? 'ioredis' : 'node-redis', kind: 'server', hasLine };
 }
 
-/** The reason why a client cannot be used; `undefined` if it can. */
+/** Why a client cannot be used; `undefined` if it can. */
 function refusal(client: unknown): string | undefined {
   if (typeof client === 'function') {
     return `it is the function or class ${client.name || '(no name)'}, not a client. ${ACCEPTED}.`;
@@ -112,13 +110,13 @@ function isNodeRedis(shape: Shape): boolean {
 }
 
 function ioredisMode(shape: Shape): string | undefined {
-  // under RESP3 a subscribed client still accepts commands, and its mode is `normal`
+  // under RESP3 a subscribed client has the mode `normal`, and accepts commands
   const mode = shape['mode'];
   if (mode !== 'subscriber' && mode !== 'monitor') return repeats(shape);
   return `it is an ioredis client in ${mode} mode, which accepts no commands. ${DUPLICATE}.`;
 }
 
-/** The options of cluster clients that matter here; both libraries keep them. */
+/** Both libraries keep these options. */
 interface ClusterOptions {
   readonly keyPrefix?: unknown;
   readonly reconnectOnError?: unknown;
@@ -135,9 +133,9 @@ function emptyTag(shape: Shape): string | undefined {
   return 'its keyPrefix has an empty tag, so a cluster puts the keys of a lock into several slots.';
 }
 
-/** The first call of each script is answered with this error. */
+/** The answer to the first call of each script. */
 const NOSCRIPT = 'NOSCRIPT No matching script. Please use EVAL.';
-/** What `reconnectOnError` of ioredis returns to have a command sent again. */
+/** What `reconnectOnError` returns to have a command sent again. */
 const SEND_AGAIN = 2;
 
 function repeats(shape: Shape): string | undefined {

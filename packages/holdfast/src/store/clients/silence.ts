@@ -5,17 +5,17 @@
  *     no answer --a new connection is answered twice, the client not--> dead
  *         \--the client is answered, or the new connection is not--> another reason
  *
- * A client that waits for the reply to a blocking command of the program looks the same. With
- * ioredis the command at the head of the queue tells: if that is a script, it blocks nothing, and
- * the connection is ended, so that the client connects again. node-redis shows neither the command
- * nor a way to connect again, so its program is told.
+ * A client that waits for the reply to a blocking command looks the same. With ioredis the head of
+ * its queue tells: if that is a script, it blocks nothing, and the connection is ended, so the
+ * client connects again. node-redis shows neither the command nor a way to connect again, so its
+ * program is told.
  */
 import { type Line, openLine } from './line.js';
 import type { ClientPort } from './port.js';
 
-/** The time in which a healthy server answers, in ms. */
+/** The time in which a healthy server answers. */
 const ANSWER_MS = 1000;
-/** Between the answers of a new connection, in ms: older answers arrive before the second one. */
+/** Between the answers of a new connection: older answers arrive before the second one. */
 const BETWEEN_MS = 200;
 /** CLIENT PAUSE holds it up, as it does the scripts of locks. */
 const PROBE = ['EVAL', 'return 1', '0'];
@@ -45,7 +45,7 @@ export async function endSilence(port: ClientPort, pause: Pause): Promise<string
     const of = port.name === 'ioredis' ? ofIoredis : ofNodeRedis;
     return await of(port, pause);
   } catch {
-    // the server does not answer a new connection either
+    // the server does not answer either
     return undefined;
   }
 }

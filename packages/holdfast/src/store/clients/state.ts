@@ -1,24 +1,22 @@
 /**
- * Describes why a client does not answer: its state, the address of the server and its last error.
- * Passwords are in no part of it.
+ * Why a client does not answer: its state, the server's address and its last error. No part has a
+ * password.
  */
 import { errorMonitor } from 'node:events';
 
-/** The state of a client, see `ClientPort.state`. */
 export interface ClientState {
-  /** True if the client sends no commands until the program connects it. */
+  /** The client sends no commands until the program connects it. */
   readonly closed: boolean;
-  /** For messages. It may contain text of the server, which is not escaped. */
+  /** For messages. It may have text of the server, not escaped. */
   readonly text: string;
 }
 
-/** The last error of each client. It is forgotten with the client. */
+/** By client, and forgotten with it. */
 const lastErrors = new WeakMap<object, string>();
 const watched = new WeakSet<object>();
 
 /**
- * Remembers the errors of a client from now on. A listener of `errorMonitor` does not count as a
- * listener of `error`, so the client behaves as before.
+ * A listener of `errorMonitor` does not count as one of `error`, so the client behaves as before.
  */
 export function watchErrors(client: object): void {
   if (watched.has(client)) return;
@@ -29,7 +27,6 @@ export function watchErrors(client: object): void {
   });
 }
 
-/** The part of a client's options that names the server. */
 interface Address {
   readonly host?: string;
   readonly path?: string;
@@ -42,7 +39,7 @@ const NO_TLS = '; it uses TLS: if the port of the server does not, neither side 
 
 /**
  * The state of a client that is not ready.
- * @param state the name that the client gives its state
+ * @param state the client's name for it
  */
 export function notReady(client: object, state: string, address: unknown): string {
   const { host = '127.0.0.1', path, port = 6379, tls } = (address ?? {}) as Address;
