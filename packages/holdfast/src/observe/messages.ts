@@ -2,9 +2,9 @@
 import type { ReleaseOutcome } from '../lease/lease.js';
 import type { HoldfastWarning } from '../base/warning.js';
 
-/** The instance that a message is about. All messages of an instance have the same object. */
+/** The instance that a message is about; one object for all its messages. */
 export interface InstanceInfo {
-  /** The unique id of the instance, see `HoldfastCore.id`. */
+  /** Unique, see `HoldfastCore.id`. */
   readonly id: string;
   /** The kind of store, as messages name it. */
   readonly store: string;
@@ -12,7 +12,6 @@ export interface InstanceInfo {
   readonly label: string;
 }
 
-/** What each message has. */
 export interface HoldfastMessage {
   readonly instance: InstanceInfo;
   /** The key of the lock. */
@@ -23,15 +22,15 @@ export interface HoldfastMessage {
 
 /** `tracing:holdfast:acquire:*`, and `holdfast:wait` with the same object. */
 export interface AcquireMessage extends HoldfastMessage {
-  /** The permits that are asked for, and those that the lock has. */
+  /** Asked for, and those that the lock has. */
   readonly permits: number;
   readonly capacity: number;
-  /** The longest time to wait in ms. */
+  /** In ms. */
   readonly wait: number;
   readonly label: string;
-  /** The condition, if the lock is acquired again after a wait at one. */
+  /** Set if the lock is acquired again after a wait at a condition. */
   readonly condition: string | undefined;
-  /** True once the lock was not free and the call waits. */
+  /** True once the call waits. */
   queued: boolean;
   /** Set at the end: false if the lock was not free and `wait` is 0. */
   granted?: boolean;
@@ -59,7 +58,7 @@ export interface ReleaseMessage extends HoldfastMessage {
   readonly id: string;
   /** Of a lease of this process. */
   readonly fence?: number;
-  /** The ms from the grant to the release. */
+  /** Ms since the grant. */
   readonly held?: number;
   /** Set at the end, see `ReleaseOutcome`. */
   outcome?: ReleaseOutcome;
@@ -79,7 +78,7 @@ export interface LostMessage extends HoldfastMessage {
   readonly id: string;
   readonly fence: number;
   readonly reason: string;
-  /** The ms from the grant to the loss. */
+  /** Ms since the grant. */
   readonly held: number;
 }
 

@@ -2,9 +2,9 @@
  * What an instance reports of itself: counters, warnings, and messages on channels of
  * `diagnostics_channel`.
  *
- * Each operation has one channel with a fixed name. Without a subscriber, an operation costs one
- * read of `hasSubscribers`, and no message is created. All primitives acquire, renew and release
- * through the same few calls, so each channel has one or two places that publish:
+ * Each operation has one channel with a fixed name. Without a subscriber it costs one read of
+ * `hasSubscribers`, and no message is created. Each channel has one or two places that publish, for
+ * all primitives:
  *
  * | channel | kind | place |
  * | --- | --- | --- |
@@ -40,7 +40,6 @@ import type {
 import type { LostLease, Settings } from '../base/options.js';
 import type { Warnings } from './warnings.js';
 
-/** The leases whose objects are watched. */
 const FORGOTTEN = new FinalizationRegistry<Hold>((hold) => {
   if (hold.state === 'held') hold.root.telemetry.warn('forgotten', hold);
 });
@@ -57,15 +56,14 @@ export const LOST: Channel = channel('holdfast:lost');
 export const HAND_OFF: Channel = channel('holdfast:handoff');
 export const WARNING: Channel = channel('holdfast:warning');
 
-/** True if a message has to be created. Node before 20.13 does not tell; then it is created. */
+/** Node before 20.13 does not tell; then a message is created. */
 export function isOn({ hasSubscribers }: Tracing): boolean {
   return (hasSubscribers as boolean | undefined) !== false;
 }
 
 /**
- * Publishes the steps of an operation, as `TracingChannel.tracePromise` does, but without the
- * result, which is an object of the library. The work begins at once, as it does without a
- * subscriber.
+ * Publishes the steps of an operation as `TracingChannel.tracePromise` does, but without the
+ * result, which is an object of the library. The work begins at once.
  * @param finish writes the result into the message
  */
 export function traced<T, M extends { error?: unknown }>(
@@ -97,7 +95,6 @@ export function traced<T, M extends { error?: unknown }>(
   });
 }
 
-/** The observations that may become warnings. */
 type Observation = Exclude<keyof Warnings, 'constructor'>;
 type About<O extends Observation> =
   Parameters<Warnings[O]> extends [number, ...infer A] ? A : never;
@@ -113,9 +110,7 @@ export class Telemetry {
   renewals = 0;
   failedRenewals = 0;
   pollings = 0;
-  /** The leases of this process. */
   readonly roots: () => Iterable<Root>;
-  /** When a lease was lost. */
   readonly lostAt: WeakMap<Hold, number> = new WeakMap<Hold, number>();
   #warnings: Warnings | undefined;
 
@@ -127,7 +122,7 @@ export class Telemetry {
     this.roots = roots;
   }
 
-  /** Reports what may be worth a warning. The texts and rules are loaded with the first of them. */
+  /** The texts and rules of warnings are loaded with the first observation. */
   warn<O extends Observation>(observation: O, ...about: About<O>): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
     const now = this.clock.now();
@@ -136,12 +131,12 @@ export class Telemetry {
         const warnings = (this.#warnings ??= new Loaded(this));
         Reflect.apply(warnings[observation], warnings, [now, ...about]);
       },
-      // a warning that cannot be loaded is not worth an unhandled rejection
+      // not worth an unhandled rejection
       () => undefined,
     );
   }
 
-  /** A lease was granted; `how` if the acquisition had to wait for it. */
+  /** `how`: if the acquisition had to wait. */
   granted(hold: Hold, how?: HandOffMessage['how']): void {
     this.acquisitions += 1;
     if (how === undefined) return;
@@ -151,7 +146,6 @@ export class Telemetry {
     HAND_OFF.publish({ instance: this.instance, key, id, fence, how } satisfies HandOffMessage);
   }
 
-  /** A lease that should not be held for long is released. */
   released(hold: Hold, now: number): void {
     if (now - hold.grantedAt >= hold.terms.longHold) this.warn('held', hold);
   }
@@ -184,9 +178,9 @@ export class Telemetry {
   }
 
   /**
-   * Warns if the object of a lease is collected while the lease is held: no code can release it any
-   * more, and it is renewed until the process ends. Only with a receiver of warnings: registering
-   * an object takes longer than creating it.
+   * Warns if the object of a held lease is collected: no code can release it, and it is renewed
+   * until the process ends. Only with a receiver of warnings, because registering an object takes
+   * longer than creating it.
    */
   watch(lease: object, hold: Hold): void {
     if (this.settings.onWarning === undefined && !WARNING.hasSubscribers) return;
@@ -198,7 +192,7 @@ export class Telemetry {
     FORGOTTEN.unregister(hold);
   }
 
-  /** Publishes the steps of an acquisition. Markers are no locks. */
+  /** Markers are no locks. */
   acquire(
     request: AcquireRequest,
     acquire: (request: AcquireRequest) => Promise<Hold | null>,
@@ -231,14 +225,12 @@ export class Telemetry {
     return traced(ACQUIRE, message, work, granted);
   }
 
-  /** Publishes the steps of a `run`: of the acquisition, the work and the release. */
   run<T>(key: string, run: () => Promise<T>): Promise<T> {
     if (!isOn(RUN)) return run();
     const message: RunMessage = { instance: this.instance, key };
     return traced(RUN, message, run);
   }
 
-  /** Publishes the steps of a release. */
   release(
     message: Omit<ReleaseMessage, 'instance'>,
     release: () => Promise<ReleaseOutcome>,

@@ -1,7 +1,7 @@
 /**
- * Warnings for the program: what is probably a mistake, and what endangers leases. This file
- * decides which observations become warnings, and has the texts. It is loaded with the first
- * observation that anything listens to; the library itself prints nothing.
+ * Warnings: what is probably a mistake of the program, and what endangers leases. This file decides
+ * which observations become warnings, and has the texts. It is loaded with the first observation
+ * that anything listens to; the library prints nothing.
  */
 import type { AcquireRequest } from '../acquire/call.js';
 import type { HoldfastWarning, HoldfastWarningCode } from '../base/warning.js';
@@ -10,24 +10,23 @@ import type { WarningMessage } from './messages.js';
 import { type Telemetry, WARNING } from './telemetry.js';
 import { quote } from '../base/text.js';
 
-/** The calls of one process that are many for one lock. */
 const LONG_QUEUE = 100;
-/** Ms after which a queue that was long counts as new. */
+/** After this time, a queue that was long counts as new. */
 const FORGET_MS = 60_000;
 /** The part of the ttl by which a renewal is late. */
 const LATE = 1 / 10;
 /** Work that ends so soon after the loss of its lease was told to end by it. */
 const OUTLIVED_MS = 100;
-/** Ms in which a wrong clock of a server is told once. */
+/** A wrong clock of a server is told once in this time. */
 const SERVER_CLOCK_MS = 60_000;
-/** Ms in which a code is told once, if it is about the whole process. */
+/** The same for a code that is about the whole process. */
 const PAUSE_MS = 1000;
 
 export class Warnings {
   readonly #telemetry: Telemetry;
   /** The calls and leases that were reported. */
   readonly #told = new WeakSet<object>();
-  /** The size at which the queue of a key was last reported, and when it was last long. */
+  /** The size at which a queue was last reported, and when it was last long. */
   readonly #queues = new Map<string, { readonly size: number; readonly at: number }>();
   readonly #quietUntil = new Map<string, number>();
 
@@ -52,7 +51,7 @@ export class Warnings {
     this.#tell('HOLDFAST_SELF_WAIT', text, key);
   }
 
-  /** So many calls of this process wait for a key. */
+  /** So many calls of this process wait. */
   queue(now: number, key: string, size: number): void {
     if (size < LONG_QUEUE) return;
     for (const [one, { at }] of this.#queues) {
@@ -68,7 +67,6 @@ export class Warnings {
     this.#tell('HOLDFAST_LONG_QUEUE', text, key);
   }
 
-  /** A lease has been held for longer than advised. */
   held(now: number, hold: Hold): void {
     if (this.#told.has(hold)) return;
     this.#told.add(hold);
@@ -79,7 +77,7 @@ export class Warnings {
     this.#tell('HOLDFAST_LONG_HOLD', text, key);
   }
 
-  /** The object of a lease was collected, and the lease is still held. */
+  /** The object of a held lease was collected. */
   forgotten(now: number, { key, grantedAt }: Hold): void {
     const text =
       `the lease of ${quote(key)} was forgotten: it was granted ${seconds(now - grantedAt)} ago, ` +
@@ -88,7 +86,6 @@ export class Warnings {
     this.#tell('HOLDFAST_FORGOTTEN', text, key);
   }
 
-  /** A lease is asked for with a very short ttl. */
   short(now: number, key: string, ttl: number): void {
     if (this.#isQuiet('short', now, Number.POSITIVE_INFINITY)) return;
     const text =
@@ -97,7 +94,7 @@ export class Warnings {
     this.#tell('HOLDFAST_SHORT_TTL', text, key);
   }
 
-  /** A lease that was lost is released now. */
+  /** A lost lease is released. */
   outlived(now: number, hold: Hold): void {
     const lostAt = this.#telemetry.lostAt.get(hold) ?? now;
     const late = now - Math.min(lostAt, hold.validUntil);
@@ -110,7 +107,7 @@ export class Warnings {
     this.#tell('HOLDFAST_OUTLIVED', text, key);
   }
 
-  /** Leases with this ttl are renewed now, so many ms later than planned; 50 or more. */
+  /** Leases with this ttl are renewed so many ms late; 50 or more. */
   renews(now: number, keys: readonly string[], ttl: number, delay: number): void {
     if (delay < LATE * ttl || this.#isQuiet('renews', now, PAUSE_MS)) return;
     const [key = ''] = keys;
@@ -122,7 +119,7 @@ export class Warnings {
     this.#tell('HOLDFAST_LATE_RENEWAL', text, key);
   }
 
-  /** The wall clock has moved by so many ms against the monotonic clock. */
+  /** The wall clock moved by so many ms against the monotonic clock. */
   clock(_: number, by: number): void {
     const what =
       by > 0
@@ -133,7 +130,6 @@ export class Warnings {
     this.#tell('HOLDFAST_CLOCK_JUMP', `the clock of this machine ${what}`);
   }
 
-  /** The clocks of these servers of a quorum are wrong. */
   serverClock(now: number, servers: string): void {
     if (this.#isQuiet('serverClock', now, SERVER_CLOCK_MS)) return;
     const text =
@@ -142,7 +138,7 @@ export class Warnings {
     this.#tell('HOLDFAST_SERVER_CLOCK', text);
   }
 
-  /** Waiters of a key are polled, because the wake channel is not open. */
+  /** Waiters are polled, because the wake channel is not open. */
   polls(now: number, key: string, failure: unknown): void {
     const message = failure instanceof Error ? failure.message : '';
     // the reason may become known later
@@ -155,7 +151,7 @@ export class Warnings {
     this.#tell('HOLDFAST_POLLING', text, key);
   }
 
-  /** The connection for wake-ups was open, and messages did not arrive. */
+  /** The connection for wake-ups is open, and messages do not arrive. */
   silent(now: number): void {
     if (this.#isQuiet('silent', now, PAUSE_MS)) return;
     const text =
@@ -165,13 +161,13 @@ export class Warnings {
     this.#tell('HOLDFAST_POLLING', text);
   }
 
-  /** The connection of the client has died silently. */
+  /** The client's connection has died silently. */
   mute(now: number, text: string): void {
     if (this.#isQuiet('mute', now, this.#telemetry.settings.longWait)) return;
     this.#tell('HOLDFAST_SILENT_CLIENT', text);
   }
 
-  /** A request has no reply, because the client waits for the reply to this command. */
+  /** No reply, because the client waits for that of this command. */
   blocked(now: number, command: string): void {
     if (this.#isQuiet('blocked', now, this.#telemetry.settings.longWait)) return;
     const text =
@@ -181,14 +177,12 @@ export class Warnings {
     this.#tell('HOLDFAST_BLOCKED_CLIENT', text);
   }
 
-  /** A request got the reply to another command. */
   outOfStep(now: number, { message }: Error): void {
     if (this.#isQuiet('outOfStep', now, 10 * PAUSE_MS)) return;
     const text = `${message}. End the client, connect a new one, and update the client library`;
     this.#tell('HOLDFAST_OUT_OF_STEP', text);
   }
 
-  /** A callback of the program has thrown. */
   threw(_: number, callback: string, error: unknown, key?: string): void {
     const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
     const of = key === undefined ? '' : ` of ${quote(key)}`;
@@ -201,7 +195,7 @@ export class Warnings {
     return undefined;
   }
 
-  /** True if a warning of this kind was told less than `ms` ago; otherwise it is told now. */
+  /** True if such a warning was told less than `ms` ago; otherwise it is told now. */
   #isQuiet(kind: string, now: number, ms: number): boolean {
     if (now < (this.#quietUntil.get(kind) ?? 0)) return true;
     this.#quietUntil.set(kind, now + ms);

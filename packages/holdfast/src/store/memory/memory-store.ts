@@ -2,19 +2,17 @@
  * The embedded store: the engine in this process, without a server or a network.
  *
  * `Holdfast` instances with the same memory store share its locks; other processes do not. Replies
- * and pushes come in a later microtask, never inside the call that caused them. A loop of calls
- * would never end its step, so one reply in a while comes in a later turn: timers and sockets of
- * the program go on.
+ * and pushes come in a later microtask, never inside their call. A loop of calls would never end
+ * its step, so one reply in a while comes in a later turn: timers and sockets go on.
  */
 import { type Clock, nextTurn, systemClock } from '../../base/clock.js';
 import { Engine } from '../../engine/engine.js';
 import type { Command, Reply } from '../../engine/commands.js';
 import type { Store, WakeChannel, WakeListener } from '../port.js';
 
-/** The number of commands after which one turn of the event loop must pass. */
+/** After so many commands one turn of the event loop must pass. */
 const TURN_MAX = 256;
 
-/** The number of commands between two sweeps. */
 const SWEEP_EVERY = 1024;
 
 export class MemoryStore implements Store {
@@ -22,9 +20,8 @@ export class MemoryStore implements Store {
   readonly #clock: Clock;
   readonly #listeners = new Map<string, WakeListener>();
   readonly #engine = new Engine((channel) => (this.#listeners.has(channel) ? 1 : 0));
-  /** Turns the monotonic clock into wall-clock time, so fences keep growing after a restart. */
+  /** Added to the monotonic clock, so fences keep growing after a restart. */
   readonly #epoch: number;
-  /** Separate stores by prefix. */
   readonly #spaces = new Map<string, MemoryStore>();
   #commands = 0;
   #sinceTurn = 0;
@@ -35,7 +32,7 @@ export class MemoryStore implements Store {
     this.#epoch = Math.floor((clock.wall() - clock.now()) * 1000);
   }
 
-  /** A separate store for a prefix. Stores of different prefixes share nothing. */
+  /** Stores of different prefixes share nothing. */
   space(prefix: string): MemoryStore {
     const space = this.#spaces.get(prefix) ?? new MemoryStore(this.#clock);
     this.#spaces.set(prefix, space);
