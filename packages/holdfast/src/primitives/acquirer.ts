@@ -1,10 +1,9 @@
 /**
- * Acquires permits of one resource with the options of the lock and of the call, and runs work
- * under the lease. All locks use it.
+ * Acquires permits of one resource, and runs work under the lease. All locks use it.
  *
- * An acquirer knows the key, the capacity and the options of its lock, which are checked once. The
- * primitive decides how many permits a call requests. The lease holds the state of a hold; the core
- * holds the state of a pending acquisition.
+ * An acquirer knows the key, the capacity and the checked options of its lock. The primitive
+ * decides how many permits a call requests. The lease holds the state of a hold; the core that of a
+ * pending acquisition.
  */
 import type { Core } from '../acquire/core.js';
 import type { LockKind } from '../engine/kinds.js';
@@ -26,31 +25,30 @@ export interface Subject {
   readonly key: string;
   readonly kind: LockKind;
   readonly capacity: number;
-  /** The name of the option that sets the capacity, if the user can choose it. */
+  /** The option that sets the capacity, if the user can choose it. */
   readonly option?: string;
-  /** True if the lock is always served strictly in the order of arrival. */
+  /** True if the lock is always served in the order of arrival. */
   readonly strict?: boolean;
   /** See `AcquireRequest.candidate`. */
   readonly candidate?: boolean;
-  /** The default of `maxHold` for leases that are renewed. */
+  /** The default for leases that are renewed. */
   readonly maxHold?: number | undefined;
-  /** Sends the request instead of `Core.acquire`. */
+  /** Replaces `Core.acquire`. */
   readonly send?: (request: AcquireRequest) => Promise<Hold | null>;
 }
 
 /** A ttl below it may have been meant in seconds. */
 const SHORT_MS = 100;
 
-/** Work that runs under a lease. */
 export type Work<T, L extends Lease = Lease> = (lease: L) => T | Promise<T>;
 
-/** Acquires permits of one resource. `make` creates the lease object. */
+/** `make` creates the lease object. */
 export class Acquirer<L extends Lease> {
   readonly core: Core;
   readonly #subject: Subject;
   readonly #options: LockOptions;
   readonly #make: (hold: Hold, core: Core) => L;
-  /** The resolved options of calls that pass no options, by wait time. */
+  /** Of calls without options, by wait time. */
   readonly #defaults = new Map<number, ResolvedAcquireOptions>();
 
   /** Throws `HOLDFAST_BAD_OPTION` if an option is wrong. */
@@ -90,7 +88,7 @@ export class Acquirer<L extends Lease> {
     return this.#make(hold, this.core);
   }
 
-  /** Waits for `wait` ms (default 0); resolves to `null` if the lock is not granted by then. */
+  /** Waits for `wait` ms (default 0); then resolves to `null`. */
   async tryAcquire(weight: number, options?: AcquireOptions): Promise<L | null> {
     try {
       const hold = await this.#request(weight, options, 0);
@@ -101,10 +99,7 @@ export class Acquirer<L extends Lease> {
     }
   }
 
-  /**
-   * Acquires, does the work, and releases, also if the work throws. Rejects if the lease is lost
-   * before the work ends.
-   */
+  /** Releases also if the work throws. Rejects if the lease is lost before the work ends. */
   async run<T>(weight: number, work: Work<T, L>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     return this.core.telemetry.run(this.key, async () =>
@@ -112,7 +107,7 @@ export class Acquirer<L extends Lease> {
     );
   }
 
-  /** The options of one call. Options of the call take precedence over options of the lock. */
+  /** Options of the call take precedence over those of the lock. */
   terms(options: AcquireOptions | undefined, wait: number): ResolvedAcquireOptions {
     if (options !== undefined) {
       const terms = resolveTerms(
@@ -148,17 +143,15 @@ export class Acquirer<L extends Lease> {
   }
 }
 
-/** Creates the lease of a lock that has no lease class of its own. */
+/** For locks without a lease class of their own. */
 export function plainLease(hold: Hold, core: Core): Lease {
   return new Lease(hold, core);
 }
 
-/** Throws `HOLDFAST_BAD_OPTION` unless the work is a function. */
 export function checkWork(work: unknown): void {
   if (typeof work !== 'function') throw badOption('work', 'a function', work);
 }
 
-/** A lease, or several. */
 interface Releasable {
   readonly loss: Error;
   follow(signal: AbortSignal): () => void;

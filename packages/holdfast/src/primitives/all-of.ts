@@ -1,6 +1,6 @@
 /**
- * Several mutexes as one lock: all of them or none. They are acquired in one global order.
- * `multi-acquire.ts` describes how, and why that cannot deadlock.
+ * Several mutexes as one lock, acquired in one global order. `multi-acquire.ts` describes how, and
+ * why that cannot deadlock.
  */
 import type { Core } from '../acquire/core.js';
 import { badOption, HoldfastError, isHoldfastError } from '../base/errors.js';
@@ -18,17 +18,16 @@ import { acquireAll } from './multi-acquire.js';
 import { PlainMutex } from './plain-mutex.js';
 import type { MultiLease } from './multi-lease.js';
 
-/** The greatest number of keys of one lock. */
 export const ALL_OF_KEYS_MAX = 10_000;
 
 /**
- * A lock on several keys: it is granted all of them or none.
+ * A lock on several keys: all of them or none.
  *
- * The order in which keys are given has no meaning, and a key that is given twice counts once. Each
- * lock is the mutex of its key, so `AllOf` and a `Mutex` of one of its keys exclude each other.
+ * The order of the keys has no meaning, and a key that is given twice counts once. Each lock is the
+ * mutex of its key, so `AllOf` and a `Mutex` of one of its keys exclude each other.
  */
 export class AllOf {
-  /** The locked keys: each key once, in the order in which `acquire` waits for them. */
+  /** Each key once, in the order in which `acquire` waits for them. */
   readonly keys: readonly string[];
   readonly #core: Core;
   readonly #options: LockOptions;
@@ -47,19 +46,19 @@ export class AllOf {
    * Acquires all the locks; waits without a limit, or for `wait` ms in total.
    *
    * If all are free, this takes one round trip. Otherwise the call waits in the queue of one lock
-   * at a time, in the order of `keys`, and holds the locks before it meanwhile. Callers of `allOf`
-   * cannot deadlock each other, in any order of keys. A caller that already holds a lock from
-   * another call can deadlock: `allOf` does not know about locks that it did not acquire.
+   * at a time, in the order of `keys`, and holds those before it. Callers of `allOf` cannot
+   * deadlock each other, in any order of keys. A caller that holds a lock from another call can:
+   * `allOf` does not know of it.
    *
-   * Fairness: each queue is the queue of that mutex. A lock that is granted out of order is
-   * released at once, so a concurrent `tryAcquire` may fail although no caller keeps the lock.
+   * Fairness: each queue is that of the mutex. A lock that is granted out of order is released at
+   * once, so a concurrent `tryAcquire` may fail although no caller keeps the lock.
    *
-   * Cancellation: if `signal` aborts or the wait ends, the call leaves the queue and releases the
-   * locks that it was granted. Nothing is held after a rejection.
+   * Cancellation: if `signal` aborts or the wait ends, the call leaves the queue and releases what
+   * it was granted. Nothing is held after a rejection.
    *
-   * Leases that are granted early are renewed while the call waits for the others. With
-   * `renew: false`, or after `maxHold`, the first lease may end before the last is granted. Then
-   * all are released and the call rejects with `HOLDFAST_LOST`, as after a forced release.
+   * Leases that are granted early are renewed during the wait. With `renew: false`, or after
+   * `maxHold`, the first may end before the last is granted: then all are released, and the call
+   * rejects with `HOLDFAST_LOST`, as after a forced release.
    *
    * Rejects with `HOLDFAST_TIMEOUT` (its `key` is the lock that the call waited for),
    * `HOLDFAST_LOST`, and otherwise as `Mutex.acquire` does.
@@ -73,8 +72,8 @@ export class AllOf {
 
   /**
    * Acquires all the locks if all are free, or become free within `wait` ms (default 0); otherwise
-   * resolves to `null`. Without `wait` it takes one round trip; if only a part is granted, a second
-   * round trip releases that part. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * resolves to `null`. Without `wait` it takes one round trip, and a second one to release a part
+   * that was granted. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   async tryAcquire(options?: AcquireOptions): Promise<MultiLease | null> {
     try {
@@ -86,16 +85,15 @@ export class AllOf {
   }
 
   /**
-   * Acquires all the locks, does the work, and releases them, also if the work throws.
-   *
-   * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
-   * or with `HOLDFAST_LOST` if one of the leases is lost before the work ends.
+   * Acquires all the locks, does the work, and releases them, also if the work throws. Resolves to
+   * its result. Rejects with its error, as `acquire` does, or with `HOLDFAST_LOST` if one of the
+   * leases is lost before the work ends.
    */
   async run<T>(work: (lease: MultiLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
     return this.#core.telemetry.run(this.keys[0] as string, async () => {
       const lease = await this.acquire(options);
-      // also if the release of another one of them had no answer
+      // also if the release of another one had no answer
       const isLost = (): boolean => [...lease.outcomes.values()].includes('lost');
       return workUnder(lease, work, options?.signal, isLost);
     });
@@ -107,7 +105,7 @@ export class AllOf {
     // the wait of one of the mutexes does not count
     const own = wait === 0 ? options.wait : given.wait;
     const all = { ...given, wait: own === undefined ? wait : own };
-    // the call's options are checked for every mutex before the first request is sent
+    // checked for every mutex before the first request is sent
     const terms = this.#acquirers.map((acquirer) => acquirer.terms(all, wait));
     const limits = terms[0] as ResolvedAcquireOptions;
     return acquireAll(this.#core.clock, this.#acquirers, all, limits);
@@ -132,7 +130,7 @@ function acquirersOf(core: Core, targets: readonly (string | PlainMutex)[]): Acq
   throw new HoldfastError('HOLDFAST_BAD_OPTION', message, { option: 'keys' });
 }
 
-/** The same order in all processes: by UTF-16 code units, independent of the locale. */
+/** The same in all processes: by UTF-16 code units, independent of the locale. */
 function inOrder(acquirers: Acquirer<Lease>[]): Acquirer<Lease>[] {
   return acquirers.sort((a, b) => (a.key < b.key ? -1 : 1));
 }

@@ -1,7 +1,6 @@
 /**
  * The cyclic barrier: parties wait for each other, continue together, and can meet again.
- *
- * `engine/gate.ts` counts the parties and breaks generations; `gates/gate-waiters.ts` manages the
+ * `engine/gate.ts` counts the parties and breaks generations; `gates/gate-waiters.ts` has the
  * waiters of this process.
  */
 import type { Core } from '../acquire/core.js';
@@ -10,20 +9,20 @@ import type { GateSubject } from './gates/gate-waiter.js';
 import { GatePart } from './gates/gate-part.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
-/** Options of a barrier. All users of a key must give the same number of parties. */
+/** All users of a key must give the same number of parties. */
 export interface BarrierOptions {
-  /** The number of parties that must arrive. 1 to 10,000. */
+  /** How many must arrive. 1 to 10,000. */
   readonly parties: number;
   /**
-   * Ms for which a waiting party may be silent before it counts as dead. After a crash the other
-   * parties wait no longer than this. See `HoldfastOptions.ttl` for range and default.
+   * Ms for which a waiting party may be silent before it counts as dead: after a crash the others
+   * wait no longer. See `HoldfastOptions.ttl` for range and default.
    */
   readonly ttl?: number | undefined;
 }
 
 /** One opening of a barrier, as one party sees it. */
 export interface BarrierResult {
-  /** The number of the generation; it is greater than those of all earlier ones of the key. */
+  /** Greater than all earlier ones of the key. */
   readonly generation: number;
   /** The order of arrival, from 0; the last party has `parties - 1`. */
   readonly index: number;
@@ -35,13 +34,11 @@ const BARRIER = new Set<string>(['parties', 'ttl']);
 
 /** A point at which a fixed number of parties wait for each other, any number of times. */
 export class Barrier {
-  /** The key of the barrier. */
   readonly key: string;
-  /** The number of parties that must arrive. */
   readonly parties: number;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** The last generation that the store reported; 0 before the first reply. */
+  /** As last reported by the store; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -57,18 +54,18 @@ export class Barrier {
   }
 
   /**
-   * Waits until all parties have arrived. Then all of them continue, and the barrier is ready for
-   * the next generation. A caller in excess of `parties` waits for the next generation. With a
-   * `wait` of 0 only the last party passes; any other one times out, which breaks the generation.
+   * Waits until all parties have arrived; then all continue, and the next generation can begin. A
+   * caller in excess of `parties` waits for it. With a `wait` of 0 only the last party passes; any
+   * other one times out, which breaks the generation.
    *
    * A waiting party breaks its generation if it dies, is frozen for longer than its `ttl`, times
-   * out, aborts or closes. All other parties are rejected with `HOLDFAST_BROKEN`: at once if the
-   * party could report it, otherwise within its `ttl` after its last message, plus one round trip.
-   * A frozen party that resumes is rejected as well, and so is a call whose generation broke before
-   * it arrived. The next generation starts by itself.
+   * out, aborts or closes. All others are rejected with `HOLDFAST_BROKEN`: at once if the party
+   * could report it, otherwise within its `ttl` after its last message, plus one round trip. So are
+   * a frozen party that resumes, and a call whose generation broke before it arrived. The next
+   * generation starts by itself.
    *
    * Cancellation: if `signal` aborts or the wait ends, the call rejects at once and breaks the
-   * generation in the background. If the generation opens at the same moment, the others continue.
+   * generation in the background. If that opens at the same moment, the others continue.
    *
    * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_BROKEN`, `HOLDFAST_MISMATCH`
    * (the key is used with another number of parties or as a latch), `HOLDFAST_UNREACHABLE`,
@@ -84,19 +81,19 @@ export class Barrier {
   }
 
   /**
-   * The number of parties that wait now. It sends one read-only request. Rejects with
-   * `HOLDFAST_MISMATCH` if they wait for another number of parties.
+   * The number of parties that wait now, by one read-only request. Rejects with `HOLDFAST_MISMATCH`
+   * if they wait for another number of parties.
    */
   async waiting(): Promise<number> {
     const { commands } = this.#core.part(GatePart);
-    // of a generation without arrivals, the store has the number of an earlier caller
+    // without arrivals, the store has the number of an earlier caller
     const { fate, count, missing } = await commands.look(this.#subject);
     return fate === 'closed' ? count - missing : 0;
   }
 
   /**
-   * Breaks the current generation: its waiting parties are rejected with `HOLDFAST_BROKEN`, and the
-   * next generation begins. Rejects with `HOLDFAST_MISMATCH` if other parties wait, and with
+   * Breaks the current generation: its parties are rejected with `HOLDFAST_BROKEN`, and the next
+   * one begins. Rejects with `HOLDFAST_MISMATCH` if other parties wait, and with
    * `HOLDFAST_UNCERTAIN` if the store does not reply.
    */
   async reset(): Promise<void> {

@@ -16,7 +16,6 @@ import * as failures from '../acquire/failures.js';
 import { runsBeside } from './shared-runs.js';
 import { quote } from '../base/text.js';
 
-/** Options of waiting at a condition. */
 export interface AwaitOptions {
   /** Longest time to wait for a signal, in ms. Default: no limit. */
   readonly wait?: number | undefined;
@@ -28,10 +27,8 @@ const AWAIT: ReadonlySet<string> = new Set<keyof AwaitOptions>(['wait', 'signal'
 const NAME_MAX = 200;
 
 /**
- * A place at which holders of a mutex wait until another holder signals.
- *
- * The mutex's key and the condition's name identify it in all processes and machines. It exists in
- * the store only while it has waiters.
+ * A place at which holders of a mutex wait until another holder signals. The mutex's key and the
+ * condition's name identify it in all processes. It exists in the store only while it has waiters.
  */
 export class Condition {
   /** The key of its mutex. */
@@ -55,26 +52,25 @@ export class Condition {
    *
    * Resolves to `true` if a signal woke the waiter, and to `false` if `wait` ms passed first. A
    * signal that reached the store before the end of the wait counts. A waiter may also wake without
-   * a signal (after a crash, or after the store lost its data), so check the awaited state again;
-   * `awaitUntil` does that. `wait` does not limit the time to acquire the lock again.
+   * a signal (after a crash, or a loss of data), so check the awaited state again, or use
+   * `awaitUntil`. `wait` does not limit the time to acquire the lock again.
    *
    * The lease stays the same object, with a new `id` and a greater `fence`. During the wait, `held`
    * is false and the lease's signal does not abort.
    *
    * Fairness: signals wake waiters in the order of their arrival. A woken waiter queues for the
-   * lock like every other waiter.
+   * lock like every other.
    *
    * Cancellation: if `signal` aborts, the call acquires the lock again and then rejects with
    * `HOLDFAST_ABORTED`; if a signal woke it first, it resolves to `true`. `lease.release()` ends
-   * the wait without acquiring the lock again: the call rejects with `HOLDFAST_LOST`.
+   * the wait without the lock: the call rejects with `HOLDFAST_LOST`.
    *
-   * Rejects with the lock still held: `HOLDFAST_BAD_OPTION`; `HOLDFAST_ABORTED`;
-   * `HOLDFAST_REFUSED` if the owner has other holds, if another reentrant `run` of the lease is
-   * open, if `maxQueue` waiters are queued already, or if the server refused the request; and
-   * `HOLDFAST_CLOSED` after `close()`. Rejects with nothing held, and the lease over:
-   * `HOLDFAST_LOST` if the lease ended before the wait; `HOLDFAST_UNREACHABLE`, `HOLDFAST_REFUSED`
-   * or `HOLDFAST_CLOSED` if the lock could not be acquired again. In this case a signal that woke
-   * the waiter goes to the next waiter.
+   * Rejects with the lock still held: `HOLDFAST_BAD_OPTION`; `HOLDFAST_ABORTED`; `HOLDFAST_REFUSED`
+   * if the owner has other holds, if another reentrant `run` of the lease is open, if `maxQueue`
+   * waiters are queued already, or if the server refused the request; and `HOLDFAST_CLOSED` after
+   * `close()`. Rejects with nothing held, and the lease over: `HOLDFAST_LOST` if the lease ended
+   * before the wait; `HOLDFAST_UNREACHABLE`, `HOLDFAST_REFUSED` or `HOLDFAST_CLOSED` if the lock
+   * could not be acquired again; a signal that woke the waiter then goes to the next one.
    */
   async await(lease: Lease, options: AwaitOptions = {}): Promise<boolean> {
     known('options', options, AWAIT);
@@ -95,8 +91,8 @@ export class Condition {
     lease.goAway(() => conditions.abandon(parked));
     this.#bind(conditions, parked, wait, signal);
     try {
-      // requests that were sent under this lease must be answered before it is parked
-      // the acquisition may fail first; its rejection is then the result of this call
+      // requests under this lease must be answered before it is parked; the acquisition may fail
+      // first, and then its rejection is the result
       await Promise.race([from.root.extras.signalling, acquisition.promise]);
       parked.ready = true;
       conditions.ask(parked);
@@ -113,13 +109,12 @@ export class Condition {
   }
 
   /**
-   * Waits until `predicate` is true. It calls `predicate` under the lock: first before it waits,
-   * and again after each wake-up.
+   * Waits until `predicate` is true. Calls it under the lock: first before it waits, and again
+   * after each wake-up.
    *
-   * Resolves to `true` with the lock held and the predicate true; to `false` if it is still false
-   * after `wait` ms, also with the lock held. Rejects as `await` does, with
-   * `HOLDFAST_LOST` if the lease has ended while the predicate was asked, or with the error of the
-   * predicate.
+   * Resolves with the lock held: to `true`, or to `false` if the predicate is still false after
+   * `wait` ms. Rejects as `await` does, with `HOLDFAST_LOST` if the lease ended while the predicate
+   * was asked, or with the error of the predicate.
    */
   async awaitUntil(
     lease: Lease,
@@ -146,9 +141,9 @@ export class Condition {
   }
 
   /**
-   * Wakes the waiter that has waited longest. The waiter acquires the lock again when its turn in
-   * the queue comes, after this lease. Resolves to the number of waiters that were woken: 0 or 1.
-   * A waiter of a dead process is skipped.
+   * Wakes the waiter that has waited longest, or none. It acquires the lock again in its turn of
+   * the queue, after this lease. Resolves to the number of woken waiters: 0 or 1. A waiter of a
+   * dead process is skipped.
    *
    * The request is retried until the store replies; a retry never wakes a second waiter. Rejects
    * with `HOLDFAST_LOST` if the lease has ended, with `HOLDFAST_UNCERTAIN` if it ended before the
@@ -170,7 +165,7 @@ export class Condition {
     return this.#core.part(Conditions).signal(lease.hold, this.name, 0);
   }
 
-  /** True if the lease is in doubt. Throws unless it is a lease of this mutex. */
+  /** Throws unless it is a lease of this mutex. */
   #doubts(lease: Lease): boolean {
     const own = lease instanceof Lease && lease.key === this.key && lease.grantedBy(this.#core);
     if (!own) throw badOption('lease', `a lease of the mutex ${quote(this.key)}`, lease);

@@ -1,6 +1,6 @@
 /**
  * Leader election: a mutex that its holder keeps. It is strictly fair, so each term is one lease of
- * the store and the fence of the lease is the number of the term.
+ * the store, and its fence is the number of the term.
  *
  *     lead: campaign --elected--> work --work ended--> resign --pause--> campaign ...
  *              \--store silent--> pause          \--term lost--> (wait for the work) --> campaign
@@ -18,10 +18,9 @@ import { Leadership } from './leadership.js';
 import { Pause } from '../base/pause.js';
 import { watchLeader } from './watch-leader.js';
 
-/** Options of an election: see the same names in `LockOptions`. */
+/** See the same names in `LockOptions`. */
 export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' | 'expiringBefore'>;
 
-/** Options of one candidature. */
 export interface CampaignOptions {
   /** Longest time to wait, in ms. Default: no limit. */
   readonly wait?: number | undefined;
@@ -29,23 +28,20 @@ export interface CampaignOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Options of `lead`. */
 export interface LeadOptions {
-  /** Stops `lead`: the current term ends, and no other term begins. */
+  /** Ends the current term; no other term begins. */
   readonly signal?: AbortSignal | undefined;
   /** Ms from the end of a term to the next candidature. 1 to 86,400,000; default 100. */
   readonly pause?: number | undefined;
   /**
    * Called with the error of a candidature that failed because the store did not reply, or because
-   * too few replicas have the grant. `lead` tries again after `pause`; it rejects if this function
+   * too few replicas have the grant. `lead` tries again after `pause`, and rejects if this function
    * throws or rejects.
    */
   readonly onFailure?: ((error: unknown) => unknown) | undefined;
 }
 
-/** Options of an observation. */
 export interface ObserveOptions {
-  /** Ends the observation. */
   readonly signal?: AbortSignal | undefined;
   /** Ms between two requests to the store. 10 to 86,400,000; default 1,000. */
   readonly every?: number | undefined;
@@ -53,15 +49,14 @@ export interface ObserveOptions {
 
 /** The current leader, as an observer sees it. */
 export interface Leader {
-  /** The id of the candidature. It is never used again. */
+  /** The id of the candidature, never used again. */
   readonly id: string;
   /** See `Leadership.term`. */
   readonly term: number;
-  /** The leader's label, see `label` of the options. */
+  /** The `label` of the options. */
   readonly label: string | undefined;
-  /** The host name of its machine. */
   readonly host: string | undefined;
-  /** The process id on that machine. */
+  /** The process id on its machine. */
   readonly pid: number | undefined;
   /** Ms since its term began. */
   readonly ledFor: number;
@@ -74,17 +69,14 @@ const LEAD = new Set<string>(['signal', 'pause', 'onFailure']);
 const OBSERVE = new Set<string>(['signal', 'every']);
 
 /**
- * Elects one leader among all processes that use the same key.
- *
- * The leader holds the mutex of the key, so a `Mutex` of the same key and a leader exclude each
- * other.
+ * Elects one leader among all processes that use the same key. The leader holds the mutex of the
+ * key, so a `Mutex` of that key and a leader exclude each other.
  */
 export class Election {
-  /** The key of the election. */
   readonly key: string;
   readonly #core: Core;
   readonly #acquirer: Acquirer<Lease>;
-  /** Observations of this object; a change of one of its own terms wakes them at once. */
+  /** A change of a term of this object wakes them at once. */
   readonly #observers = new Set<() => void>();
 
   /** @internal */
@@ -101,8 +93,8 @@ export class Election {
    * Waits until the caller is elected.
    *
    * The caller ends the term with `resign` or `await using`. `close` of the `Holdfast` aborts the
-   * term's signal and resigns at once: the next candidate leads after one hand-off. If the leader's
-   * process crashes, the next candidate leads within one ttl.
+   * term's signal and resigns at once: the next candidate leads after one hand-off, or within one
+   * ttl after a crash.
    *
    * Cancellation: if `signal` aborts or the wait ends, the candidature is withdrawn; a term that
    * was granted meanwhile is released. Rejects as `Mutex.acquire` does.
@@ -115,18 +107,17 @@ export class Election {
   /**
    * Campaigns repeatedly and does the work in each term, until `signal` aborts or the `Holdfast`
    * closes; then it resolves. The work should run for the whole term and end when
-   * `leadership.signal` aborts. If the work ends earlier, `lead` resigns and campaigns again. If
-   * the work ends because `leads` was false while the lease was in doubt, and the term continues,
-   * the work is started again in the same term.
+   * `leadership.signal` aborts. If it ends earlier, `lead` resigns and campaigns again. If it ends
+   * because `leads` was false in a doubt, and the term continues, it is started again in the same
+   * term.
    *
-   * When `lead` is stopped, the signal of the current term aborts, and the lease is kept until the
-   * work has ended; the next leader starts after it (`close` waits at most `grace` ms). When the
-   * lease is lost, the next leader does not wait for the work: use `term` to reject its late
-   * writes.
+   * When `lead` is stopped, the signal of the term aborts, and the lease is kept until the work has
+   * ended; the next leader starts after it (`close` waits at most `grace` ms). When the lease is
+   * lost, the next leader does not wait for the work: use `term` to reject its late writes.
    *
-   * Rejects with the work's own error, after resigning. If the term is over, the signal's reason
-   * and an `AbortError` do not count as errors. If the store does not reply, or too few
-   * replicas have the grant, `lead` tries again; it rejects with the other errors of `campaign`.
+   * Rejects with the work's own error, after resigning; if the term is over, the signal's reason
+   * and an `AbortError` do not count. If the store does not reply, or too few replicas have the
+   * grant, `lead` tries again; it rejects with the other errors of `campaign`.
    */
   async lead(work: (leadership: Leadership) => unknown, options: LeadOptions = {}): Promise<void> {
     checkWork(work);
@@ -147,7 +138,7 @@ export class Election {
     try {
       while (!stopped) {
         current = await this.#elected(signal, onFailure);
-        // `stop` may have run between the grant and this line
+        // `stop` may have run since the grant
         if (stopped) await quietly(Promise.resolve(current?.resign()));
         else if (current !== undefined) await serve(current, work);
         current = undefined;
@@ -160,13 +151,12 @@ export class Election {
   }
 
   /**
-   * Yields the current leader at once, and the new leader after each change; `null` means that
-   * there is no leader. Ends when `signal` aborts or the `Holdfast` closes.
+   * Yields the current leader at once, and the new one after each change; `null`: there is none.
+   * Ends when `signal` aborts or the `Holdfast` closes.
    *
-   * It polls the store every `every` ms, so a change is seen at most `every` ms plus one round trip
-   * late, and terms that begin and end between two polls are not seen. Terms that begin or end
-   * through this object are seen at once. Each poll is one small read-only command; the store keeps
-   * nothing for an observer.
+   * It polls every `every` ms, so it sees a change at most that and one round trip late, and misses
+   * terms that begin and end between two polls. Terms of this object are seen at once. A poll is
+   * one small read-only command; the store keeps nothing for an observer.
    *
    * Throws `HOLDFAST_UNREACHABLE` when the store has not replied for `unreachableAfter` ms.
    */
@@ -178,7 +168,7 @@ export class Election {
     return watchLeader(this.#core, () => this.leader(), { every, signal, observers });
   }
 
-  /** The current leader; `null` if there is none. */
+  /** `null` if there is none. */
   async leader(): Promise<Leader | null> {
     const [holder] = (await inspect(this.#core, this.key, 1))?.holders ?? [];
     return holder === undefined ? null : leaderOf(holder);
@@ -191,7 +181,7 @@ export class Election {
     });
   }
 
-  /** A new term; `undefined` if `lead` was stopped or the store did not reply. */
+  /** `undefined` if `lead` was stopped or the store did not reply. */
   async #elected(
     signal: AbortSignal | undefined,
     onFailure: LeadOptions['onFailure'],
@@ -199,7 +189,7 @@ export class Election {
     try {
       return await this.#campaign(signal === undefined ? {} : { signal }, true);
     } catch (error) {
-      // one replica away is an outage too: it may be back at the next candidature
+      // a missing replica is an outage too: it may be back at the next candidature
       const isOutage =
         isHoldfastError(error, 'HOLDFAST_UNREACHABLE') ||
         isHoldfastError(error, 'HOLDFAST_UNACKNOWLEDGED');
@@ -210,7 +200,6 @@ export class Election {
   }
 }
 
-/** Does the work of one term, and resigns when the work ends. */
 async function serve(
   leadership: Leadership,
   work: (leadership: Leadership) => unknown,

@@ -1,5 +1,5 @@
 /**
- * Says in the error of a wait that ran out which holder has the lock, and the place in the queue.
+ * Adds to the error of a wait that ran out which holder has the lock, and the place in the queue.
  * One question for each key is under way, however many waits end.
  */
 import { atCaller, type Place, placeOf } from '../acquire/failures.js';
@@ -10,12 +10,10 @@ import { quote } from '../base/text.js';
 
 /** The longest time in ms by which the question delays the error. */
 const LIMIT = 200;
-/** The most holders and waiters that the store names. */
 const SHOWN = 20;
 
 const asked = new WeakMap<Core, Map<string, Promise<InspectReply | undefined>>>();
 
-/** The error for the caller, with its stack. */
 export async function explained(core: Core, key: string, error: unknown): Promise<unknown> {
   const place = placeOf(error);
   if (place === undefined) return atCaller(error);
@@ -27,7 +25,7 @@ export async function explained(core: Core, key: string, error: unknown): Promis
   return atCaller(error, describe(core, place, await question(core, key)));
 }
 
-/** The state of a lock; `undefined` if the store does not answer soon. */
+/** `undefined` if the store does not answer soon. */
 function question(core: Core, key: string): Promise<InspectReply | undefined> {
   const all = asked.get(core) ?? new Map<string, Promise<InspectReply | undefined>>();
   asked.set(core, all);

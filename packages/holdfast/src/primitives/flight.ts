@@ -1,14 +1,13 @@
 /**
- * One flight of one key in this process: its callers, and the caller that computes.
+ * One flight of one key in this process: its callers, and the one that computes.
  *
  *     requested --granted--> computing --end--> ended (led, or failed)
  *        \---another process computes--> waiting for its end --> ended
  *     requested, waiting --last caller leaves--> abandoned
  *
  * In the store a flight is a resource with more permits ("seats") than it can have waiters. The
- * process that computes holds all seats; a process that waits requests one. So any end of the
- * computation (release or expiry) grants all waiters together, in one command, and no waiter has to
- * hand off to the next.
+ * process that computes holds all; a process that waits requests one. So the end of the computation
+ * (release or expiry) grants all waiters in one command, and none has to hand off to the next.
  *
  * After a flight without a fresh result, the candidates request all seats, one after another, so
  * they do not all compute at once.
@@ -16,37 +15,35 @@
 import type { Lease } from '../lease/lease.js';
 import { type Acquirer, quietly } from './acquirer.js';
 
-/** Seats of a flight: more than can wait (I9: `maxQueue` is 1,000,000 at most). */
+/** More than can wait (I9: `maxQueue` is 1,000,000 at most). */
 export const SEATS = 2_000_000;
 
-/** A caller in this process that waits for the flight's result. */
 export interface Caller {
-  /** Computes the result, if this caller is chosen. */
+  /** Used if this caller is chosen. */
   readonly work: (lease: Lease) => unknown;
   /** Another caller computes, or is about to. May be called again. */
   onWaiting(): void;
-  /** The store replied that the flight must wait, or a request failed without a reply. */
+  /** The flight must wait, or a request failed without a reply. */
   onReply(): void;
-  /** The flight runs this caller's own work, so the caller does not wait any more. */
+  /** The flight runs this caller's own work. */
   stopWaiting(): void;
   onOutcome(outcome: FlightOutcome): void;
-  /** The flight failed before any work ran, for this reason. */
+  /** The flight failed before any work ran. */
   onFailure(error: unknown): void;
 }
 
-/** How a flight ended, as far as this process knows. */
+/** As far as this process knows. */
 export type FlightOutcome =
   | { readonly kind: 'led'; readonly by: Caller; readonly value: unknown }
   | { readonly kind: 'failed'; readonly by: Caller; readonly error: unknown }
   | { readonly kind: 'ended' };
 
-/** The locks that a flight acquires. */
 export interface FlightLocks {
-  /** Acquires all seats. */
+  /** All seats. */
   readonly lead: Acquirer<Lease>;
-  /** Acquires one seat. */
+  /** One seat. */
   readonly wait: Acquirer<Lease>;
-  /** Called once, when no caller can join any more. */
+  /** No caller can join any more. */
   readonly closed: () => void;
 }
 
@@ -60,7 +57,7 @@ export class Flight {
   #replied = false;
   #trouble: unknown;
 
-  /** @param again true after a flight without a fresh result: this flight requests all seats */
+  /** @param again after a flight without a fresh result: requests all seats */
   constructor(locks: FlightLocks, again: boolean) {
     this.#locks = locks;
     this.#waiting = again;
@@ -72,17 +69,17 @@ export class Flight {
     if (this.#waiting) caller.onWaiting();
   }
 
-  /** True until the store has replied or a request has failed. */
+  /** Until the store has replied or a request has failed. */
   get silent(): boolean {
     return !this.#replied && this.#trouble === undefined;
   }
 
-  /** The failure of the last request to the store, if it failed. */
+  /** The failure of the last request, if it failed. */
   get trouble(): unknown {
     return this.#trouble;
   }
 
-  /** Removes a caller. When the last caller leaves, the flight stops waiting. */
+  /** When the last caller leaves, the flight stops waiting. */
   leave(caller: Caller): void {
     this.#callers.delete(caller);
     if (this.#callers.size > 0 || this.#computing) return;
@@ -102,7 +99,7 @@ export class Flight {
     }
   }
 
-  /** The lease for the computation, or `null` if another process computed. */
+  /** `null` if another process computed. */
   async #lead(again: boolean): Promise<Lease | null> {
     const { lead, wait } = this.#locks;
     const { signal } = this.#giveUp;
@@ -125,7 +122,7 @@ export class Flight {
     }
     this.#computing = true;
     by.stopWaiting();
-    // the grant is a reply: the wait of a caller that joined meanwhile may end
+    // a grant is a reply: the wait of a caller that joined meanwhile may end
     this.#onReply(undefined);
     this.#wait(by);
     try {

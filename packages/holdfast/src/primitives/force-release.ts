@@ -4,13 +4,13 @@
  *     marked --command--> ended in the store --its process hears--> confirmed: no marker
  *                                \--its time passes--> over: the marker ends by itself
  *
- * Each victim gets a marker beforehand, with the reason and with the process that ends its lease.
- * Its process reads the marker when the store does not know the lease any more, stops to believe in
- * the lease, and removes the marker. A marker lasts for longer than the lease would have. So once
- * no marker is left, no process believes in an ended lease; `overlap` is 0 only then.
+ * Each victim gets a marker beforehand, with the reason and the process that ends its lease. Its
+ * process reads the marker when the store does not know the lease any more, stops to believe in the
+ * lease, and removes the marker. A marker lasts longer than the lease would have. So once no marker
+ * is left, no process believes in an ended lease; `overlap` is 0 only then.
  *
  * A mutex's lease may go from task to task of its process without a command. So the store knows the
- * process that holds it, by the id of the first task, and not which task does.
+ * process, by the id of its first task, and not which task holds.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderView } from '../engine/commands.js';
@@ -24,35 +24,31 @@ import type { ForcedMessage } from '../observe/messages.js';
 import { FORCED, isOn, traced } from '../observe/telemetry.js';
 import { quote } from '../base/text.js';
 
-/** The most leases that learn the reason. */
 const TOLD_MAX = 100;
 const DAY = 86_400_000;
-/** A process reads its marker before its lease would have ended by itself, or a moment later. */
+/** A marker lasts this much longer than the lease, in ms. */
 const MARGIN_MS = 1000;
 
-/** Which leases to end, and how. */
 export interface Force {
   /** The id of one lease, which must not be that of a later task of its process; or `''`. */
   readonly id: string;
-  /** The id of one holder, whichever task of its process holds now; or `''`. */
+  /** The id of one holder, whichever of its tasks holds now; or `''`. */
   readonly holder: string;
   readonly reason: string;
-  /** The longest time to wait for the word of the processes. */
+  /** How long to wait for the processes to confirm. */
   readonly wait: number;
 }
 
 /** What a forced release has done. */
 export interface ForcedRelease {
-  /** The number of leases that were ended. */
   readonly ended: number;
   /**
-   * The ms for which a process may still believe in a lease that was ended, beside the next holder.
-   * 0 if each has confirmed the end, or if no time of its lease is left.
+   * Ms for which a process may still believe in a lease that was ended, beside the next holder. 0
+   * if each has confirmed the end, or if no time of its lease is left.
    */
   readonly overlap: number;
 }
 
-/** Resolves to what was ended, and for how long a holder may not know it. */
 export function forceRelease(core: Core, key: string, force: Force): Promise<ForcedRelease> {
   const end = (): Promise<ForcedRelease> => new ForceRelease(core, key, force).run();
   if (!isOn(FORCED)) return end();
@@ -68,9 +64,9 @@ class ForceRelease {
   readonly #core: Core;
   readonly #key: string;
   readonly #force: Force;
-  /** The id of the root; `''` for all leases. */
+  /** `''` for all leases. */
   readonly #root: string;
-  /** The markers of each victim, by the id under which the store knows its lease. */
+  /** By the id under which the store knows the lease. */
   readonly #markers = new Map<string, readonly string[]>();
 
   constructor(core: Core, key: string, force: Force) {
@@ -94,7 +90,7 @@ class ForceRelease {
       const command = { op: 'forceRelease', key, id: this.#root, retention } as const;
       const reply = await ask(core, command, 'HOLDFAST_UNCERTAIN');
       ended.push(...reply.ended);
-      // the time that is left in the store is above the one in which the holder believes
+      // the time left in the store is above that in which the holder believes
       until = Math.max(until, core.clock.now() + reply.left / 1000);
       if (reply.ended.length < FORCE_LIMIT) break;
     }
@@ -104,7 +100,7 @@ class ForceRelease {
     return { ended: ended.length, overlap };
   }
 
-  /** Rejects with `HOLDFAST_REFUSED` unless the lease of a root cannot be that of another task. */
+  /** Rejects with `HOLDFAST_REFUSED` unless the lease cannot be that of another task. */
   async #certain(id: string): Promise<void> {
     const own = this.#core.watchdog.find(this.#root);
     if (own !== undefined) {
@@ -128,7 +124,7 @@ class ForceRelease {
     return new HoldfastError('HOLDFAST_REFUSED', `Holdfast: ${what}: ${why}. ${instead}`, { key });
   }
 
-  /** Sets a marker for each hold, until its process must have found that its lease has ended. */
+  /** Sets a marker for each hold. */
   async #tell(): Promise<void> {
     const core = this.#core;
     const command = { op: 'inspect', key: this.#key, limit: TOLD_MAX } as const;
@@ -154,7 +150,7 @@ class ForceRelease {
     return this.#root === '' || id === this.#root || ids.includes(this.#root);
   }
 
-  /** True once no process believes in one of these leases; false if that is not known in time. */
+  /** True once no process believes in one of these leases; false if unknown in time. */
   async #confirmed(ended: readonly string[]): Promise<boolean> {
     const keys = ended.map((id) => this.#markers.get(id));
     if (this.#force.wait === 0 || keys.includes(undefined)) return false;

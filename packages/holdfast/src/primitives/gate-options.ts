@@ -1,4 +1,3 @@
-/** Options that are common to latches and barriers. */
 import { badOption } from '../base/errors.js';
 import { duration, known } from '../base/checks.js';
 
@@ -6,13 +5,11 @@ import { duration, known } from '../base/checks.js';
 export interface WaitOptions {
   /** Longest time to wait, in ms. Default: no limit. */
   readonly wait?: number | undefined;
-  /** Stops the wait when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const AWAIT = new Set<string>(['wait', 'signal']);
 
-/** Checks the options of an `await` and fills in the defaults. */
 export function checkAwait(options: WaitOptions): {
   wait: number;
   signal: AbortSignal | undefined;

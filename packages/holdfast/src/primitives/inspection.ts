@@ -19,21 +19,17 @@ import { quote } from '../base/text.js';
 export interface Participant {
   /** The id of the acquisition. */
   readonly id: string;
-  /** The `sharedBy` option of the acquisition, or the owner of `ownerLocks`, if it has one. */
+  /** The `sharedBy` option of the acquisition, or the owner of `ownerLocks`. */
   readonly sharedBy: string | undefined;
-  /** The `label` option of the acquisition, if it has one. */
   readonly label: string | undefined;
-  /** The host name of its machine. */
   readonly host: string | undefined;
   /** The id of its process on that machine. */
   readonly pid: number | undefined;
 }
 
-/** A holder of a lock. */
 export interface HolderInfo extends Participant {
-  /** The permits that it holds: 1 for a mutex or a reader, all of them for a writer. */
+  /** 1 for a mutex or a reader, all of them for a writer. */
   readonly permits: number;
-  /** The fence of its lease. */
   readonly fence: number;
   /**
    * The last fence that is reserved for it. It is above `fence` if the process may hand the lease
@@ -41,28 +37,23 @@ export interface HolderInfo extends Participant {
    * holder, a slash and a number.
    */
   readonly lastFence: number;
-  /**
-   * The number of acquisitions that wait for it in its own process, as the process last reported
-   * it.
-   */
+  /** How many acquisitions wait for it in its own process, as last reported by that process. */
   readonly localWaiters: number;
-  /** The remaining time of the lease in ms, by the clock of the server, if it is not renewed. */
+  /** Ms until the lease ends if it is not renewed, by the server's clock. */
   readonly remaining: number;
-  /** Ms since the lease was granted. */
+  /** Ms since the grant. */
   readonly heldFor: number;
-  /** The number of holds that share the lease; 1 without `sharedBy`. */
+  /** How many holds share the lease; 1 without `sharedBy`. */
   readonly holds: number;
 }
 
-/** A waiter in the queue of a lock. */
 export interface WaiterInfo extends Participant {
-  /** The permits that it waits for. */
+  /** That it waits for. */
   readonly permits: number;
   /** Whether it must not be overtaken, see the `fair` option. */
   readonly fair: boolean;
   /**
-   * The number of acquisitions of its process that this place in the queue stands for, as the
-   * process last reported it.
+   * How many acquisitions of its process this place stands for, as last reported by that process.
    */
   readonly localWaiters: number;
   /** Ms since it joined the queue. */
@@ -71,7 +62,6 @@ export interface WaiterInfo extends Participant {
 
 /** A waiter at a condition of a lock. */
 export interface ParkedInfo extends Participant {
-  /** The name of the condition. */
   readonly condition: string;
   /** Ms since it gave up the lock. */
   readonly waitedFor: number;
@@ -79,34 +69,29 @@ export interface ParkedInfo extends Participant {
 
 /** The state of a lock at one moment. */
 export interface LockInfo {
-  /** The key of the lock. */
   readonly key: string;
-  /** The number of permits: 1 for a mutex, 2³⁰ for a read-write lock. */
+  /** 1 for a mutex, 2³⁰ for a read-write lock. */
   readonly permits: number;
   /**
-   * The number of permits that are held. It may exceed `permits` for a while after the permits of
-   * a semaphore were reduced.
+   * The permits that are held. May exceed `permits` for a while after those of a semaphore were
+   * reduced.
    */
   readonly used: number;
-  /** The last fence that was granted or reserved. */
+  /** The last one that was granted or reserved. */
   readonly fence: number;
-  /** The first 100 holders, ordered by expiry. A mutex has at most one. */
+  /** The first 100, ordered by expiry. A mutex has at most one. */
   readonly holders: readonly HolderInfo[];
-  /** The number of all holders. */
   readonly holderCount: number;
-  /** The first 100 waiters, in queue order. */
+  /** The first 100, in queue order. */
   readonly waiters: readonly WaiterInfo[];
-  /** The number of all waiters. */
   readonly waiterCount: number;
   /** The first 100 waiters at conditions. */
   readonly parked: readonly ParkedInfo[];
-  /** The number of all waiters at conditions. */
   readonly parkedCount: number;
-  /** How each server answered last, on a quorum of servers. */
+  /** How each server of a quorum answered last. */
   readonly servers?: readonly ServerInfo[];
 }
 
-/** What `list` may be told. */
 export interface ListOptions {
   /**
    * Called for each key under the prefix whose record cannot be read: another program wrote it, or
@@ -121,12 +106,11 @@ export interface ListOptions {
   readonly markers?: boolean | undefined;
 }
 
-/** The most holders, waiters and waiters at conditions that are shown. */
 export const SHOWN_MAX = 100;
 
 /**
- * The state of a lock, or `null` if it has no holder, no waiter and no waiter at a condition.
- * @param limit the most holders, waiters and waiters at conditions that are shown
+ * `null` if the lock has no holder, no waiter and no waiter at a condition.
+ * @param limit the most of each that are shown
  */
 export async function inspect(
   core: Core,
@@ -138,7 +122,7 @@ export async function inspect(
   return info(core, key, await unlessAborted(options, asked, key));
 }
 
-/** Sends a command. A failure becomes a `HoldfastError`. */
+/** A failure becomes a `HoldfastError`. */
 export async function ask<C extends KeyCommand>(
   core: Core,
   command: C,
@@ -151,7 +135,6 @@ export async function ask<C extends KeyCommand>(
   }
 }
 
-/** The `HoldfastError` for the failure of a store. */
 export function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCode): unknown {
   if (!(error instanceof StoreFailure)) return error;
   if (error instanceof UnreadableRecord) return failures.unreadable(key, error);
@@ -161,7 +144,7 @@ export function errorOf(error: unknown, key: string, unanswered: HoldfastErrorCo
   return new HoldfastError(unanswered, message, { key, cause: error });
 }
 
-/** The state of a lock; `null` if it is not in use. */
+/** `null` if the lock is not in use. */
 export function info({ store }: Core, key: string, reply: InspectReply): LockInfo | null {
   const { holderCount, parkedCount, waiterCount } = reply;
   if (holderCount + waiterCount + parkedCount === 0) return null;
@@ -212,10 +195,7 @@ function parkedInfo(view: ParkedView, now: number): ParkedInfo {
   return { ...party(view), condition: view.condition, waitedFor };
 }
 
-/**
- * The metadata of a participant. Metadata that cannot be parsed is omitted; no decision depends on
- * it.
- */
+/** Metadata that cannot be parsed is omitted; no decision depends on it. */
 export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView): Participant {
   const { label, host, pid } = metaOf(meta);
   return { id, sharedBy: owner || undefined, label, host, pid };
@@ -223,7 +203,7 @@ export function party({ id, owner, meta }: HolderView | WaiterView | ParkedView)
 
 type Meta = Pick<Participant, 'label' | 'host' | 'pid'>;
 
-/** The last metadata that was parsed: all leases of one process have the same. */
+/** Kept, because all leases of one process have the same. */
 let last: { readonly text: string; readonly meta: Meta } | undefined;
 
 function metaOf(text: string): Meta {

@@ -5,9 +5,9 @@
  *        \              \--end, after the minimum--> released
  *         \--end--> released
  *
- * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease ends, because it has an
- * expiry). The store keeps the lease: its expiry is extended before the work starts, so this also
- * holds if the process is killed. `keepUntil` of the hold makes `close` respect it.
+ * Invariants: I8 (nothing renews an ended lease), I9 (a detached lease expires). The expiry is
+ * extended in the store before the work starts, so it also holds if the process is killed.
+ * `keepUntil` of the hold makes `close` respect it.
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
@@ -17,7 +17,7 @@ import { Lease, type ReleaseOutcome } from '../lease/lease.js';
 import { retry } from '../base/retry.js';
 import { quote } from '../base/text.js';
 
-/** Ms between two attempts when the store does not reply. */
+/** After an attempt without a reply. */
 const RETRY_MS = 20;
 
 export class KeptLease extends Lease {
@@ -31,9 +31,9 @@ export class KeptLease extends Lease {
   }
 
   /**
-   * Makes the store keep the lease for `ms` from now, by the store's clock. Rejects with
-   * `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if the store does not
-   * reply before the lease ends.
+   * Makes the store keep the lease for `ms` from now, by its clock. Rejects with `HOLDFAST_LOST` if
+   * the lease has ended, and with `HOLDFAST_UNCERTAIN` if the store does not reply before the lease
+   * ends.
    */
   async keep(ms: number): Promise<void> {
     const hold = this.#hold;
@@ -47,16 +47,16 @@ export class KeptLease extends Lease {
     if (!(await this.verify())) throw hold.lossError();
   }
 
-  /** Detaches the lease: this process does not release it, so it ends at its expiry. */
+  /** This process does not release the lease, so it ends at its expiry. */
   leave(): void {
     this.#core.releaser.leave(this.#hold);
   }
 
   /**
    * Ends the lease in this process, and in the store if its minimum time is over. Resolves to the
-   * outcome of the release, or to `undefined` if the store must still keep the lease. In that case
-   * it is released at the end of the minimum time if this process still runs and its `Holdfast` is
-   * open; otherwise it ends at its expiry.
+   * outcome of the release, or to `undefined` if the store must still keep the lease. It is then
+   * released at the end of the minimum time if this process still runs and its `Holdfast` is open;
+   * otherwise it expires.
    */
   async end(): Promise<ReleaseOutcome | undefined> {
     const { clock } = this.#core;

@@ -1,16 +1,16 @@
 /**
- * Keys that contain a method's arguments: `order:{0}`, `{0.id}:{1}`. A template is parsed once and
- * filled in for each call. `{{` and `}}` stand for single braces.
+ * Keys with a method's arguments: `order:{0}`, `{0.id}:{1}`. A template is parsed once and filled
+ * in for each call. `{{` and `}}` stand for single braces.
  *
- * With several arguments, a backslash precedes each character of a value that could be taken for
- * the text between two of them, and each backslash: no two lists of values have the same key.
+ * With several arguments, a backslash precedes each backslash of a value, and each character that
+ * could be taken for the text between two values: no two lists of values have the same key.
  */
 import { badOption } from '../base/errors.js';
 
 const PART = /\{\{|\}\}|\{(\d+)((?:\.[^.{}]+)*)\}|[{}]/gu;
 const EXPECTED = 'a key in which {0} or {0.id} stands for an argument and {{ for a brace';
 
-/** Parses a template; throws `HOLDFAST_BAD_OPTION` if it is malformed. */
+/** Throws `HOLDFAST_BAD_OPTION` for a malformed template. */
 export function keyTemplate(template: string): (args: readonly unknown[]) => string {
   const texts: string[] = [];
   const paths: string[][] = [];

@@ -1,8 +1,7 @@
 /**
  * The count-down latch: a gate that opens once, when its count reaches zero, and stays open.
- *
- * `engine/gate.ts` keeps the count and breaks generations; `gates/gate-waiters.ts` manages the
- * waiters of this process.
+ * `engine/gate.ts` keeps the count and breaks generations; `gates/gate-waiters.ts` has the waiters
+ * of this process.
  */
 import type { Core } from '../acquire/core.js';
 import { duration, known, whole } from '../base/checks.js';
@@ -10,20 +9,19 @@ import type { GateSubject } from './gates/gate-waiter.js';
 import { GatePart } from './gates/gate-part.js';
 import { type WaitOptions, checkAwait } from './gate-options.js';
 
-/** Options of a latch. All users of a key must give the same count. */
+/** All users of a key must give the same count. */
 export interface LatchOptions {
-  /** The number of counts that open the latch. 1 to 100,000. */
+  /** The counts that open the latch. 1 to 100,000. */
   readonly count: number;
   /**
-   * Longest time between two counts, in ms. After it the latch is broken. 10 to 86,400,000; default
-   * 3,600,000 (one hour). If callers give different times, a count never shortens the time that an
-   * earlier one gave.
+   * Longest time between two counts, in ms; after it the latch is broken. 10 to 86,400,000; default
+   * 3,600,000 (one hour). A count never shortens the time that an earlier one gave.
    */
   readonly ttl?: number | undefined;
   /**
    * Ms for which the store remembers an open or broken latch, for late callers. 1,000 to
-   * 86,400,000, and at least three times the `claimWindow`; default as `ttl`. If callers of a
-   * generation give different times, the longest one counts.
+   * 86,400,000, and at least three times the `claimWindow`; default as `ttl`. The longest one of
+   * the callers of a generation counts.
    */
   readonly retention?: number | undefined;
 }
@@ -35,11 +33,10 @@ const LATCH = new Set<string>(['count', 'ttl', 'retention']);
 
 /** A gate at which any number of callers wait until its count reaches zero. */
 export class Latch {
-  /** The key of the latch. */
   readonly key: string;
   readonly #core: Core;
   readonly #subject: GateSubject;
-  /** The last generation that the store reported; 0 before the first reply. */
+  /** As last reported by the store; 0 before the first reply. */
   #generation = 0;
 
   /** @internal */
@@ -61,11 +58,11 @@ export class Latch {
    *
    * A call counts at most once, even if its request is retried or delayed, and never in a
    * generation that began after the call (more than a round trip after it, by the clock of the
-   * store). If a `reset` or `delete` comes between the call and its arrival at the store, the call
-   * rejects with `HOLDFAST_BROKEN`.
+   * store). If a `reset` or `delete` reaches the store first, the call rejects with
+   * `HOLDFAST_BROKEN`.
    *
-   * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, `HOLDFAST_MISMATCH` if the key
-   * is in use with another count or as a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply
+   * Rejects with `HOLDFAST_BROKEN` if the latch is or was broken, `HOLDFAST_MISMATCH` if the key is
+   * in use with another count or as a barrier, `HOLDFAST_UNCERTAIN` if the store does not reply
    * (the call may have counted), `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or
    * `HOLDFAST_BAD_OPTION`.
    *
@@ -83,7 +80,7 @@ export class Latch {
 
   /**
    * Waits until the latch is open: without a limit, or for `wait` ms (with 0 it checks once).
-   * Resolves at once if the latch is already open.
+   * Resolves at once if it is open already.
    *
    * Cancellation: if `signal` aborts or the wait ends, the waiter is removed; the count is
    * unchanged.
@@ -99,17 +96,17 @@ export class Latch {
   }
 
   /**
-   * The remaining count: 0 if the latch is open, the full count if it is unused. It sends one
-   * read-only request. Rejects with `HOLDFAST_BROKEN` if the latch is broken, and with
-   * `HOLDFAST_MISMATCH` if it has another count.
+   * The remaining count, by one read-only request: 0 if the latch is open, the full count if it is
+   * unused. Rejects with `HOLDFAST_BROKEN` if it is broken, and with `HOLDFAST_MISMATCH` if it has
+   * another count.
    */
   async count(): Promise<number> {
     return this.#core.part(GatePart).commands.missing(this.#subject);
   }
 
   /**
-   * Begins a new generation. Waiters of the current generation are rejected with `HOLDFAST_BROKEN`,
-   * unless it is open; its counts are discarded. Two simultaneous resets may begin only one
+   * Begins a new generation, and discards the counts of the current one. Its waiters are rejected
+   * with `HOLDFAST_BROKEN`, unless it is open. Two simultaneous resets may begin only one
    * generation. Rejects with `HOLDFAST_MISMATCH` if the latch has another count (`delete` it to
    * change the count), and with `HOLDFAST_UNCERTAIN` if the store does not reply.
    */

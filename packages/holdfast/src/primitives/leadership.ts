@@ -9,8 +9,8 @@
  * While the lease is in doubt, `leads` is false, but the term is not over.
  *
  * Invariants: I7 (`signal` aborts and `leads` is false no later than the lease ends on this clock)
- * and I8 (an aborted `signal` stays aborted). `signal` aborts whenever the term ends, for any
- * reason, so work of this term only has to watch `signal`.
+ * and I8 (an aborted `signal` stays aborted). `signal` aborts at any end of the term, so work only
+ * has to watch `signal`.
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError } from '../base/errors.js';
@@ -19,21 +19,20 @@ import { quietly } from './acquirer.js';
 import { quote } from '../base/text.js';
 
 /**
- * One term of a leader, from its election to the end of the term.
- *
- * Fairness: candidates are elected in the order of their arrival at the store.
+ * One term of a leader, from its election to its end. Candidates are elected in the order of their
+ * arrival at the store.
  */
 export class Leadership implements AsyncDisposable {
   readonly #lease: Lease;
   readonly #over = new AbortController();
   readonly #changed: () => void;
   readonly #unhook: () => void;
-  /** True if `leads` returned false only because the lease was in doubt. */
+  /** `leads` returned false only because the lease was in doubt. */
   #showedDoubt = false;
 
   /**
    * @internal
-   * @param resignsItself true if the caller resigns by itself when the `Holdfast` starts to close
+   * @param resignsItself true if the caller resigns when the `Holdfast` starts to close
    */
   constructor(core: Core, lease: Lease, resignsItself: boolean, changed: () => void) {
     this.#lease = lease;
@@ -56,19 +55,18 @@ export class Leadership implements AsyncDisposable {
     changed();
   }
 
-  /** The key of the election. */
   get key(): string {
     return this.#lease.key;
   }
 
-  /** The id of the candidature. It is never used again. */
+  /** The id of the candidature, never used again. */
   get id(): string {
     return this.#lease.id;
   }
 
   /**
-   * A number that is greater than that of every earlier term of this key. It is a fence: send it
-   * with each write, so that the target can reject writes of an earlier leader. A safe integer.
+   * Greater than every earlier term of this key. It is a fence: send it with each write, so that
+   * the target can reject writes of an earlier leader. A safe integer.
    */
   get term(): number {
     return this.#lease.fence;
@@ -80,8 +78,7 @@ export class Leadership implements AsyncDisposable {
    * `HOLDFAST_CLOSED` when the `Holdfast` closes, the reason of the caller's signal when `lead` is
    * stopped, and an `AbortError` after `resign`.
    *
-   * The signal cannot abort while the event loop is blocked. Check `leads` after long synchronous
-   * work.
+   * It cannot abort while the event loop is blocked: check `leads` after long synchronous work.
    */
   get signal(): AbortSignal {
     // this getter notices a deadline that passed while the event loop was blocked
@@ -91,8 +88,8 @@ export class Leadership implements AsyncDisposable {
 
   /**
    * True while this is certainly the leader; each read compares the deadline with the clock. False
-   * while the lease is in doubt (see {@link Lease.held}), although the term may continue: `verify`
-   * waits until the doubt is resolved.
+   * while the lease is in doubt (see {@link Lease.held}), although the term may continue: use
+   * `verify`.
    */
   get leads(): boolean {
     if (this.#over.signal.aborted) return false;
@@ -110,10 +107,9 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Ends the term and hands off to the next candidate. The result says whether this was the leader
-   * until now: `lost` if the term had ended before. Repeated calls return the same result. Rejects
-   * with `HOLDFAST_UNCERTAIN` if the store does not reply; the release is then retried in the
-   * background until the lease has expired.
+   * Ends the term and hands off to the next candidate. Resolves to `lost` if the term had ended
+   * before. Repeated calls return the same result. Rejects with `HOLDFAST_UNCERTAIN` if the store
+   * does not reply; the release is then retried in the background until the lease has expired.
    */
   async resign(): Promise<ReleaseOutcome> {
     this.#unhook();
@@ -131,7 +127,7 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * The lease of the term, for `holdfast/handover`.
+   * For `holdfast/handover`.
    * @internal
    */
   get lease(): Lease {
@@ -148,8 +144,8 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * True if `leads` returned false since the last call although the term continues. It waits until
-   * the lease is not in doubt.
+   * True if `leads` returned false since the last call although the term continues. Waits while the
+   * lease is in doubt.
    * @internal
    */
   async wasInDoubt(): Promise<boolean> {

@@ -7,14 +7,11 @@ import { MARK } from '../base/marker-key.js';
 import { matchingKeys } from '../store/glob.js';
 import { UnreadableRecord } from '../store/port.js';
 
-/** Locks are inspected in batches of this size, of which so many are under way. */
+/** Locks are inspected in batches of this size, so many of them at a time. */
 const BATCH = 256;
 const UNDER_WAY = 6;
 
-/**
- * All locks in use whose keys match a glob pattern. Not a snapshot: each lock is inspected when the
- * scan reaches it.
- */
+/** Not a snapshot: each lock is inspected when the scan reaches it. */
 export async function* list(
   core: Core,
   pattern: string,
@@ -49,7 +46,7 @@ async function* keysOf({ requests, store }: Core, pattern: string): AsyncGenerat
   }
 }
 
-/** The locks of a batch that are in use. One promise for all of them, not one for each. */
+/** One promise for the batch, not one for each lock. */
 async function inspectAll(
   core: Core,
   keys: readonly string[],
@@ -86,7 +83,7 @@ async function inspectAll(
   return found.filter((one) => one !== null);
 }
 
-/** Reports a record that cannot be read, and throws for any other failure. */
+/** Throws for any failure but an unreadable record. */
 function unreadable(key: string, error: unknown, report: ListOptions['onUnreadable']): null {
   const ours = errorOf(error, key, 'HOLDFAST_UNREACHABLE');
   if (!(error instanceof UnreadableRecord)) throw ours;

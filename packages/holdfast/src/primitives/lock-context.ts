@@ -1,9 +1,9 @@
 /**
- * The leases under which the running code was started, stored in its asynchronous context.
- * Reentrant runs and decorated methods write it. Other runs do not, because it costs time.
+ * The leases under which the running code was started, in its asynchronous context. Reentrant runs
+ * and decorated methods write it; other runs do not, because it costs time.
  *
  * Work that is not awaited keeps its context after the lease is over. So the context only names the
- * lease; the lease itself says whether it is held.
+ * lease, which itself says whether it is held.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Core } from '../acquire/core.js';
@@ -13,11 +13,11 @@ interface ContextEntry {
   /** The same key in two stores means two locks. */
   readonly core: Core;
   readonly lease: Lease;
-  /** True if the lease belongs to a reentrant run. */
+  /** The lease belongs to a reentrant run. */
   readonly reentrant: boolean;
 }
 
-/** The properties of a lease to find; an omitted property matches every lease. */
+/** An omitted property matches every lease. */
 interface LeaseQuery {
   readonly core?: Core | undefined;
   readonly key?: string | undefined;
@@ -27,21 +27,20 @@ interface LeaseQuery {
 /** Outermost lease first. */
 const storage = new AsyncLocalStorage<readonly ContextEntry[]>();
 
-/** Does work under a lease; the work, and all code that it starts, can find the lease. */
+/** The work, and all code that it starts, can find the lease. */
 export function under<T>(core: Core, lease: Lease, reentrant: boolean, work: () => T): T {
-  // without this filter, ended leases would accumulate in endless chains of work
+  // otherwise ended leases would accumulate in endless chains of work
   const outer = (storage.getStore() ?? []).filter(
     (one) => one.lease !== lease && isAlive(one.lease),
   );
   return storage.run([...outer, { core, lease, reentrant }], work);
 }
 
-/** True if a lease is held, may be held, or is parked. */
+/** Held, maybe held, or parked. */
 function isAlive({ state }: Lease): boolean {
   return state === 'held' || state === 'doubted' || state === 'parked';
 }
 
-/** The innermost lease around the running code that matches. */
 export function innermost({ core, key, reentrant }: LeaseQuery): Lease | undefined {
   const all = storage.getStore() ?? [];
   for (let at = all.length - 1; at >= 0; at--) {

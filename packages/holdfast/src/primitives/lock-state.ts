@@ -10,7 +10,7 @@ import { checkAwait, type WaitOptions } from './gate-options.js';
 /** The most waiters that are read to find a place. */
 const SHOWN_MAX = 1000;
 
-/** The state of a lock. Rejects with `HOLDFAST_UNREACHABLE` without an answer. */
+/** Rejects with `HOLDFAST_UNREACHABLE` without an answer. */
 export function stateOf(core: Core, key: string, limit = 1): Promise<InspectReply> {
   return ask(core, { op: 'inspect', key, limit });
 }

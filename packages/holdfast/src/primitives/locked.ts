@@ -1,10 +1,8 @@
 /**
- * Methods that run under the lock of a key: a decorator that calls `Mutex.run`. It works as a
- * standard decorator and with `experimentalDecorators`.
- *
- * A standard decorator receives the method and a context object; a legacy decorator receives the
- * prototype, the name and the property's descriptor. The arguments tell which one it is. Code that
- * a locked method calls can find the method's lease, see `lock-context.ts`.
+ * Methods that run under the lock of a key: a decorator that calls `Mutex.run`. A standard
+ * decorator receives the method and a context object; a legacy one (`experimentalDecorators`) the
+ * prototype, the name and the descriptor. The arguments tell which one it is. Code that a locked
+ * method calls can find the method's lease, see `lock-context.ts`.
  */
 import { badOption, HoldfastError } from '../base/errors.js';
 import { over } from '../base/given.js';
@@ -19,23 +17,19 @@ import { quote } from '../base/text.js';
 /** Options of a locked method: those of its lock, and those of each acquisition. */
 export interface LockedOptions extends MutexOptions, AcquireOptions {}
 
-/** A method that can be locked: it returns a promise. */
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 
-/** How the key is computed: a template, or a function of the method's arguments. */
+/** A template, or a function of the method's arguments. */
 export type LockedKey = string | ((...args: never[]) => string);
 
-/** Accepts a method if the key function accepts its arguments; otherwise it does not compile. */
+/** A method whose arguments the key function does not accept does not compile. */
 export type KeyMatchesMethod<M extends AsyncMethod, K extends LockedKey> = K extends string
   ? unknown
   : K extends (...args: Parameters<M>) => string
     ? unknown
     : { readonly 'the key cannot be made of the arguments of this method': never };
 
-/**
- * The result of `locked`: decorates a method of `Self`, or of any class (`never`), as a standard or
- * a legacy decorator.
- */
+/** Decorates a method of `Self`, or of any class (`never`), as a standard or a legacy decorator. */
 export interface LockedDecorator<Self, K extends LockedKey> {
   <M extends AsyncMethod>(
     method: M & KeyMatchesMethod<M, K>,
@@ -52,19 +46,19 @@ type Method = (this: unknown, ...args: unknown[]) => unknown;
 
 /**
  * Makes a method run under the lock of a key. A call acquires the lock, runs the method, and
- * releases the lock, also if the method throws. The lease is renewed while the method runs. The
- * call rejects with the method's own error, and as `Mutex.run` does. The method keeps its `this`,
- * its arguments, its name and its result.
+ * releases the lock, also if the method throws. The lease is renewed while it runs. The call
+ * rejects with the method's own error, and as `Mutex.run` does. The method keeps its `this`,
+ * arguments, name and result.
  *
- * Only for methods that return a promise: other methods do not compile, and decorating a generator
- * throws `HOLDFAST_BAD_OPTION`. Works with standard decorators and with `experimentalDecorators`,
- * on methods and static methods.
+ * Only for methods that return a promise: others do not compile, and decorating a generator throws
+ * `HOLDFAST_BAD_OPTION`. Works with standard decorators and with `experimentalDecorators`, on
+ * methods and static methods.
  *
  * @param holdfast an instance, or a function that returns it: `(self: Orders) => self.holdfast`
  * @param key a template, in which `{0}` is the first argument and `{0.id}` a property of it; or a
- * function of the method's arguments
- * @param options the options of a mutex and of an acquisition. With `reentrant: true` a locked
- * method may call another locked method of the same key.
+ *   function of the method's arguments
+ * @param options those of a mutex and of an acquisition. With `reentrant: true` a locked method may
+ *   call another one of the same key.
  */
 export function locked<K extends LockedKey, Self = never>(
   holdfast: Holdfast | ((self: Self) => Holdfast),
@@ -88,9 +82,9 @@ export function locked<K extends LockedKey, Self = never>(
 }
 
 /**
- * The lease of the innermost locked method or reentrant run around the running code; with `key`, of
- * the innermost one of that key; `undefined` if there is none. The lease may be over if the method
- * that started this code has ended: check `held`.
+ * The lease of the innermost locked method or reentrant run around the running code, with `key` of
+ * that key; `undefined` if there is none. It may be over if the method that started this code has
+ * ended: check `held`.
  * @param holdfast considers only locks of this instance; the same key in two stores means two locks
  */
 export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefined {
@@ -99,9 +93,9 @@ export function currentLease(key?: string, holdfast?: Holdfast): Lease | undefin
 }
 
 /**
- * Returns the lease of a key if the running code runs in a locked method or a reentrant run of that
- * key, and the lock is held. Otherwise throws `HOLDFAST_NOT_HELD`, or `HOLDFAST_LOST` if the lease
- * is over.
+ * The lease of a key, if the running code runs in a locked method or a reentrant run of that key,
+ * and the lock is held. Otherwise throws `HOLDFAST_NOT_HELD`, or `HOLDFAST_LOST` if the lease is
+ * over.
  * @param holdfast considers only locks of this instance
  */
 export function assertLocked(key: string, holdfast?: Holdfast): Lease {
@@ -136,7 +130,7 @@ class Plan {
     this.#reentrant = lock.reentrant === true || lock.reentrant === 'refuse';
     this.#key = keyOf(key);
     this.#find = typeof holdfast === 'function' ? holdfast : () => holdfast;
-    // if the instance is known, its options are checked when the class is defined
+    // with a known instance, its options are checked when the class is defined
     if (typeof holdfast !== 'function') checkHoldfast(holdfast).mutex('any', lock);
   }
 
@@ -177,14 +171,14 @@ function checkHoldfast(holdfast: unknown): Holdfast {
   throw badOption('holdfast', 'a Holdfast, or a function that returns one', holdfast);
 }
 
-/** The metadata functions of `reflect-metadata`, which frameworks install. */
+/** Of `reflect-metadata`, which frameworks install. */
 interface Reflection {
   getOwnMetadataKeys?(target: object): unknown[];
   getOwnMetadata?(key: unknown, target: object): unknown;
   defineMetadata?(key: unknown, value: unknown, target: object): void;
 }
 
-/** Copies the name, the number of arguments, and the metadata that other decorators added. */
+/** Copies the name, the number of arguments, and the metadata of other decorators. */
 function copyMetadata(wrapped: Method, method: Method): Method {
   for (const name of Reflect.ownKeys(method)) {
     const property = Object.getOwnPropertyDescriptor(method, name);

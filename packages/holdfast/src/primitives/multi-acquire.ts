@@ -5,12 +5,11 @@
  *          \--one refused--> waiting for it --granted--> trying those after it --> …
  *     any --timeout, abort, failure, loss--> released, and rejected
  *
- * A try does not queue. All tries are sent in one turn of the event loop, so they take one round
- * trip. Only the locks before the first refusal are kept; the others are released at once, because
- * a waiter may hold only locks that come before the awaited lock in the order. It waits for one
- * lock at a time, in the store's queue. All acquisitions of several locks wait in one global order,
- * so a circular wait is impossible (hold-and-wait without circular wait; Havender, 1968). The queue
- * is first in, first out, so no waiter starves (I4).
+ * A try does not queue. All tries of one turn take one round trip. Only the locks before the first
+ * refusal are kept: a waiter may hold only locks that come before the awaited one in the order. It
+ * waits for one lock at a time, in the store's queue. All acquisitions of several locks wait in one
+ * global order, so a circular wait is impossible (hold-and-wait without circular wait; Havender,
+ * 1968). The queue is first in, first out, so no waiter starves (I4).
  *
  * Invariant: if it ends without a result, each granted lease is released (I6). The core withdraws
  * requests without a reply.
@@ -25,23 +24,23 @@ import { type Acquirer, quietly } from './acquirer.js';
 import { MultiLease } from './multi-lease.js';
 import { quote } from '../base/text.js';
 
-/** Locks to try together after a refusal. The number doubles each time all of them are granted. */
+/** Locks to try together after a refusal. Doubled each time all of them are granted. */
 const PROBE_MIN = 16;
 
-/** Limits of the whole acquisition. */
+/** Of the whole acquisition. */
 export interface MultiAcquireLimits {
-  /** Longest time to wait for all locks, in ms; with 0 it tries once and does not wait. */
+  /** In ms; with 0 it tries once and does not wait. */
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The leases of several locks, and one signal that aborts when any of them is lost. */
+/** The leases, and one signal that aborts when any of them is lost. */
 export interface MultiAcquired {
   readonly leases: readonly Lease[];
   readonly lost: AbortSignal;
 }
 
-/** Resolves to `null` if `wait` is 0 and not all locks are free. */
+/** `null` if `wait` is 0 and not all locks are free. */
 export async function acquireAll(
   ...args: ConstructorParameters<typeof MultiAcquire>
 ): Promise<MultiLease | null> {
@@ -55,13 +54,13 @@ export class MultiAcquire {
   readonly #options: AcquireOptions;
   readonly #bounds: MultiAcquireLimits;
   readonly #leases: Lease[] = [];
-  /** End of the wait, on the local clock. */
+  /** On the local clock. */
   #until = 0;
   #asked = false;
   /** Why the store did not reply to the last tries. */
   #trouble: Error | undefined;
   readonly #lost = new AbortController();
-  /** Cancels the pending requests; its reason is the error to reject with. */
+  /** Its reason is the error to reject with. */
   readonly #end = new AbortController();
 
   /** @param acquirers in the global order, without duplicates */
@@ -77,7 +76,6 @@ export class MultiAcquire {
     this.#bounds = bounds;
   }
 
-  /** Resolves to `null` if `wait` is 0 and not all locks are free. */
   async take(): Promise<MultiAcquired | null> {
     this.#until = this.#clock.now() + this.#bounds.wait;
     const unbound = this.#bind();
@@ -109,7 +107,7 @@ export class MultiAcquire {
     return true;
   }
 
-  /** Waits in the queue of one lock, for the remaining wait time. */
+  /** In the queue of one lock, for the remaining time. */
   async #waitFor(next: Acquirer<Lease>): Promise<Lease> {
     const wait = this.#until - this.#clock.now();
     if (wait <= 0) throw this.#trouble ?? this.#timedOut();
@@ -141,14 +139,14 @@ export class MultiAcquire {
       if (inOrder) this.#keep(lease);
       else void quietly(lease.release());
     }
-    // released here, so that all releases are sent in one turn
+    // here, so that all releases are sent in one turn
     if (failure !== undefined || (!inOrder && this.#bounds.wait === 0)) this.#release();
     if (failure !== undefined) throw failure;
     this.#check();
     return inOrder;
   }
 
-  /** The first tries are awaited without a limit, as with a wait of 0; later tries end at it. */
+  /** The first tries are awaited without a limit, as with a wait of 0; later ones end at it. */
   async #inTime<T>(asking: Promise<T>): Promise<T> {
     const limited = this.#asked && Number.isFinite(this.#until) && this.#bounds.wait > 0;
     this.#asked = true;
@@ -189,7 +187,7 @@ export class MultiAcquire {
     for (const lease of this.#leases) void quietly(lease.release());
   }
 
-  /** Cancels when the caller's signal aborts; returns a function that removes the listener. */
+  /** Returns a function that removes the listener of the caller's signal. */
   #bind(): () => void {
     const { signal } = this.#bounds;
     const abort = (): void => this.#end.abort(aborted(this.#next, signal?.reason));
@@ -197,7 +195,6 @@ export class MultiAcquire {
     return signal === undefined ? () => undefined : onAbort(signal, abort);
   }
 
-  /** The key of the lock that is awaited now. */
   get #next(): string {
     const { length } = this.#leases;
     return (this.#acquirers[Math.min(length, this.#acquirers.length - 1)] as Acquirer<Lease>).key;

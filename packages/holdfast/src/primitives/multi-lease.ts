@@ -1,4 +1,3 @@
-/** The leases of several locks, handled as one lease. */
 import { type HoldfastError, isHoldfastError } from '../base/errors.js';
 import { isLossOf } from '../lease/lease-state.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';
@@ -6,7 +5,7 @@ import { duration } from '../base/checks.js';
 import { shownAs } from '../base/shown.js';
 import type { MultiAcquired } from './multi-acquire.js';
 
-/** The outcome of a release for one key; `uncertain` if the store did not reply for this key. */
+/** `uncertain` if the store did not reply for this key. */
 export type KeyOutcome = ReleaseOutcome | 'uncertain';
 
 const LONGEST_MS = 86_400_000;
@@ -14,20 +13,20 @@ const LONGEST_MS = 86_400_000;
 /**
  * The locks of several keys, granted together.
  *
- * Each key has a lease of its own with its own fence; the watchdog renews it like every other
- * lease. The locks are released together. When one lease is lost, `signal` aborts and `held` is
- * false; the others stay held until `release`, so that the work can stop safely.
+ * Each key has a lease of its own with its own fence, renewed like every other. They are released
+ * together. When one is lost, `signal` aborts and `held` is false; the others stay held until
+ * `release`, so that the work can stop safely.
  */
 export class MultiLease implements AsyncDisposable {
   static {
     shownAs(this, ({ fences, held, remaining }) => ({ fences, held, remaining }));
   }
 
-  /** The locked keys: each key once, in the order in which `acquire` waits for them. */
+  /** Each key once, in the order in which `acquire` waits for them. */
   readonly keys: readonly string[];
   /**
-   * The fence of each key: a number greater than that of every earlier lease of that key. Fences of
-   * different keys cannot be compared.
+   * By key; each greater than that of every earlier lease of that key. Fences of different keys
+   * cannot be compared.
    */
   readonly fences: ReadonlyMap<string, number>;
   readonly #leases: readonly Lease[];
@@ -44,8 +43,8 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Aborts when any of the leases is lost. The reason is the `HOLDFAST_LOST` error of the first
-   * lost lease; its `key` names the lock. It does not abort on release.
+   * Aborts when any of the leases is lost, with the `HOLDFAST_LOST` error of the first one, whose
+   * `key` names the lock. It does not abort on release.
    */
   get signal(): AbortSignal {
     // reading `signal` notices a deadline that passed while the event loop was blocked
@@ -77,9 +76,9 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Makes sure that all locks are held for at least `ms` from now. It extends the leases that are
-   * too short, in one round trip. Resolves to the remaining time. Rejects as `Lease.ensure` does;
-   * the error of a lost lease takes precedence over other errors.
+   * Makes sure that all locks are held for at least `ms` from now: extends those that are too
+   * short, in one round trip. Resolves to the remaining time. Rejects as `Lease.ensure` does; the
+   * error of a lost lease takes precedence.
    */
   async ensure(ms: number): Promise<number> {
     duration('ms', ms, 0, 0, LONGEST_MS);
@@ -95,15 +94,14 @@ export class MultiLease implements AsyncDisposable {
     return this.#each((lease) => lease.extend(ms));
   }
 
-  /** The outcome of the release for each key; empty until the release has ended. */
+  /** Of the release; empty until it has ended. */
   get outcomes(): ReadonlyMap<string, KeyOutcome> {
     return this.#outcomes;
   }
 
   /**
    * Releases all locks, in one round trip. Resolves to `lost` if one of them was lost before, to
-   * `kept` if one of them has other holds, otherwise to `freed`. `outcomes` has the
-   * outcome of each key.
+   * `kept` if one has other holds, otherwise to `freed`. `outcomes` has that of each key.
    *
    * Repeated calls return the same result, and never affect a newer lease. Rejects with
    * `HOLDFAST_UNCERTAIN` if the store does not reply for one of them; that release is retried in
@@ -120,7 +118,7 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * Why it is not held: the error of the lease that was lost first, if one was lost.
+   * The error of the lease that was lost first, if one was lost.
    * @internal
    */
   get loss(): HoldfastError {
@@ -134,7 +132,7 @@ export class MultiLease implements AsyncDisposable {
   }
 
   /**
-   * See `Lease.follow`; the signal of this lease follows that of each of its leases.
+   * See `Lease.follow`.
    * @internal
    */
   follow(signal: AbortSignal): () => void {

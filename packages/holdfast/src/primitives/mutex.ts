@@ -12,7 +12,7 @@ import { PlainMutex } from './plain-mutex.js';
  */
 export class Mutex extends PlainMutex {
   /**
-   * A condition of this mutex: a holder waits at it until another holder signals.
+   * A holder waits at it until another holder signals.
    * @param name 1 to 200 characters; the same name is the same condition, in every process
    */
   condition(name: string): Condition {
@@ -21,22 +21,22 @@ export class Mutex extends PlainMutex {
 
   /**
    * True if any process holds the lock. The answer may be out of date when it arrives: to act on
-   * it, use `tryAcquire`. The server that the client is connected to answers, also if it is a
-   * replica that is behind. Rejects with `HOLDFAST_UNREACHABLE` if the store does not answer; so do
-   * the following methods.
+   * it, use `tryAcquire`. The server that the client is connected to answers, also a replica that
+   * is behind. Rejects with `HOLDFAST_UNREACHABLE` if the store does not answer; so do the
+   * following methods.
    */
   async isLocked(): Promise<boolean> {
     return (await stateOf(this.acquirer.core, this.key)).holderCount > 0;
   }
 
-  /** The ms until the present lease ends if it is not renewed, by the store's clock; 0 if free. */
+  /** Ms until the present lease ends if it is not renewed, by the store's clock; 0 if free. */
   async timeLeft(): Promise<number> {
     return ((await stateOf(this.acquirer.core, this.key)).holders[0]?.left ?? 0) / 1000;
   }
 
   /**
-   * The number of waiting acquisitions that are served before the first one of this instance;
-   * `null` if this instance does not wait.
+   * How many waiting acquisitions are served before the first one of this instance; `null` if this
+   * instance does not wait.
    */
   place(): Promise<number | null> {
     return placeOf(this.acquirer.core, this.key);
@@ -44,7 +44,7 @@ export class Mutex extends PlainMutex {
 
   /**
    * Waits until the lock is free and no acquisition waits, without taking it; false if `wait` ms
-   * pass before. It asks the store four times in a claim window, and keeps no place in the queue.
+   * pass before. Asks the store four times in a claim window, and keeps no place in the queue.
    */
   whenFree(options: WaitOptions = {}): Promise<boolean> {
     const { core } = this.acquirer;

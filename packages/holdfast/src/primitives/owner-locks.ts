@@ -5,14 +5,13 @@
  *     free --lock--> one hold --lock--> two holds --unlock--> one hold --unlock--> free
  *     any number of holds --expiry, force--> free
  *
- * Each hold is an acquisition with an id of its own; the store joins the holds of one owner in one
- * lease (`Acquire.owner`). There each hold has an end of its own; a lock has one end, so `lock` and
- * `renew` extend all holds of the owner. `unlock` reads the ids of the holds and releases one by
- * its id. So a repeated or late unlock ends the chosen hold or nothing; it never ends a hold of
- * another owner or a newer hold (I3, I8). If two calls choose the same hold, only one of them ends
- * it, and the other chooses again.
+ * Each hold is an acquisition with its own id; the store joins the holds of one owner in one lease
+ * (`Acquire.owner`). Each hold has an end there, and the lock has one, so `lock` and `renew` extend
+ * all holds of the owner. `unlock` reads the ids and releases one by its id. So a repeated or late
+ * unlock ends the chosen hold or nothing, never a hold of another owner or a newer one (I3, I8). If
+ * two calls choose the same hold, one of them ends it, and the other chooses again.
  *
- * This process keeps no state of a lock unless it was asked to renew it.
+ * This process keeps no state of a lock that it was not asked to renew.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderView } from '../engine/commands.js';
@@ -26,20 +25,19 @@ import { type AcquireOptions, resolveTerms } from '../base/options.js';
 import * as failures from '../acquire/failures.js';
 import { quote } from '../base/text.js';
 
-/** Number of holds to read for choosing one; an owner may have more. */
+/** How many holds are read to choose one; an owner may have more. */
 const SHOWN = 20;
-/** How many times to choose again when the chosen hold has gone. */
+/** How often to choose again when the chosen hold has gone. */
 const TRIES = 20;
-/** The end of the ids of holds that `ownerLocks` makes. */
+/** The end of the ids that `ownerLocks` makes. */
 const MADE_HERE = '-owner';
 const TTL_MIN = 10;
 const TTL_MAX = 86_400_000;
 
-/** Options of an owner's lock. */
 export interface OwnerLockOptions
   extends Pick<AcquireOptions, 'fair' | 'label' | 'signal' | 'wait'> {
   /**
-   * Renews the lock while it is locked and this process runs. Such a lock is released when this
+   * Renews the lock while it is locked and this process runs. It is then released when this
    * `Holdfast` closes. Default `false`.
    */
   readonly renew?: boolean | undefined;
@@ -49,8 +47,8 @@ export interface OwnerLockOptions
  * `lock`, `unlock` and `renew` with key, owner and ttl, for programs that are ported from Java.
  *
  * The lock of a key is its mutex, so it and a lease of `holdfast.mutex(key)` exclude each other. An
- * owner is a unique name, for example of a thread, a job or a request. Every process that uses the
- * name acts as the owner. Prefer leases where possible: a lease cannot be unlocked by mistake, is
+ * owner is a unique name, for example of a thread, a job or a request; every process that uses it
+ * acts as the owner. Prefer leases where possible: a lease cannot be unlocked by mistake, is
  * renewed, and reports its loss.
  */
 export class OwnerLocks {
@@ -64,13 +62,12 @@ export class OwnerLocks {
   }
 
   /**
-   * Locks for an owner, or adds a hold to the lock that the owner has. Waits without a limit, or
-   * for `wait` ms. Resolves to the fence, which is the same for all holds of one lock.
+   * Locks for an owner, or adds a hold to its lock. Waits without a limit, or for `wait` ms.
+   * Resolves to the fence, the same for all holds of one lock.
    *
-   * The lock ends `ttl` after it was granted; a further hold extends it to at least `ttl`
-   * from then, by the store's clock. The end is not reported. The lock stays in the store until
-   * then, also if this process ends or its `Holdfast` closes; with `renew: true`, closing releases
-   * it.
+   * The lock ends `ttl` after it was granted; a further hold extends it to at least `ttl` from
+   * then, by the store's clock. The end is not reported. The lock stays in the store until then,
+   * also if this process ends or its `Holdfast` closes; with `renew: true`, closing releases it.
    *
    * Fairness, cancellation and errors are those of `Mutex.acquire`. A late duplicate of the request
    * that arrives after the unlock may lock again, for at most `ttl`.
@@ -88,8 +85,8 @@ export class OwnerLocks {
   }
 
   /**
-   * Locks as `lock` does if the lock is free or already the owner's, or becomes free within `wait`
-   * ms (default 0). Resolves to the fence, or to `null`.
+   * Locks as `lock` does if the lock is free or the owner's, or becomes so within `wait` ms
+   * (default 0). Resolves to the fence, or to `null`.
    */
   async tryLock(
     key: string,
@@ -112,15 +109,15 @@ export class OwnerLocks {
    * them.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if no hold was ended, and with `HOLDFAST_UNCERTAIN` if the
-   * store did not reply. In the latter case the unlock is retried in the background, so check
-   * `holds` before you unlock again.
+   * store did not reply. The unlock is then retried in the background, so check `holds` before you
+   * unlock again.
    */
   unlock(key: string, owner: string): Promise<boolean> {
     return this.#inTurn(key, owner, async () => {
       for (let tries = 0; tries < TRIES; tries++) {
         const lease = await this.#leaseOf(key, owner);
         if (lease === undefined) return false;
-        // the store may have the hold of a call that has no reply yet: that call would add it again
+        // the store may have the hold of a call without a reply yet: that call would add it again
         const id = this.#choose(lease.ids.filter((one) => this.#mayEnd(one)));
         if (id === undefined) return false;
         if ((await this.#core.releaser.end(key, id, lease.left / 1000)) !== 'lost') return true;
@@ -130,9 +127,9 @@ export class OwnerLocks {
   }
 
   /**
-   * Extends the owner's lock to at least `ttl` from now; never shortens it. Resolves to
-   * `false`, and changes nothing, if the owner does not hold the lock (any more): it never renews
-   * the lock of another owner, and never revives a lock that has ended.
+   * Extends the owner's lock to at least `ttl` from now; never shortens it. Resolves to `false`,
+   * and changes nothing, if the owner does not hold the lock (any more): it never renews the lock
+   * of another owner, and never revives an ended one.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if the request was not sent, and with `HOLDFAST_UNCERTAIN`
    * if the store did not reply; it is safe to repeat.
@@ -146,7 +143,7 @@ export class OwnerLocks {
     throw this.#crowded(key);
   }
 
-  /** Extends all holds; false if there is none, `undefined` if all of them ended meanwhile. */
+  /** False if there is no hold, `undefined` if all of them ended meanwhile. */
   async #extend(key: string, owner: string, ttl: number): Promise<boolean | undefined> {
     const lease = await this.#leaseOf(key, owner, HOLD_LIMIT);
     if (lease === undefined) return false;
@@ -159,7 +156,7 @@ export class OwnerLocks {
     return renewed || undefined;
   }
 
-  /** The number of the owner's holds; 0 if the owner does not hold the lock. */
+  /** The number of the owner's holds; 0 if it does not hold the lock. */
   async holds(key: string, owner: string): Promise<number> {
     return (await this.#leaseOf(key, owner))?.holds ?? 0;
   }
@@ -202,8 +199,8 @@ export class OwnerLocks {
   }
 
   /**
-   * Prefers a hold of this process, because other processes are less likely to choose it. Of other
-   * holds, the oldest: the call for the latest may have no reply yet.
+   * Prefers a hold of this process, which others are less likely to choose; then the oldest: the
+   * call for the latest may have no reply yet.
    */
   #choose(ids: readonly string[]): string | undefined {
     const own = ids.filter((id) => id.startsWith(`${this.#core.id}.`));

@@ -1,7 +1,4 @@
-/**
- * The mutex without conditions: one holder at a time. Its capacity is 1, and each acquisition takes
- * 1 permit.
- */
+/** The mutex without conditions. Its capacity is 1, and each acquisition takes 1 permit. */
 import type { Core } from '../acquire/core.js';
 import { aborted } from '../base/abort.js';
 import type { AcquireRequest } from '../acquire/call.js';
@@ -14,27 +11,22 @@ import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
 import { innermost, under } from './lock-context.js';
 
-/** Options of a mutex. */
 export interface MutexOptions extends LockOptions {
   /**
    * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to
-   * the store. Each `run` is a hold of its own: the lock is released when the last of them ends.
-   * That is the outermost one, unless its work started other work without awaiting it. With
-   * `'refuse'`, such a `run` rejects with `HOLDFAST_REFUSED` instead of waiting for itself; so does
-   * an `acquire` that may wait, also of `allOf` with this mutex. Default `false`.
+   * the store. Each `run` is a hold: the lock is released when the last of them ends. That is the
+   * outermost one, unless its work started other work without awaiting it. With `'refuse'`, such a
+   * `run` rejects with `HOLDFAST_REFUSED` instead of waiting for itself; so does an `acquire` that
+   * may wait, also of `allOf` with this mutex. Default `false`.
    */
   readonly reentrant?: boolean | 'refuse' | undefined;
 }
 
 /**
- * A lock with at most one holder at a time, across processes and machines. `Mutex` adds
- * conditions.
- *
- * Creating this object sends no request: the lock exists in the store only while it is held or has
- * waiters.
+ * A lock with at most one holder at a time, across processes and machines. `Mutex` adds conditions.
+ * Creating this object sends no request.
  */
 export class PlainMutex {
-  /** The key of the lock. */
   readonly key: string;
   readonly #acquirer: Acquirer<Lease>;
   readonly #reentrant: boolean | 'refuse';
@@ -75,10 +67,8 @@ export class PlainMutex {
 
   /**
    * Acquires the lock if it is free, or becomes free within `wait` ms (default 0); otherwise
-   * resolves to `null`.
-   *
-   * It never overtakes a waiter: while the queue is not empty, the lock does not count as free.
-   * Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * resolves to `null`. While the queue is not empty, the lock does not count as free. Rejects as
+   * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<Lease | null> {
     return this.#acquirer.tryAcquire(1, options);
@@ -90,15 +80,13 @@ export class PlainMutex {
    * Resolves to the work's result. Rejects with the work's own error, with an error of `acquire`,
    * or with `HOLDFAST_LOST` if the lease was lost before the work ended: the work was done, but
    * another holder may have worked at the same time. Work that can stop should watch
-   * `lease.signal`, which also aborts when `signal` aborts. If the store does not reply to the
-   * release, that is not an error: the release is retried in the background until the lease
-   * expires.
+   * `lease.signal`, which also aborts when `signal` aborts. A release without a reply is no error:
+   * it is retried in the background until the lease expires.
    *
-   * With `reentrant: true`, a `run` inside another `run` joins its lease; if the lease is in
-   * doubt, it first waits until the doubt is resolved. Its options are checked, and an aborted
-   * `signal` rejects it; a `signal` that aborts later has no effect on the shared lease. It
-   * rejects with `HOLDFAST_LOST` if the lease is lost, or released by `lease.release()`, before
-   * its work ends.
+   * With `reentrant: true`, a `run` inside another `run` joins its lease, after a doubt is
+   * resolved. Its options are checked, and an aborted `signal` rejects it; a `signal` that aborts
+   * later has no effect on the shared lease. It rejects with `HOLDFAST_LOST` if the lease is lost,
+   * or released by `lease.release()`, before its work ends.
    */
   async run<T>(work: (lease: Lease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     checkWork(work);
@@ -121,7 +109,7 @@ export class PlainMutex {
     });
   }
 
-  /** Rejects a call inside a run that has the lock. A run that waits at a condition has not. */
+  /** A run that waits at a condition has not got the lock. */
   #refuseInside(): void {
     const { core, key } = this.#acquirer;
     const outer = innermost({ core, key, reentrant: true });

@@ -3,9 +3,9 @@
  *
  *     write --downgrade--> read --tryUpgrade--> write, with a new fence
  *
- * `mode` never allows more than the store does: it becomes `read` before the request to downgrade
- * is sent, and `write` only after the store has replied (I7). Each change has a number, so a late
- * duplicate of an earlier change has no effect, also if that change was refused (I3).
+ * `mode` never allows more than the store does: it becomes `read` before the request is sent, and
+ * `write` only after the reply (I7). Each change has a number, so a late duplicate of an earlier
+ * one has no effect, also if that was refused (I3).
  */
 import type { Core } from '../acquire/core.js';
 import { HoldfastError, isHoldfastError } from '../base/errors.js';
@@ -14,11 +14,10 @@ import type { Hold } from '../lease/root.js';
 import { Lease } from '../lease/lease.js';
 import { quote } from '../base/text.js';
 
-/** Permits of a read-write lock: one for each reader, all of them for a writer. */
+/** Permits: one for each reader, all of them for a writer. */
 export const READER = 1;
 export const WRITER: number = 2 ** 30;
 
-/** The side of a read-write lock that a lease holds. */
 export type RwMode = 'read' | 'write';
 
 /** A granted read or write lock. It stays one lease when its side changes, and is released once. */
@@ -39,19 +38,19 @@ export class RwLease extends Lease {
     this.#mode = hold.root.weight === WRITER ? 'write' : 'read';
   }
 
-  /** The side that is held: `read` is shared with other readers, `write` is exclusive. */
+  /** `read` is shared with other readers, `write` is exclusive. */
   get mode(): RwMode {
     return this.#mode;
   }
 
   /**
-   * Changes a write lock to a read lock, and grants the readers at the head of the queue at once.
-   * It has no effect on a read lock. The fence stays the same.
+   * Changes a write lock to a read lock with the same fence, and grants the readers at the head of
+   * the queue at once. No effect on a read lock.
    *
-   * Rejects with `HOLDFAST_REFUSED` if the lease has more than one hold (the other holds still need
-   * the write lock), with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if
-   * the store does not reply: then call it again, or release. `mode` is `read` from the call on,
-   * unless the change is refused.
+   * Rejects with `HOLDFAST_REFUSED` if the lease has more than one hold (the others still need the
+   * write lock), with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if the
+   * store does not reply: then call it again, or release. `mode` is `read` from the call on, unless
+   * the change is refused.
    */
   downgrade(): Promise<void> {
     return this.#inTurn(async () => {
@@ -69,14 +68,14 @@ export class RwLease extends Lease {
   }
 
   /**
-   * Changes a read lock to a write lock if it is the only reader; otherwise resolves to `false` and
-   * the lease stays a read lock. It does not wait, because two readers that wait for each other
-   * would deadlock. It overtakes waiting writers, which must wait for this reader in any case. It
-   * has no effect on a write lock.
+   * Changes a read lock to a write lock, with a new `fence`, if it is the only reader; otherwise
+   * resolves to `false`, and nothing changes. It does not wait, because two readers that wait for
+   * each other would deadlock. It overtakes waiting writers, which must wait for this reader in any
+   * case. No effect on a write lock.
    *
-   * After the change the lease has a new `fence`. Rejects with `HOLDFAST_LOST` if the lease has
-   * ended, and with `HOLDFAST_UNCERTAIN` if the store does not reply: `mode` stays `read`, but the
-   * lease may block others like a writer. Then call it again, downgrade, or release.
+   * Rejects with `HOLDFAST_LOST` if the lease has ended, and with `HOLDFAST_UNCERTAIN` if the store
+   * does not reply: `mode` stays `read`, but the lease may block others like a writer. Then call it
+   * again, downgrade, or release.
    */
   tryUpgrade(): Promise<boolean> {
     return this.#inTurn(async () => {
@@ -94,7 +93,7 @@ export class RwLease extends Lease {
     return result;
   }
 
-  /** Sends the change to the store; false if the store refuses it. */
+  /** False if the store refuses the change. */
   async #change(to: RwMode): Promise<boolean> {
     const { key, id } = this.#hold;
     const seq = (this.#hold.root.extras.changes += 1);
@@ -110,7 +109,7 @@ export class RwLease extends Lease {
       await this.certainlyHeld();
       return reply.status === 'resized';
     } catch (error) {
-      // the server refused to run the command, so it changed nothing
+      // the server did not run the command, so nothing changed
       if (isHoldfastError(error, 'HOLDFAST_REFUSED')) this.#unanswered = undefined;
       throw error;
     }

@@ -1,9 +1,7 @@
 /**
- * The read-write lock: readers share the lock, a writer excludes all others. A reader takes one
- * permit and a writer takes all of them.
- *
- * The queue is first in, first out: later readers wait behind a queued writer, and adjacent readers
- * are granted together. Every reader has a lease of its own.
+ * The read-write lock: a reader takes one permit, a writer all of them. The queue is first in,
+ * first out: later readers wait behind a queued writer, and adjacent readers are granted together.
+ * Every reader has a lease of its own.
  */
 import type { Core } from '../acquire/core.js';
 import { checkObject } from '../base/checks.js';
@@ -13,10 +11,8 @@ import { placeOf, stateOf } from './lock-state.js';
 import { READER, RwLease, WRITER } from './rw-lease.js';
 
 /**
- * One side of a read-write lock.
- *
- * Fairness: requests of both sides are served strictly in the order of their arrival at the store,
- * with `fair: true` or without it.
+ * One side of a read-write lock. Requests of both sides are served strictly in the order of their
+ * arrival at the store, with `fair: true` or without it.
  */
 export class RwSide {
   readonly #acquirer: Acquirer<RwLease>;
@@ -28,21 +24,17 @@ export class RwSide {
     this.#weight = weight;
   }
 
-  /** The key of the lock. */
   get key(): string {
     return this.#acquirer.key;
   }
 
   /**
-   * Acquires this side of the lock; waits without a limit, or for `wait` ms.
+   * Acquires this side of the lock; waits without a limit, or for `wait` ms. Cancellation is that
+   * of `Mutex.acquire`.
    *
-   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
-   * arrives afterwards is released. Nothing is held after a rejection.
-   *
-   * Rejects with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (for example if the
-   * same `sharedBy` holds the read side and requests the write side: it would wait for itself),
-   * `HOLDFAST_MISMATCH` (the key is in use as another kind of lock), `HOLDFAST_UNREACHABLE`,
-   * `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
+   * Rejects as `Mutex.acquire` does, with `HOLDFAST_MISMATCH` if the key is in use as another kind
+   * of lock, and with `HOLDFAST_REFUSED` if the same `sharedBy` holds the read side and requests
+   * the write side: it would wait for itself.
    */
   acquire(options?: AcquireOptions): Promise<RwLease> {
     return this.#acquirer.acquire(this.#weight, options);
@@ -50,10 +42,8 @@ export class RwSide {
 
   /**
    * Acquires this side of the lock if it is available, or becomes available within `wait` ms
-   * (default 0); otherwise resolves to `null`.
-   *
-   * It never overtakes a waiter: while the queue is not empty, neither side is available, not even
-   * for a reader. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
+   * (default 0); otherwise resolves to `null`. While the queue is not empty, neither side is
+   * available, not even for a reader. Rejects as `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   tryAcquire(options?: AcquireOptions): Promise<RwLease | null> {
     return this.#acquirer.tryAcquire(this.#weight, options);
@@ -61,9 +51,7 @@ export class RwSide {
 
   /**
    * Acquires this side of the lock, does the work, and releases the lock, also if the work throws
-   * or changes the side (`downgrade`, `tryUpgrade`).
-   *
-   * Resolves and rejects as `Mutex.run` does.
+   * or changes the side. Resolves and rejects as `Mutex.run` does.
    */
   run<T>(work: (lease: RwLease) => T | Promise<T>, options?: AcquireOptions): Promise<T> {
     return this.#acquirer.run(this.#weight, work, options);
@@ -76,24 +64,19 @@ export class RwSide {
     return kind === 'rw-lock' && holders[0]?.weight === this.#weight;
   }
 
-  /** The number of acquisitions of both sides before that of this instance, see `Mutex.place`. */
+  /** Counts acquisitions of both sides, see `Mutex.place`. */
   place(): Promise<number | null> {
     return placeOf(this.#acquirer.core, this.key);
   }
 }
 
 /**
- * A lock with many readers or one writer, across processes and machines.
- *
- * Creating this object sends no request: the lock exists in the store only while it is held or has
- * waiters. A crashed reader blocks a writer only until the reader's own lease ends.
+ * A lock with many readers or one writer, across processes and machines. Creating this object sends
+ * no request, as for a `Mutex`. A crashed reader blocks a writer only until its own lease ends.
  */
 export class RwLock {
-  /** The key of the lock. */
   readonly key: string;
-  /** The read side: shared with other readers. */
   readonly read: RwSide;
-  /** The write side: exclusive. */
   readonly write: RwSide;
 
   /** @internal */

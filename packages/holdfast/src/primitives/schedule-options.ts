@@ -3,33 +3,30 @@ import type { LockOptions } from '../base/options.js';
 import type { HolderInfo } from './inspection.js';
 import type { SlotState } from './schedule-slots.js';
 
-/** Options of a schedule. */
 export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
   /**
-   * Ms for which the lock is kept at least after it was acquired, even if the work ends earlier or
-   * fails, or its process dies. It must be longer than the difference between the clocks of the
-   * machines, and shorter than the interval of the schedule. 0 to 86,400,000.
+   * Ms for which the lock is kept at least, even if the work ends earlier or fails, or its process
+   * dies. Longer than the difference between the clocks of the machines, and shorter than the
+   * interval of the schedule. 0 to 86,400,000.
    */
   readonly atLeast: number;
   /**
-   * Ms for which the lock is held at most, even if the work still runs. Then the run's signal
+   * Ms for which the lock is held at most, even if the work still runs: then the run's signal
    * aborts. 10 to 86,400,000, and not below `atLeast`; default 3,600,000.
    */
   readonly atMost?: number | undefined;
   /**
-   * Ms for which a slot is remembered after it was taken. A machine that fires later than this runs
-   * the slot again. 10 to 86,400,000; default 3,600,000.
+   * Ms for which a slot is remembered after it was taken. A machine that fires later runs the slot
+   * again. 10 to 86,400,000; default 3,600,000.
    */
   readonly retention?: number | undefined;
   /**
-   * Whether a run counts if its work fails. `keep`: it counts; the lock is kept for `atLeast` and
-   * the slot stays taken. `release`: it does not count, and the next machine that fires runs.
-   * Default `keep`.
+   * Whether failed work counts as a run. `keep`: it does; the lock is kept for `atLeast` and the
+   * slot stays taken. `release`: it does not, and the next machine that fires runs. Default `keep`.
    */
   readonly afterFailure?: 'keep' | 'release' | undefined;
 }
 
-/** Options of one `runOnce`. */
 export interface RunOnceOptions {
   /**
    * The name of the scheduled time, equal on all machines, for example `2026-11-21T02:00Z`. A slot
@@ -45,13 +42,13 @@ export interface RunOnceOptions {
 /**
  * Why a call did not run its work:
  *
- * - `busy`: another run holds the lock, or began less than `atLeast` ms ago. With `wait`, this was
- *   so during the whole wait.
+ * - `busy`: another run holds the lock, or began less than `atLeast` ms ago; with `wait`, during
+ *   the whole wait.
  * - `slot-taken`: the slot has had its run, see {@link SlotState}.
  */
 export type SkipReason = 'busy' | 'slot-taken';
 
-/** The result of `runOnce`. `ran` tells whether this call ran the work. */
+/** `ran` tells whether this call ran the work. */
 export type RunOnceResult<T> =
   | {
       readonly ran: true;
@@ -62,7 +59,6 @@ export type RunOnceResult<T> =
     }
   | {
       readonly ran: false;
-      /** Why the work was not run. */
       readonly reason: SkipReason;
       /** The run that holds the lock or the slot, if the store still has it. */
       readonly holder: HolderInfo | null;
@@ -72,7 +68,7 @@ export type RunOnceResult<T> =
 
 export const HOUR = 3_600_000;
 
-/** Options of the lock. `fair`: the store grants each acquisition itself. */
+/** `fair`: the store grants each acquisition itself. */
 export function lockOptions({ ttl, label, atMost = HOUR }: ScheduleOptions): LockOptions {
   const given = { ...(ttl !== undefined && { ttl }), ...(label !== undefined && { label }) };
   return { fair: true, ...given, renew: true, maxHold: atMost };

@@ -17,21 +17,20 @@ import { mark } from './markers.js';
  *
  * - `running`: its run is active.
  * - `done`, `failed`: its run has ended; the work resolved or threw.
- * - `unfinished`: its run has ended without a result: its process died, or its lock was lost.
- * - `missed`: it has had no run. If no call for it waits or comes later, it will have none.
+ * - `unfinished`: its run ended without a result: its process died, or its lock was lost.
+ * - `missed`: it has had no run, and will have none if no call for it waits or comes later.
  */
 export type SlotState = 'running' | 'done' | 'failed' | 'unfinished' | 'missed';
 
-/** Limit of key and slot together, in bytes: the key of the marker adds seven. */
+/** Of key and slot together: the key of the marker adds seven. */
 const SLOT_BYTES_MAX = 1018;
 /** A run that holds the lock for less than this may be about to mark its slot. */
 const YOUNG_MS = 500;
-/** The most by which the ages of two leases are wrong; a quorum estimates the time. */
+/** By how much the ages of two leases may be wrong: a quorum estimates the time. */
 const BLUR_MS = 100;
 const LOOK_MS = 20;
 const LOOKS_MAX = 10;
 
-/** One slot of a schedule. */
 export class Slot {
   readonly #core: Core;
   readonly #key: string;
@@ -57,17 +56,17 @@ export class Slot {
     return holderOf(this.#core, this.#marker);
   }
 
-  /** Marks the slot for `ttl` ms; `null` if it is marked already. */
+  /** For `ttl` ms; `null` if it is marked already. */
   mark(ttl: number, label: string | undefined): Promise<KeptLease | null> {
     return mark(this.#core, this.#marker, ttl, label);
   }
 
-  /** Notes how the run of the slot has ended. Never rejects. */
+  /** Never rejects. */
   async ended(how: 'done' | 'failed', ttl: number): Promise<void> {
     (await quietly(mark(this.#core, this.#marker + how, ttl, undefined)))?.leave();
   }
 
-  /** What became of the slot, after a run has marked it. */
+  /** After a run has marked the slot. */
   async state(): Promise<SlotState> {
     const look = (key: string): Promise<HolderInfo | null> => holderOf(this.#core, key);
     const marker = this.#marker;
@@ -76,7 +75,7 @@ export class Slot {
     );
     if (done) return 'done';
     if (failed) return 'failed';
-    // a lease of the lock that is older than the marker belongs to the run that has set it
+    // a lease that is older than the marker belongs to the run that set it
     const lock = await look(this.#key);
     return lock && own && lock.heldFor >= own.heldFor - BLUR_MS ? 'running' : 'unfinished';
   }
@@ -93,7 +92,6 @@ export class Slot {
   }
 }
 
-/** The first holder of a lock. */
 export async function holderOf(core: Core, key: string): Promise<HolderInfo | null> {
   return (await inspect(core, key, 1))?.holders[0] ?? null;
 }

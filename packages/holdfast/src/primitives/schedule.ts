@@ -1,6 +1,6 @@
 /**
  * Scheduled work, once for the cluster: the scheduler of every machine fires, one machine does the
- * work. The runs themselves are in `scheduled-runs.ts`.
+ * work. `scheduled-runs.ts` has the runs.
  */
 import type { Core } from '../acquire/core.js';
 import { badOption } from '../base/errors.js';
@@ -27,9 +27,8 @@ const SCHEDULE = new Set<string>([
 ]);
 const RUN = new Set<string>(['slot', 'wait', 'signal']);
 
-/** Scheduled work that many machines start at the same time, and one of them does. */
+/** Work that many machines start at the same time, and one of them does. */
 export class Schedule {
-  /** The key of the schedule. */
   readonly key: string;
   readonly #core: Core;
   readonly #options: ScheduleOptions;
@@ -55,14 +54,14 @@ export class Schedule {
   }
 
   /**
-   * Does the work and resolves to its value with `ran: true`. Does nothing and resolves to a
-   * `reason` with `ran: false` if another machine does the work, if another run began less than
-   * `atLeast` ms ago, or if the `slot` has already had its run.
+   * Does the work and resolves to its value with `ran: true`. Resolves to a `reason` with
+   * `ran: false`, and does nothing, if another machine does the work, if another run began less
+   * than `atLeast` ms ago, or if the `slot` has had its run.
    *
-   * The lock is renewed while the work runs, for at most `atMost` ms. It ends when the work ends,
-   * but not before `atLeast` ms after it was acquired. If the process exits before that, the store
-   * ends the lock by its own clock, at most one ttl late. After a crash it ends one ttl after the
-   * last renewal, and not before `atLeast`.
+   * The lock is renewed while the work runs, for at most `atMost` ms, and ends with the work, but
+   * not before `atLeast` ms after it was acquired. If the process exits before that, the store ends
+   * the lock by its own clock, at most one ttl late. After a crash it ends one ttl after the last
+   * renewal, and not before `atLeast`.
    *
    * Rejects with the work's own error; with `HOLDFAST_LOST` if the lock was lost before the work
    * ended (the work was done, but another run may have been active at the same time); with

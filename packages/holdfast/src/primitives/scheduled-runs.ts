@@ -5,12 +5,11 @@
  *        \--lock--> slot? --taken--> (lock released) skipped
  *                     \--marked--> kept for atLeast --> work --> ended, or kept until atLeast
  *
- * It uses two resources. The lock of the key prevents simultaneous runs; before the work begins,
- * the store extends it to `atLeast`. The marker of a slot is a resource of its own: a lease of
- * `retention` ms that is not renewed, and released only after a failure with
- * `afterFailure: 'release'`. At most one run of a slot is granted the marker (I1), and the marker
- * expires (I9). Both are in the store before the work begins, so a run counts even if its process
- * crashes, and there is no second run.
+ * The lock of the key prevents simultaneous runs; before the work begins, the store extends it to
+ * `atLeast`. The marker of a slot is a resource of its own: a lease of `retention` ms that is not
+ * renewed, and released only after a failure with `afterFailure: 'release'`. At most one run of a
+ * slot gets the marker (I1), and it expires (I9). Both are in the store before the work begins, so
+ * a run counts even if its process crashes.
  */
 import type { Core } from '../acquire/core.js';
 import type { HolderInfo } from './inspection.js';
@@ -29,7 +28,6 @@ import { holderOf, Slot } from './schedule-slots.js';
 /** One run of scheduled work; the work receives it as its argument. */
 export class ScheduledRun {
   readonly #lease: KeptLease;
-  /** The slot of `RunOnceOptions`, if it was given. */
   readonly slot: string | undefined;
 
   /** @internal */
@@ -38,12 +36,11 @@ export class ScheduledRun {
     this.slot = slot;
   }
 
-  /** The key of the schedule. */
   get key(): string {
     return this.#lease.key;
   }
 
-  /** A number that is greater than that of every earlier run of the key. A safe integer. */
+  /** Greater than that of every earlier run of the key. A safe integer. */
   get fence(): number {
     return this.#lease.fence;
   }
@@ -53,17 +50,17 @@ export class ScheduledRun {
     return this.#lease.signal;
   }
 
-  /** True while the lock is certainly held, by the local clock; see {@link Lease.held}. */
+  /** See {@link Lease.held}. */
   get held(): boolean {
     return this.#lease.held;
   }
 
-  /** Resolves to `held` once it is certain, see {@link Lease.verify}. */
+  /** See {@link Lease.verify}. */
   verify(): Promise<boolean> {
     return this.#lease.verify();
   }
 
-  /** Ms for which the lock is certainly held without another renewal. 0 if it is not held. */
+  /** See {@link Lease.remaining}. */
   get remaining(): number {
     return this.#lease.remaining;
   }
@@ -88,7 +85,6 @@ export class ScheduledRuns {
     );
   }
 
-  /** See `Schedule.runOnce`. */
   async runOnce<T>(
     work: (run: ScheduledRun) => T | Promise<T>,
     options: RunOnceOptions,
@@ -110,7 +106,6 @@ export class ScheduledRuns {
     return skippedSlot(slot as Slot, (await quietly((slot as Slot).taken())) ?? null);
   }
 
-  /** The result of a call that did not get the lock. */
   async #busy(slot: Slot | undefined): Promise<Skipped> {
     const taken = slot && (await quietly(slot.soonTaken()));
     if (slot && taken) return skippedSlot(slot, taken);
@@ -119,9 +114,8 @@ export class ScheduledRuns {
   }
 
   /**
-   * Marks the slot and extends the lock to `atLeast`. Resolves to the marker of the slot, to
-   * `undefined` without a slot, and to `null` if the slot is taken. Nothing is held after a
-   * rejection.
+   * Marks the slot and extends the lock to `atLeast`. Resolves to the marker, to `undefined`
+   * without a slot, and to `null` if the slot is taken. Nothing is held after a rejection.
    */
   async #prepare(lease: KeptLease, slot: Slot | undefined): Promise<KeptLease | null | undefined> {
     let marker: KeptLease | null | undefined;
@@ -147,7 +141,7 @@ export class ScheduledRuns {
   ): Promise<RunOnceResult<T>> {
     const { fence } = lease;
     const forgiving = this.#options.afterFailure === 'release';
-    // this process must not release the marker, not even in a `close` during the work
+    // this process must not release the marker, not even in a `close`
     if (!forgiving) marker?.leave();
     let value: T;
     try {
@@ -175,7 +169,6 @@ async function skippedSlot(slot: Slot, holder: HolderInfo | null): Promise<Skipp
   return { ran: false, reason: 'slot-taken', holder, slot: await quietly(slot.state()) };
 }
 
-/** Releases the given leases concurrently. */
 async function undo(leases: readonly (KeptLease | null | undefined)[]): Promise<void> {
   await Promise.all(leases.map(async (one) => quietly(Promise.resolve(one?.release()))));
 }

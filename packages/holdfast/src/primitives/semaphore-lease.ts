@@ -7,7 +7,7 @@ import { Lease } from '../lease/lease.js';
 import type { Hold } from '../lease/root.js';
 import { quote } from '../base/text.js';
 
-/** Granted permits of a semaphore. They are one lease, and are renewed and lost together. */
+/** Granted permits of a semaphore: one lease, renewed and lost together. */
 export class SemaphoreLease extends Lease {
   readonly #hold: Hold;
   readonly #core: Core;
@@ -21,13 +21,13 @@ export class SemaphoreLease extends Lease {
     this.#core = core;
   }
 
-  /** The number of permits of this lease. */
+  /** Of this lease. */
   get permits(): number {
     return this.#hold.root.weight;
   }
 
   /**
-   * Releases a part of the permits, and hands them to the next waiters. At least one permit stays:
+   * Releases a part of the permits, and hands them to the next waiters. At least one stays:
    * `release` ends the lease. Resolves to the number that stays.
    *
    * Rejects with `HOLDFAST_REFUSED` if the lease is shared and has several holds, with

@@ -2,8 +2,8 @@
  * The semaphore: an acquisition takes one or more of n permits.
  *
  * Each acquisition is a lease, so the permits of a crashed process are released at its expiry. The
- * order of arrival is strict: later requests wait behind a large request at the head of the queue.
- * All concurrent users of a key must give the same capacity; the store keeps it.
+ * order of arrival is strict: later requests wait behind a large one at the head of the queue. All
+ * concurrent users of a key must give the same capacity; the store keeps it.
  */
 import type { Core } from '../acquire/core.js';
 import type { InspectReply } from '../engine/commands.js';
@@ -21,10 +21,9 @@ import { placeOf, poll, stateOf } from './lock-state.js';
 import { SemaphoreLease } from './semaphore-lease.js';
 
 const PERMITS_MAX = 1_000_000;
-/** How many times to ask with the number in use, if it changes meanwhile. */
+/** How often to ask with the number in use, if it changes meanwhile. */
 const TRIES = 10;
 
-/** Options of a semaphore. */
 export interface SemaphoreOptions extends LockOptions {
   /** The total number of permits: the same for all users of the key. 1 to 1,000,000. */
   readonly permits: number;
@@ -36,23 +35,20 @@ export interface SemaphoreOptions extends LockOptions {
   readonly onMismatch?: 'reject' | 'adopt' | undefined;
 }
 
-/** Options of `run` of a semaphore. */
 export interface SemaphoreRunOptions extends AcquireOptions {
-  /** The number of permits to acquire: 1 to all permits of the semaphore. Default 1. */
+  /** 1 to all permits of the semaphore. Default 1. */
   readonly permits?: number | undefined;
 }
 
 /**
- * A fixed number of permits, shared by processes and machines.
- *
- * Creating this object sends no request: the semaphore, with its number of permits, exists in the
- * store only while permits are held or it has waiters.
+ * A fixed number of permits, shared by processes and machines. Creating this object sends no
+ * request: the semaphore, with its number, exists in the store only while permits are held or it
+ * has waiters.
  *
  * Fairness: requests are served strictly in the order of their arrival at the store, for any number
  * of permits, with `fair: true` or without it.
  */
 export class Semaphore {
-  /** The key of the semaphore. */
   readonly key: string;
   readonly #core: Core;
   readonly #options: LockOptions;
@@ -76,23 +72,20 @@ export class Semaphore {
     this.#acquirer = this.#newAcquirer();
   }
 
-  /** The total number of permits, as this object requests it. */
+  /** The total number, as this object requests it. */
   get permits(): number {
     const { permits, until } = this.#adopted;
     return this.#core.clock.now() < until ? permits : this.#permits;
   }
 
   /**
-   * Acquires permits, all or none; waits without a limit, or for `wait` ms.
+   * Acquires permits, all or none; waits without a limit, or for `wait` ms. Cancellation is that of
+   * `Mutex.acquire`.
    *
-   * Cancellation: if `signal` aborts or the wait ends, the waiter leaves the queue; a grant that
-   * arrives afterwards is released. Nothing is held after a rejection.
-   *
-   * Rejects with `HOLDFAST_MISMATCH` if the key is in use with another number of permits (the
-   * message names it); with `HOLDFAST_TIMEOUT`, `HOLDFAST_ABORTED`, `HOLDFAST_REFUSED` (for example
-   * if the same `sharedBy` already holds fewer permits: it would wait for itself),
-   * `HOLDFAST_UNREACHABLE`, `HOLDFAST_CLOSED` or `HOLDFAST_BAD_OPTION`.
-   * @param permits the number of permits to acquire; 1 to all permits of the semaphore, default 1
+   * Rejects as `Mutex.acquire` does, with `HOLDFAST_MISMATCH` if the key is in use with another
+   * number of permits (the message names it), and with `HOLDFAST_REFUSED` if the same `sharedBy`
+   * holds fewer permits: it would wait for itself.
+   * @param permits 1 to all permits of the semaphore, default 1
    */
   async acquire(permits?: number, options?: AcquireOptions): Promise<SemaphoreLease> {
     return this.#acquirer.acquire(this.#wanted(permits), options);
@@ -100,9 +93,7 @@ export class Semaphore {
 
   /**
    * Acquires permits if they are free, or become free within `wait` ms (default 0); otherwise
-   * resolves to `null`.
-   *
-   * It never overtakes a waiter: while the queue is not empty, no permit counts as free. Rejects as
+   * resolves to `null`. While the queue is not empty, no permit counts as free. Rejects as
    * `acquire` does, but never with `HOLDFAST_TIMEOUT`.
    */
   async tryAcquire(permits?: number, options?: AcquireOptions): Promise<SemaphoreLease | null> {
@@ -112,7 +103,7 @@ export class Semaphore {
   /**
    * Acquires permits, does the work, and releases them, also if the work throws. Resolves and
    * rejects as `Mutex.run` does.
-   * @param options those of an acquisition, and `permits`: the number to acquire, default 1
+   * @param options those of an acquisition, and `permits`, default 1
    */
   async run<T>(
     work: (lease: SemaphoreLease) => T | Promise<T>,
@@ -125,18 +116,18 @@ export class Semaphore {
   }
 
   /**
-   * Changes the total number of permits for all users of the key, while it is in use. If the number
-   * grows, waiters are granted the new permits. If it shrinks, holders keep their permits, and no
-   * request is granted until enough permits are free; waiters that request more than the new total
-   * are rejected with `HOLDFAST_MISMATCH`.
+   * Changes the total number of permits for all users of the key, while it is in use. If it grows,
+   * waiters are granted the new permits. If it shrinks, holders keep theirs, and no request is
+   * granted until enough are free; waiters that request more than the new total are rejected with
+   * `HOLDFAST_MISMATCH`.
    *
-   * Afterwards this object requests with the new number. Other objects that still have the old
-   * number are rejected with `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the
-   * next new request sets the number.
+   * Afterwards this object requests with the new number, and others that still have the old one are
+   * rejected with `HOLDFAST_MISMATCH`. Once no permit is held and no request waits, the next new
+   * request sets the number.
    *
-   * Rejects with `HOLDFAST_MISMATCH` if the number in the store is not the number of this object
-   * (with `onMismatch: 'adopt'` it replaces any number) or if the key is in use as another kind of
-   * lock, and with `HOLDFAST_UNCERTAIN` if the store does not reply; it is safe to repeat.
+   * Rejects with `HOLDFAST_MISMATCH` if the number in the store is not that of this object (with
+   * `onMismatch: 'adopt'` it replaces any number) or if the key is in use as another kind of lock,
+   * and with `HOLDFAST_UNCERTAIN` if the store does not reply; it is safe to repeat.
    */
   async setPermits(permits: number): Promise<void> {
     const capacity = checkPermits(permits);
@@ -155,8 +146,8 @@ export class Semaphore {
   }
 
   /**
-   * Changes the total number of permits by `by`, also if this object has another number than the
-   * store; see {@link Semaphore.setPermits}. Resolves to the new number. If it rejects with
+   * Changes the total number by `by`, also if this object has another number than the store; see
+   * {@link Semaphore.setPermits}. Resolves to the new number. If it rejects with
    * `HOLDFAST_UNCERTAIN`, the number may have changed: do not just repeat the call.
    */
   async changePermits(by: number): Promise<number> {
@@ -181,8 +172,8 @@ export class Semaphore {
   }
 
   /**
-   * The number of permits that are free now; 0 while requests wait. See `Mutex.isLocked`. Rejects
-   * with `HOLDFAST_MISMATCH` if the key is in use as another kind of lock.
+   * The permits that are free now; 0 while requests wait. See `Mutex.isLocked`. Rejects with
+   * `HOLDFAST_MISMATCH` if the key is in use as another kind of lock.
    */
   async available(): Promise<number> {
     const state = await stateOf(this.#core, this.key);
@@ -191,8 +182,8 @@ export class Semaphore {
   }
 
   /**
-   * The number of permits that the store knows; 0 if it knows none. Throws `HOLDFAST_MISMATCH` if
-   * the key is in use as another kind of lock.
+   * 0 if the store knows no number. Throws `HOLDFAST_MISMATCH` if the key is in use as another kind
+   * of lock.
    */
   #known(state: InspectReply): number {
     if (state.kind === 'semaphore') return state.capacity;
@@ -229,9 +220,9 @@ export class Semaphore {
 
   /**
    * Waits until the semaphore has at least `permits` permits in total, free or not, and uses that
-   * number from then on; false if `wait` ms pass before. So a program can wait for more permits
-   * than exist now, and then acquire them. It asks the store four times in a claim window. Rejects
-   * with `HOLDFAST_MISMATCH` if the key is in use as another kind of lock.
+   * number from then on, so that more can be acquired than exist now; false if `wait` ms pass
+   * before. Asks the store four times in a claim window. Rejects with `HOLDFAST_MISMATCH` if the
+   * key is in use as another kind of lock.
    */
   async whenPermits(permits: number, options: WaitOptions = {}): Promise<boolean> {
     checkPermits(permits);

@@ -1,17 +1,17 @@
 /**
- * Runs that share one lease: the run that acquired it, and the runs that entered again inside it.
+ * Runs that share one lease: the run that acquired it, and those that entered again inside it.
  *
  *     opened (1 run) --entered--> (+1) --a run ends--> (-1) ... --the last one ends--> released
  *
- * Work that a run starts and does not await may continue after the run, and may enter again. So
- * each run is a hold: the lock is released when the last run ends. No run waits for another run,
- * because that could deadlock.
+ * Work that a run starts and does not await may continue after the run, and enter again. So each
+ * run is a hold: the lock is released when the last one ends. No run waits for another, because
+ * that could deadlock.
  *
  * A wait at a condition gives the lease away, so it is refused while a run is open that does not
  * wait for the code that asks. The runs around that code do wait for it.
  *
- * Invariant: a run that entered again resolves only if, by the knowledge of this process, the lock
- * was held until the run ended.
+ * Invariant: a run that entered again resolves only if, as far as this process knows, the lock was
+ * held until the run ended.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Lease } from '../lease/lease.js';
@@ -26,17 +26,15 @@ interface Run {
 
 const context = new AsyncLocalStorage<Run>();
 
-/** The number of active runs of each shared lease. */
 const runs = new WeakMap<Lease, number>();
 
-/** The innermost open run of a chain. */
 function innermostOpen(run: Run | undefined): Run | undefined {
   let open = run;
   while (open !== undefined && !open.open) open = open.outer;
   return open;
 }
 
-/** The number of open runs of a lease that do not wait for the code that runs now. */
+/** How many open runs of a lease do not wait for the code that runs now. */
 export function runsBeside(lease: Lease): number {
   let waiting = 0;
   for (let run = context.getStore(); run !== undefined; run = run.outer) {
@@ -45,12 +43,12 @@ export function runsBeside(lease: Lease): number {
   return Math.max(0, (runs.get(lease) ?? 0) - Math.max(1, waiting));
 }
 
-/** Does the work of the run that acquired the lease. */
+/** For the run that acquired the lease. */
 export function open<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, false);
 }
 
-/** Does the work of a run that entered again. */
+/** For a run that entered again. */
 export function enter<T>(lease: Lease, work: () => T | Promise<T>): Promise<T> {
   return share(lease, work, true);
 }
@@ -71,11 +69,11 @@ async function share<T>(lease: Lease, work: () => T | Promise<T>, inner: boolean
   return result;
 }
 
-/** Ends a run; false if the lock was lost or released before. */
+/** False if the lock was lost or released before. */
 async function end(lease: Lease, inner: boolean): Promise<boolean> {
   const remaining = (runs.get(lease) ?? 1) - 1;
   runs.set(lease, remaining);
-  // the user released the lease: work after that was not protected
+  // the user released the lease: later work was not protected
   if (inner && lease.state === 'released') return false;
   if (remaining === 0) return (await quietly(lease.release())) !== 'lost';
   await lease.verify();

@@ -19,10 +19,9 @@ import * as failures from '../acquire/failures.js';
 import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { Flight, type FlightOutcome, type Caller, SEATS } from './flight.js';
 
-/** Options of a single flight: see the same names in `LockOptions`. */
+/** See the same names in `LockOptions`. */
 export type SingleFlightOptions = Pick<LockOptions, 'ttl' | 'maxHold' | 'label'>;
 
-/** Options of one call. */
 export interface FlightOptions {
   /** Longest time to wait for another caller's computation, in ms. Default: no limit. */
   readonly wait?: number | undefined;
@@ -30,30 +29,28 @@ export interface FlightOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How to find a result, and how to compute it. */
 export interface FlightWork<T> {
   /**
-   * Reads the stored result. `undefined` or `null`, with which most caches answer a miss, means
-   * that there is no fresh one.
+   * Reads the stored result. `undefined` or `null`, with which most caches answer a miss: there is
+   * no fresh one.
    */
   readonly fresh: () => T | null | undefined | Promise<T | null | undefined>;
   /** Computes the result, and stores it where `fresh` reads it. */
   readonly compute: (lease: Lease) => T | Promise<T>;
 }
 
-/** The result of `do`; `led` is true if this caller computed. */
+/** `led` is true if this caller computed. */
 export type FlightResult<T> = { readonly led: true; readonly value: T } | { readonly led: false };
 
 const OPTIONS = new Set<string>(['ttl', 'maxHold', 'label']);
 const CALL = new Set<string>(['wait', 'signal']);
 const WORK = new Set<string>(['fresh', 'compute']);
 
-/** The flights of each instance that can still be joined, by key. */
+/** Those that can still be joined, by key. */
 const flights = new WeakMap<Core, Map<string, Flight>>();
 
 /** Prevents simultaneous computations of one result, for example when a cache entry expires. */
 export class SingleFlight {
-  /** The key of the result. */
   readonly key: string;
   readonly #core: Core;
   readonly #lead: Acquirer<Lease>;
@@ -67,7 +64,7 @@ export class SingleFlight {
     this.#core = core;
     const subject = { key, kind: 'flight', capacity: SEATS } as const;
     this.#lead = new Acquirer(core, subject, { ...options, renew: true }, plainLease);
-    // a seat is released at once; the seat of a process that died expires after a claim window
+    // a seat is released at once; that of a process that died expires after a claim window
     const { claimWindow } = core.settings;
     const { label } = options;
     const seat = { ttl: claimWindow, renew: false, ...(label !== undefined && { label }) };
@@ -78,19 +75,18 @@ export class SingleFlight {
 
   /**
    * Resolves to the result of `fresh`. If there is none, one caller of all processes computes it;
-   * the others wait for the end of the computation and call `fresh` again.
+   * the others wait for the end and call `fresh` again.
    *
-   * Callers of the same process share the computed value, or the error of the computation. If a
-   * computation failed or its process died, the waiting processes try one after another, in the
-   * order of their arrival at the store: each calls `fresh` again, and computes if there is no
-   * result.
+   * Callers of the same process share the computed value, or the error. If a computation failed or
+   * its process died, the waiting processes try one after another, in the order of their arrival at
+   * the store: each calls `fresh` again, and computes if there is no result.
    *
    * `compute` receives a lease. Its `signal` aborts if the lock is lost; another process may
-   * compute then. Its `fence` lets the storage of the results reject an older result. The computed
-   * value is returned even if the lock was lost.
+   * compute then. Its `fence` lets the storage of the results reject an older one. The value is
+   * returned even if the lock was lost.
    *
-   * Cancellation: a caller that stops waiting does not affect the other callers. A computation that
-   * has begun continues, and its own caller waits for it regardless of `wait` and `signal`. Rejects
+   * Cancellation: a caller that stops waiting does not affect the others. A computation that has
+   * begun continues, and its own caller waits for it regardless of `wait` and `signal`. Rejects
    * with the error of `fresh` or `compute`, and as `Mutex.acquire` does.
    */
   async run<T>(work: FlightWork<T>, options: FlightOptions = {}): Promise<T> {
@@ -106,16 +102,16 @@ export class SingleFlight {
       const found = await fresh();
       if (found !== undefined && found !== null) return found;
       const { outcome } = await failures.fromCaller(this.#join(attempt, again, limits));
-      // callers of one process that share a key expect a value of the same type
+      // callers of one process that share a key expect the same type
       if (outcome.kind === 'led') return outcome.value as T;
       if (outcome.kind === 'failed') throw outcome.error;
     }
   }
 
   /**
-   * Computes, unless another caller of any process already computes; then it waits until that
-   * computation ends, with or without success, and resolves to `{ led: false }`. Rejects with the
-   * error of `compute`, and as `Mutex.acquire` does. Cancellation is that of `run`.
+   * Computes, unless another caller of any process does; then waits until that ends, with or
+   * without success, and resolves to `{ led: false }`. Rejects with the error of `compute`, and as
+   * `Mutex.acquire` does. Cancellation is that of `run`.
    */
   async do<T>(
     compute: (lease: Lease) => T | Promise<T>,
@@ -129,7 +125,7 @@ export class SingleFlight {
     return { led: true, value: outcome.value as T };
   }
 
-  /** Joins the flight of this process; starts one if there is none. */
+  /** Starts a flight if this process has none. */
   #join(given: Caller['work'], again: boolean, limits: Limits): Promise<CallerOutcome> {
     const { key } = this;
     const computation: Computation = { flights: this.#flights, key, outer: inside.getStore() };
@@ -219,11 +215,11 @@ interface Computation {
   ended?: boolean;
 }
 
-/** The computation that the running code is part of. */
+/** That the running code is part of. */
 const inside = new AsyncLocalStorage<Computation>();
 
 interface Limits {
-  /** End of the wait, on the local clock. */
+  /** On the local clock. */
   readonly until: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
@@ -231,6 +227,6 @@ interface Limits {
 
 interface CallerOutcome {
   readonly outcome: FlightOutcome;
-  /** True if the flight ran the work of this caller. */
+  /** The flight ran the work of this caller. */
   readonly own: boolean;
 }

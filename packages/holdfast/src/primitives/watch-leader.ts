@@ -12,10 +12,9 @@ import type { Leader } from './election.js';
 import { Pause } from '../base/pause.js';
 
 export interface Watching {
-  /** Ms between two polls. */
   readonly every: number;
   readonly signal: AbortSignal | undefined;
-  /** Callbacks to call when a term of this object begins or ends. */
+  /** Called when a term of this object begins or ends. */
   readonly observers: Set<() => void>;
 }
 

@@ -3,19 +3,19 @@ import type { RandomSource } from '../../base/random-source.js';
 import { sameToken } from '../../acquire/pushes.js';
 import type { Wake } from '../../store/wake-channel.js';
 
-/** The address in a request; both parts are empty while a push would not arrive. */
+/** Both parts are empty while a push would not arrive. */
 interface Address {
   readonly channel: string;
   readonly token: string;
 }
 
-/** The address that requests no push. */
+/** It requests no push. */
 export const NOWHERE: Address = { channel: '', token: '' };
 
 export class GateAddress {
   readonly #wake: Wake;
   readonly #randomSource: RandomSource;
-  /** The token that pushes repeat, see `pushes.ts`. Drawn when it is first needed. */
+  /** Pushes repeat it, see `pushes.ts`. Drawn when first needed. */
   #token = '';
 
   constructor(wake: Wake, randomSource: RandomSource) {
@@ -23,7 +23,6 @@ export class GateAddress {
     this.#randomSource = randomSource;
   }
 
-  /** The current address. */
   get now(): Address {
     const { channel } = this.#wake;
     if (channel === '') return NOWHERE;
@@ -31,7 +30,6 @@ export class GateAddress {
     return { channel, token: this.#token };
   }
 
-  /** True if a push contains the token. */
   knows(token: string): boolean {
     return sameToken(token, this.#token);
   }

@@ -1,6 +1,6 @@
 /**
- * The commands for gates that do not wait: read the state, end a generation, withdraw. Each of them
- * names a generation, and may be repeated until the store answers.
+ * The commands for gates that do not wait: read the state, end a generation, withdraw. Each names a
+ * generation, and is repeated until the store answers.
  */
 import type { BreakReason, GateCommand, GateReply, GateStatus } from '../../engine/commands.js';
 import type { HoldfastError } from '../../base/errors.js';
@@ -23,8 +23,8 @@ export class GateCommands {
   }
 
   /**
-   * Resolves to the state of the current generation; its fate is `unknown` if there is no gate.
-   * Rejects if the gate has another count.
+   * The state of the current generation; its fate is `unknown` if there is no gate. Rejects if the
+   * gate has another count.
    */
   async look(subject: GateSubject): Promise<GateStatus> {
     const status = await this.lookAtAny(subject);
@@ -44,14 +44,14 @@ export class GateCommands {
     );
   }
 
-  /** Resolves to the number of missing arrivals. Rejects if the gate is broken. */
+  /** Rejects if the gate is broken. */
   async missing(subject: GateSubject): Promise<number> {
     const { fate, missing, reason } = await this.look(subject);
     if (fate === 'broken') throw broken(subject.kind, subject.key, reason);
     return fate === 'unknown' ? subject.count : missing;
   }
 
-  /** Ends a generation, if it is the current one. */
+  /** If it is the current one. */
   endGeneration(
     subject: GateSubject,
     generation: number,
@@ -60,14 +60,14 @@ export class GateCommands {
     return this.#ask({ op: 'endGeneration', ...subject, generation, reason }, mayHaveCounted);
   }
 
-  /** Breaks a generation in the background after a caller gave up, unless it has ended. */
+  /** After a caller gave up; in the background, unless the generation has ended. */
   async withdraw(subject: GateSubject, generation: number): Promise<void> {
     this.#withdrawing += 1;
     const command = { op: 'endGeneration', ...subject, generation, reason: 'withdrawn' } as const;
     await retryUntilAnswered(this.#parts, () => command, {
       over: () => this.#stopped,
       failed: () => undefined,
-      // after its ttl, the arrival expires by itself
+      // then the arrival expires by itself
       patience: subject.ttl + this.#parts.settings.requestTimeout,
       weak: true,
     }).catch(() => undefined);
@@ -75,18 +75,15 @@ export class GateCommands {
     if (this.#withdrawing === 0) for (const tell of this.#idle.splice(0)) tell();
   }
 
-  /** Rejects all further calls. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Resolves when no withdrawal is pending. */
   settled(): Promise<void> {
     if (this.#withdrawing === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Stops all attempts. */
   stop(): void {
     this.#stopped = true;
   }

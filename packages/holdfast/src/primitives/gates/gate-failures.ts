@@ -34,7 +34,6 @@ export function otherGate(key: string, reply: Pick<GateOther, 'kind' | 'count'>)
   return new HoldfastError('HOLDFAST_MISMATCH', message, { key, option });
 }
 
-/** The error of a wait that reached its limit. */
 export function endOfWait({ subject, trouble, request }: GateWaiter): HoldfastError {
   if (trouble !== undefined) return unreachable(subject.key, trouble);
   return notOpened(subject.key, request.wait);

@@ -21,7 +21,7 @@ export class GatePart implements CorePart {
     });
   }
 
-  /** See `GateWaiters.enter`. The stack of an error contains the caller. */
+  /** The stack of an error contains the caller. */
   enter(subject: GateSubject, request: GateRequest): Promise<GateResult> {
     return fromCaller(this.waiters.enter(subject, request));
   }

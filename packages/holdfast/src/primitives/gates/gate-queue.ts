@@ -1,27 +1,26 @@
 /**
- * The local calls that wait for one generation of a gate, and their poll timer. The timer fires
- * within a third of the lifetime of their arrivals, and at least once per claim window, so a lost
- * push delays them by no more than that (I5).
+ * The local calls that wait for one generation of a gate, and their poll timer. It fires within a
+ * third of the lifetime of their arrivals, and at least once per claim window: a lost push delays
+ * them by no more (I5).
  */
 import type { Clock, Timer } from '../../base/clock.js';
 import type { Micros } from '../../engine/commands.js';
 import { growing } from '../../base/retry.js';
 import type { GateWaiter } from './gate-waiter.js';
 
-/** How long after an expected end to poll: the store must have passed it by then. */
+/** The store must have passed an expected end. */
 const PAST_END_MS = 1;
-/** The pauses after polls without an answer, in ms: the push may be lost too. */
+/** After polls without an answer: the push may be lost too. */
 const AGAIN = growing(100, 5000);
 
 export class GateQueue {
   readonly waiters: Set<GateWaiter> = new Set();
-  /** True while a poll is under way. */
   polling = false;
   readonly #clock: Clock;
   readonly #poll: (line: GateQueue) => void;
   #timer: Timer | undefined;
   #pollAt = Number.POSITIVE_INFINITY;
-  /** The polls in a row without an answer. */
+  /** In a row, without an answer. */
   #failures = 0;
 
   constructor(clock: Clock, poll: (line: GateQueue) => void) {
@@ -29,7 +28,6 @@ export class GateQueue {
     this.#poll = poll;
   }
 
-  /** The longest time until the next poll, for a given claim window. */
   period(claimWindow: number, pushed: boolean): number {
     let period = claimWindow;
     for (const { subject } of this.waiters) period = Math.min(period, subject.ttl / 3);
@@ -47,18 +45,16 @@ export class GateQueue {
     this.#timer = this.#clock.after(due, () => this.look());
   }
 
-  /** A poll was answered. */
   heard(): void {
     this.#failures = 0;
   }
 
-  /** A poll had no answer: the next one follows soon, and not later than after the period. */
+  /** Soon, and not later than after the period: the last poll had no answer. */
   pollAgain(period: number): void {
     this.#failures += 1;
     this.plan(0, Math.min(AGAIN(this.#failures), period));
   }
 
-  /** Polls now. */
   look(): void {
     this.disarm();
     this.#poll(this);

@@ -5,56 +5,53 @@
  *        \---opened, broken, or counted (without a wait)--> settled
  *     either --timeout, abort, failure, close--> settled, and its generation is withdrawn
  *
- * An arrival is bound to a generation before it is sent, and has an id. So an arrival that is sent
- * twice or comes late counts once or not at all (I3). It is bound only to a generation that had
- * begun when the call was made:
+ * An arrival has an id, and is bound to a generation before it is sent. So one that is sent twice
+ * or comes late counts once or not at all (I3). It is bound only to a generation that had begun
+ * when the call was made:
  *
  *     known from an earlier reply -> bound
  *     reported as current, and began before the call -> bound
  *     reported as current, and began at about the time of the call -> asks again: bound, if it is
  *         the first one of its gate, or may have begun before; otherwise the call is broken
  *
- * Numbers of generations are times of the store. The store's time at the call is not known exactly:
- * it was before the time of a later reply, less the local time between the call and the request.
+ * Numbers of generations are times of the store. Its time at the call is not known exactly: it was
+ * before the time of a later reply, less the local time between the call and the request.
  */
 import { onAbort } from '../../base/abort.js';
 import type { Clock } from '../../base/clock.js';
 import type { GateKind, GatePush, GateStatus } from '../../engine/commands.js';
 
-/** The clocks of this process and of the store may differ by 1 % in speed. */
+/** Clocks may differ by 1 % in speed. */
 const FAST = 1.01;
 const SLOW = 0.99;
 
-/** The gate and its parameters. */
 export interface GateSubject {
   readonly key: string;
   readonly kind: GateKind;
   readonly count: number;
-  /** Ms, see `Arrive.ttl`. */
+  /** In ms, see `Arrive.ttl`. */
   readonly ttl: number;
   readonly retention: number;
 }
 
-/** The parameters of one call. */
 export interface GateRequest {
-  /** The number of arrivals; 0 to wait only. */
+  /** 0 to wait only. */
   readonly by: number;
   /** False if the call ends when its arrival has counted. */
   readonly waits: boolean;
-  /** The expected current generation; 0 if none is known. */
+  /** The expected current generation; 0 if unknown. */
   readonly generation: number;
   readonly wait: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** The result of a successful call. */
 export interface GateResult {
   readonly generation: number;
-  /** The number of missing arrivals after its own; -1 if it did not arrive. */
+  /** How many arrivals were missing after its own; -1 if it did not arrive. */
   readonly rank: number;
-  /** The number of missing arrivals, as last reported. */
+  /** As last reported. */
   readonly missing: number;
-  /** The generation that was current at the end. */
+  /** The current generation at the end. */
   readonly current: number;
 }
 
@@ -64,28 +61,27 @@ export class GateWaiter {
   readonly promise: Promise<GateResult>;
   id: string;
   generation: number;
-  /** True once its generation was current during the call. */
+  /** Its generation was current during the call. */
   bound = false;
-  /** A generation that is to be compared with the time of the call; 0 for none. */
+  /** A generation to compare with the time of the call; 0 for none. */
   candidate = 0;
   /** When the last request about the candidate was sent. */
   askedAt = 0;
   rank = -1;
   missing = 0;
-  /** True if an arrival with this id was sent and not answered: it may have counted. */
+  /** An arrival with this id was sent and not answered: it may have counted. */
   doubtful = false;
-  /** True once an arrival was sent for this generation. */
+  /** An arrival was sent for this generation. */
   sent = false;
-  /** The wake channel that the store knows for it. */
+  /** The one that the store knows for it. */
   channel = '';
-  /** When the call was made. */
   readonly calledAt: number;
   heardAt: number;
-  /** True once it is in a queue: the store has reported that its generation is closed. */
+  /** In a queue: the store has reported that its generation is closed. */
   lined = false;
-  /** The error, if the last request failed or had no answer; unset by a good answer. */
+  /** Why the last request failed or had no answer; unset by a good answer. */
   trouble: unknown;
-  /** Set when the wait limit passed before the answer that decides: no further request is sent. */
+  /** The wait limit passed before the deciding answer: no further request is sent. */
   overdue: boolean;
   /** The last push about its gate while a request for it was under way. */
   lastPush: GatePush | undefined;
@@ -112,25 +108,25 @@ export class GateWaiter {
     this.#reject = reject;
   }
 
-  /** True if it must arrive, and has not, as far as is known. */
+  /** It must arrive, and has not, as far as is known. */
   get arrives(): boolean {
     return this.request.by > 0 && this.rank < 0;
   }
 
   /** True if the current generation, by a reply of now, certainly began before the call. */
   hadBegun({ current, now }: GateStatus, at: number): boolean {
-    // a generation that the request itself began follows no other, as far as is known
+    // one that the request itself began follows no other, as far as is known
     return current === now || current <= now - (at - this.calledAt) * 1000 * FAST;
   }
 
-  /** True if the candidate certainly began after the call, by the reply to the request about it. */
+  /** True if the candidate certainly began after the call, by the reply about it. */
   beganLater({ now }: GateStatus): boolean {
     const { candidate, calledAt, askedAt } = this;
-    // above the present time: the store's clock was set back, and the order is not known
+    // above the present time: the clock was set back, and the order is unknown
     return candidate <= now && candidate > now - (askedAt - calledAt) * 1000 * SLOW;
   }
 
-  /** Binds it to another generation, with another id. */
+  /** To another generation, with another id. */
   bind(generation: number, id: string): void {
     this.generation = generation;
     this.bound = generation !== 0;
@@ -141,8 +137,8 @@ export class GateWaiter {
   }
 
   /**
-   * Calls `aborted` when the signal of the caller aborts, and `late` when the wait limit passes.
-   * The answer to a request that was sent before still counts.
+   * Calls `aborted` when the caller's signal aborts, and `late` at the wait limit. An answer to an
+   * earlier request still counts.
    */
   limit(clock: Clock, late: () => void, aborted: (reason: unknown) => void): void {
     const { signal, wait } = this.request;
@@ -157,13 +153,11 @@ export class GateWaiter {
     this.cleanUp(onAbort(signal, () => aborted(signal.reason)));
   }
 
-  /** Records an answer of the store. */
   hear(now: number): void {
     this.heardAt = now;
     this.trouble = undefined;
   }
 
-  /** Registers a callback for when it settles. */
   cleanUp(cleanUp: () => void): void {
     this.#cleanups.push(cleanUp);
   }

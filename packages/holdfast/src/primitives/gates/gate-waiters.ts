@@ -2,10 +2,10 @@
  * The pending calls on latches and barriers of this process.
  *
  * Each call sends its own requests until the store reports that its generation is closed. Then it
- * joins the queue of that generation. One push tells the queue that the generation has ended.
- * Between pushes, the queue polls, which also keeps the arrivals of this process alive. A process
- * that is dead or frozen does not poll, and its generation breaks for all others (see
- * `engine/gate.ts`). Only an answer or a push of the store lets a call pass.
+ * joins the queue of that generation. One push tells the queue of the end. Between pushes the queue
+ * polls, which also keeps its arrivals alive. A dead or frozen process does not poll, and its
+ * generation breaks for all others (see `engine/gate.ts`). Only an answer or a push of the store
+ * lets a call pass.
  *
  * A call that gives up after it sent an arrival withdraws. That breaks the generation, unless it
  * had ended or has another count, so no call waits for a party that is gone (I6).
@@ -48,7 +48,7 @@ export class GateWaiters {
   readonly #settings: Settings;
   readonly #clock: Clock;
   readonly #waiters = new Set<GateWaiter>();
-  /** The calls with a request under way, by key: a push may overtake the answer. */
+  /** By key, with a request under way: a push may overtake the answer. */
   readonly #asking = new Map<string, Set<GateWaiter>>();
   readonly #lines = new Map<string, GateQueue>();
   readonly #address: GateAddress;
@@ -65,12 +65,10 @@ export class GateWaiters {
     parts.wake.also({ push: (push) => this.#pushed(push), up: look });
   }
 
-  /** The number of pending calls. */
   get size(): number {
     return this.#waiters.size;
   }
 
-  /** Arrives, or waits, or both. */
   enter(subject: GateSubject, request: GateRequest): Promise<GateResult> {
     const { key } = subject;
     const { signal } = request;
@@ -84,7 +82,7 @@ export class GateWaiters {
     return waiter.promise;
   }
 
-  /** Ends all pending calls, and rejects all later ones. */
+  /** Also rejects all later calls. */
   close(): void {
     this.#closed = true;
     for (const waiter of [...this.#waiters]) {
@@ -220,7 +218,7 @@ export class GateWaiters {
       joined.disarm();
       this.#lines.delete(name);
     });
-    // the channel opened, or a newer push arrived, while this request was under way
+    // the channel opened, or a newer push arrived meanwhile
     const overtaken =
       waiter.lastPush !== undefined && waiter.lastPush.generation > reply.generation;
     if (overtaken || waiter.channel !== wake.channel) joined.look();
@@ -231,7 +229,7 @@ export class GateWaiters {
     return line.period(this.#settings.claimWindow, this.#parts.wake.channel !== '');
   }
 
-  /** Polls for a queue: keeps its arrivals alive, and learns the state of its generation. */
+  /** Keeps the arrivals of a queue alive, and learns the state of its generation. */
   async #poll(line: GateQueue): Promise<void> {
     line.plan(0, this.#period(line));
     if (line.polling) return;
@@ -245,11 +243,11 @@ export class GateWaiters {
     line.polling = false;
     if (!answered) return line.pollAgain(this.#period(line));
     line.heard();
-    // the channel opened or closed, or a waiter joined, while this poll was under way
+    // the channel opened or closed, or a waiter joined, meanwhile
     if ([...line.waiters].some((one) => one.channel !== this.#parts.wake.channel)) line.look();
   }
 
-  /** Polls for a part of a queue; resolves to false if there was no answer. */
+  /** For a part of a queue; false if there was no answer. */
   async #pollSome(line: GateQueue, waiters: readonly GateWaiter[]): Promise<boolean> {
     const [{ subject, generation }] = waiters as [GateWaiter];
     const ids = waiters.filter(({ rank }) => rank >= 0).map(({ id }) => id);
@@ -294,7 +292,6 @@ export class GateWaiters {
     }
   }
 
-  /** Settles a call whose generation has ended. */
   #ended(
     waiter: GateWaiter,
     { fate, reason, current }: Pick<GateStatus | GatePush, 'reason' | 'current'> & { fate: Fate },

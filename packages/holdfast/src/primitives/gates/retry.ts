@@ -6,21 +6,20 @@ import type { Requests } from '../../store/requests.js';
 import * as failures from '../../acquire/failures.js';
 import { retry, spread } from '../../base/retry.js';
 
-/** The conditions under which attempts continue. */
 export interface GatePolicy {
-  /** True when the answer is not needed any more. */
+  /** The answer is not needed any more. */
   over(): boolean;
   /** An attempt failed. If it was not answered, the store may have carried it out. */
   failed(failure: StoreFailure): void;
   /** Ms until the attempts end. */
   readonly patience: number;
-  /** True if a pause does not keep the process alive. */
+  /** A pause does not keep the process alive. */
   readonly weak?: boolean;
 }
 
 /**
- * Resolves to the answer, or to `undefined` when it is not needed any more. Rejects with
- * `HOLDFAST_REFUSED` if the server refuses, and with `HOLDFAST_UNREACHABLE` after `patience` ms.
+ * Resolves to `undefined` when the answer is not needed any more. Rejects with `HOLDFAST_REFUSED`
+ * if the server refuses, and with `HOLDFAST_UNREACHABLE` after `patience` ms.
  */
 export async function retryUntilAnswered(
   { requests, settings }: { readonly requests: Requests; readonly settings: Settings },
