@@ -1,7 +1,7 @@
 /**
  * The entry `holdfast/fence`: a resource that refuses the writes of earlier holders.
  *
- * The resource stores the greatest fence that it has seen and refuses a smaller one. An equal fence
+ * The resource stores the greatest fence that it has seen and refuses a smaller one; an equal one
  * is accepted, because one lease may write many times. A paused holder that continues after its
  * lease has ended has a smaller fence than the holder after it, so its write is refused (Martin
  * Kleppmann, "How to do distributed locking", 2016).
@@ -17,7 +17,7 @@ export type { IoredisSettings } from './store/clients/ioredis-subscription.js';
 export type { NodeRedisLike } from './store/clients/node-redis.js';
 export type { NodeRedisSettings } from './store/clients/node-redis-subscription.js';
 
-/** SQL for PostgreSQL, see {@link postgres}. */
+/** See {@link postgres}. */
 export interface FenceSql {
   /** Creates the table of the fences, if there is none; also from several processes at once. */
   readonly createTable: string;
@@ -30,9 +30,9 @@ export interface FenceSql {
 }
 
 /**
- * SQL for a table that holds one fence for each name. Run `advance` in the transaction of your
- * writes, before them: the row stays locked until the transaction ends, so no earlier holder can
- * write between the check and the writes.
+ * SQL for a table with one fence for each name. Run `advance` in the transaction of your writes,
+ * before them: the row stays locked until the transaction ends, so no earlier holder can write
+ * between the check and the writes.
  */
 export const postgres: FenceSql = {
   // `IF NOT EXISTS` fails if another transaction creates the table at the same time
@@ -48,7 +48,7 @@ ON CONFLICT (name) DO UPDATE SET fence = excluded.fence
 WHERE current.fence <= excluded.fence`,
 };
 
-/** SQL for MySQL and MariaDB, see {@link mysql}. */
+/** See {@link mysql}. */
 export interface MysqlFenceSql {
   /** Creates the table of the fences, if there is none. */
   readonly createTable: string;
@@ -56,7 +56,7 @@ export interface MysqlFenceSql {
   readonly advance: string;
   /**
    * Returns one row if the writes of this lease are accepted, and none if a later holder has been
-   * there: then roll back. The two `?` are the name and the fence, as for `advance`.
+   * there: then roll back. The two `?` are as for `advance`.
    */
   readonly accepted: string;
 }
@@ -82,10 +82,9 @@ ON DUPLICATE KEY UPDATE fence = GREATEST(fence, VALUES(fence))`,
  * A statement as a fragment of a client that writes SQL as a tagged template: `sql` of Drizzle,
  * Kysely or postgres.js, or `Prisma.sql`. Knex has no tag; this one does:
  * `(texts, ...values) => trx.raw(texts.join('?'), values)`.
- * @param tag the tag of the client; it gets the texts between the places, and the values
+ * @param tag gets the texts between the places, and the values; returns the result
  * @param statement a statement of this entry, or one with `$1`, `$2` … in this order, or with `?`
  * @param values one for each place
- * @returns what the tag returns
  * @throws HOLDFAST_BAD_OPTION if the number of values is not that of the places
  */
 export function fragment<Result>(
@@ -100,15 +99,14 @@ export function fragment<Result>(
   return tag(Object.assign([...texts], { raw: texts }), ...(values as never[]));
 }
 
-/** The metadata of a stored object. */
 export interface StoredObject {
-  /** The `ETag`, as the store gives it. */
+  /** As the store gives it. */
   readonly etag: string;
-  /** The fence in the metadata; `undefined` if the object has none, which is less than any. */
+  /** In the metadata; `undefined` if the object has none, which is less than any. */
   readonly fence: string | number | undefined;
 }
 
-/** The header of a conditional write: the value of `If-Match`, or of `If-None-Match`. */
+/** The value of the header `If-Match` or `If-None-Match`. */
 export interface PutCondition {
   readonly ifMatch?: string;
   readonly ifNoneMatch?: '*';
@@ -116,26 +114,26 @@ export interface PutCondition {
 
 /** One object of a store with conditional writes. */
 export interface FencedObject {
-  /** Reads the metadata of the object; resolves to `undefined` if there is no object. */
+  /** Reads the metadata; `undefined` if there is no object. */
   readonly head: () => Promise<StoredObject | undefined>;
   /**
    * Writes the object, with the fence in its metadata, if the condition is met. Resolves to false
-   * if the store answers that it is not met: with status 412, with 409 (several conditional writes
-   * at once), or with 404 to `If-Match` (the object was removed).
+   * if the store answers that it is not: with status 412, with 409 (several conditional writes at
+   * once), or with 404 to `If-Match` (the object was removed).
    */
   readonly put: (condition: PutCondition, fence: string) => Promise<boolean>;
 }
 
-/** Another writer was faster so often: the answers of the store cannot be right. */
+/** After so many faster writers, the answers of the store cannot be right. */
 const PUTS = 100;
 
 /**
- * Writes an object to an object store, unless a later holder has written. Resolves to false if the
- * write was refused. If another writer is faster, it reads the metadata again and repeats. Rejects
- * as `head` and `put` do; then the object may have been written, and the call may be repeated.
- * @param fence the fence of the lease under which the object was computed
- * @throws HOLDFAST_BAD_OPTION if the fence is not valid, also if the stored one is not; and if
- *   `head` reads an object without an ETag: nothing is written then
+ * Writes an object to an object store, unless a later holder has written: then resolves to false.
+ * If another writer is faster, it reads the metadata again and repeats. Rejects as `head` and `put`
+ * do; then the object may have been written, and the call may be repeated.
+ * @param fence of the lease under which the object was computed
+ * @throws HOLDFAST_BAD_OPTION if the given or the stored fence is not valid, or if `head` reads an
+ *   object without an ETag: nothing is written then
  */
 export async function fencedPut(object: FencedObject, fence: number): Promise<boolean> {
   checkFence(fence);
@@ -168,15 +166,15 @@ redis.call('HSET', KEYS[1], 'value', ARGV[1], 'fence', ARGV[2])
 return '1 ' .. ARGV[3]`;
 
 /**
- * Writes a value to Redis or Valkey, unless a later holder has written: the key is a hash with the
- * fields `value` and `fence`. Resolves to false if the write was refused. A value that is written
- * without this function is not protected.
+ * Writes a value to Redis or Valkey, unless a later holder has written: then resolves to false. The
+ * key is a hash with the fields `value` and `fence`. A value that is written without this function
+ * is not protected.
  *
  * Rejects with HOLDFAST_UNCERTAIN if the client fails: the value may have been written, and the
  * call may be repeated. Rejects with HOLDFAST_REFUSED if the server answers with an error.
- * @param client a client of ioredis or node-redis
- * @param key the key of the value, not of the lock
- * @param fence the fence of the lease under which the value was computed
+ * @param client of ioredis or node-redis
+ * @param key of the value, not of the lock
+ * @param fence of the lease under which the value was computed
  * @throws HOLDFAST_BAD_OPTION if an argument is not valid
  */
 export async function fencedSet(

@@ -1,5 +1,5 @@
 /**
- * The entry `holdfast/handover`: a lease as text, which another process adopts. Then both processes
+ * The entry `holdfast/handover`: a lease as text, which another process adopts. Both processes then
  * have the same lease: each renews it and hears of its loss, and each may release it.
  */
 import { checkObject } from './base/checks.js';
@@ -34,7 +34,6 @@ interface Parsed {
   readonly leases: readonly Written[];
 }
 
-/** Options of an adopted lease. */
 export type AdoptOptions = Pick<
   LockOptions,
   'ttl' | 'renew' | 'label' | 'onExpiring' | 'expiringBefore'
@@ -46,7 +45,6 @@ const NUMBERS = 1000;
 const KINDS = { lease: Lease, rw: RwLease, semaphore: SemaphoreLease, term: Lease } as const;
 type Kind = keyof typeof KINDS;
 
-/** One lease in the text. */
 interface Written {
   readonly kind: Kind;
   readonly key: string;
@@ -56,9 +54,9 @@ interface Written {
   readonly weight: number;
   readonly ttl: number;
   readonly owner: string;
-  /** The ms that were left of `maxHold`, when it was written; left out without a limit. */
+  /** What was left of `maxHold`, in ms; left out without a limit. */
   readonly maxHold?: number;
-  /** The numbers of the last change of the weight and of the last signal. */
+  /** Of the last change of the weight, and of the last signal. */
   readonly changes: number;
   readonly signals: number;
 }
@@ -67,7 +65,7 @@ interface Written {
  * Writes a lease as text, for `adopt` in another process. This process keeps the lease, and hands
  * it on to no other task. The text gives the right to release the lease: treat it like a password.
  * @param holdfast the instance that acquired the lease
- * @param lease a lease of a mutex, a read-write lock, a semaphore or `allOf`, or a term of a leader
+ * @param lease of a mutex, a read-write lock, a semaphore or `allOf`, or a term of a leader
  * @throws HOLDFAST_LOST or HOLDFAST_UNCERTAIN if the lease is not held
  */
 export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
@@ -89,9 +87,9 @@ export function toText(holdfast: HoldfastCore, lease: Lease | MultiLease | Leade
 }
 
 /**
- * Writes a lease as text and ends it in this process, without releasing the lock: from now on it
- * lasts for its remaining time, and until a process adopts it. `signal` of a lease does not abort;
- * that of a leader's term aborts, because the term is over here.
+ * Writes a lease as text and ends it in this process, without releasing the lock, which now lasts
+ * for its remaining time, and until a process adopts it. `signal` of a lease does not abort; that
+ * of a leader's term does, because the term is over here.
  */
 export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Leadership): string {
   const text = toText(holdfast, lease);
@@ -102,9 +100,9 @@ export function handOver(holdfast: HoldfastCore, lease: Lease | MultiLease | Lea
 }
 
 /**
- * Adopts a lease that another process wrote as text. It is renewed here, unless `renew: false`.
- * A forced release is noticed at the next renewal. Two instances of the same process may have the
- * same lease; one instance may not have it twice.
+ * Adopts a lease that another process wrote as text. It is renewed here, unless `renew: false`. A
+ * forced release is noticed at the next renewal. Two instances of a process may have the same
+ * lease; one instance may not have it twice.
  *
  * Rejects with `HOLDFAST_LOST` if the lease has ended, `HOLDFAST_UNREACHABLE` if the store does not
  * answer, and `HOLDFAST_BAD_OPTION` if the text is not of this version, or that of a leader's term.
@@ -120,9 +118,8 @@ export async function adopt(
 }
 
 /**
- * Adopts the term of a leader that another process wrote as text: this process leads, in the same
- * term. The term ends with `resign`, with the loss of its lease, or when `holdfast` closes. Rejects
- * as `adopt` does.
+ * Adopts the term of a leader: this process leads, in the same term, until `resign`, the loss of
+ * its lease, or the close of `holdfast`. Rejects as `adopt` does.
  */
 export async function adoptLeadership(
   holdfast: HoldfastCore,
@@ -230,7 +227,7 @@ function parse(text: string): Parsed {
   throw badOption('text', `a lease in format ${FORMAT}, as toText() and handOver() write it`, text);
 }
 
-/** The fields of a lease in the text that are whole numbers, each with its least value. */
+/** The whole numbers in the text, each with its least value. */
 const WHOLE = { index: 0, fence: 1, weight: 1, changes: 0, signals: 0 } as const;
 const DAY = 86_400_000;
 

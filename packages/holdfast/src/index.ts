@@ -17,7 +17,7 @@
  * A granted lock is a {@link Lease}: it has an end by the clock of the server, is renewed while it
  * is held, reports its loss with `signal`, and has a `fence` that grows from lease to lease. All
  * durations are in milliseconds. An option of `undefined` counts as not given. Errors are
- * {@link HoldfastError}s with a code.
+ * {@link HoldfastError}s.
  *
  * @packageDocumentation
  */

@@ -27,11 +27,8 @@ export type { OldLock } from './instance/migrate/old-lock.js';
 export type { AcquireOptions, HoldfastOptions, LockOptions } from './base/options.js';
 
 /**
- * Returns a mutex that holds two locks: the Holdfast lock of `key`, and the lock of another
- * library. Programs that use only the other library, and programs that use only Holdfast, both
- * exclude it. No request is sent.
- * @param holdfast a `Holdfast` or a `HoldfastCore`
- * @param key the key of the Holdfast lock
+ * Returns a mutex that holds two locks: the Holdfast lock of `key`, and that of another library.
+ * Programs that use only one of the two libraries exclude it. No request is sent.
  * @param old the lock of the other library
  */
 export function besides(

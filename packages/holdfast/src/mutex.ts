@@ -14,8 +14,8 @@ export type { Clock, Timer } from './base/clock.js';
 export type { MutexOptions, PlainMutex } from './primitives/plain-mutex.js';
 
 /**
- * Returns the mutex of a key, as `Holdfast.mutex` does, but without conditions. No request is sent.
- * @param holdfast the instance, which may also be a `Holdfast`
+ * Returns the mutex of a key, as `Holdfast.mutex` does, but without conditions.
+ * @param holdfast may also be a `Holdfast`
  * @param key non-empty, at most 1,024 bytes
  */
 export function createMutex(

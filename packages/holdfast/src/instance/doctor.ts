@@ -6,7 +6,7 @@ import type { ExaminedServer, Finding, FindingSeverity } from '../store/finding.
 export interface DoctorReport {
   /** The worst first. Empty if nothing endangers the locks. */
   readonly findings: readonly Finding[];
-  /** The servers that were examined. Empty for a store in memory. */
+  /** Empty for a store in memory. */
   readonly servers: readonly ExaminedServer[];
 }
 
@@ -23,7 +23,7 @@ export async function examine(core: Core): Promise<DoctorReport> {
   return { findings: [...findings].sort((a, b) => rank(a) - rank(b)), servers };
 }
 
-/** The connection for wake-ups of this instance, if it is open. */
+/** The connection for wake-ups, if it is open. */
 async function connectionOf(core: Core): Promise<Finding[]> {
   if ((await core.wake.examine()) !== false) return [];
   return [

@@ -12,13 +12,12 @@ export interface Health {
   readonly status: 'ok' | 'degraded' | 'down';
   /** Sentences for a person; empty if the status is `ok`. */
   readonly problems: readonly string[];
-  /** The time in ms in which the store answered; `undefined` if it did not. */
+  /** In ms; `undefined` if the store did not answer. */
   readonly roundTrip: number | undefined;
 }
 
-/** Ms after which the lock of a check ends by itself, if its release is lost. */
+/** After this time the lock of a check ends by itself, if its release is lost. */
 const TTL_MS = 1000;
-/** The clock of a server of a quorum that is off by more is wrong. */
 const CLOCK_OFF_MS = 1000;
 
 export async function healthOf(core: Core): Promise<Health> {
@@ -38,7 +37,7 @@ export async function healthOf(core: Core): Promise<Health> {
 
 /**
  * Takes and frees a lock of this instance alone: a server may answer reads while it grants nothing,
- * because its memory is full, replicas are missing, or a right of the user is.
+ * because its memory is full, or replicas or a right of the user are missing.
  */
 async function probe(core: Core): Promise<void> {
   const key = markerKey('holdfast ready', 'health', core.id);

@@ -8,25 +8,20 @@ import { PREFIX } from '../base/prefix.js';
 import type { Store } from '../store/port.js';
 
 /**
- * Where the locks are kept: the result of `memory()`, `redis(client)` or `register(port)`. Only
- * Holdfast calls its methods.
+ * The result of `memory()`, `redis(client)` or `register(port)`. Only Holdfast calls its methods.
  */
 export interface HoldfastStore {
-  /** The name of the store in messages. */
+  /** For messages. */
   readonly label: string;
-  /** Executes commands. */
   readonly execute: (...args: never) => unknown;
-  /** Opens a channel for pushes. */
   readonly listen: (...args: never) => unknown;
 }
 
-/** The options of an instance without locks. */
 export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
 
 /**
- * An instance without locks. Functions such as `createMutex` make the locks, so a program carries
- * only the code of those that it imports. `Holdfast` extends this class and has all locks as
- * methods.
+ * An instance without locks. Functions such as `createMutex` make them, so a program carries only
+ * the code of those that it imports. `Holdfast` extends this class and has all locks as methods.
  */
 export class HoldfastCore implements AsyncDisposable {
   readonly #core: Core;
@@ -49,10 +44,7 @@ export class HoldfastCore implements AsyncDisposable {
     );
   }
 
-  /**
-   * Used by the locks.
-   * @internal
-   */
+  /** @internal */
   get core(): Core {
     return this.#core;
   }
@@ -66,10 +58,9 @@ export class HoldfastCore implements AsyncDisposable {
   }
 
   /**
-   * Opens the connection for wake-ups in advance, and keeps it open until `close()`; the `linger`
-   * option does not apply then. Without this call, the first acquisition that waits opens it, which
-   * takes three round trips or more. The call is never needed for correctness, and does nothing for
-   * a store in memory.
+   * Opens the connection for wake-ups in advance, and keeps it open until `close()`, whatever
+   * `linger` is. Otherwise the first acquisition that waits opens it, which takes three round trips
+   * or more. Never needed for correctness; does nothing for a store in memory.
    *
    * Rejects with `HOLDFAST_UNREACHABLE` if the first attempt fails, or if the connection is not
    * open within `unreachableAfter` ms. Attempts continue in the background; until one succeeds,
@@ -79,18 +70,17 @@ export class HoldfastCore implements AsyncDisposable {
     await this.#core.warmUp();
   }
 
-  /** The unique id of this instance; the messages of `diagnostics_channel` name it. */
+  /** Unique; the messages of `diagnostics_channel` name it. */
   get id(): string {
     return this.#core.id;
   }
 
   /**
    * Closes this instance. Waiting acquisitions reject with `HOLDFAST_CLOSED` and leaders step down.
-   * Leases are renewed until their holders release them, for at most `grace` ms. Leases that are
-   * held after that are released, and their signals abort. Requests that are under way may still
-   * be granted: they are awaited for at most two request timeouts, and what they were granted is
-   * released. When the promise resolves, Holdfast has no timer, listener or connection left.
-   * The given client stays open.
+   * Leases are renewed until their holders release them, for at most `grace` ms; then they are
+   * released, and their signals abort. Requests under way are awaited for at most two request
+   * timeouts, and what they were granted is released. When the promise resolves, Holdfast has no
+   * timer, listener or connection left. The given client stays open.
    */
   async close(options: { readonly grace?: number | undefined } = {}): Promise<void> {
     checkObject('options', options);
@@ -104,7 +94,7 @@ export class HoldfastCore implements AsyncDisposable {
   }
 }
 
-/** The store for the option `replicas`. */
+/** For the option `replicas`. */
 function withReplicas(store: Store, settings: Settings): Store {
   if (settings.replicas === 0) return store;
   const acknowledged = store.acknowledged?.(settings);
@@ -112,7 +102,6 @@ function withReplicas(store: Store, settings: Settings): Store {
   throw badOption('replicas', '0 with this store or client', settings.replicas);
 }
 
-/** True for a store that this library made. */
 export function isStore(store: unknown): store is Store {
   const { execute, listen } = (store ?? {}) as Partial<Store>;
   return typeof execute === 'function' && typeof listen === 'function';

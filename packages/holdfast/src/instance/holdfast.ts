@@ -33,7 +33,7 @@ import type { Store } from '../store/port.js';
 
 /** What `Holdfast.ready` has found. */
 export interface Readiness {
-  /** The time in ms in which the store granted or refused the lock. */
+  /** In ms, until the store granted or refused the lock. */
   readonly roundTrip: number;
   /**
    * False if messages of the store do not arrive: the user may not subscribe, or the connection
@@ -42,39 +42,38 @@ export interface Readiness {
   readonly pushes: boolean;
 }
 
-/** Options of a forced release. */
 export interface ForceReleaseOptions {
   /**
-   * The id of the one lease to end, see `Lease.id`. The call is refused if the process of the lease
-   * may have handed the lock on to another of its tasks meanwhile. Default: all leases of the key.
+   * The one lease to end, see `Lease.id`. Refused if its process may have handed the lock on to
+   * another of its tasks meanwhile. Default: all leases of the key.
    */
   readonly id?: string | undefined;
   /**
-   * The id of the one holder to end, as `inspect` shows it: the process that holds the lock, with
-   * whichever of its tasks has it now. Not together with `id`.
+   * The one holder to end, as `inspect` shows it: the process that holds the lock, with whichever
+   * of its tasks has it now. Not together with `id`.
    */
   readonly holder?: string | undefined;
   /**
-   * The longest time in ms to wait until the processes of the ended leases have confirmed that they
-   * know. Default 0: the call does not wait.
+   * How long to wait, in ms, until the processes of the ended leases have confirmed that they know.
+   * Default 0.
    */
   readonly wait?: number | undefined;
-  /** Why it is ended, for the error of the holder. At most 200 characters. */
+  /** For the error of the holder. At most 200 characters. */
   readonly reason?: string | undefined;
 }
 
 const FORCE_OPTIONS: ReadonlySet<string> = new Set(['id', 'holder', 'wait', 'reason']);
 
-/** The lock that `ready` takes. The store answers also if another process checks at that time. */
+/** `ready` takes this lock. The store answers also if another process checks at that time. */
 const READY_KEY = 'holdfast ready';
-/** The pause between its attempts, in ms. */
+/** Between its attempts. */
 const READY_PAUSE = 50;
 
 /**
  * Distributed locks on one Redis or Valkey server, on a quorum of servers, or in memory.
  *
- * One instance serves a whole process. It uses the given client for its commands. When the first
- * acquisition has to wait, it opens one more connection with the settings of that client.
+ * One instance serves a whole process. It sends its commands with the given client. The first
+ * acquisition that waits opens one more connection with the settings of that client.
  */
 export class Holdfast extends HoldfastCore {
   readonly #ownerLocks: OwnerLocks;
@@ -103,7 +102,7 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Returns the mutex of a key. No request is sent.
+   * Returns the mutex of a key. Like all methods that return a lock, it sends no request.
    * @param key non-empty, at most 1,024 bytes
    */
   mutex(key: string, options: MutexOptions = {}): Mutex {
@@ -111,35 +110,26 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Returns a lock on several keys: an acquisition gets all of them or none, and it cannot
-   * deadlock, in any order of the keys. A mutex in `keys` keeps its own options; the options given
-   * here override them, and the options of an acquisition override both.
+   * Returns a lock on several keys: an acquisition gets all of them or none, and cannot deadlock,
+   * in any order of the keys. Options of an acquisition override those given here, and these
+   * override those of a mutex in `keys`.
    * @param keys 1 to 10,000 keys, or mutexes of this instance; duplicates count once
    */
   allOf(keys: readonly (string | PlainMutex)[], options: LockOptions = {}): AllOf {
     return new AllOf(this.core, keys, options);
   }
 
-  /**
-   * Returns the read-write lock of a key.
-   * @param key non-empty, at most 1,024 bytes
-   */
+  /** @param key as for `mutex` */
   rwLock(key: string, options: LockOptions = {}): RwLock {
     return new RwLock(this.core, checkLockKey(key), options);
   }
 
-  /**
-   * Returns the semaphore of a key.
-   * @param key non-empty, at most 1,024 bytes
-   */
+  /** @param key as for `mutex` */
   semaphore(key: string, options: SemaphoreOptions): Semaphore {
     return new Semaphore(this.core, checkLockKey(key), options);
   }
 
-  /**
-   * Returns the leader election of a key.
-   * @param key non-empty, at most 1,024 bytes
-   */
+  /** @param key as for `mutex` */
   election(key: string, options: ElectionOptions = {}): Election {
     return new Election(this.core, checkLockKey(key), options);
   }
@@ -150,16 +140,16 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Returns a schedule: many machines start the same job at the same time, and one of them runs it.
-   * @param key non-empty, at most 1,024 bytes
+   * Many machines start the same job at the same time, and one of them runs it.
+   * @param key as for `mutex`
    */
   schedule(key: string, options: ScheduleOptions): Schedule {
     return new Schedule(this.core, checkLockKey(key), options);
   }
 
   /**
-   * Returns a single flight: of many callers that need the same result, one computes it.
-   * @param key non-empty, at most 1,024 bytes
+   * Of many callers that need the same result, one computes it.
+   * @param key as for `mutex`
    */
   singleFlight(key: string, options: SingleFlightOptions = {}): SingleFlight {
     return new SingleFlight(this.core, checkLockKey(key), options);
@@ -168,16 +158,15 @@ export class Holdfast extends HoldfastCore {
   /**
    * Returns the count-down latch of a key. Latches and barriers have their own key space: a lock
    * with the same key is independent of them, and `inspect` and `list` do not show them.
-   * @param key non-empty, at most 1,024 bytes
+   * @param key as for `mutex`
    */
   latch(key: string, options: LatchOptions): Latch {
     return new Latch(this.core, checkLockKey(key), options);
   }
 
   /**
-   * Returns the cyclic barrier of a key. Its keys are independent of the keys of locks, see
-   * `latch`.
-   * @param key non-empty, at most 1,024 bytes
+   * Returns the cyclic barrier of a key, see `latch` about keys.
+   * @param key as for `mutex`
    */
   barrier(key: string, options: BarrierOptions): Barrier {
     return new Barrier(this.core, checkLockKey(key), options);
@@ -185,7 +174,7 @@ export class Holdfast extends HoldfastCore {
 
   /**
    * Checks that locks work here, for a start-up check or a readiness probe: takes and releases the
-   * lock of a key of its own, and opens the connection for wake-ups, which then stays open as after
+   * lock of a key of its own, and opens the connection for wake-ups, which stays open as after
    * `warmUp`. Rejects as `Mutex.tryAcquire` does: `HOLDFAST_UNREACHABLE` if the store does not
    * answer within `requestTimeout`, `HOLDFAST_REFUSED` if the user of the server has too few
    * rights.
@@ -226,8 +215,7 @@ export class Holdfast extends HoldfastCore {
   /**
    * Takes and frees a lock of this instance alone, for a health check that is called often, and
    * says what is wrong: the store does not answer or grants no lock, renewals fail, or waiters have
-   * to poll. It takes one round trip, waits for no other holder, and opens no connection. Never
-   * rejects.
+   * to poll. One round trip; waits for no other holder, opens no connection, never rejects.
    */
   async health(): Promise<Health> {
     try {
@@ -238,11 +226,11 @@ export class Holdfast extends HoldfastCore {
   }
 
   /**
-   * Examines the server, each server of a quorum, or each master of a cluster, and reports what
-   * endangers locks there: settings, rights, clocks, delays. Each finding names what was seen and
-   * what to do; `docs/doctor.md` lists them. Takes some round trips to each server, and at most
-   * 20,000 names of keys are scanned at each. Writes only keys of its own, and removes them in the
-   * same step. A server that does not answer is a finding, so the call does not reject for that.
+   * Examines each server (of a quorum, or each master of a cluster), and reports what endangers
+   * locks there: settings, rights, clocks, delays. Each finding names what was seen and what to do;
+   * `docs/doctor.md` lists them. Takes some round trips to each server, and scans at most 20,000
+   * names of keys. Writes only keys of its own, and removes them in the same step. A server that
+   * does not answer is a finding, and no rejection.
    */
   async doctor(): Promise<DoctorReport> {
     return examine(this.core);
@@ -250,9 +238,9 @@ export class Holdfast extends HoldfastCore {
 
   /**
    * Resolves to the holders and the waiters of a lock, or to `null` if it has none. Changes
-   * nothing. The server that the client is connected to answers, also if it is a replica that is
-   * behind. Rejects with `HOLDFAST_REFUSED` if another program wrote the record of the key or it
-   * is damaged, and with `HOLDFAST_UNREACHABLE` if the store does not answer.
+   * nothing. The server that the client is connected to answers, also a replica that is behind.
+   * Rejects with `HOLDFAST_REFUSED` if another program wrote the record of the key or it is
+   * damaged, and with `HOLDFAST_UNREACHABLE` if the store does not answer.
    */
   async inspect(key: string, options?: CallOptions): Promise<LockInfo | null> {
     return inspect(this.core, checkKey(key), undefined, options);
@@ -260,9 +248,8 @@ export class Holdfast extends HoldfastCore {
 
   /**
    * Yields the locks in use whose keys match a glob pattern (`*`, `?`, `[a-z]`; a backslash
-   * escapes). It scans all keys of the server in steps and does not block the server. The result is
-   * not a snapshot. Keys that another program wrote are skipped, see
-   * {@link ListOptions.onUnreadable}.
+   * escapes). Scans all keys of the server in steps, without blocking it. Not a snapshot. Keys that
+   * another program wrote are skipped, see {@link ListOptions.onUnreadable}.
    */
   list(pattern = '*', options: ListOptions = {}): AsyncGenerator<LockInfo> {
     const { onUnreadable } = options;
@@ -277,12 +264,12 @@ export class Holdfast extends HoldfastCore {
    * Ends all leases of a key, or the one with the given `id` or `holder`, without the consent of
    * the holder, and hands the lock to the next waiter. The holder's signal aborts; the error names
    * the reason, the label of this instance, its host and its process. The next lease has a greater
-   * fence than the ended one.
+   * fence.
    *
-   * A process hears of it at once if its wake connection is open. It is, if the process has held a
-   * lease for longer than `claimWindow`, or has waited for one. Otherwise it hears at its next
-   * renewal, or when it has held the lease for `claimWindow`. With `wait`, the call waits for the
-   * word of these processes; `overlap` of the result says what is certain.
+   * A process hears of it at once if its wake connection is open: if it has held a lease for longer
+   * than `claimWindow`, or has waited for one. Otherwise it hears at its next renewal, or when it
+   * has held the lease for `claimWindow`. With `wait`, the call waits for these processes;
+   * `overlap` of the result says what is certain.
    *
    * Rejects with `HOLDFAST_REFUSED` if `id` is that of a lease that has ended, or may have, while
    * another task of its process has the lock; with `HOLDFAST_UNREACHABLE` if that cannot be asked;

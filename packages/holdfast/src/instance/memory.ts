@@ -2,12 +2,12 @@
 import type { HoldfastStore } from './holdfast-core.js';
 import { MemoryStore } from '../store/memory/memory-store.js';
 
-/** A store in the memory of this process, see {@link memory}. */
+/** See {@link memory}. */
 export type EmbeddedStore = HoldfastStore;
 
 /**
- * The embedded store. It holds its locks in memory, for the instances in this process that share
- * it. Instances with different prefixes share no locks.
+ * A store in the memory of this process, for the instances in it that share the store. Instances
+ * with different prefixes share no locks.
  */
 export function memory(): EmbeddedStore {
   return new MemoryStore();

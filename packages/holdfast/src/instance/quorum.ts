@@ -9,7 +9,7 @@ import type { Examination, ExamineTerms } from '../store/finding.js';
 import { LazyStore } from '../store/lazy-store.js';
 import type { Store } from '../store/port.js';
 
-/** The options of a quorum. They must be equal in all processes. */
+/** They must be equal in all processes. */
 export interface QuorumOptions {
   /**
    * The longest time to wait for one server, in ms. Keep it well below `claimWindow`. 10 to 60,000;
@@ -17,7 +17,7 @@ export interface QuorumOptions {
    */
   readonly serverTimeout?: number | undefined;
   /**
-   * How long a server does not vote after its start, in ms, when no other server remembers how long
+   * How long a server does not vote after its start, in ms, when no other one remembers how long
    * leases may last: at the first use, and after a restart of all servers. At least the longest ttl
    * and one request. 0 switches the guard off, which makes restarts unsafe. Up to 86,400,000;
    * default 60,000.
@@ -25,13 +25,13 @@ export interface QuorumOptions {
   readonly restartGuard?: number | undefined;
   /**
    * True if no server loses an acknowledged write when it restarts (`appendonly yes` with
-   * `appendfsync always`). Then a server votes right after its start. Default `false`.
+   * `appendfsync always`): it then votes right after its start. Default `false`.
    */
   readonly durable?: boolean | undefined;
   /**
-   * The least validity of a new lease in ms: its ttl, less the time that the request took, and less
-   * the drift of clocks. A lease that is granted at once with less is released, and the call fails
-   * or tries again as without an answer. Up to 86,400,000; default 0.
+   * The least validity of a new lease in ms: its ttl, less the time of the request, less the drift
+   * of clocks. A lease that is granted at once with less is released, and the call fails or tries
+   * again as without an answer. Up to 86,400,000; default 0.
    */
   readonly minValidity?: number | undefined;
 }
@@ -49,7 +49,7 @@ const SERVERS_MAX = 15;
  * The store on several independent servers, of which a minority may fail. `new Holdfast([…])` uses
  * it with its default options.
  *
- * @param clients an odd number of clients, one for each server; the libraries may be mixed
+ * @param clients an odd number, one for each server; the libraries may be mixed
  * @throws HOLDFAST_BAD_OPTION if there are fewer than three clients, an even number of them, one of
  *   them twice, or something else than clients; or if an option is not valid
  */
@@ -60,7 +60,7 @@ export function quorum(
   return quorumStore(clients, options, 'clients');
 }
 
-/** @param option the name of the first argument, for errors */
+/** @param option names the first argument in errors */
 export function quorumStore(clients: unknown, options: QuorumOptions, option: string): Store {
   checkClients(clients, option);
   known('options', options, OPTIONS);

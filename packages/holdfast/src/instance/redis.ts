@@ -15,10 +15,7 @@ export function redis(client: RedisClient): HoldfastStore {
   return redisStore(client, 'client');
 }
 
-/**
- * The store of a client.
- * @param option the name of the argument, for the error
- */
+/** @param option names the argument in the error */
 export function redisStore(client: unknown, option: string): Store {
   try {
     const { library, hasLine } = recognize(client);

@@ -11,9 +11,8 @@ const OPTIONAL = [
 ];
 
 /**
- * The store on a register: `new Holdfast(register(port))`. Every lock, queue and fence works on it.
- * Instances that share the result, or that have equal registers on the same data, share locks.
- * @param port the register
+ * The store on a register: `new Holdfast(register(port))`. All locks, queues and fences work on it.
+ * Instances that share the result, or have equal registers on the same data, share locks.
  * @throws HOLDFAST_BAD_OPTION if a member of `port` is missing or has a wrong type
  */
 export function register(port: Register): HoldfastStore {

@@ -1,39 +1,37 @@
-/** Numbers about one instance. They are counted always, and read from memory. */
+/** Numbers about one instance: always counted, and read from memory. */
 import type { Core } from '../acquire/core.js';
 
 /** The state of one instance, and what it has done since it was created. */
 export interface HoldfastStats {
-  /** The leases that this process holds now. */
+  /** Leases that this process holds now. */
   readonly held: number;
-  /** The calls that wait for a lock now. */
+  /** Calls that wait for a lock now. */
   readonly waiting: number;
-  /** The leases that this process got, also those of hand-offs. */
+  /** Leases that this process got, also by hand-offs. */
   readonly acquisitions: number;
-  /** The leases that their holders released here. */
+  /** Leases that their holders released here. */
   readonly releases: number;
-  /** The leases that were lost. */
   readonly losses: number;
-  /** The leases that a call of this process got after it had waited for another holder. */
+  /** Leases that a call of this process got after it had waited for another holder. */
   readonly handOffs: number;
-  /** The renewals that extended a lease; each lease of a command counts. */
+  /** Renewals that extended a lease; each lease of a command counts. */
   readonly renewals: number;
-  /** The renewals that did not: no reply, or the lease had ended. They are repeated. */
+  /** Renewals without a reply, or of a lease that had ended. They are repeated. */
   readonly failedRenewals: number;
-  /** The requests that looked for a grant, because no message of it had come. */
+  /** Requests that looked for a grant, because no message of it had come. */
   readonly pollings: number;
-  /** All commands that were sent to the store. */
+  /** All that were sent to the store. */
   readonly commands: number;
   /** True if messages of the store arrive now. The connection opens with the first waiter. */
   readonly pushes: boolean;
 }
 
-/** The numbers of one key. */
+/** The numbers of one key, of this process. */
 export interface KeyStats {
-  /** The leases that this process holds now. */
   held: number;
   /** The permits of these leases. */
   permits: number;
-  /** The calls that wait for the lock now. */
+  /** Calls that wait now. */
   waiting: number;
 }
 

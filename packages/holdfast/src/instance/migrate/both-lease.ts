@@ -9,7 +9,7 @@ import type { LeaseState } from '../../lease/lease-state.js';
 import { quote } from '../../base/text.js';
 import type { OldHold, OldHoldEvents } from './old-hold.js';
 
-/** The other lock is extended first, for longer: the extension of the lease takes time. */
+/** The other lock is extended by so much more: the extension of the lease takes time. */
 const MARGIN_MS = 500;
 
 /** The lease of a `BothLocks`: a Holdfast lease, and the lock of the other library. */
@@ -28,7 +28,7 @@ export class BothLease extends Lease {
     const old = take({ lost: this.#lose, isWanted: () => hold.state === 'held' });
     this.#old = old;
     const ended = (): void => {
-      // the signal of the call has aborted, and the lock is still held
+      // the signal of the call aborted, and the lock is still held
       if (hold.state === 'held') return;
       // `close` releases; after a loss the other lock expires, as the work may still run
       if (hold.reason === 'closed') void old.release();
@@ -42,31 +42,31 @@ export class BothLease extends Lease {
     return true;
   }
 
-  /** Aborts when either lock is lost, see {@link Lease.signal}. */
+  /** See {@link Lease.signal}. */
   override get signal(): AbortSignal {
     this.#old.check();
     return super.signal;
   }
 
-  /** True while both locks are certainly held, see {@link Lease.held}. */
+  /** See {@link Lease.held}. */
   override get held(): boolean {
     this.#old.check();
     return super.held && this.#old.remaining > 0;
   }
 
-  /** The state of the lease, see {@link Lease.state}. */
+  /** See {@link Lease.state}. */
   override get state(): LeaseState {
     this.#old.check();
     const state = super.state;
     return state === 'held' && this.#old.remaining === 0 ? 'doubted' : state;
   }
 
-  /** The milliseconds for which both locks are certainly held without another renewal. */
+  /** See {@link Lease.remaining}. */
   override get remaining(): number {
     return this.held ? Math.min(super.remaining, this.#old.remaining) : 0;
   }
 
-  /** Resolves to `held` once that is certain, see {@link Lease.verify}. */
+  /** See {@link Lease.verify}. */
   override async verify(): Promise<boolean> {
     while (await super.verify()) {
       if (!(await this.#old.verify())) return false;
@@ -75,7 +75,7 @@ export class BothLease extends Lease {
     return false;
   }
 
-  /** Extends both locks, see {@link Lease.extend}. */
+  /** See {@link Lease.extend}. */
   override async extend(ms: number, options?: CallOptions): Promise<number> {
     checkMs(ms, 1);
     try {
@@ -87,7 +87,7 @@ export class BothLease extends Lease {
     return super.extend(ms, options);
   }
 
-  /** Releases both locks: that of the other library first, see {@link Lease.release}. */
+  /** Releases the other lock first, see {@link Lease.release}. */
   override release(options?: CallOptions): Promise<ReleaseOutcome> {
     this.#ended ??= this.#release(options);
     return this.#ended;
@@ -95,7 +95,7 @@ export class BothLease extends Lease {
 
   async #release(options?: CallOptions): Promise<ReleaseOutcome> {
     this.#old.check();
-    // it had ended before: another program may have held the lock since
+    // it had ended: another program may have held the lock since
     if (!(await this.#old.release())) this.#lose();
     return super.release(options);
   }

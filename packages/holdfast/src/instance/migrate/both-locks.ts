@@ -23,17 +23,15 @@ import { BothLease } from './both-lease.js';
 import { OldHold, type OldHoldEvents, type OldHoldParts } from './old-hold.js';
 import { OldLock } from './old-lock.js';
 
-/** The options of a mutex of both libraries. */
 export type BothLocksOptions = Omit<LockOptions, 'sharedBy' | 'renew'>;
-/** The options of one acquisition of it. */
 export type BothAcquireOptions = Omit<AcquireOptions, 'sharedBy' | 'renew'>;
 
-/** The ms between two attempts to take the lock of the other library: 50 to 100. */
+/** The pause between two attempts to take the other lock is this long, or up to twice as long. */
 const POLL_MS = 50;
 
 /** A mutex that also holds the lock of another library. */
 export class BothLocks {
-  /** The key of the Holdfast lock. */
+  /** Of the Holdfast lock. */
   readonly key: string;
   readonly #acquirer: Acquirer<Lease>;
   readonly #old: OldLock;
@@ -119,7 +117,7 @@ export class BothLocks {
     }
   }
 
-  /** Takes the lock of the other library. `again` if the lease was lost meanwhile. */
+  /** Takes the other lock; `again` if the lease was lost meanwhile. */
   async #beside(
     lease: Lease,
     terms: ResolvedAcquireOptions,

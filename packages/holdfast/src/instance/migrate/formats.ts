@@ -5,7 +5,7 @@ import type { ClientPort } from '../../store/clients/port.js';
 import { badOption, HoldfastError } from '../../base/errors.js';
 import { type LockFormat, OldLock } from './old-lock.js';
 
-/** A string with the value of the holder: `SET key value NX PX ttl`. */
+/** `SET key value NX PX ttl`, with the holder's value. */
 const TEXT: LockFormat = {
   take: `local held = redis.call('GET', KEYS[1])
 if held and held ~= ARGV[1] then return 0 end
@@ -35,7 +35,7 @@ return 1`,
 /**
  * The lock of redlock (4 and 5) for a resource. Also for other libraries that set a key with `NX`
  * and `PX`, and delete it if it still has their value.
- * @param clients the client of the server; or the clients of all servers that redlock uses
+ * @param clients of the server; or of all servers that redlock uses
  * @param resource the name that the old code gives to `acquire`
  */
 export function redlock(clients: RedisClient | readonly RedisClient[], resource: string): OldLock {
@@ -44,8 +44,8 @@ export function redlock(clients: RedisClient | readonly RedisClient[], resource:
 
 /**
  * The `Mutex` or `RedlockMutex` of redis-semaphore for a key.
- * @param clients the client of the server; or the clients that the `RedlockMutex` uses
- * @param key the key that the old code gives to the constructor, without the prefix `mutex:`
+ * @param clients of the server; or those that the `RedlockMutex` uses
+ * @param key as the old code gives it to the constructor, without the prefix `mutex:`
  */
 export function redisSemaphore(
   clients: RedisClient | readonly RedisClient[],

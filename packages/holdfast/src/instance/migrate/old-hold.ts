@@ -14,7 +14,6 @@ import { quietly } from '../../primitives/acquirer.js';
 import { retry } from '../../base/retry.js';
 import type { OldLock } from './old-lock.js';
 
-/** The parts of a hold. */
 export interface OldHoldParts {
   readonly lock: OldLock;
   /** The value that this holder wrote. */
@@ -22,11 +21,10 @@ export interface OldHoldParts {
   readonly ttl: number;
   readonly clock: Clock;
   readonly suspend: SuspendDetector;
-  /** The longest time for one request. */
+  /** For one request. */
   readonly requestTimeout: number;
 }
 
-/** The other side of a hold. */
 export interface OldHoldEvents {
   /** The lock is over and was not released. Called once. */
   lost(): void;
@@ -36,16 +34,16 @@ export interface OldHoldEvents {
 
 /** The part of the ttl after which the lock is renewed. */
 const RENEW_AT = 0.5;
-/** The part of the ttl for which one renewal waits for its answer. */
+/** The part of the ttl for which a renewal waits for its answer. */
 const WAITS = 1 / 6;
 const RETRY_MS_MIN = 5;
-/** Ms between two attempts to release the lock, or to end a doubt. */
+/** Between two attempts to release the lock, or to end a doubt. */
 const RETRY_MS = 100;
 
 export class OldHold {
   readonly #parts: OldHoldParts;
   readonly #events: OldHoldEvents;
-  /** Before the last successful request was sent, and the ms that it asked for. */
+  /** Before the last successful request, and the ms that it asked for. */
   #sent: Moment;
   #length: number;
   #over = false;
@@ -60,7 +58,7 @@ export class OldHold {
     this.#plan();
   }
 
-  /** The ms for which the lock is certainly held; 0 if it is over or in doubt. */
+  /** 0 if it is over or in doubt. */
   get remaining(): number {
     this.check();
     if (this.#over) return 0;
@@ -78,7 +76,7 @@ export class OldHold {
     else if (suspend.toLocal(this.#sent, now) !== this.#sent.at) void this.#renew();
   }
 
-  /** True if the lock is certainly held; waits for that decision. */
+  /** Waits while the lock is in doubt. */
   async verify(): Promise<boolean> {
     const { clock } = this.#parts;
     const pause = new Pause(clock);
@@ -90,7 +88,7 @@ export class OldHold {
     }
   }
 
-  /** Extends the lock to at least `ms` from now. Rejects without an answer. */
+  /** To at least `ms` from now. Rejects without an answer. */
   async extend(ms: number): Promise<void> {
     await this.#extend(withDrift(ms), this.#parts.requestTimeout);
   }
@@ -102,8 +100,8 @@ export class OldHold {
   }
 
   /**
-   * Releases the lock. Resolves to false if it had ended before. Without an answer, the release is
-   * repeated in the background until the lock has expired.
+   * False if the lock had ended before. Without an answer, the release is repeated in the
+   * background until the lock has expired.
    */
   async release(): Promise<boolean> {
     const { lock, clock, holder, requestTimeout } = this.#parts;
@@ -137,7 +135,7 @@ export class OldHold {
     if (!this.#over) void this.#renew();
   }
 
-  /** Sends one renewal, unless one is under way. Never rejects. */
+  /** One renewal at a time. Never rejects. */
   #renew(): Promise<void> {
     this.#renewing ??= this.#renewOnce().finally(() => {
       this.#renewing = undefined;

@@ -1,33 +1,31 @@
 /**
- * A lock in the format of another library, on one server or on a majority of several.
- *
- * Each script may be repeated: a holder has a value of its own, and only that value extends or
- * deletes the lock.
+ * A lock in the format of another library, on one server or a majority of several. Each script may
+ * be repeated: only the holder's own value extends or deletes the lock.
  */
 import type { ClientPort } from '../../store/clients/port.js';
 import type { Clock } from '../../base/clock.js';
 import { StoreFailure } from '../../store/port.js';
 import { failureOf } from '../../store/redis/error-replies.js';
 
-/** The scripts of a format: `KEYS[1]` is the lock, `ARGV[1]` the holder, `ARGV[2]` the ttl. */
+/** `KEYS[1]` is the lock, `ARGV[1]` the holder, `ARGV[2]` the ttl. */
 export interface LockFormat {
-  /** Takes the lock, or extends it for its holder. Returns 0 if another holder has it. */
+  /** Takes the lock, or extends it for its holder. 0 if another holder has it. */
   readonly take: string;
-  /** Extends the lock. Returns 0 if the holder does not have it any more. */
+  /** 0 if the holder does not have the lock any more. */
   readonly renew: string;
-  /** Deletes the lock, with the channel in `ARGV[2]`. Returns 0 if the holder has it no more. */
+  /** Deletes the lock, with the channel in `ARGV[2]`. 0 if the holder has it no more. */
   readonly release: string;
 }
 
-/** The answer of most servers: 1 is yes, 0 is no. */
+/** Of most servers: 1 is yes, 0 is no. */
 type Vote = 0 | 1;
 
 export class OldLock {
-  /** The key of the lock in the other library's format. */
+  /** In the other library's format. */
   readonly key: string;
   readonly #ports: readonly ClientPort[];
   readonly #format: LockFormat;
-  /** The channel on which the other library waits for a release, or `''`. */
+  /** On which the other library waits for a release, or `''`. */
   readonly #channel: string;
 
   /** @internal */
@@ -38,7 +36,7 @@ export class OldLock {
     this.#channel = channel;
   }
 
-  /** @internal True if the lock is on several servers. */
+  /** @internal The lock is on several servers. */
   get hasSeveral(): boolean {
     return this.#ports.length > 1;
   }
@@ -58,7 +56,7 @@ export class OldLock {
     return this.#ask(clock, limit, this.#format.release, [holder, this.#channel]);
   }
 
-  /** Runs a script on all servers. Rejects with a `StoreFailure` if no answer has a majority. */
+  /** On all servers. Rejects with a `StoreFailure` if no answer has a majority. */
   #ask(clock: Clock, limit: number, script: string, args: readonly string[]): Promise<Vote> {
     const all = this.#ports.length;
     const majority = Math.floor(all / 2) + 1;
