@@ -1,5 +1,5 @@
 /**
- * One listener for each abort signal, also with many waiters. A program often passes one shutdown
+ * One listener for each abort signal, also with many waiters: a program often passes one shutdown
  * signal to all acquisitions, and Node warns of a leak from the eleventh listener on.
  */
 
@@ -10,13 +10,12 @@ import { quote } from './text.js';
 /** Options of a call that sends one request. */
 export interface CallOptions {
   /**
-   * Ends the wait for the answer when it aborts: the call rejects with `HOLDFAST_ABORTED`. The
-   * request may have its effect.
+   * Ends the wait for the answer: the call rejects with `HOLDFAST_ABORTED`. The request may have
+   * its effect.
    */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The error of a wait that its signal has ended. */
 export function aborted(key: string, cause: unknown): HoldfastError {
   const message = `Holdfast: waiting for ${quote(key)} was aborted`;
   return new HoldfastError('HOLDFAST_ABORTED', message, { key, cause });
@@ -63,7 +62,6 @@ function forget(signal: AbortSignal, entries: Set<() => void>): void {
 
 const CALL: ReadonlySet<string> = new Set(['signal']);
 
-/** Throws `HOLDFAST_BAD_OPTION` if an option of a call is wrong. */
 export function checkCall(options: CallOptions): void {
   known('options', options, CALL);
   const { signal } = options;
@@ -71,7 +69,7 @@ export function checkCall(options: CallOptions): void {
   throw badOption('signal', 'an AbortSignal', signal);
 }
 
-/** Makes a call, and rejects earlier if its signal aborts. */
+/** Rejects earlier if the signal of the call aborts. */
 export async function unlessAborted<T>(
   options: CallOptions | undefined,
   call: () => Promise<T>,

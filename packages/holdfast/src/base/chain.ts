@@ -1,13 +1,13 @@
 /**
- * Objects that come and go, in the order in which they came. The links are in the objects.
+ * Objects that come and go, in order. The links are in the objects.
  *
  * A `Map` or a `Set` makes a new table after some hundred changes. A dead table in the old
- * generation of the heap keeps its entries and the next table alive, so short-lived objects are
- * moved to the old generation, and collecting them there costs more than a lock
- * ([decision 15](../../../../docs/decisions/0015-uncontended-pair.md)).
+ * generation of the heap keeps its entries and the next table alive, so short-lived objects move to
+ * the old generation, where collecting them costs more than a lock ([decision
+ * 15](../../../../docs/decisions/0015-uncontended-pair.md)).
  */
 
-/** An object that may be in a chain, in one at a time. */
+/** An object that may be in one chain at a time. */
 export class Link {
   chain: object | undefined;
   before: Link | undefined;
@@ -37,7 +37,7 @@ export class Chain<T extends Link> {
     else before.after = after;
     if (after === undefined) this.#last = before;
     else after.before = before;
-    // a dead object must not keep those alive that came after it
+    // a dead object must not keep later ones alive
     one.chain = undefined;
     one.before = undefined;
     one.after = undefined;
@@ -56,8 +56,8 @@ export class Chain<T extends Link> {
 }
 
 /**
- * Objects that are seldom looked for by their id. A search makes an index of the objects that are
- * there; those that come and go between two searches are never in it.
+ * Objects that are seldom looked for by their id. A search makes an index of the present objects;
+ * those that come and go between two searches are never in it.
  */
 export class Records<T extends Link & { readonly id: string }> extends Chain<T> {
   readonly #index = new Map<string, T>();

@@ -4,28 +4,28 @@ import { badOption, unknownOption } from './errors.js';
 import { MARK } from './marker-key.js';
 
 const KEY_BYTES_MAX = 1024;
-/** The most characters of a label or an owner. */
+/** Of a label or an owner. */
 export const TEXT_MAX = 200;
 
-/** An owner: non-empty, well-formed text of at most 200 characters. */
+/** Non-empty, well-formed text of at most 200 characters. */
 export function checkOwner(owner: unknown, name = 'owner'): string {
   return nonEmpty(name, text(name, owner, '', TEXT_MAX));
 }
 
-/** A key: non-empty, well-formed text of at most 1,024 bytes in UTF-8. */
+/** Non-empty, well-formed text of at most 1,024 bytes in UTF-8. */
 export function checkKey(key: unknown, name = 'key'): string {
   const expected = `a non-empty string of at most ${KEY_BYTES_MAX} bytes in UTF-8`;
   if (typeof key !== 'string' || key === '') throw badOption(name, expected, key);
   if (key.length > KEY_BYTES_MAX || Buffer.byteLength(key) > KEY_BYTES_MAX) {
     throw badOption(name, expected, key);
   }
-  // every lone surrogate is encoded as the same replacement character: two keys would become one
+  // all lone surrogates are encoded as the same character: two keys would become one
   if (/\p{Surrogate}/u.test(key))
     throw badOption(name, 'well-formed Unicode without lone surrogates', key);
   return key;
 }
 
-/** The key of a lock: a key without the character of the keys of markers. */
+/** A key without the character of the keys of markers. */
 export function checkLockKey(key: unknown, name = 'key'): string {
   const checked = checkKey(key, name);
   if (!checked.includes(MARK)) return checked;
@@ -84,7 +84,7 @@ export function checkObject(name: string, value: unknown): asserts value is obje
   if (typeof value !== 'object' || value === null) throw badOption(name, 'an object', value);
 }
 
-/** Rejects unknown options: a misspelt option would otherwise be ignored. */
+/** A misspelt option would otherwise be ignored. */
 export function known(name: string, value: unknown, names: ReadonlySet<string>): void {
   checkObject(name, value);
   for (const option of Object.keys(value)) {
@@ -92,7 +92,6 @@ export function known(name: string, value: unknown, names: ReadonlySet<string>):
   }
 }
 
-/** The clock to use, by default that of the machine. */
 export function checkClock(clock: Clock = systemClock): Clock {
   const whole = ['now', 'wall', 'after'].every(
     (name) => typeof (clock as unknown as Record<string, unknown> | null)?.[name] === 'function',

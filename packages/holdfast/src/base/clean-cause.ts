@@ -1,15 +1,15 @@
 /**
  * Copies foreign errors for the `cause` of our errors. A client attaches the command and its
- * arguments to its errors, which may include the password of a login. A copy has only the name, the
- * message, the code and the stack.
+ * arguments to its errors, perhaps the password of a login. A copy has only the name, the message,
+ * the code and the stack.
  */
 import { escaped, printable } from './text.js';
 
-/** The depth to which nested causes are copied. */
+/** Of nested causes that are copied. */
 const DEPTH = 4;
 const STACK_MAX = 4000;
 
-/** A copy without arguments. A value that is not an error becomes one; `undefined` stays. */
+/** A value that is not an error becomes one; `undefined` stays. */
 export function cleanCause(cause: unknown, depth: number = DEPTH): Error | undefined {
   if (cause === undefined || depth === 0) return undefined;
   if (!(cause instanceof Error)) {
@@ -26,7 +26,7 @@ export function cleanCause(cause: unknown, depth: number = DEPTH): Error | undef
   return copy;
 }
 
-/** The stack frames of the original, below the name and the message of the copy. */
+/** The frames of the original, below the name and the message of the copy. */
 function stackOf(original: Error, { name, message }: Error): string {
   const lines = (original.stack ?? '').slice(0, STACK_MAX).split('\n');
   const places = lines.filter((line) => /^\s+at /u.test(line)).map(escaped);

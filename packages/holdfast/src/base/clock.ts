@@ -1,12 +1,11 @@
 /**
  * The only file that reads the clocks of the machine.
  *
- * All other code gets a `Clock`, so that tests and the simulator can control time. It measures
+ * All other code gets a `Clock`, so that tests and the simulator control time. It measures
  * durations only: the wall clock of a client is never sent to a server, nor compared with that of
  * another machine.
  */
 
-/** A started timer. */
 export interface Timer {
   cancel(): void;
 }
@@ -14,30 +13,29 @@ export interface Timer {
 /** The clock of one process. */
 export interface Clock {
   /**
-   * The monotonic clock in milliseconds, with fractions. It is never set and never steps. It may
-   * stop while the machine is suspended.
+   * The monotonic clock in milliseconds, with fractions. Never set, never steps. It may stop while
+   * the machine is suspended.
    */
   now(): number;
   /** The wall clock in milliseconds, used only to detect a suspend. */
   wall(): number;
   /**
-   * Calls back once after `ms`. The call may come slightly early; a caller that needs the exact
-   * time reads `now`. A `weak` timer does not keep the process alive.
+   * Calls back once after `ms`, maybe slightly early; a caller that needs the exact time reads
+   * `now`. A `weak` timer does not keep the process alive.
    */
   after(ms: number, callback: () => void, weak?: boolean): Timer;
   /**
    * Calls back when all data that has arrived by now (in sockets, or on its way inside this
-   * process) has been handed to its readers. Without this method, the library waits for two turns
-   * of the event loop.
+   * process) was handed to its readers. Without this method, the library waits for two turns of the
+   * event loop.
    */
   afterIo?(callback: () => void): void;
 }
 
 /**
- * Calls back after one phase of input and output.
- *
- * After a stall of the event loop, its timers run before its sockets are read. So a deadline that
- * passed during the stall is judged only after the answers that arrived in time were read.
+ * Calls back after one phase of input and output. After a stall of the event loop, timers run
+ * before sockets are read. So a deadline that passed during the stall is judged only after the
+ * answers that arrived in time were read.
  */
 export function afterIo(clock: Clock, callback: () => void): void {
   if (clock.afterIo === undefined) twoTurns(callback);
@@ -47,10 +45,10 @@ export function afterIo(clock: Clock, callback: () => void): void {
 /** Taken once: fake timers of a test may replace it later. */
 const nextTick: (callback: () => void) => void = process.nextTick.bind(process);
 
-/** Calls back in the next turn of the event loop. Taken once, too. */
+/** Taken once, too. */
 export const nextTurn: (callback: () => void) => void = setImmediate;
 
-/** Calls back at the end of the current step: after all promise jobs, also those they begin. */
+/** Calls back after all promise jobs of this step, also those they begin. */
 export function afterStep(callback: () => void): void {
   nextTick(callback);
 }
@@ -72,7 +70,7 @@ function twoTurns(callback: () => void): void {
 /** The longest delay of Node's timers. */
 const LONGEST_MS = 2 ** 31 - 1;
 
-/** A delay beyond the limit of one timer: uses several timers, one after another. */
+/** Several timers, one after another. */
 function afterLong(ms: number, callback: () => void, weak: boolean): Timer {
   const next = (): void => {
     timer = systemClock.after(ms - LONGEST_MS, callback, weak);
@@ -81,7 +79,6 @@ function afterLong(ms: number, callback: () => void, weak: boolean): Timer {
   return { cancel: () => timer.cancel() };
 }
 
-/** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   wall: () => Date.now(),

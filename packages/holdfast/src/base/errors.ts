@@ -1,8 +1,6 @@
 /**
- * The error class and its codes.
- *
- * A refusal is a value (`tryAcquire` resolves to `null`), a failure is an error, and an unknown
- * outcome has its own code.
+ * The error class and its codes. A refusal is a value (`tryAcquire` resolves to `null`), a failure
+ * is an error, and an unknown outcome has its own code.
  */
 import { similar } from './similar.js';
 import { escaped, quote } from './text.js';
@@ -15,22 +13,21 @@ import { escaped, quote } from './text.js';
  * - `HOLDFAST_TIMEOUT`: the wait limit passed before the lock was granted, and the store answered
  *   until then. The caller holds nothing.
  * - `HOLDFAST_ABORTED`: the signal of the caller aborted during the wait; `cause` is its reason.
- *   The caller holds nothing. Exception: after a wait at a condition, the lock is held again.
+ *   The caller holds nothing, except after a wait at a condition: then the lock is held again.
  * - `HOLDFAST_REFUSED`: the store answered and refused: the queue is at its limit, the same
  *   `sharedBy` already holds the read lock or fewer permits, or has the most holds, or the server
- *   itself refused (memory, permission). The caller holds what it held before,
- *   nothing more.
+ *   itself refused (memory, permission). The caller holds what it held before.
  * - `HOLDFAST_MISMATCH`: the key is in use as another kind of lock, or with another number of
- *   permits, count or parties. The message names the number in use. The caller holds nothing.
+ *   permits, count or parties, which the message names. The caller holds nothing.
  * - `HOLDFAST_LOST`: a lease ended before its holder released it.
  * - `HOLDFAST_NOT_HELD`: code that needs a lock runs without it, see `assertLocked`.
  * - `HOLDFAST_UNREACHABLE`: the store did not answer, or not before the wait limit passed, or it
- *   refuses commands for now (a replica, a fail-over); `cause`
- *   is the last failure. The caller holds nothing. If the store made a grant nevertheless, the
- *   grant is withdrawn as soon as the store answers again, and otherwise ends when its lease
- *   expires. Also if the code of the store could not be loaded at the first call.
+ *   refuses commands for now (a replica, a fail-over); `cause` is the last failure. The caller
+ *   holds nothing: a grant that was made nevertheless is withdrawn as soon as the store answers
+ *   again, and otherwise expires. Also if the code of the store could not be loaded at the first
+ *   call.
  * - `HOLDFAST_UNACKNOWLEDGED`: the store granted the lock, but fewer replicas than the option
- *   `replicas` confirmed it in time. The grant is released. The caller holds nothing.
+ *   `replicas` confirmed it in time. The grant is released; the caller holds nothing.
  * - `HOLDFAST_UNCERTAIN`: a release, an extension or a forced release was sent and not answered, so
  *   it may or may not have happened; or a lease is in doubt, so it may or may not be held, see
  *   `Lease.verify`.
@@ -59,18 +56,17 @@ const SEE = new RegExp(` \\(see ${PAGE}#\\w+\\)`, 'g');
 
 /** Every error that Holdfast throws or rejects with. */
 export class HoldfastError extends Error {
-  /** The kind of the failure. */
   readonly code: HoldfastErrorCode;
   /** The key that the error concerns, if there is one. */
   readonly key: string | undefined;
   /**
-   * The option that is not valid (`HOLDFAST_BAD_OPTION`), or that differs from the value in use
+   * The option that is not valid (`HOLDFAST_BAD_OPTION`), or differs from the value in use
    * (`HOLDFAST_MISMATCH`).
    */
   readonly option: string | undefined;
   /**
-   * What to do: the section about the code, in a page of the npm package `holdfast`. A bundle of
-   * the program does not contain the page. The message ends with it.
+   * What to do: the section about the code, in a page of the npm package `holdfast`, which a bundle
+   * does not contain. The message ends with it.
    */
   readonly page: string;
 
@@ -97,26 +93,23 @@ export class HoldfastError extends Error {
 }
 
 /**
- * True if `error` is an error of Holdfast, of this or of another installed copy, and has the given
- * code, if there is one.
+ * True for an error of Holdfast, of this or of another installed copy, with the given code, if
+ * there is one.
  */
 export function isHoldfastError(error: unknown, code?: HoldfastErrorCode): error is HoldfastError {
   if (typeof error !== 'object' || error === null || !(BRAND in error)) return false;
   return code === undefined || (error as unknown as HoldfastError).code === code;
 }
 
-/**
- * An error for an argument that is not valid: it names the option, the allowed and the given value.
- */
+/** Names the option, the allowed and the given value. */
 export function badOption(option: string, expected: string, got: unknown): HoldfastError {
   const message = `Holdfast: option ${quote(option)} must be ${expected}, not ${show(got)}`;
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
 
-/** Options that have another name now. */
 const RENAMED: Readonly<Record<string, string>> = { owner: 'sharedBy' };
 
-/** An error for an option that does not exist: it names those that do. */
+/** Names the options that exist. */
 export function unknownOption(option: string, names: Iterable<string>): HoldfastError {
   const all = [...names];
   const near = all
@@ -128,7 +121,7 @@ export function unknownOption(option: string, names: Iterable<string>): Holdfast
   return new HoldfastError('HOLDFAST_BAD_OPTION', message, { option });
 }
 
-/** The most characters of a bad value that a message shows. */
+/** The most characters of a bad value in a message. */
 const SHOWN_MAX = 40;
 
 function show(value: unknown): string {

@@ -1,10 +1,10 @@
 /**
  * Unique ids: a part for the process, and a counter. They contain no spaces.
  *
- * Copies of a process must not share ids. The process part is drawn when it is first needed, and
- * again in each process that starts from a snapshot of Node. A machine that is cloned, or restored
- * from a copy of its memory, is detected only by a jump of its clocks; the ids then get a new
- * prefix before the counter.
+ * Copies of a process must not share ids. The process part is drawn when first needed, and again in
+ * each process that starts from a snapshot of Node. A machine that is cloned, or restored from a
+ * copy of its memory, is detected only by a jump of its clocks; the ids then get a new prefix
+ * before the counter.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { type Clock, systemClock } from './clock.js';
@@ -16,7 +16,7 @@ export class Ids {
   #process: string | undefined;
   #count = 0;
   #sleeps = 0;
-  /** The prefix of the counter since the clocks last jumped. */
+  /** Of the counter, since the clocks last jumped. */
   #beginning = '';
 
   constructor(randomSource: RandomSource = systemRandomSource, clock: Clock = systemClock) {
@@ -27,7 +27,7 @@ export class Ids {
     });
   }
 
-  /** The process part: the prefix of all ids of this source. */
+  /** The prefix of all ids of this source. */
   get process(): string {
     this.#process ??= this.#randomSource.id();
     return this.#process;

@@ -1,9 +1,7 @@
 /**
- * The options of a `Holdfast`, of a lock and of an acquisition, with their defaults and limits. The
- * options of each other primitive are in its own file. The settings of a `Holdfast` are resolved
- * once and frozen.
- *
- * All durations are in milliseconds.
+ * The options of a `Holdfast`, of a lock and of an acquisition, with their defaults and limits.
+ * Those of each other primitive are in its file. The settings of a `Holdfast` are resolved once and
+ * frozen. All durations are in milliseconds.
  */
 import { type RandomSource, systemRandomSource } from './random-source.js';
 import { checkClock, checkOwner, duration, flag, known, TEXT_MAX, text, whole } from './checks.js';
@@ -13,7 +11,7 @@ import type { HoldfastWarning } from './warning.js';
 import { over } from './given.js';
 import { checkPrefix, PREFIX } from './prefix.js';
 
-/** The options of a `Holdfast`. All of them are optional. */
+/** All of them are optional. */
 export interface HoldfastOptions {
   /**
    * The prefix of all key and channel names in the store: at most 100 characters, without braces
@@ -28,10 +26,9 @@ export interface HoldfastOptions {
   /** Whether leases are renewed while they are held. Default `true`. */
   readonly renew?: boolean | undefined;
   /**
-   * The first length of a lease that is granted to a waiter, if it is shorter than `ttl`. Renewal
-   * extends the lease. If the waiter is frozen, the queue is blocked for this time. Waiters also
-   * poll the store at this interval. A lease with `renew: false` starts with its full `ttl`. 20 to
-   * 60,000; default 1,000.
+   * The first length of a lease that is granted to a waiter, if shorter than `ttl`; renewal extends
+   * it. A frozen waiter blocks the queue for this time. Waiters also poll the store at this
+   * interval. A lease with `renew: false` starts with its full `ttl`. 20 to 60,000; default 1,000.
    */
   readonly claimWindow?: number | undefined;
   /**
@@ -40,19 +37,19 @@ export interface HoldfastOptions {
    */
   readonly requestTimeout?: number | undefined;
   /**
-   * The most requests that are under way at one server, in addition to renewals and polls. Further
-   * ones wait for their turn in order; a release goes before an acquisition of another key. 1 to
-   * 1,000,000; default 2,000.
+   * The most requests under way at one server, besides renewals and polls. Further ones wait for
+   * their turn in order; a release goes before an acquisition of another key. 1 to 1,000,000;
+   * default 2,000.
    */
   readonly maxRequests?: number | undefined;
   /**
-   * The longest time without an answer of the store after which a waiting acquisition rejects with
+   * After this time without an answer of the store a waiting acquisition rejects with
    * `HOLDFAST_UNREACHABLE`. Default 10,000.
    */
   readonly unreachableAfter?: number | undefined;
   /**
    * The most acquisitions of this process that wait for one mutex, and the longest queue of a key
-   * in the store, where the tasks of a process that wait for a mutex together count once. Further
+   * in the store, where tasks of a process that wait for a mutex together count once. Further
    * acquisitions are rejected with `HOLDFAST_REFUSED`. Default 10,000.
    */
   readonly maxQueue?: number | undefined;
@@ -61,13 +58,13 @@ export interface HoldfastOptions {
    * before the store grants the next lease in queue order. So in the default mode, at most this
    * many later waiters overtake a waiter for each grant before its own. From the ninth on, they
    * must follow within 5 ms of the grant. A lease that is granted while no other acquisition waits
-   * may be handed off eight times as often, at most 128 times or this number, at any time. A
-   * `fair` lease goes only to waiters that are next in the queue. 0 to 1,000; default 64.
+   * may be handed off eight times as often, at most 128 times or this number, at any time. A `fair`
+   * lease goes only to waiters that are next in the queue. 0 to 1,000; default 64.
    */
   readonly localHandOffs?: number | undefined;
   /**
-   * How long the store remembers a key after its last use. Fences keep growing as long as the clock
-   * of the server is not set back by more than this. 1,000 to 86,400,000; at least three times
+   * How long the store remembers a key after its last use. Fences keep growing unless the clock of
+   * the server is set back by more than this. 1,000 to 86,400,000; at least three times
    * `claimWindow`; default 60,000.
    */
   readonly retention?: number | undefined;
@@ -79,9 +76,9 @@ export interface HoldfastOptions {
    */
   readonly label?: string | undefined;
   /**
-   * Closes this instance when the process receives one of these signals; the signal then ends the
-   * process as usual, when all instances are closed. If the program has a handler of its own for
-   * the signal, that handler decides when the process ends. Default: none.
+   * Closes this instance when the process receives one of these signals; when all instances are
+   * closed, the signal ends the process as usual. If the program has a handler of its own for it,
+   * that handler decides when the process ends. Default: none.
    */
   readonly closeOnSignals?: readonly NodeJS.Signals[] | undefined;
   /** The default of `wait` for mutexes, semaphores, read-write locks, `allOf`. */
@@ -95,10 +92,7 @@ export interface HoldfastOptions {
    * time. `Infinity` for never. Default 3,000.
    */
   readonly longWait?: number | undefined;
-  /**
-   * The default of `longHold` for mutexes, semaphores, read-write locks, `allOf`. Default 300,000;
-   * `Infinity` for no limit.
-   */
+  /** The default of `longHold` for these locks. Default 300,000; `Infinity` for no limit. */
   readonly longHold?: number | undefined;
   /**
    * Called when a lease of this instance is lost: its work may go on beside that of another holder.
@@ -112,8 +106,8 @@ export interface HoldfastOptions {
    */
   readonly onWarning?: ((warning: HoldfastWarning) => void) | undefined;
   /**
-   * The number of replicas that must have a grant before it counts. A grant that fewer have is
-   * released, and the call rejects with `HOLDFAST_UNACKNOWLEDGED`. Default 0.
+   * How many replicas must have a grant before it counts. A grant that fewer have is released, and
+   * the call rejects with `HOLDFAST_UNACKNOWLEDGED`. Default 0.
    */
   readonly replicas?: number | undefined;
   /**
@@ -125,31 +119,28 @@ export interface HoldfastOptions {
    */
   readonly restartGuard?: number | undefined;
   /**
-   * By how many ms the clocks of the servers may differ, if there are several of which one may
-   * continue the locks of another. A lease lasts longer in the store by this time than its holder
-   * believes, so no lease ends early at a server whose clock is ahead by less. The lock of a holder
-   * that crashes is free after its ttl and this time. The same in all processes. 0 to 60,000;
-   * default 0.
+   * By how many ms the clocks of the servers may differ, if one may continue the locks of another.
+   * A lease lasts longer in the store by this time than its holder believes, so it does not end
+   * early at a server whose clock is ahead by less. The lock of a holder that crashes is free after
+   * its ttl and this time. The same in all processes. 0 to 60,000; default 0.
    */
   readonly clockMargin?: number | undefined;
   /** How long `close()` waits for the holders to release their leases. Default 10,000. */
   readonly grace?: number | undefined;
-  /** The clock, for tests. */
+  /** For tests. */
   readonly clock?: Clock | undefined;
-  /** The source of random values, for simulations. @internal */
+  /** For simulations. @internal */
   readonly randomSource?: RandomSource | undefined;
 }
 
-/** A lease that was lost. */
 export interface LostLease {
-  /** The key of the lock. */
   readonly key: string;
   /** See `Lease.id`. */
   readonly id: string;
   readonly fence: number;
   /** The `HOLDFAST_LOST` error with which `lease.signal` aborts. It says why. */
   readonly error: HoldfastError;
-  /** The ms from the grant to the loss. */
+  /** Ms from the grant to the loss. */
   readonly held: number;
 }
 
@@ -159,7 +150,7 @@ export interface LockOptions {
   readonly ttl?: number | undefined;
   /** See {@link HoldfastOptions.renew}. */
   readonly renew?: boolean | undefined;
-  /** The longest time for which a lease is renewed; the lease ends after it. Default: no limit. */
+  /** The longest time for which a lease is renewed; then it ends. Default: no limit. */
   readonly maxHold?: number | undefined;
   /**
    * Whether the lock is granted in strict order of arrival across all processes. Default `false`:
@@ -167,14 +158,14 @@ export interface LockOptions {
    */
   readonly fair?: boolean | undefined;
   /**
-   * Shares one lease between all acquisitions that give the same name, in all processes and on all
-   * machines: they do not exclude each other. An acquisition joins the lease of its name as one
-   * more hold, and the lock stays held until all holds are released. A lease has at most 1,000
-   * holds; a further one is rejected with `HOLDFAST_REFUSED`. At most 200 characters. To name a
-   * holder without sharing, use `label`. Default: not shared.
+   * Shares one lease between all acquisitions that give the same name, in all processes: they do
+   * not exclude each other. An acquisition joins the lease of its name as one more hold, and the
+   * lock stays held until all holds are released. A lease has at most 1,000 holds; a further one is
+   * rejected with `HOLDFAST_REFUSED`. At most 200 characters. To name a holder without sharing, use
+   * `label`. Default: not shared.
    */
   readonly sharedBy?: string | undefined;
-  /** Free text that `inspect` and `list` show, see {@link HoldfastOptions.label}. */
+  /** See {@link HoldfastOptions.label}. */
   readonly label?: string | undefined;
   /**
    * The longest time to wait in `acquire` and `run`. Of a lock, the default of its acquisitions;
@@ -183,8 +174,8 @@ export interface LockOptions {
   readonly wait?: number | undefined;
   /**
    * Called when the lease is in danger of ending: a renewal failed or is overdue, or the lease is
-   * not renewed (any longer). It gets the remaining time in ms, and is called once until the danger
-   * is over. An exception that it throws becomes a warning.
+   * not renewed (any longer). Gets the remaining time in ms, once until the danger is over. An
+   * exception that it throws becomes a warning.
    */
   readonly onExpiring?: ((remaining: number) => void) | undefined;
   /**
@@ -193,20 +184,18 @@ export interface LockOptions {
    */
   readonly expiringBefore?: number | undefined;
   /**
-   * The time after which `onWarning` is called because the lock is still held. It is checked when
-   * the lease is renewed and released. Default: that of the instance.
+   * After this time `onWarning` is called because the lock is still held; checked when the lease is
+   * renewed and released. Default: that of the instance.
    */
   readonly longHold?: number | undefined;
 }
 
-/** Options of one acquisition. */
 export interface AcquireOptions extends LockOptions {
   /**
    * The longest time to wait. Default: that of the lock, or no limit, for `acquire` and `run`; 0
    * for `tryAcquire`. In any case the call waits for the first answer of the store, for at most
-   * `requestTimeout`; and if the wake connection is not open at the end of the wait, the call asks
-   * once more. If the store does not answer at the end of the wait, the call rejects with
-   * `HOLDFAST_UNREACHABLE`.
+   * `requestTimeout`; and if the wake connection is not open at the end of the wait, it asks once
+   * more. If the store does not answer then, it rejects with `HOLDFAST_UNREACHABLE`.
    */
   readonly wait?: number | undefined;
   /**
@@ -220,7 +209,7 @@ export interface AcquireOptions extends LockOptions {
 export type Settings = {
   readonly [K in Exclude<keyof HoldfastOptions, Apart>]-?: NonNullable<HoldfastOptions[K]>;
 } & {
-  /** The defaults of locks. */
+  /** Of locks. */
   readonly defaults: LockOptions;
   readonly onWarning: HoldfastOptions['onWarning'];
   readonly onLost: HoldfastOptions['onLost'];
@@ -242,7 +231,7 @@ export interface ResolvedAcquireOptions {
   readonly renew: boolean;
   readonly maxHold: number;
   readonly fair: boolean;
-  /** The `sharedBy` option; empty without it. */
+  /** The `sharedBy` option, or `''`. */
   readonly owner: string;
   readonly label: string;
   readonly onExpiring: ((remaining: number) => void) | undefined;
@@ -253,7 +242,6 @@ export interface ResolvedAcquireOptions {
 }
 
 const DAY = 86_400_000;
-/** The default of `longHold` in ms: five minutes. */
 const LONG_HOLD = 300_000;
 
 export function resolveSettings(options: HoldfastOptions): Settings {
@@ -321,21 +309,20 @@ function defaultsOf({ wait, fair, maxHold, ...options }: HoldfastOptions): LockO
 }
 
 /**
- * The options of a lock over the defaults of the instance, without that of `maxHold`: whether it
- * applies is known with the options of an acquisition, see `resolveTerms`.
+ * Without the default of `maxHold`: whether it applies is known with the options of an acquisition,
+ * see `resolveTerms`.
  */
 export function withDefaults<O extends LockOptions>({ defaults }: Settings, options: O): O {
   return over({ ...defaults, maxHold: undefined }, options);
 }
 
-/** Checks the options of a lock. */
 export function checkLockOptions(settings: Settings, options: LockOptions): void {
   known('options', options, LOCK);
   resolveTerms(settings, {}, options, Number.POSITIVE_INFINITY);
 }
 
 /**
- * Checks the options of an acquisition and fills in defaults. `options` override `defaults`.
+ * Checks the options of an acquisition, which override `defaults`.
  * @param usualMaxHold the default of `maxHold`, for a lease that is renewed
  */
 export function resolveTerms(

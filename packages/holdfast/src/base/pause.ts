@@ -1,7 +1,7 @@
 /** A wait that can be ended early. */
 import type { Clock } from './clock.js';
 
-/** `for` resolves after `ms`, or earlier when `wake` is called. Only one pause runs at a time. */
+/** `for` resolves after `ms`, or earlier when `wake` is called. One pause runs at a time. */
 export class Pause {
   readonly #clock: Clock;
   #end: () => void = () => undefined;
@@ -10,7 +10,7 @@ export class Pause {
     this.#clock = clock;
   }
 
-  /** @param weak true if the pause does not keep the process alive */
+  /** @param weak the pause does not keep the process alive */
   for(ms: number, weak = false): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#clock.after(ms, resolve, weak);
@@ -21,7 +21,6 @@ export class Pause {
     });
   }
 
-  /** Ends the current pause, if there is one. */
   wake(): void {
     this.#end();
   }

@@ -1,13 +1,12 @@
 /** Checks the prefix of key and channel names. */
 import { badOption } from './errors.js';
 
-/** The default prefix of all key and channel names. */
 export const PREFIX = 'holdfast:';
 
 /**
- * A prefix without braces and control characters. Braces mark the key in the names of records. With
- * braces in a prefix, `app` would list and force-release the locks of `app{eu}:`, and a
- * cluster of servers would keep all keys on one of them.
+ * Without braces and control characters. Braces mark the key in the names of records: with braces
+ * in a prefix, `app` would list and force-release the locks of `app{eu}:`, and a cluster would keep
+ * all keys on one server.
  */
 export function checkPrefix(prefix: string): string {
   if (/[{}\p{Cc}]/u.test(prefix)) {

@@ -1,24 +1,21 @@
 /**
  * The source of random values: for unique ids, and for the jitter that keeps processes from acting
- * at the same moment.
- *
- * All code gets a `RandomSource`, as it gets a `Clock`, so that a simulation with the same seed
- * always runs the same way.
+ * at the same moment. All code gets a `RandomSource`, as it gets a `Clock`, so that a simulation
+ * with the same seed always runs the same way.
  */
 import { randomBytes } from 'node:crypto';
 import { inEachCopy } from './snapshot.js';
 
-/** A source of random values. */
 export interface RandomSource {
-  /** A unique id without spaces. */
+  /** Unique, without spaces. */
   id(): string;
-  /** A number from 0 (inclusive) to 1 (exclusive). */
+  /** In [0, 1). */
   fraction(): number;
-  /** A token that cannot be guessed: 16 characters of base64url. */
+  /** It cannot be guessed: 16 characters of base64url. */
   secret(): string;
 }
 
-/** Tokens per draw: a separate draw for each token would cost a system call. */
+/** Tokens per draw: one draw for each would cost a system call. */
 const DRAWN = 256;
 const TOKEN_BYTES = 12;
 const TOKEN_LENGTH = 16;
@@ -27,7 +24,6 @@ inEachCopy(() => {
   drawn = '';
 });
 
-/** The random source of this machine. */
 export const systemRandomSource: RandomSource = {
   // 96 random bits
   id: () => randomBytes(12).toString('base64url'),

@@ -12,33 +12,32 @@ import type { Settings } from './options.js';
 
 export interface RetryPolicy {
   readonly clock: Clock;
-  /** The pause in ms after this number of failed attempts. */
+  /** The pause in ms after so many failed attempts. */
   readonly delay: (failures: number) => number;
-  /** No attempt starts at this time of the clock or later. Read after each failure. */
+  /** No attempt starts at this time or later. Read after each failure. */
   readonly until?: number;
   /**
    * False when the answer is not needed any more. Called before each attempt and after each
    * failure.
-   * @param failures the number of failed attempts up to now
    */
   readonly continues: (failures: number) => boolean | Promise<boolean>;
   /** Called with each failure. An error that it throws ends the attempts. */
   readonly failed?: (error: unknown, failures: number) => void;
-  /** True if the pauses do not keep the process alive. */
+  /** The pauses do not keep the process alive. */
   readonly weak?: boolean;
-  /** The pause between attempts, for a caller that ends it early. */
+  /** For a caller that ends the pause early. */
   readonly pause?: Pause;
 }
 
 /**
- * Calls `attempt` until it resolves to an answer. If it rejects, it is called again after a pause.
- * If it resolves to `undefined`, the answer decided nothing, and it is called again at once.
+ * Calls `attempt` until it resolves to an answer: after a rejection again after a pause; after
+ * `undefined`, which decided nothing, at once.
  *
  * The first attempt starts during this call if `continues` returns no promise, so the requests of
  * two calls keep their order.
  *
- * Resolves to the answer, or to `undefined` if the attempts ended before: `continues` returned
- * false, or the next attempt would start too late. Rejects only with an error of `failed`.
+ * Resolves to `undefined` if the attempts ended before: `continues` returned false, or the next
+ * attempt would start too late. Rejects only with an error of `failed`.
  */
 export async function retry<T>(
   attempt: (failures: number) => Promise<T | undefined>,
@@ -70,8 +69,8 @@ export function growing(min: number, max: number): RetryPolicy['delay'] {
 }
 
 /**
- * Random delays of similar length, for many waiters that failed at the same time: at most a quarter
- * of the claim window and a tenth of `unreachableAfter`.
+ * Random delays, for many waiters that failed at the same time: at most a quarter of the claim
+ * window and a tenth of `unreachableAfter`.
  */
 export function spread(settings: Settings): () => number {
   const { randomSource, claimWindow, unreachableAfter } = settings;

@@ -2,10 +2,7 @@
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 
-/**
- * Shows the objects of a class as the class name and some of their properties.
- * @param pick the properties
- */
+/** @param pick the properties to show, after the class name */
 export function shownAs<T>(
   type: { readonly name: string; readonly prototype: T },
   pick: (one: T) => object,

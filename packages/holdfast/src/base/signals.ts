@@ -2,7 +2,7 @@
 import { constants } from 'node:os';
 import { badOption } from './errors.js';
 
-/** Checks that all signals exist on this platform and can be handled. */
+/** All signals must exist on this platform, and be ones that can be handled. */
 export function checkSignals(signals: readonly NodeJS.Signals[] = []): readonly NodeJS.Signals[] {
   const good = (one: unknown): boolean =>
     typeof one === 'string' && one in constants.signals && one !== 'SIGKILL' && one !== 'SIGSTOP';
@@ -21,10 +21,9 @@ const handlers = new WeakSet<() => void>();
 let closing = 0;
 
 /**
- * Closes on the first of the signals, then lets the signal end the process as usual, when all
- * instances are closed. A second signal during the close ends the process at once. If the program
- * has handlers of its own, they decide when the process ends. Returns a function that removes the
- * handlers.
+ * Closes on the first signal, and then lets it end the process as usual, when all instances are
+ * closed. A second signal during the close ends the process at once. If the program has handlers of
+ * its own, they decide when the process ends. Returns a function that removes the handlers.
  */
 export function closeOn(
   signals: readonly NodeJS.Signals[],

@@ -2,7 +2,7 @@
 
 /**
  * True if one name begins with the other, or becomes it by at most two changes of one character
- * (the Levenshtein distance). Upper and lower case are equal.
+ * (Levenshtein distance), without regard to case.
  */
 export function similar(given: string, name: string): boolean {
   const a = given.toLowerCase();

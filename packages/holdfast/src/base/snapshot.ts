@@ -1,13 +1,10 @@
 /**
  * Startup snapshots of Node (`--build-snapshot`): one process starts the program and writes it to
- * disk, and many processes start from that copy.
+ * disk, and many start from that copy.
  */
 import v8 from 'node:v8';
 
-/**
- * Calls back in each process that starts from a snapshot written by this process; never, if this
- * process writes none.
- */
+/** Calls back in each process that starts from a snapshot of this one. */
 export function inEachCopy(callback: () => void): void {
   // other runtimes do not have this interface
   const snapshot = (v8 as Partial<typeof v8>).startupSnapshot;

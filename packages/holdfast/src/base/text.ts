@@ -3,25 +3,24 @@
  * text cannot start a new log line, control a terminal, or reverse the order of the displayed text.
  */
 
-/** The most characters of a quoted text. */
 const QUOTED_MAX = 100;
-/** The most characters of a message of a server or client. */
+/** Of a server or client. */
 const MESSAGE_MAX = 500;
 
 /** Control characters, line and paragraph separators, and invisible and bidirectional marks. */
 const UNSAFE = /[\p{Cc}\p{Cf}\u2028\u2029\p{Surrogate}]/gu;
 
-/** A text in quotation marks, escaped as in JSON, and truncated. */
+/** In quotation marks, escaped as in JSON, and truncated. */
 export function quote(text: string, max: number = QUOTED_MAX): string {
   return escaped(JSON.stringify(cut(text, max)));
 }
 
-/** A message without quotation marks, escaped and truncated. */
+/** Without quotation marks, escaped and truncated. */
 export function printable(text: string, max: number = MESSAGE_MAX): string {
   return escaped(cut(text, max));
 }
 
-/** The escaped text, not truncated. */
+/** Not truncated. */
 export function escaped(text: string): string {
   return text.replace(UNSAFE, (one) => {
     const code = one.codePointAt(0) as number;
