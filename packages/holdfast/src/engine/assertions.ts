@@ -1,12 +1,12 @@
 /**
- * The invariants of a resource between two commands. They are checked in the tests and in the
- * simulator (`enableAssertions`), and are off in programs that use the library.
+ * The invariants of a resource between two commands, checked in the tests and in the simulator
+ * (`enableAssertions`), and off in programs that use the library.
  *
  * - I1: `used` is the sum of the weights of all leases and never grows beyond the capacity (a
  *   capacity that was lowered below `used` ends no lease).
- * - I2: a new lease, and a lease that got more weight, has a fence above all earlier fences, also
- *   above the reserved fences that a root may have used. There is no lease beside such a root.
- * - An acquisition is in one state: it holds, waits, is parked, or is unknown.
+ * - I2: a new lease, and one that got more weight, has a fence above all earlier ones, also above
+ *   the reserved ones that a root may have used. There is no lease beside such a root.
+ * - An acquisition holds, waits, is parked, or is unknown: one of these.
  * - Orders and maps agree: leases and expiries, waiters and tickets, owners, holds.
  */
 import { setCheck } from './check-hook.js';
@@ -14,19 +14,18 @@ import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';
 import type { KeyCommand, Micros } from './commands.js';
 
-/** The state of a resource after the previous command. */
+/** After the previous command. */
 interface Snapshot {
   readonly used: number;
-  /** The highest fence that any lease may have used so far. */
+  /** The highest fence that any lease may have used. */
   readonly highest: number;
   readonly leases: ReadonlyMap<string, Fences>;
 }
 
 type Fences = Readonly<Pick<Holder, 'id' | 'fence' | 'handOffs' | 'expires'>>;
 
-/** The state of a resource before its first command. */
 const EMPTY: Snapshot = { used: 0, highest: 0, leases: new Map() };
-/** What was in use before a command, if it is not known. */
+/** What was in use before a command, if unknown. */
 const UNKNOWN = Number.POSITIVE_INFINITY;
 const snapshots = new WeakMap<Resource, Snapshot>();
 
@@ -39,7 +38,7 @@ let report: Report = fail;
 const ENTRIES_MAX = 200;
 let skipped = 0;
 
-/** Turns the assertions of all engines in this process on or off. */
+/** For all engines in this process. */
 export function enableAssertions(on: boolean, receiver: Report = fail): void {
   report = receiver;
   setCheck(on ? { command: assertSound, restored: (resource) => record(resource) } : undefined);
@@ -49,7 +48,6 @@ function fail(key: string, problem: string): never {
   throw new Error(`engine assertion: "${key}": ${problem}`);
 }
 
-/** Checks a resource after a command. */
 function assertSound(command: KeyCommand, resource: Resource, now: Micros): void {
   const entries = resource.holders.size + resource.holds.size + resource.waiters.size;
   if (entries + resource.parking.size > ENTRIES_MAX && ++skipped % ENTRIES_MAX > 0) {
@@ -69,7 +67,7 @@ function forget(resource: Resource): void {
   snapshots.set(resource, { used: UNKNOWN, highest, leases: new Map(known) });
 }
 
-/** Describes the first invariant that does not hold. Stores the state for the next call. */
+/** The first invariant that does not hold. Stores the state for the next call. */
 export function unsound(resource: Resource, now: Micros, command?: KeyCommand): string | undefined {
   const before = snapshots.get(resource) ?? EMPTY;
   const ended = [...before.leases.values()].filter(
@@ -86,7 +84,6 @@ export function unsound(resource: Resource, now: Micros, command?: KeyCommand): 
   );
 }
 
-/** Stores the state of a resource for the check after its next command. */
 function record(resource: Resource, used = 0): void {
   const leases = new Map<string, Fences>();
   let highest = used;
@@ -183,7 +180,7 @@ function owned(resource: Resource, holder: Holder, now: Micros): string | undefi
   if (heaviest !== weight) return `it weighs ${weight}, its heaviest hold ${heaviest}`;
   for (const [hold, { expires: end }] of holds)
     if (end < holder.due || end > expires) return `the hold ${hold} ends at ${end}`;
-  // an expired lease that is not yet removed may have a newer lease of the same owner beside it
+  // an expired lease that was not removed may have a newer one of the same owner beside it
   if (expires <= now) return undefined;
   if (resource.owners.get(owner) !== id) return 'it is not recorded as the lease of its owner';
   for (const hold of holds.keys()) {

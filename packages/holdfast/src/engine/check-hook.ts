@@ -1,6 +1,6 @@
 /**
- * The place at which the assertions see each command. The engine does not import them, so a program
- * that uses the library does not load them.
+ * The place at which the assertions see each command. The engine does not import them, so programs
+ * do not load them.
  */
 import type { KeyCommand, Micros } from './commands.js';
 import type { Resource } from './resource.js';
@@ -8,18 +8,16 @@ import type { Resource } from './resource.js';
 export interface Check {
   /** Throws an `Error` if the resource is not sound after a command. */
   command(command: KeyCommand, resource: Resource, now: Micros): void;
-  /** Records the state of a resource that a store has restored. */
   restored(resource: Resource): void;
 }
 
 let check: Check | undefined;
 
-/** Sets the check of all engines in this process, or removes it. */
+/** For all engines in this process; `undefined` removes it. */
 export function setCheck(next: Check | undefined): void {
   check = next;
 }
 
-/** Called after each command on a resource. */
 export function afterCommand(command: KeyCommand, resource: Resource, now: Micros): void {
   check?.command(command, resource, now);
 }

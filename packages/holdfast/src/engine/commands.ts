@@ -1,9 +1,9 @@
 /**
  * The commands of the engine and its stores. Replies and pushes are in `replies.ts`.
  *
- * Times inside a store are microseconds of that store's clock, as safe integers (until the year
- * 2255). Durations in commands are milliseconds. In strings `''` means "none", as in the arguments
- * of scripts.
+ * Times inside a store are microseconds of its clock, as safe integers (until the year 2255).
+ * Durations in commands are milliseconds. In strings `''` means "none", as in the arguments of
+ * scripts.
  */
 
 import type { GateCommand } from './gate-messages.js';
@@ -13,7 +13,6 @@ import type { Replies } from './replies.js';
 export type * from './gate-messages.js';
 export type * from './replies.js';
 
-/** Microseconds of a store's clock. */
 export type Micros = number;
 
 /**
@@ -23,37 +22,31 @@ export type Micros = number;
 export interface Acquire {
   readonly op: 'acquire';
   readonly key: string;
-  /**
-   * The id of the acquisition: made by the caller and never used twice. The grant belongs to it.
-   */
+  /** Made by the caller and never used twice. The grant belongs to it. */
   readonly id: string;
   /**
-   * The owner for re-entry, or `''`. An acquisition by the owner of a live lease joins that lease
-   * as one more hold.
+   * The owner for re-entry, or `''`. An acquisition by the owner of a live lease joins it as one
+   * more hold.
    */
   readonly owner: string;
   readonly weight: number;
   readonly kind: LockKind;
-  /** 1 for a mutex. */
   readonly capacity: number;
-  /** Length of the lease in ms. */
+  /** In ms. */
   readonly ttl: number;
   /**
    * The claim window in ms: the length of a lease that is granted by push, if shorter than `ttl`.
    * Equal to `ttl` if the holder does not renew the lease.
    */
   readonly claim: number;
-  /**
-   * True to wait in strict order: while this acquisition waits, only grants of fair roots allow
-   * hand-offs.
-   */
+  /** Strict order: while it waits, only grants of fair roots allow hand-offs. */
   readonly fair: boolean;
   /**
    * How many times the process of a root may hand the lease off before the store must decide, if
-   * other acquisitions wait; see `handOffsOf`. 0 for an acquisition that is not a root.
+   * others wait; see `handOffsOf`. 0 if it is not a root.
    */
   readonly handOffs: number;
-  /** The channel for the push of the grant, or `''`: the waiter then finds the grant by polling. */
+  /** For the push of the grant, or `''`: the waiter then polls. */
   readonly channel: string;
   /**
    * A secret that the push of the grant repeats, or `''` without a channel. A message without it is
@@ -62,22 +55,19 @@ export interface Acquire {
   readonly token: string;
   /** False to be refused instead of queued. */
   readonly queue: boolean;
-  /** The ticket of an earlier reply, to get that place in the queue back; 0 for a new place. */
+  /** That of an earlier reply, to get that place back; 0 for a new place. */
   readonly ticket: number;
   /**
    * Whole ms for which the oldest task of a root has waited in its process; 0 (the default) for an
    * acquisition that arrives now. Without a `ticket`, it decides the place in the queue.
    */
   readonly waited?: number;
-  /**
-   * How many tasks of the process wait for this root; 0 (the default) for an acquisition that is
-   * not a root. Shown by inspect.
-   */
+  /** How many tasks of the process wait for this root (default 0). Shown by inspect. */
   readonly tasks?: number;
   /** The longest queue that a newcomer may join. */
   readonly maxQueue: number;
   /**
-   * The time in ms without a command from this process after which its waiters are dropped; see
+   * After this time in ms without a command from this process, its waiters are dropped; see
    * `processes.ts`.
    */
   readonly patience: number;
@@ -86,7 +76,7 @@ export interface Acquire {
    * case the clock steps back.
    */
   readonly retention: number;
-  /** Free text, shown by inspect. */
+  /** Shown by inspect. */
   readonly meta: string;
 }
 
@@ -96,13 +86,13 @@ export interface Release {
   readonly key: string;
   readonly id: string;
   /**
-   * True if the caller has never handed a lease of `id` off and never will: the fences reserved for
-   * hand-offs are then unused and become free. Default: false. See also `Turn`.
+   * The caller has never handed a lease of `id` off and never will: the fences reserved for
+   * hand-offs become free. Default: false. See also `Turn`.
    */
   readonly unpassed?: boolean;
   /**
-   * True if no holder ends its work with it: there is probably nothing to end. Where commands of
-   * several processes may collide, it lets the others pass. Default: false.
+   * No holder ends its work with it: there is probably nothing to end. Where commands of several
+   * processes may collide, it lets the others pass. Default: false.
    */
   readonly unhurried?: boolean;
   readonly retention: number;
@@ -110,20 +100,19 @@ export interface Release {
 
 /**
  * Ends a root: a lease that its process hands from task to task without a command. It names the
- * last fence that the process used, and queues the next root of the process (`again`). A repeated
- * command finds no lease of the root, so it changes nothing; it still reports how `again` stands.
+ * last fence that was used, and queues the next root of the process (`again`). A repeated command
+ * finds no lease of the root and changes nothing; it still reports how `again` stands.
  *
  * If the store holds the root with another fence, the lease was granted to a late duplicate of its
- * request. The lease ends too, and `again` is not queued.
+ * request. It ends too, and `again` is not queued.
  */
 export interface Turn {
   readonly op: 'turn';
   readonly key: string;
-  /** The root that ends. */
   readonly id: string;
-  /** Its fence, as the store granted it. */
+  /** As the store granted it. */
   readonly fence: number;
-  /** The last fence that a task of the root used. The fences after it become free. */
+  /** The last fence that a task of the root used. Those after it become free. */
   readonly used: number;
   /**
    * The next root of the process, or `''`. The fields below describe it as in `Acquire`; its weight
@@ -142,13 +131,13 @@ export interface Turn {
   readonly meta: string;
   /** Default: false. */
   readonly fair?: boolean;
-  /** As in `Acquire`. Default: 0. */
+  /** Default: 0. */
   readonly ticket?: number;
 }
 
 /**
- * Extends a live lease to at least `ttl` ms from now. It never shortens a lease and never restores
- * an expired one.
+ * Extends a live lease to at least `ttl` ms from now. Never shortens a lease, and never restores an
+ * expired one.
  */
 export interface Renew {
   readonly op: 'renew';
@@ -157,8 +146,8 @@ export interface Renew {
   readonly ttl: number;
   readonly retention: number;
   /**
-   * The channel on which the process of the lease, or of this hold of it, receives pushes from now
-   * on. Default: the known one.
+   * On which the process of the lease, or of this hold of it, receives pushes from now on. Default:
+   * the known one.
    */
   readonly channel?: string;
   /** See `Acquire`. Default: the known number. */
@@ -166,14 +155,13 @@ export interface Renew {
 }
 
 /**
- * Extends several leases. Each is extended as by `Renew`, and an error affects only its key. A
- * `ttl` of 0 extends none: the reply says how long they last.
+ * Extends several leases, each as by `Renew`; an error affects only its key. A `ttl` of 0 extends
+ * none: the reply says how long they last.
  */
 export interface RenewMany {
   readonly op: 'renewMany';
-  /** The key of each lease. */
   readonly keys: readonly string[];
-  /** The acquisition of each lease, in the order of `keys`. */
+  /** In the order of `keys`. */
   readonly ids: readonly string[];
   readonly ttl: number;
   readonly retention: number;
@@ -190,8 +178,8 @@ export interface Poll {
   /** As in `Acquire`; 0 if the caller does not ask for waiters. */
   readonly patience: number;
   /**
-   * The whole ms after which the process polls again, if the reply allows no pause; 0 (the default)
-   * if it takes no pause. Then it need not be told, and is never asked.
+   * Whole ms after which the process polls again, if the reply allows no pause; 0 (the default) if
+   * it takes no pause: then it is never asked.
    */
   readonly period?: number;
   readonly retention: number;
@@ -201,7 +189,7 @@ export interface Poll {
 export interface Inspect {
   readonly op: 'inspect';
   readonly key: string;
-  /** The maximum number of holders, of waiters, and of holds of one owner to show. */
+  /** The most holders, waiters, and holds of one owner to show. */
   readonly limit: number;
 }
 
@@ -214,31 +202,30 @@ export interface ForceRelease {
 }
 
 /**
- * Releases the lease `id` and waits for a signal as the acquisition `as`, in one step. The
- * acquisition `as` is parked at a condition, outside the queue, until it is signalled or wants the
- * permits without a signal. Only for a lease that has one hold. Repeating the command with the same
- * `as` changes nothing.
+ * Releases the lease `id` and waits for a signal as the acquisition `as`, in one step. `as` is
+ * parked at a condition, outside the queue, until it is signalled or wants the permits without a
+ * signal. Only for a lease with one hold. Repeating the command with the same `as` changes nothing.
  */
 export interface Park {
   readonly op: 'park';
   readonly key: string;
-  /** The acquisition that holds the lease. */
+  /** It holds the lease. */
   readonly id: string;
   /**
-   * The acquisition that waits, with the owner and the weight of the lease. While it is parked,
-   * only this command and polls name it.
+   * It waits, with the owner and the weight of the lease. While it is parked, only this command and
+   * polls name it.
    */
   readonly as: string;
   readonly condition: string;
   /**
-   * What `as` waits for. `signal`: a signal. `permits`: the permits, signalled or not. `nothing`:
-   * the call ends; the lease, the parked place and everything else of both ids is released, and a
-   * signal for `as` goes to the next parked waiter.
+   * `signal`: `as` waits for a signal. `permits`: it wants the permits, signalled or not.
+   * `nothing`: the call ends; the lease, the parked place and everything else of both ids is
+   * released, and a signal for `as` goes to the next parked waiter.
    */
   readonly want: 'signal' | 'permits' | 'nothing';
   /**
-   * The last fence that a task used, if the lease is a root; 0 (the default) if the lease was not
-   * handed off. The fences after it become free.
+   * The last fence that a task of a root used; 0 (the default) if the lease was not handed off.
+   * Those after it become free.
    */
   readonly used?: number;
   readonly ttl: number;
@@ -247,7 +234,6 @@ export interface Park {
   readonly channel: string;
   /** See `Acquire.token`. */
   readonly token: string;
-  /** The maximum number of parked waiters. */
   readonly maxParked: number;
   /** As in `Acquire`. */
   readonly patience: number;
@@ -265,7 +251,7 @@ export interface Signal {
   /** The acquisition that signals. It must hold a live lease. */
   readonly id: string;
   readonly condition: string;
-  /** How many waiters to wake, 0 for all. */
+  /** How many to wake, 0 for all. */
   readonly count: number;
   /**
    * Grows with each signal of this lease. A number that is not above the last one wakes no waiter.
@@ -276,10 +262,10 @@ export interface Signal {
 
 /**
  * Changes the weight of a live lease. Less weight is always allowed, and the queue is served. More
- * weight is allowed only if it fits at once; it is then a new grant, with a new fence.
+ * is allowed only if it fits at once; it is then a new grant, with a new fence.
  *
- * In a lease with several holds each hold has its own weight, and the lease has the weight of the
- * heaviest. A hold may grow up to the weight of the lease; any other change is refused.
+ * In a lease with several holds each has its own weight, and the lease that of the heaviest. A hold
+ * may grow up to the weight of the lease; any other change is refused.
  */
 export interface Resize {
   readonly op: 'resize';
@@ -287,32 +273,28 @@ export interface Resize {
   readonly id: string;
   readonly weight: number;
   /**
-   * The number of this change: each change of an acquisition has a greater one than the change
-   * before it. A late duplicate has a number that the store has seen, and changes nothing, also if
-   * the change was refused.
+   * Grows with each change of an acquisition. A late duplicate has a number that the store has
+   * seen, and changes nothing, also if the change was refused.
    */
   readonly seq: number;
   readonly retention: number;
 }
 
 /**
- * Changes the capacity of a semaphore in use; a resource of another kind stays as it is. It ends no
- * lease: if more permits are held than the new capacity, nothing is granted until enough are
- * released.
+ * Changes the capacity of a semaphore in use; another kind stays as it is. Ends no lease: if more
+ * permits are held than the new capacity, nothing is granted until enough are released.
  */
 export interface SetCapacity {
   readonly op: 'capacity';
   readonly key: string;
-  /** The capacity before the change, as the caller knows it. */
+  /** The present capacity, as the caller knows it. */
   readonly from: number;
   readonly capacity: number;
   readonly retention: number;
 }
 
-/** The commands that every primitive uses. */
 type Taking = Acquire | Release | Turn | Renew | Poll | Inspect | ForceRelease;
 export type LockCommand = Taking | Park | Signal | Resize | SetCapacity;
-/** Commands that name one key. */
 export type KeyCommand = LockCommand | GateCommand;
 export type Command = KeyCommand | RenewMany;
 export type Op = Command['op'];

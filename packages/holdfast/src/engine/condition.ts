@@ -3,7 +3,7 @@
  *
  * A signal survives the end of its receiver. The waiter, and then its lease, remember the condition
  * until the holder ends the lease itself, by release or by parking again. If the lease or the wait
- * ends in another way (a dead channel, a withdrawal, expiry after a crash, force), the next waiter
+ * ends otherwise (a dead channel, a withdrawal, expiry after a crash, force), the next waiter
  * parked there gets the signal. So a signal may wake one waiter too many, never one too few: a
  * woken waiter must check its condition again.
  */
@@ -28,7 +28,7 @@ export function park(
   return refusal ?? standing(resource, wanted.as, now);
 }
 
-/** Parks unless `as` has parked before. If `as` wants the permits, it is queued again. */
+/** If `as` has parked before and wants the permits, it is queued again. */
 function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply | undefined {
   const { id, as, want, channel, token, retention } = wanted;
   const known = resource.parking.get(as) ?? resource.waiters.get(as);
@@ -58,7 +58,6 @@ function enter(resource: Resource, wanted: T.Park, now: T.Micros): T.ParkReply |
   return undefined;
 }
 
-/** Ends the leases and waits of both ids. */
 function giveUp(resource: Resource, { id, as }: T.Park, now: T.Micros): T.ParkReply {
   resource.parking.remove(as);
   const waiter = resource.dequeue(as);

@@ -1,17 +1,15 @@
 /**
  * The engine: weighted permits with a first-in-first-out queue. Each grant is a lease.
  *
- * This is the executable specification. It does no I/O and has no clock: each command comes with
- * the time, and the same commands at the same times give the same replies, pushes and state. The
- * differential test compares the Lua scripts of the Redis store with it. The memory store and the
- * simulator run it unchanged.
+ * This is the executable specification. It does no I/O and has no clock: the same commands at the
+ * same times give the same replies, pushes and state. The differential test compares the Lua
+ * scripts with it. The memory store and the simulator run it unchanged.
  *
  * This file has acquire and release. `turn.ts` ends roots, `renew.ts` extends leases,
  * `condition.ts` parks and signals, `resize.ts` changes weights and capacity, `force-release.ts`
- * ends leases by force, `inspect.ts` shows a resource.
- * Every command except inspect first removes expired leases, and it leaves no capacity free that
- * the queue could use (I5), except for waiters beyond `SERVE_LIMIT`, which the next command serves.
- * Commands are idempotent by id (I3).
+ * ends leases by force, `inspect.ts` shows a resource. Every command except inspect first removes
+ * expired leases, and leaves no capacity free that the queue could use (I5), except for waiters
+ * beyond `SERVE_LIMIT`, which the next command serves. Commands are idempotent by id (I3).
  */
 import { afterCommand, afterRestore } from './check-hook.js';
 import { resize, setCapacity } from './resize.js';
@@ -37,7 +35,6 @@ import { inspect } from './inspect.js';
 import { turn } from './turn.js';
 import { redeliverSignals, withdraw } from './signals.js';
 
-/** The result of a command. */
 export interface Outcome<C extends T.Command = T.Command> {
   readonly reply: T.ReplyTo<C>;
   readonly pushes: readonly Addressed[];
@@ -47,11 +44,11 @@ export class Engine {
   readonly gates: Gates = new Gates();
   readonly #resources = new Map<string, Resource>();
   readonly #receivers: (channel: string) => number;
-  /** Every fence of a resource that starts anew is greater than this. */
+  /** Every fence of a resource that starts anew is greater. */
   floor: number;
 
   /**
-   * @param receivers returns the current number of subscribers of exactly this channel
+   * @param receivers the current number of subscribers of exactly this channel
    * @param floor see the field; for stores whose clock may be wrong
    */
   constructor(receivers: (channel: string) => number, floor = 0) {
@@ -67,12 +64,12 @@ export class Engine {
     return this.#resources.keys();
   }
 
-  /** The resource of a key, for tests that compare states. */
+  /** For tests that compare states. */
   resource(key: string): Resource | undefined {
     return this.#resources.get(key);
   }
 
-  /** Sets the resource of a key, for stores that keep its state elsewhere. */
+  /** For stores that keep the state elsewhere. */
   restore(key: string, resource: Resource): void {
     this.#resources.set(key, resource);
     afterRestore(resource);
@@ -85,7 +82,7 @@ export class Engine {
   }
 
   /**
-   * Removes resources and gates that were idle for their retention. This changes no reply: `apply`
+   * Removes resources and gates that were idle for their retention. No reply depends on it: `apply`
    * never sees an expired resource.
    */
   sweep(now: T.Micros): void {
@@ -169,7 +166,7 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
   const held = resource.leaseOf(wanted.id, now);
   const settled =
     held === undefined ? rejoin(resource, wanted, now) : granted(held, wanted.id, now);
-  // an acquisition that waits already is served in turn, even if the capacity has changed since
+  // a waiting acquisition is served in turn, even if the capacity has changed since
   const agreed = (): boolean =>
     resource.waiters.has(wanted.id) ||
     (resource.kind === wanted.kind && resource.capacity === wanted.capacity);
@@ -187,8 +184,8 @@ function acquire(resource: Resource, wanted: T.Acquire, context: CommandContext)
 }
 
 /**
- * A newcomer is granted at once only if the queue is empty, so it never takes permits that a waiter
- * could use.
+ * Granted at once only if the queue is empty, so a newcomer never takes permits that a waiter could
+ * use.
  */
 function enter(resource: Resource, wanted: T.Acquire, context: CommandContext): T.AcquireReply {
   const { now } = context;

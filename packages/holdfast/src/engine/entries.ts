@@ -5,20 +5,18 @@ import type { Acquire, Micros } from './commands.js';
 export interface Hold {
   /** The permits that it requested. A lease has the weight of its heaviest hold. */
   weight: number;
-  /** The number of the last change of the weight that the store has seen. */
+  /** The number of its last change of the weight. */
   changes: number;
-  /** The channel for a message that the lease was ended by force, or `''`. */
+  /** For the message that the lease was ended by force, or `''`. */
   channel: string;
-  /** When the hold ends, unless it is renewed. The lease lasts as long as one of its holds. */
+  /** Unless renewed. The lease lasts as long as one of its holds. */
   expires: Micros;
 }
 
-/** An acquisition that joins a lease. */
 export type Joining = Pick<Acquire, 'id' | 'weight' | 'channel'>;
 
-/** A live lease. */
 export interface Holder {
-  /** The acquisition that was granted. With an owner: the first of its holds. */
+  /** With an owner: the first of its holds. */
   readonly id: string;
   readonly owner: string;
   weight: number;
@@ -26,22 +24,22 @@ export interface Holder {
   changes: number;
   fence: number;
   channel: string;
-  /** See `Acquire.tasks`, as the last command reported it. */
+  /** See `Acquire.tasks`. */
   tasks: number;
   readonly meta: string;
   readonly since: Micros;
-  /** The requested length of the lease in ms. */
+  /** In ms, as requested. */
   readonly ttl: number;
   /**
    * How many times the process may hand the lease off before the store must decide. One fence above
-   * `fence` is reserved for each of them.
+   * `fence` is reserved for each.
    */
   readonly handOffs: number;
-  /** The owner's holds, in the order in which they joined; empty without an owner. */
+  /** The owner's holds in order; empty without an owner. */
   readonly holds: Map<string, Hold>;
   /** With an owner: no hold ends after this time. */
   expires: Micros;
-  /** When the lease or one of its holds may end: none ends before this time. */
+  /** Neither the lease nor one of its holds ends before this time. */
   due: Micros;
   /** The condition of its signal, or `''`. Cleared when the holder itself ends the lease. */
   signalled: string;
@@ -49,10 +47,9 @@ export interface Holder {
   sent: { readonly seq: number; readonly woken: number; readonly left: number };
 }
 
-/** The value of `sent` before the holder has signalled. */
 export const NOTHING_SENT: Holder['sent'] = { seq: 0, woken: 0, left: 0 };
 
-/** When a lease ends for one of its acquisitions, 0 if that has no hold. */
+/** For one of its acquisitions, 0 if that has no hold. */
 export function endOf({ owner, expires, holds }: Holder, id: string): Micros {
   return owner === '' ? expires : (holds.get(id)?.expires ?? 0);
 }
@@ -63,7 +60,6 @@ export function lives({ owner, expires, holds }: Holder, now: Micros): boolean {
   return [...holds.values()].some((hold) => hold.expires > now);
 }
 
-/** A queued acquisition. */
 export interface Waiter {
   readonly id: string;
   readonly owner: string;

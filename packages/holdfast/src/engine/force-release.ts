@@ -1,4 +1,4 @@
-/** Ends leases without their holders' consent and notifies the holders' processes. */
+/** Ends leases without their holders' consent, and tells the holders' processes. */
 import { FORCE_LIMIT } from './limits.js';
 import type { Holder } from './entries.js';
 import type { Resource } from './resource.js';
@@ -30,7 +30,7 @@ export function force(
   return { status: 'forced', now, ended, left };
 }
 
-/** The channels of the processes that hold a lease, each with the first of its holds. */
+/** Each process that holds a lease, with the first of its holds. */
 function listeners({ id, channel, holds }: Holder): Map<string, string> {
   const first = new Map<string, string>();
   for (const [hold, own] of holds) if (!first.has(own.channel)) first.set(own.channel, hold);

@@ -1,20 +1,16 @@
 /**
- * The messages of gates, which latches and barriers are built from. See `gate.ts`.
- *
- * Every command that changes a gate names its generation, so a late or repeated command never
- * counts in another generation.
+ * The messages of gates, on which latches and barriers are built; see `gate.ts`. Every command that
+ * changes a gate names its generation, so a late or repeated one never counts in another.
  */
 import type { Micros } from './commands.js';
 
 /** A latch opens once and stays open. A barrier opens for its parties and starts again. */
 export type GateKind = 'latch' | 'barrier';
 
-/** The reason why a generation is broken. */
+/** Why a generation is broken. */
 export type BreakReason = 'expired' | 'withdrawn' | 'reset' | 'deleted';
 
-/**
- * The state of a generation; `unknown` if the gate does not remember it, or if it never existed.
- */
+/** `unknown` if the gate does not remember the generation, or if it never existed. */
 export type Fate = 'closed' | 'open' | 'broken' | 'unknown';
 
 /** Counts an arrival, once for each id, and only in the current generation. */
@@ -22,25 +18,22 @@ export interface Arrive {
   readonly op: 'arrive';
   readonly key: string;
   readonly kind: GateKind;
-  /** The number of arrivals that open the gate. All commands must name the same number. */
+  /** How many arrivals open the gate. All commands must name the same number. */
   readonly count: number;
   readonly generation: number;
-  /** The id of the arrival, never used twice. */
+  /** Never used twice. */
   readonly id: string;
-  /** The number of arrivals to count. */
   readonly by: number;
   /**
-   * The time in ms without another arrival after which a latch breaks (an earlier arrival may have
-   * named a longer one), or the time without a
-   * `Watch` after which this arrival at a barrier expires.
+   * In ms: without another arrival for this time a latch breaks (an earlier arrival may have named
+   * a longer one); without a `Watch` this arrival at a barrier expires.
    */
   readonly ttl: number;
-  /** The channel for the message that the generation ended, or `''`. */
+  /** For the message that the generation ended, or `''`. */
   readonly channel: string;
-  /** A secret that the push to the channel repeats, or `''`: see `Acquire.token`. */
+  /** See `Acquire.token`. */
   readonly token: string;
-  /** How long a gate is kept after it has ended, in ms; a shorter time of a later call changes
-   * nothing. */
+  /** How long an ended gate is kept, in ms; a shorter time of a later call changes nothing. */
   readonly retention: number;
 }
 
@@ -53,7 +46,7 @@ export interface Watch {
   readonly count: number;
   /** 0 for the current one. */
   readonly generation: number;
-  /** The arrivals to extend. */
+  /** To extend. */
   readonly ids: readonly string[];
   readonly ttl: number;
   readonly channel: string;
@@ -63,8 +56,8 @@ export interface Watch {
 }
 
 /**
- * Ends a generation and begins the next one. It has an effect only on the current generation, and
- * only if its count agrees, so a caller whose arrival was refused cannot break the generation.
+ * Ends a generation and begins the next one. Only for the current generation, and only if its count
+ * agrees, so a caller whose arrival was refused cannot break it.
  */
 export interface EndGeneration {
   readonly op: 'endGeneration';
@@ -73,7 +66,7 @@ export interface EndGeneration {
   /** As in `Arrive`. 0, for any count, if the reason is `deleted`. */
   readonly count: number;
   readonly generation: number;
-  /** The reason, used if the generation is not open. */
+  /** Used if the generation is not open. */
   readonly reason: BreakReason;
   readonly ttl: number;
   readonly retention: number;
@@ -81,27 +74,26 @@ export interface EndGeneration {
 
 export type GateCommand = Arrive | Watch | EndGeneration;
 
-/** The state of the generation that the command named. */
+/** Of the generation that the command named. */
 export interface GateStatus {
   readonly status: 'gate';
   readonly now: Micros;
-  /** The generation that this reply describes. */
   readonly generation: number;
   readonly fate: Fate;
-  /** The reason if it is broken. */
+  /** If it is broken. */
   readonly reason: BreakReason | '';
   /**
-   * The number of arrivals that were missing after this id was counted in this generation; -1 if it
-   * was not counted, or is not remembered.
+   * How many arrivals were missing after this id was counted; -1 if it was not counted, or is not
+   * remembered.
    */
   readonly rank: number;
-  /** True if the gate knows whether this id was counted in this generation. */
+  /** The gate knows whether this id was counted. */
   readonly sure: boolean;
-  /** The current generation, 0 if there is no gate. */
+  /** 0 if there is no gate. */
   readonly current: number;
-  /** The number of arrivals that open the gate; 0 if there is none, or if it was deleted. */
+  /** 0 if there is no gate, or it was deleted. */
   readonly count: number;
-  /** The number of arrivals that the current generation still needs. */
+  /** In the current generation. */
   readonly missing: number;
   /** Microseconds until the current generation may expire, 0 if it cannot. */
   readonly next: Micros;
@@ -117,14 +109,13 @@ export interface GateOther {
 
 export type GateReply = GateStatus | GateOther;
 
-/** The push to all channels that wait for a generation. */
+/** To all channels that wait for a generation. */
 export interface GatePush {
   readonly kind: 'gate';
   readonly key: string;
   readonly generation: number;
   readonly fate: 'open' | 'broken';
   readonly reason: BreakReason | '';
-  /** The generation that is current after this one. */
   readonly current: number;
   /** See `Arrive.token`. */
   readonly token: string;

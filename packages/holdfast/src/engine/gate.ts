@@ -1,23 +1,23 @@
 /**
  * One gate: it counts arrivals and opens when the agreed number has arrived. Latches and barriers
- * are gates that differ in their next step.
+ * differ in the next step.
  *
  *     latch    closed --last arrival--> open  --end--> (next generation) closed
  *                 \---no arrival for ttl--> broken --end--> (next generation) closed
  *     barrier  closed --last arrival--> open, and the next generation is closed
  *                 \---an arrival expired, end--> broken, and the next generation is closed
  *
- * A generation's number is above that of every earlier one, like a fence (I2), so an arrival that
- * names an old generation is not counted. The gate remembers arrivals by id for the current
- * generation and the one before (I3). A list of broken generations tells how older ones ended. The
- * list is bounded: a generation before its start is unknown, and is never reported as open.
+ * A generation's number is above every earlier one, like a fence (I2), so an arrival for an old
+ * generation is not counted. The gate remembers arrivals by id for the current generation and the
+ * one before (I3). A bounded list of broken generations tells how older ones ended: one before its
+ * start is unknown, and never reported as open.
  *
  * A deleted latch is kept for a while, as a gate with a new generation and the count 0. It has no
  * kind: the next call that names that generation, or none, decides what it becomes. So an arrival
  * that was under way during the deletion is told that its generation is broken.
  *
- * Only this file and `gates.ts` write the fields (`saved.ts` restores them), and a test holds this.
- * I9: `endsAt` and `retention` limit the life of the gate.
+ * Only this file and `gates.ts` write the fields (`saved.ts` restores them); a test holds this. I9:
+ * `endsAt` and `retention` limit the life of the gate.
  */
 import type { BreakReason, Fate, GateCommand, GateKind, GatePush } from './gate-messages.js';
 import { BROKEN_LIMIT, CHANNEL_LIMIT } from './limits.js';
@@ -25,7 +25,6 @@ import { SortedSet } from './sorted-set.js';
 import type { CommandContext } from './serve.js';
 import type { Micros } from './commands.js';
 
-/** The terms of a gate, as a command names them. */
 type GateTerms = Pick<GateCommand, 'kind' | 'count' | 'ttl' | 'retention'>;
 
 interface Broken {
@@ -39,27 +38,25 @@ export class Gate {
   /** 0 for a deleted latch. */
   count: number;
   generation: number;
-  /** Generations before this one are not remembered. */
+  /** Earlier generations are not remembered. */
   since: number;
-  /** The number of arrivals that the current generation still needs. */
+  /** In the current generation. */
   missing: number;
   /**
-   * Of a latch: the time at which it breaks, broke or opened. Of a barrier: its last use, or the
-   * latest expiry.
+   * Of a latch: when it breaks, broke or opened. Of a barrier: its last use, or the latest expiry.
    */
   endsAt: Micros = 0;
   /** How long the gate is kept after `endsAt`, in ms. */
   retention = 0;
   /** The generation of the arrivals in `past`, 0 for none. */
   pastGeneration = 0;
-  /** The last broken generations. */
   readonly broken: Broken[] = [];
   /** Id → number of arrivals that were missing after it. */
   arrivals: Map<string, number> = new Map();
   past: Map<string, number> = new Map();
-  /** The arrivals of a barrier by expiry. */
+  /** Of a barrier. */
   expiries: SortedSet = new SortedSet();
-  /** The channels that wait for the current generation, each with its token. */
+  /** The channels that wait for the current generation, with their tokens. */
   readonly channels: Map<string, string> = new Map();
 
   constructor(key: string, kind: GateKind, count: number, now: Micros) {
@@ -82,7 +79,7 @@ export class Gate {
     return generation < this.generation || this.missing === 0 ? 'open' : 'closed';
   }
 
-  /** A number between those of the previous and of the current generation names the former. */
+  /** A number between those of the previous and the current generation names the former. */
   reasonOf(generation: number): BreakReason | '' {
     const { pastGeneration: past } = this;
     const isPast = past !== 0 && generation > past && generation < this.generation;
@@ -99,7 +96,7 @@ export class Gate {
     return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
   }
 
-  /** Breaks the current generation if the latch or an arrival of the barrier has expired. */
+  /** If the latch or an arrival of the barrier has expired. */
   breakExpired(context: CommandContext): void {
     const { now } = context;
     if (this.kind === 'latch') {
@@ -115,7 +112,7 @@ export class Gate {
     this.endsAt = Math.max(this.endsAt, now);
   }
 
-  /** Begins the life of a new gate, or of a deleted one. */
+  /** A new gate, or a deleted one. */
   begin({ kind, count, ttl, retention }: GateTerms, now: Micros): void {
     this.kind = kind;
     this.count = count;
@@ -124,12 +121,12 @@ export class Gate {
     this.retention = retention;
   }
 
-  /** Keeps the gate for at least that time, in ms. */
+  /** For at least that time, in ms. */
   keep(retention: number): void {
     this.retention = Math.max(this.retention, retention);
   }
 
-  /** Counts an arrival. The last one opens the gate. */
+  /** The last arrival opens the gate. */
   arrive(context: CommandContext, id: string, by: number, ttl: number): void {
     const { now } = context;
     this.missing = Math.max(0, this.missing - by);
@@ -144,7 +141,7 @@ export class Gate {
     }
   }
 
-  /** Extends the life of an arrival; never shortens it. */
+  /** Never shortens the life of an arrival. */
   extend(id: string, expires: Micros): void {
     const later = Math.max(this.expiries.score(id) ?? 0, expires);
     this.expiries.set(id, later);
@@ -162,7 +159,6 @@ export class Gate {
     this.channels.set(channel, token);
   }
 
-  /** Drops the arrivals of the previous generation. */
   forgetPast(): void {
     if (this.past.size === 0) return;
     this.past = new Map();
@@ -188,7 +184,6 @@ export class Gate {
     this.since = (this.broken.shift() as Broken).generation + 1;
   }
 
-  /** Pushes to all waiting channels how a generation ended. */
   #tell({ pushes }: CommandContext, generation: number): void {
     const { key, generation: current } = this;
     const fate = this.fate(generation) === 'broken' ? 'broken' : 'open';

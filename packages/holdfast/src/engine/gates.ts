@@ -14,12 +14,12 @@ export class Gates {
     return this.#gates.size;
   }
 
-  /** The gate of a key, for tests that compare states. */
+  /** For tests that compare states. */
   get(key: string): Gate | undefined {
     return this.#gates.get(key);
   }
 
-  /** Sets the gate of a key, for stores that keep its state elsewhere. */
+  /** For stores that keep the state elsewhere. */
   restore(key: string, gate: Gate): void {
     this.#gates.set(key, gate);
   }

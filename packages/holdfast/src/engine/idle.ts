@@ -1,18 +1,18 @@
 /**
- * How often idle waiters ask. Without this, each process with a waiter polls once in its period (a
- * claim window), so a thousand processes that wait for one lock send a thousand commands a second.
+ * How often idle waiters ask. If each process with a waiter polled in each period (a claim window),
+ * a thousand processes that wait for one lock would send a thousand commands a second.
  *
  *     asks in each period --a poll far from the head--> may pause --its own poll--> as before
  *                ^--------a command asks it (push)-------/
  *
  * A process at the head has to ask: it finds a grant whose push was lost, and the end of a lease
- * that nobody released. A process further back has to do so later. So the reply to a poll allows
- * it a pause of more periods the further it is from the head, and at most `PERIODS_MAX`. With n
- * processes that is at most about 19 + n / 16 polls in a period. The store adds the pause to the
- * time for which the process may be silent. A pause needs `PROCESSES` other processes near the
- * head: if one of them dies with all its waiters, the others notice it.
+ * that was not released. Further back that can wait. So the reply to a poll allows a pause of more
+ * periods the further the process is from the head, at most `PERIODS_MAX`: with n processes, at
+ * most about 19 + n / 16 polls in a period. The store adds the pause to the time for which the
+ * process may be silent. A pause needs `PROCESSES` other processes near the head: if one of them
+ * dies with all its waiters, the others notice it.
  *
- * The queue may move on faster than that. So a command asks paused processes to poll at once:
+ * The queue may move on faster. So a command asks paused processes to poll at once:
  *
  * - the next `NEXT` waiters, when it grants to a paused process: they may get the lock soon;
  * - the first `FIRST` waiters, when a lease ended unclaimed: others may be frozen too. A process
@@ -26,21 +26,18 @@ import { processOf } from './processes.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
-/** The places whose processes get one period more. The first ones get no pause. */
+/** So many places get one period more than those before. The first ones get no pause. */
 const PLACES = 8;
-/** The longest pause, in periods. */
 const PERIODS_MAX = 16;
-/** The processes that have a waiter among the first `FRONT` while another one pauses. */
+/** The processes with a waiter among the first `FRONT` while another one pauses. */
 const PROCESSES = 8;
 const FRONT = 64;
-/** How many waiters are asked when a paused process gets the lock. */
 const NEXT = 8;
-/** How many waiters are asked when a lease ended unclaimed. */
 const FIRST = 128;
 /** The claim windows within which a process answers that was asked. */
 const ANSWER_WINDOWS = 2;
 
-/** The pause, in ms, that the process of a waiter gets; 0 for none. */
+/** In ms; 0 for none. */
 export function pauseOf({ queue }: Resource, id: string, period: number): number {
   const before = queue.upTo((queue.score(id) as number) - 1);
   if (before < PROCESSES) return 0;
@@ -50,7 +47,7 @@ export function pauseOf({ queue }: Resource, id: string, period: number): number
   return Math.min(PERIODS_MAX, 1 + Math.floor(before / PLACES)) * period;
 }
 
-/** Asks the processes at the head of the queue to poll, if a command found a reason. */
+/** If a command found a reason. */
 export function askPaused(resource: Resource, context: CommandContext): void {
   const { processes, queue, waiters } = resource;
   const count = processes.lapsed ? FIRST : context.pausedGrant ? NEXT : 0;

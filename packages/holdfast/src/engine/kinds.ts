@@ -3,14 +3,14 @@
 /** A mutex has the capacity 1. Only the capacity of a semaphore can be changed. */
 export type LockKind = 'mutex' | 'semaphore' | 'rw-lock' | 'flight';
 
-/** The number of a kind in the arguments and records of the scripts is its place here, from 1. */
+/** In the arguments and records of the scripts, a kind is its place here, from 1. */
 const KINDS: readonly LockKind[] = ['mutex', 'semaphore', 'rw-lock', 'flight'];
 
 export function numberOf(kind: LockKind): number {
   return KINDS.indexOf(kind) + 1;
 }
 
-/** The kind of a number; `''` for 0, and for a number of a later version. */
+/** `''` for 0, and for a number of a later version. */
 export function kindOf(number: number): LockKind | '' {
   return KINDS[number - 1] ?? '';
 }

@@ -1,23 +1,21 @@
 /**
- * Limits of one command, the same in TypeScript and in Lua. The next command continues where a
- * limit stopped this one.
+ * Limits of one command, the same in TypeScript and in Lua. The next command continues where one
+ * stopped.
  */
 
 /** A root that is granted while no other acquisition waits has this many times the hand-offs. */
 const ALONE = 8;
 
 /**
- * The maximum number to which `ALONE` raises the hand-offs. Their fences are reserved, and run
- * ahead of the clock of the store by as many microseconds.
+ * The most hand-offs that `ALONE` gives. Their fences are reserved, and run ahead of the store's
+ * clock by as many microseconds.
  */
 const ALONE_MAX = 128;
 
-/** The hand-offs of a root that is granted while no other acquisition waits. */
 export function handOffsAlone(handOffs: number): number {
   return Math.max(handOffs, Math.min(ALONE_MAX, ALONE * handOffs));
 }
 
-/** What decides about the hand-offs of a grant. */
 interface Queueing {
   readonly capacity: number;
   readonly fairWaiting: number;
@@ -25,8 +23,8 @@ interface Queueing {
 }
 
 /**
- * The hand-offs of a grant. The tasks of a fair root arrived together or are neighbours in the
- * queue, so its hand-offs overtake no other acquisition.
+ * The tasks of a fair root arrived together or are neighbours in the queue, so its hand-offs
+ * overtake no other acquisition.
  */
 export function handOffsOf(
   { fair, handOffs }: { readonly fair: boolean; readonly handOffs: number },
@@ -39,32 +37,29 @@ export function handOffsOf(
   return queue.size > 0 ? handOffs : handOffsAlone(handOffs);
 }
 
-/** The maximum number of waiters that one command serves or drops. */
+/** Waiters that one command serves or drops. */
 export const SERVE_LIMIT = 1000;
 
 /**
- * The maximum number of expired leases that one command removes; each hold of an owner counts as
- * one more. Until it is removed, an expired lease still counts against the capacity.
+ * Expired leases that one command removes; each hold of an owner counts as one more. Until it is
+ * removed, an expired lease counts against the capacity.
  */
 export const EXPIRE_LIMIT = 1000;
 
 /**
- * The maximum number of holds of one lease. Adding a hold costs the same for any number; the end of
- * a lease removes all of its holds in one command.
+ * Holds of one lease. Adding one costs the same for any number; the end of a lease removes all of
+ * them in one command.
  */
 export const HOLD_LIMIT = 1000;
 
-/** The maximum number of parked waiters that one signal wakes or drops. */
+/** Parked waiters that one signal wakes or drops. */
 export const SIGNAL_LIMIT = 1000;
 
-/** The maximum number of leases that one forced release ends. */
+/** Leases that one forced release ends. */
 export const FORCE_LIMIT = 1000;
 
-/**
- * The maximum number of channels that a gate notifies; waiters beyond it find the result by
- * polling.
- */
+/** Channels that a gate notifies; waiters beyond it poll. */
 export const CHANNEL_LIMIT = 10_000;
 
-/** The number of broken generations that a gate remembers. */
+/** Broken generations that a gate remembers. */
 export const BROKEN_LIMIT = 64;

@@ -5,14 +5,13 @@
  *        |\---wants the permits--> queued
  *        \----withdraw, dead channel at a signal, not polled for a retention--> (nothing)
  *
- * There are two orders: at its condition, by time of parking; among all, by the time of the last
- * poll. A parked waiter holds nothing and blocks no other waiter, so serving never detects that it
- * is dead; it is dropped when it was not polled for `retention` (I9).
+ * There are two orders: at a condition, by time of parking; among all, by the time of the last
+ * poll. A parked waiter holds nothing and blocks no other, so serving never detects that it is
+ * dead; it is dropped when it was not polled for `retention` (I9).
  */
 import type { Processes } from './processes.js';
 import type { Micros } from './commands.js';
 
-/** An acquisition that waits for a signal. */
 export interface Parked {
   readonly id: string;
   readonly condition: string;
@@ -22,7 +21,6 @@ export interface Parked {
   readonly claim: number;
   readonly fair: boolean;
   readonly meta: string;
-  /** When it was parked. */
   readonly since: Micros;
   /** When it is dropped, unless a command names it before. */
   until: Micros;
@@ -32,7 +30,7 @@ export interface Parked {
 }
 
 export class Parking {
-  /** The waiter with the oldest poll comes first. */
+  /** The oldest poll comes first. */
   readonly #parked = new Map<string, Parked>();
   readonly #conditions = new Map<string, Set<string>>();
   readonly #processes: Processes;
@@ -45,7 +43,7 @@ export class Parking {
     return this.#parked.size;
   }
 
-  /** Conditions with at least one parked waiter. */
+  /** With at least one parked waiter. */
   get conditions(): Iterable<string> {
     return this.#conditions.keys();
   }
@@ -54,7 +52,6 @@ export class Parking {
     return this.#parked.get(id);
   }
 
-  /** The waiter that parked first at a condition. */
   first(condition: string): string | undefined {
     return this.#conditions.get(condition)?.values().next().value;
   }
@@ -63,12 +60,12 @@ export class Parking {
     return this.#conditions.get(condition)?.size ?? 0;
   }
 
-  /** The waiters of a condition, in the order in which they parked. */
+  /** In the order in which they parked. */
   at(condition: string): readonly string[] {
     return [...(this.#conditions.get(condition) ?? [])];
   }
 
-  /** All parked waiters, the one with the oldest poll first. */
+  /** The oldest poll comes first. */
   all(): readonly Parked[] {
     return [...this.#parked.values()];
   }
@@ -80,7 +77,7 @@ export class Parking {
     this.#conditions.set(parked.condition, own.add(parked.id));
   }
 
-  /** Adds waiters in the order of {@link all}. */
+  /** In the order of {@link all}. */
   restore(parked: readonly Parked[]): void {
     for (const one of [...parked].sort((a, b) => a.since - b.since)) this.add(one);
     for (const one of parked) {
@@ -100,7 +97,7 @@ export class Parking {
     return parked;
   }
 
-  /** Notes a poll. To save writes, it changes nothing until half of the retention has passed. */
+  /** Notes a poll. To save writes, only after half of the retention. */
   hear(id: string, now: Micros, retention: number): void {
     const parked = this.#parked.get(id);
     if (parked === undefined || parked.until - now >= retention * 500) return;

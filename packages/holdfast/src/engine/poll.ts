@@ -1,8 +1,8 @@
 /**
- * Polls the waiters of a process: one command for all ids that the caller names.
+ * Polls the waiters of a process: one command for all ids that it names.
  *
  * A poll shows that the process is alive and extends the life of its parked waiters. If the owner
- * of a queued id holds a live lease, the id joins it, as if it had repeated its request. If the id
+ * of a queued id holds a live lease, the id joins it, as if it had repeated its request. If it
  * cannot join, it loses its place and is reported as absent; it gets the reason when it repeats its
  * request. If the process only waits, and far from the head, it may pause, see `idle.ts`.
  */

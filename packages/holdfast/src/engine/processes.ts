@@ -6,28 +6,28 @@
  *     heard, silent --last waiter leaves--> unknown
  *     heard --a poll allows it a pause--> paused --a poll, or a command asks it--> heard
  *
- * A process polls its waiters once per poll period, or after the pause that the store allows it
- * (see `idle.ts`). Each of its commands says how long it may be silent afterwards. The store drops
- * a waiter of a silent process when its turn comes. If the process is alive after all, the waiter's
- * ticket restores its place. So all waiters of a dead process together delay the queue by no more
- * than one of them, even without subscriber counts.
+ * A process polls its waiters once per poll period, or after an allowed pause (see `idle.ts`). Each
+ * of its commands says how long it may be silent afterwards. The store drops a waiter of a silent
+ * process when its turn comes; if the process is alive after all, the ticket restores the place. So
+ * all waiters of a dead process together delay the queue by no more than one of them, even without
+ * subscriber counts.
  */
 import type { Micros } from './commands.js';
 
 interface Process {
-  /** The number of its acquisitions that are queued or parked. */
+  /** Queued or parked. */
   waiters: number;
   heard: Micros;
-  /** The time from which it counts as silent; 0 if it has named no patience. */
+  /** From when it counts as silent; 0 if it has named no patience. */
   until: Micros;
-  /** The end of the pause that its last poll was allowed; 0 if none, or if it was asked since. */
+  /** The end of its pause; 0 if none, or if it was asked since. */
   paused: Micros;
 }
 
-/** A time in the past of every clock. */
+/** In the past of every clock. */
 const LONG_AGO = 1;
 
-/** The process of an acquisition: its id up to the last dot. */
+/** The id of an acquisition up to the last dot. */
 export function processOf(id: string): string {
   const end = id.lastIndexOf('.');
   return end < 0 ? id : id.slice(0, end);
@@ -36,14 +36,13 @@ export function processOf(id: string): string {
 export class Processes {
   readonly #known = new Map<string, Process>();
   readonly #emptied = new Set<string>();
-  /** True if a lease ended unclaimed in this command, and no waiter was asked yet. */
+  /** A lease ended unclaimed in this command, and no waiter was asked yet. */
   lapsed = false;
 
   get all(): ReadonlyMap<string, Readonly<Process>> {
     return this.#known;
   }
 
-  /** Counts one more waiter of its process. */
   enter(id: string): void {
     const name = processOf(id);
     const known = this.#known.get(name) ?? { waiters: 0, heard: 0, until: 0, paused: 0 };
@@ -51,7 +50,6 @@ export class Processes {
     this.#known.set(name, known);
   }
 
-  /** Counts one waiter fewer of its process. */
   leave(id: string): void {
     const name = processOf(id);
     const known = this.#known.get(name);
@@ -60,7 +58,6 @@ export class Processes {
     if (known.waiters === 0) this.#emptied.add(name);
   }
 
-  /** Sets what is known of a process with waiters. */
   restore(name: string, heard: Micros, until: Micros, paused: Micros): void {
     const known = this.#known.get(name);
     if (known !== undefined) Object.assign(known, { heard, until, paused });
@@ -68,7 +65,7 @@ export class Processes {
 
   /**
    * Notes a command of its process. A patience of 0 promises no next command, so it is ignored. A
-   * pause goes on: the command may concern another acquisition than the poll that was allowed it.
+   * pause goes on: the command may concern another acquisition.
    */
   hear(id: string, now: Micros, patience: number): void {
     const known = this.#known.get(processOf(id));
@@ -78,7 +75,7 @@ export class Processes {
     known.until = known.paused > now ? Math.max(known.until, until) : until;
   }
 
-  /** Notes a poll, which ends a pause and may begin the next one. All times are ms. */
+  /** A poll ends a pause and may begin the next one. All times are ms. */
   polled(id: string, now: Micros, patience: number, pause: number, period: number): void {
     const known = this.#known.get(processOf(id));
     if (known === undefined || patience === 0) return;
@@ -104,7 +101,7 @@ export class Processes {
 
   /**
    * A lease granted at `since` ended unclaimed. Its process is silent unless a command came since
-   * then. If the clock was set back, the order is unknown, and the process counts as silent.
+   * then, and also if the clock was set back: then the order is unknown.
    */
   lapse(id: string, since: Micros, now: Micros): void {
     const known = this.#known.get(processOf(id));

@@ -3,34 +3,32 @@ import type { GatePush, GateReply } from './gate-messages.js';
 import type { LockKind } from './kinds.js';
 import type { Micros } from './commands.js';
 
-/** A live lease. */
 export interface Granted {
   readonly status: 'granted';
   readonly now: Micros;
   readonly fence: number;
-  /** The remaining time of the lease in microseconds, counted from `now`. */
+  /** Until its end, from `now`. */
   readonly left: Micros;
-  /** The remaining hand-offs, see `Acquire.handOffs`. */
+  /** See `Acquire.handOffs`. */
   readonly handOffs: number;
-  /** The number of holds of the owner, 1 without an owner. */
+  /** 1 without an owner. */
   readonly holds: number;
 }
 
-/** The acquisition waits in the queue. */
 export interface Queued {
   readonly status: 'queued';
   readonly now: Micros;
   readonly ticket: number;
-  /** Microseconds until the next lease of the resource may end, 0 if none is held. */
+  /** Until the next lease of the resource may end, 0 if none is held. */
   readonly next: Micros;
   /**
-   * For a fair root that was queued now, at the end of the queue: the id directly before it, of a
-   * waiter or of the only lease. `''` if there is none.
+   * Of a fair root that was queued now, at the end of the queue: the id directly before it, of a
+   * waiter or of the only lease, or `''`.
    */
   readonly ahead?: string;
 }
 
-/** The permits are not free, and the acquisition asked not to be queued. */
+/** Not free, and the acquisition asked not to be queued. */
 export interface Refused {
   readonly status: 'refused';
   readonly now: Micros;
@@ -52,27 +50,26 @@ export interface Mismatch {
   readonly kind: LockKind;
 }
 
-/** The acquisition waits for a signal. */
+/** It waits for a signal. */
 export interface AtCondition {
   readonly status: 'parked';
   readonly now: Micros;
 }
 
-/** The lease has other holds, or other leases may exist beside it, so it cannot be parked. */
+/** The lease has other holds, or others may exist beside it, so it cannot be parked. */
 export interface Shared {
   readonly status: 'shared';
   readonly now: Micros;
-  /** The number of holds of the owner. */
   readonly holds: number;
 }
 
-/** There is neither a lease nor a waiter of this id. */
+/** The id has neither a lease nor a waiter. */
 export interface Gone {
   readonly status: 'absent';
   readonly now: Micros;
 }
 
-/** True if the acquisition was signalled; false if it left the condition without a signal. */
+/** False if the acquisition left the condition without a signal. */
 interface Brought {
   readonly signalled: boolean;
 }
@@ -89,24 +86,23 @@ export interface SignalReply {
   /** `absent`: the acquisition that signals does not hold a live lease. */
   readonly status: 'signalled' | 'absent';
   readonly now: Micros;
-  /** The number of waiters that were woken. */
+  /** How many waiters were woken. */
   readonly woken: number;
-  /** The number of waiters that remained at the condition. */
+  /** How many remained at the condition. */
   readonly left: number;
 }
 
 /**
- * The owner already holds a lease of a smaller weight. Joining it would give fewer permits than
- * requested, and waiting for more would be a deadlock with itself.
+ * The owner holds a lease of a smaller weight. Joining it would give fewer permits than requested,
+ * and waiting for more would be a deadlock with itself.
  */
 export interface Conflict {
   readonly status: 'conflict';
   readonly now: Micros;
-  /** The weight that the owner holds. */
   readonly weight: number;
 }
 
-/** The owner's lease has the maximum number of holds. */
+/** The owner's lease has the most holds. */
 export interface Crowded {
   readonly status: 'crowded';
   readonly now: Micros;
@@ -117,20 +113,20 @@ export type AcquireReply = Granted | Queued | Refused | Full | Mismatch | Confli
 
 export interface ReleaseReply {
   /**
-   * `freed`: the lease ended. `kept`: the hold ended, the owner has other holds. `dequeued`: the id
-   * was queued or parked. `absent`: the id had neither a lease nor a place.
+   * `freed`: the lease ended. `kept`: the hold ended, the owner has others. `dequeued`: the id was
+   * queued or parked. `absent`: it had neither.
    */
   readonly status: 'freed' | 'kept' | 'dequeued' | 'absent';
   readonly now: Micros;
-  /** The remaining holds of the owner. */
+  /** Of the owner. */
   readonly holds: number;
 }
 
-/** How the next root of a process stands after a `turn`. */
+/** The next root of a process after a `turn`. */
 export type Again = Granted | Queued | Gone;
 
 export interface TurnReply {
-  /** `freed`: the lease of the root ended. `absent`: there was no such lease. */
+  /** `absent`: the root had no lease. */
   readonly status: 'freed' | 'absent';
   readonly now: Micros;
   readonly again: Again;
@@ -146,15 +142,14 @@ export interface RenewManyReply {
   readonly status: 'renewals';
   readonly now: Micros;
   /**
-   * For each lease the microseconds left, or 0 if it does not exist. A store may also return
-   * `FAILED` or `UNANSWERED` of `store/port.ts`.
+   * In microseconds, for each lease; 0 if it does not exist. A store may also return `FAILED` or
+   * `UNANSWERED` of `store/port.ts`.
    */
   readonly left: readonly number[];
-  /** The error of one of the leases that were not renewed. */
+  /** Of one of the leases that were not renewed. */
   readonly failure?: Error;
 }
 
-/** The state of a polled id. */
 export type Standing = Granted | { readonly status: 'queued' | 'parked' | 'absent' };
 
 export interface PollReply {
@@ -162,7 +157,7 @@ export interface PollReply {
   readonly now: Micros;
   readonly next: Micros;
   readonly standings: readonly Standing[];
-  /** The ms after which the process has to poll again; 0 for its period, see `idle.ts`. */
+  /** Ms until the process has to poll again; 0 for its period, see `idle.ts`. */
   readonly pause: number;
 }
 
@@ -171,13 +166,12 @@ export interface HolderView {
   readonly owner: string;
   readonly weight: number;
   readonly fence: number;
-  /** The reserved fences above `fence`. */
+  /** Fences reserved above `fence`. */
   readonly handOffs: number;
   readonly left: Micros;
   readonly holds: number;
   /** See `Acquire.tasks`. */
   readonly tasks: number;
-  /** When the lease was granted. */
   readonly since: Micros;
   readonly meta: string;
   /** The first of the owner's holds; empty without an owner. */
@@ -199,7 +193,6 @@ export interface ParkedView {
   readonly id: string;
   readonly owner: string;
   readonly condition: string;
-  /** When it was parked. */
   readonly since: Micros;
   readonly meta: string;
 }
@@ -207,12 +200,12 @@ export interface ParkedView {
 export interface InspectReply {
   readonly status: 'inspected';
   readonly now: Micros;
-  /** `''` if the resource is unknown. */
+  /** `''` if unknown. */
   readonly kind: LockKind | '';
-  /** 0 if the resource is unknown. */
+  /** 0 if unknown. */
   readonly capacity: number;
   readonly used: number;
-  /** The last fence granted or reserved, 0 if none is known. */
+  /** The last one granted or reserved, 0 if unknown. */
   readonly fence: number;
   readonly holderCount: number;
   readonly waiterCount: number;
@@ -225,7 +218,7 @@ export interface InspectReply {
 export interface ForceReleaseReply {
   readonly status: 'forced';
   readonly now: Micros;
-  /** The leases that were ended, by the id of the acquisition that was granted. */
+  /** By the id of the acquisition that was granted. */
   readonly ended: readonly string[];
   /** The longest time that remained for one of them, 0 if none was ended. */
   readonly left: Micros;
@@ -233,31 +226,30 @@ export interface ForceReleaseReply {
 
 export interface ResizeReply {
   /**
-   * `resized`: the lease has the requested weight, from before or from now on. `refused`: the
-   * weight does not fit, the store has seen this change or a later one, or the lease has other
-   * holds. `absent`: there is no such lease.
+   * `resized`: the lease has the requested weight, from before or from now on. `refused`: it does
+   * not fit, the store has seen this change or a later one, or the lease has other holds. `absent`:
+   * there is no such lease.
    */
   readonly status: 'resized' | 'refused' | 'absent';
   readonly now: Micros;
-  /** The fence of the lease, 0 if there is none. */
+  /** 0 if there is no lease. */
   readonly fence: number;
   readonly left: Micros;
 }
 
 export interface CapacityReply {
   /**
-   * `mismatch`: the current capacity is another one, or the resource is in use as another kind.
-   * `absent`: there is no such resource.
+   * `mismatch`: the capacity is another one, or the resource of another kind. `absent`: there is
+   * none.
    */
   readonly status: 'changed' | 'mismatch' | 'absent';
   readonly now: Micros;
-  /** The current capacity, 0 if there is none. */
+  /** 0 if there is none. */
   readonly capacity: number;
-  /** `''` if there is no such resource. */
+  /** `''` if there is none. */
   readonly kind: LockKind | '';
 }
 
-/** The reply type of each command. */
 export interface Replies {
   acquire: AcquireReply;
   release: ReleaseReply;
@@ -276,10 +268,8 @@ export interface Replies {
   endGeneration: GateReply;
 }
 export type Reply = Replies[keyof Replies];
-/** The replies to commands of one key. */
 export type KeyReply = Exclude<Reply, RenewManyReply>;
 
-/** A message that a store pushes to a channel. */
 export type Push =
   | GatePush
   | {

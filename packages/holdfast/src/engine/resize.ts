@@ -1,9 +1,9 @@
 /**
  * Changes the weight of a lease, or the capacity of a resource.
  *
- * A change of a weight has a number, and a change of the capacity names the present capacity. So a
- * late duplicate changes nothing, and undoes no later change (I3). A change that frees permits
- * serves the queue (I5); a change that removes permits ends no lease.
+ * A change of a weight has a number, and a change of the capacity names the present one. So a late
+ * duplicate changes nothing, and undoes no later change (I3). A change that frees permits serves
+ * the queue (I5); one that removes permits ends no lease.
  */
 import { type CommandContext, serve } from './serve.js';
 import { endOf, type Holder } from './entries.js';

@@ -11,8 +11,8 @@
  * Invariants kept here: I1 (`used` is the sum of the holders' weights, and no grant makes it exceed
  * `capacity`), I2 (`fence` only grows, and every grant takes a higher one), I9 (every lease ends;
  * `forgetAt` limits the life of the resource). Only this file writes the fields of a resource, a
- * lease, a hold and a waiter, and changes their maps and orders (`saved.ts` restores them); other
- * files call its methods, and append to `unconsumedSignals`. A test holds this.
+ * lease, a hold and a waiter, and their maps and orders (`saved.ts` restores them); other files
+ * call its methods, and append to `unconsumedSignals`. A test holds this.
  */
 import {
   endOf,
@@ -30,17 +30,17 @@ import { SortedSet } from './sorted-set.js';
 import type { Acquire, Micros } from './commands.js';
 
 export class Resource {
-  /** As what the resource is, or was last, in use. */
+  /** That of its present or last use. */
   kind: LockKind = 'mutex';
   /** 0 before its first use. */
   capacity = 0;
-  /** The last fence that was granted or reserved. */
+  /** The last one that was granted or reserved. */
   fence: number;
   used = 0;
   lastTicket = 0;
-  /** The number of waiters in fair mode, which no hand-off may overtake. */
+  /** Waiters in fair mode, which no hand-off may overtake. */
   fairWaiting = 0;
-  /** No lease ends after this time. */
+  /** No lease ends later. */
   latest: Micros = 0;
   forgetAt: Micros = 0;
   readonly holders: Map<string, Holder> = new Map();
@@ -53,10 +53,10 @@ export class Resource {
   readonly holds: Map<string, string> = new Map();
   readonly processes: Processes = new Processes();
   readonly parking: Parking = new Parking(this.processes);
-  /** Conditions of unconsumed signals, for the next parked waiters. Empty between commands. */
+  /** The conditions of signals for the next parked waiters. Empty between commands. */
   readonly unconsumedSignals: string[] = [];
 
-  /** @param floor every fence is greater than this */
+  /** @param floor every fence is greater */
   constructor(floor = 0) {
     this.fence = floor;
   }
@@ -66,39 +66,38 @@ export class Resource {
   }
 
   /**
-   * True if permits are free. Beside a root that may be handed off nothing is granted, also if the
-   * capacity was raised: another lease could get a fence above the reserved ones.
+   * Beside a root that may be handed off nothing is granted, also after the capacity was raised:
+   * another lease could get a fence above the reserved ones.
    */
   fits(weight: number): boolean {
     return this.used + weight <= this.capacity && !this.#mayBeHandedOff();
   }
 
-  /** True if the only lease has reserved fences. A lease with reserved fences is the only one. */
+  /** A lease with reserved fences is the only one. */
   #mayBeHandedOff(): boolean {
     if (this.holders.size !== 1) return false;
     const [only] = this.holders.values();
     return (only as Holder).handOffs > 0;
   }
 
-  /** The live lease of an acquisition: its own, or the lease of its owner that it joined. */
+  /** Its own, or that of its owner that it joined. */
   leaseOf(id: string, now: Micros): Holder | undefined {
     const holder = this.holders.get(this.holds.get(id) ?? id);
     return holder !== undefined && endOf(holder, id) > now ? holder : undefined;
   }
 
-  /** True if an acquisition has a lease, or had one that was not removed so far. */
+  /** True also for an expired one that was not removed so far. */
   hasLease(id: string): boolean {
     return this.holders.has(this.holds.get(id) ?? id);
   }
 
-  /** The live lease of an owner. */
   leaseOfOwner(owner: string, now: Micros): Holder | undefined {
     const id = owner === '' ? undefined : this.owners.get(owner);
     const holder = id === undefined ? undefined : this.holders.get(id);
     return holder !== undefined && holder.expires > now ? holder : undefined;
   }
 
-  /** Microseconds until the next lease or hold may end, 0 if none is held. */
+  /** Until the next lease or hold may end, 0 if none is held. */
   next(now: Micros): Micros {
     const first = this.expiries.at(0);
     return first === undefined ? 0 : Math.max(0, (this.expiries.score(first) as number) - now);
@@ -143,14 +142,14 @@ export class Resource {
     this.expiries.set(holder.id, due);
   }
 
-  /** Notes a lease that ended before its ttl: the waiter did not claim it in its claim window. */
+  /** Notes a lease that ended before its ttl: the waiter did not claim it. */
   #lapse({ id, since, ttl }: Holder, expires: Micros, now: Micros): void {
     if (expires < since + ttl * 1000) this.processes.lapse(id, since, now);
   }
 
   /**
-   * Removes the expired lease or hold of an acquisition that asks again, if `EXPIRE_LIMIT` left it.
-   * Otherwise its permits would count twice and would never be free again.
+   * Removes the expired lease or hold of an acquisition that asks again, if `EXPIRE_LIMIT` left it:
+   * its permits would count twice and would never be free again.
    */
   dropStale(id: string, now: Micros): void {
     const holder = this.holders.get(this.holds.get(id) ?? id);
@@ -159,9 +158,7 @@ export class Resource {
     else this.#dropHolds(holder, now);
   }
 
-  /**
-   * Makes an acquisition a holder. It gets a fence, and one reserved fence for each hand-off (I2).
-   */
+  /** It gets a fence, and one reserved fence for each hand-off (I2). */
   grant(
     wanted: (Acquire & { readonly signalled?: undefined }) | Waiter,
     now: Micros,
@@ -191,7 +188,6 @@ export class Resource {
     return holder;
   }
 
-  /** Adds a hold to the owner's live lease. */
   join(holder: Holder, wanted: Joining, now: Micros, lease: number, signalled = ''): Holder {
     const { id, weight, channel } = wanted;
     holder.signalled ||= signalled;
@@ -205,7 +201,7 @@ export class Resource {
     return holder;
   }
 
-  /** Extends a lease, for one of its holds; never shortens it. */
+  /** For one of its holds; never shortens it. */
   extend(holder: Holder, id: string, expires: Micros): void {
     holder.expires = Math.max(holder.expires, expires);
     const hold = holder.holds.get(id);
@@ -243,9 +239,9 @@ export class Resource {
   }
 
   /**
-   * Frees the fences that are reserved for hand-offs of a lease and lie above `used`, the last
-   * fence that its process used; the caller guarantees that. So fences do not run ahead of the
-   * clock, and a deleted key starts again above all of them (I2).
+   * Frees the fences that are reserved for hand-offs above `used`, the last one that the process
+   * used; the caller guarantees that. So fences do not run ahead of the clock, and a deleted key
+   * starts again above all of them (I2).
    */
   takeBackFences({ fence, handOffs }: Holder, used: number = fence): void {
     const last = fence + handOffs;
@@ -264,9 +260,7 @@ export class Resource {
     if (this.used === 0) this.latest = 0;
   }
 
-  /**
-   * Changes the weight of a lease with one hold. More weight is a new grant, with a new fence (I2).
-   */
+  /** Of a lease with one hold. More weight is a new grant, with a new fence (I2). */
   resize(holder: Holder, weight: number, now: Micros): void {
     if (weight > holder.weight) {
       this.fence = Math.max(this.fence + 1, now);
@@ -277,40 +271,38 @@ export class Resource {
     for (const hold of holder.holds.values()) hold.weight = weight;
   }
 
-  /** Changes one of several holds to a weight up to that of the lease. */
+  /** One of several holds, up to the weight of the lease. */
   resizeHold(hold: Hold, weight: number): void {
     hold.weight = weight;
   }
 
-  /** Notes the number of a change of a weight; false for a late duplicate. */
+  /** False for a late duplicate. */
   noteChange(own: Holder | Hold, seq: number): boolean {
     if (seq <= own.changes) return false;
     own.changes = seq;
     return true;
   }
 
-  /** Records the last signal of a holder and its reply. */
   noteSignal(holder: Holder, sent: Holder['sent']): void {
     holder.sent = sent;
   }
 
-  /** Records where a queued or parked acquisition receives pushes from now on. */
+  /** Where it receives pushes from now on. */
   readdress(waiter: Waiter | Parked, { channel, token }: Pick<Waiter, 'channel' | 'token'>): void {
     waiter.channel = channel;
     waiter.token = token;
   }
 
-  /** Records where the process of a lease, or of one hold of it, receives pushes from now on. */
+  /** The same for the process of a lease, or of one hold of it. */
   address(holder: Holder, id: string, channel: string): void {
     (holder.holds.get(id) ?? holder).channel = channel;
   }
 
-  /** Records how many tasks wait for a root. */
   noteTasks(waiter: Waiter | Holder, { tasks = 0 }: Pick<Acquire, 'tasks'>): void {
     waiter.tasks = tasks;
   }
 
-  /** Sets the kind and the capacity. Leases that are held stay held. */
+  /** Leases that are held stay held. */
   setCapacity(kind: LockKind, capacity: number): void {
     this.kind = kind;
     this.capacity = capacity;
@@ -329,7 +321,7 @@ export class Resource {
     this.place({ ...asked, tasks: wanted.tasks ?? 0, ticket, signalled });
   }
 
-  /** Puts a waiter at the place of its ticket. */
+  /** At the place of its ticket. */
   place(waiter: Waiter): void {
     const { id, ticket, fair } = waiter;
     this.waiters.set(id, waiter);
@@ -340,8 +332,8 @@ export class Resource {
 
   /**
    * The ticket of a root whose oldest task has waited in its process for this time; 0 for the end
-   * of the queue. If the last ticket is in the future, the clock was set back, and the order of
-   * times is unknown.
+   * of the queue. If the last ticket is in the future, the clock was set back, and the order is
+   * unknown.
    */
   #placeAfter(waited: number, now: Micros): number {
     return waited === 0 || this.lastTicket > now ? 0 : Math.max(1, now - waited * 1000);
@@ -357,7 +349,7 @@ export class Resource {
     return waiter;
   }
 
-  /** Parks an acquisition. `since` is above all tickets and shows the order of arrival. */
+  /** `since` is above all tickets and shows the order of arrival. */
   park(wanted: Omit<Parked, 'since' | 'until'>, now: Micros, retention: number): void {
     const since = Math.max(this.lastTicket + 1, now);
     this.lastTicket = since;

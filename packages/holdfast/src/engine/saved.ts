@@ -3,7 +3,7 @@
  *
  * A store that keeps states as texts saves the state after a command and restores it before the
  * next one. `restored(saved(x))` behaves like `x` for every command. Derived values are not saved:
- * the used permits, the orders, the owners, and the counts of waiters.
+ * used permits, orders, owners, counts of waiters.
  */
 import type { BreakReason, GateKind } from './gate-messages.js';
 import { Gate } from './gate.js';
@@ -22,7 +22,6 @@ type SavedWaiter = readonly [
 ];
 type SavedHolder = Omit<Holder, 'holds'> & { readonly holds: readonly SavedHold[] };
 
-/** The state of a resource between two commands. */
 export interface SavedResource {
   readonly kind: LockKind;
   readonly capacity: number;
@@ -32,12 +31,11 @@ export interface SavedResource {
   readonly forgetAt: number;
   readonly holders: readonly SavedHolder[];
   readonly waiters: readonly SavedWaiter[];
-  /** The waiter with the oldest poll comes first. */
+  /** The oldest poll comes first. */
   readonly parked: readonly Parked[];
   readonly processes: readonly SavedProcess[];
 }
 
-/** The state of a gate between two commands. */
 export interface SavedGate {
   readonly key: string;
   readonly kind: GateKind;

@@ -1,14 +1,13 @@
 /**
  * Serves the queue: the store grants freed permits directly to waiters.
  *
- * Each command that finds free capacity grants it to the head of the queue and notifies the
- * waiter's process, and repeats this while the head fits. The order is strict: if the head does not
- * fit, later waiters wait too, so no large request starves (I4). If a waiter's channel has no
- * subscriber, or its process is silent (see `processes.ts`), the waiter counts as dead and loses
- * its place. If it is alive after all, its ticket restores its place. A waiter without a channel is
- * granted in turn and finds the grant by polling (I5). A waiter that cannot be granted at all (see
- * `hopeless`) also loses its place: it learns that by polling, repeats its request, and gets the
- * reason.
+ * Each command that finds free capacity grants it to the head of the queue, notifies the waiter's
+ * process, and repeats this while the head fits. The order is strict: if the head does not fit,
+ * later waiters wait too, so no large request starves (I4). A waiter whose channel has no
+ * subscriber, or whose process is silent (see `processes.ts`), counts as dead and loses its place;
+ * if it is alive after all, its ticket restores it. A waiter without a channel is granted in turn
+ * and finds the grant by polling (I5). One that can never be granted (see `hopeless`) also loses
+ * its place: it learns that by polling, repeats its request, and gets the reason.
  */
 import { HOLD_LIMIT, SERVE_LIMIT } from './limits.js';
 import { endOf, type Holder, type Joining, type Waiter } from './entries.js';
@@ -17,41 +16,37 @@ import type { Conflict, Crowded, Granted, Micros, Push } from './commands.js';
 import { askPaused } from './idle.js';
 import { redeliverSignals } from './signals.js';
 
-/** A push and its channel. */
 export interface Addressed {
   readonly channel: string;
   readonly push: Push;
 }
 
-/** The time, the subscribers and the collected pushes of one command. */
 export interface CommandContext {
   readonly now: Micros;
-  /** The number of subscribers of exactly this channel. */
   receivers(channel: string): number;
-  /** The pushes of this command. */
   readonly pushes: Addressed[];
-  /** True if `SERVE_LIMIT` ended the service of the queue. */
+  /** `SERVE_LIMIT` ended the service of the queue. */
   more: boolean;
-  /** True if a process that pauses was granted, and no waiter was asked yet, see `idle.ts`. */
+  /** A process that pauses was granted, and no waiter was asked yet, see `idle.ts`. */
   pausedGrant: boolean;
   /** Every fence or generation of a state that starts anew is greater. */
   readonly floor: number;
 }
 
-/** True if an acquisition may join the live lease of its owner. */
+/** To the live lease of its owner. */
 export function joins(own: Holder, { weight }: { weight: number }): boolean {
   return own.weight >= weight && own.holds.size < HOLD_LIMIT;
 }
 
 /**
  * True if a waiter can never be granted: the lease of its owner is smaller than its weight or has
- * the maximum number of holds, or its weight is above the capacity.
+ * the most holds, or its weight is above the capacity.
  */
 function hopeless(resource: Resource, waiter: Waiter, own: Holder | undefined): boolean {
   return own === undefined ? waiter.weight > resource.capacity : !joins(own, waiter);
 }
 
-/** Joins an acquisition to the live lease of its owner, or returns why that is impossible. */
+/** Joins the live lease of its owner, or returns why that is impossible. */
 export function rejoin(
   resource: Resource,
   wanted: Joining & Pick<Waiter, 'owner' | 'ttl'>,
@@ -69,8 +64,8 @@ export function rejoin(
 }
 
 /**
- * Grants permits to waiters, in order. `self` is the acquisition that the command names: it gets a
- * full lease and no push, because the reply tells it.
+ * `self` is the acquisition that the command names: it gets a full lease and no push, because the
+ * reply tells it.
  */
 export function serve(resource: Resource, context: CommandContext, self: string): void {
   redeliverSignals(resource, context);
@@ -103,10 +98,7 @@ function isDead(resource: Resource, context: CommandContext, { id, channel }: Wa
   return channel !== '' && context.receivers(channel) === 0;
 }
 
-/**
- * Microseconds until the next poll is due: at the next expiry, or at once if `SERVE_LIMIT` was
- * reached.
- */
+/** Until the next poll is due: at the next expiry, or at once if `SERVE_LIMIT` was reached. */
 export function next(resource: Resource, { now, more }: CommandContext): Micros {
   return more ? 0 : resource.next(now);
 }
@@ -120,7 +112,7 @@ export function ahead({ queue, holders }: Resource, id: string): string {
   return only;
 }
 
-/** The reply that describes a lease to one of its acquisitions. */
+/** To one of its acquisitions. */
 export function granted(holder: Holder, id: string, now: Micros): Granted {
   const { fence, handOffs } = holder;
   const holds = Math.max(1, holder.holds.size);
@@ -135,8 +127,8 @@ function deliver(
   isSelf: boolean,
 ): void {
   const { now, pushes } = context;
-  // a pushed lease lasts for the claim window until its holder renews it: a frozen waiter delays
-  // the queue no longer than that
+  // a pushed lease lasts for the claim window until it is renewed: a frozen waiter delays the queue
+  // no longer
   const lease = isSelf ? waiter.ttl : Math.min(waiter.ttl, waiter.claim);
   const holder =
     own === undefined

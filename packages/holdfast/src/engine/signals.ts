@@ -1,16 +1,13 @@
 /**
  * Wakes parked waiters: they move to the end of the queue in the order in which they parked, and
- * their processes are notified. If a waiter's channel has no subscriber, or its process is silent,
- * the waiter counts as dead, and the next waiter gets the signal.
+ * their processes are notified. A waiter whose channel has no subscriber, or whose process is
+ * silent, counts as dead, and the next one gets the signal.
  */
 import { SIGNAL_LIMIT } from './limits.js';
 import type { Resource } from './resource.js';
 import type { CommandContext } from './serve.js';
 
-/**
- * Wakes `count` parked waiters of a condition, or all (0), up to `SIGNAL_LIMIT`. Returns how many
- * it woke.
- */
+/** Wakes `count` waiters of a condition, or all (0), up to `SIGNAL_LIMIT`. Returns how many. */
 export function wake(
   resource: Resource,
   context: CommandContext,
@@ -35,8 +32,8 @@ export function wake(
 }
 
 /**
- * Removes a waiter from the queue or from its condition; false if there is none. Its signal goes to
- * the next parked waiter.
+ * From the queue or a condition; false if it is not there. Its signal goes to the next parked
+ * waiter.
  */
 export function withdraw(resource: Resource, id: string): boolean {
   const waiter = resource.dequeue(id);
@@ -45,7 +42,6 @@ export function withdraw(resource: Resource, id: string): boolean {
   return true;
 }
 
-/** Wakes the next waiter for each unconsumed signal. */
 export function redeliverSignals(resource: Resource, context: CommandContext): void {
   for (const condition of resource.unconsumedSignals.splice(0))
     wake(resource, context, condition, 1);

@@ -7,7 +7,7 @@ export class SortedSet {
     return this.#order.length;
   }
 
-  /** The id at a rank, counted from 0. */
+  /** From 0. */
   at(rank: number): string | undefined {
     return this.#order[rank];
   }
@@ -16,22 +16,20 @@ export class SortedSet {
     return this.#scores.get(id);
   }
 
-  /** At most `limit` ids, from the lowest score on. */
+  /** From the lowest score on. */
   first(limit: number): readonly string[] {
     return this.#order.slice(0, limit);
   }
 
-  /** At most `limit` ids, from a rank on. */
+  /** From a rank on. */
   from(rank: number, limit: number): readonly string[] {
     return this.#order.slice(rank, rank + limit);
   }
 
-  /** The number of ids with at most that score. */
   upTo(score: number): number {
     return this.#rank(score, '\u{10ffff}');
   }
 
-  /** Adds an id, or changes its score. */
   set(id: string, score: number): void {
     this.delete(id);
     const last = this.#order.at(-1);
@@ -49,7 +47,6 @@ export class SortedSet {
     return true;
   }
 
-  /** The number of entries before (score, id). */
   #rank(score: number, id: string): number {
     let low = 0;
     let high = this.#order.length;

@@ -5,8 +5,8 @@
  *     again: (nothing) --turn of a root with the named fence--> queued --grant in turn--> held
  *
  * A process hands a root from task to task without a command, so only `turn` reports which fences
- * were used (I2). A repeated command finds no lease of the root and queues nothing (I3): a copy
- * that arrives late must not queue a root that has ended.
+ * were used (I2). A repeated command finds no lease of the root and queues nothing (I3): a late
+ * copy must not queue a root that has ended.
  */
 import type { Resource } from './resource.js';
 import { granted, next, type CommandContext, serve } from './serve.js';
@@ -28,7 +28,7 @@ export function turn(
   return { status: ended ? 'freed' : 'absent', now, again: standing(resource, wanted, context) };
 }
 
-/** Ends the lease of the root; false if there is none with the named fence. */
+/** False if there is none with the named fence. */
 function end(resource: Resource, wanted: T.Turn, now: T.Micros): boolean {
   const { id, fence, used } = wanted;
   const holder = resource.leaseOf(id, now);
