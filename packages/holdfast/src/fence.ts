@@ -99,6 +99,7 @@ export function fragment<Result>(
   return tag(Object.assign([...texts], { raw: texts }), ...(values as never[]));
 }
 
+/** The metadata of a stored object. */
 export interface StoredObject {
   /** As the store gives it. */
   readonly etag: string;

@@ -34,6 +34,7 @@ interface Parsed {
   readonly leases: readonly Written[];
 }
 
+/** Options of an adopted lease. */
 export type AdoptOptions = Pick<
   LockOptions,
   'ttl' | 'renew' | 'label' | 'onExpiring' | 'expiringBefore'

@@ -133,6 +133,7 @@ export interface HoldfastOptions {
   readonly randomSource?: RandomSource | undefined;
 }
 
+/** A lease that was lost. */
 export interface LostLease {
   readonly key: string;
   /** See `Lease.id`. */
@@ -190,6 +191,7 @@ export interface LockOptions {
   readonly longHold?: number | undefined;
 }
 
+/** Options of one acquisition. */
 export interface AcquireOptions extends LockOptions {
   /**
    * The longest time to wait. Default: that of the lock, or no limit, for `acquire` and `run`; 0

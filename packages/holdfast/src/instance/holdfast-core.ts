@@ -17,6 +17,7 @@ export interface HoldfastStore {
   readonly listen: (...args: never) => unknown;
 }
 
+/** The options of an instance without locks. */
 export type CoreOptions = Omit<HoldfastOptions, 'closeOnSignals'>;
 
 /**

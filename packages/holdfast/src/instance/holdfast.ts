@@ -42,6 +42,7 @@ export interface Readiness {
   readonly pushes: boolean;
 }
 
+/** Options of a forced release. */
 export interface ForceReleaseOptions {
   /**
    * The one lease to end, see `Lease.id`. Refused if its process may have handed the lock on to

@@ -12,6 +12,7 @@ export interface InstanceInfo {
   readonly label: string;
 }
 
+/** What each message has. */
 export interface HoldfastMessage {
   readonly instance: InstanceInfo;
   /** The key of the lock. */

@@ -16,6 +16,7 @@ import * as failures from '../acquire/failures.js';
 import { runsBeside } from './shared-runs.js';
 import { quote } from '../base/text.js';
 
+/** Options of waiting at a condition. */
 export interface AwaitOptions {
   /** Longest time to wait for a signal, in ms. Default: no limit. */
   readonly wait?: number | undefined;

@@ -21,6 +21,7 @@ import { watchLeader } from './watch-leader.js';
 /** See the same names in `LockOptions`. */
 export type ElectionOptions = Pick<LockOptions, 'ttl' | 'label' | 'onExpiring' | 'expiringBefore'>;
 
+/** Options of one candidature. */
 export interface CampaignOptions {
   /** Longest time to wait, in ms. Default: no limit. */
   readonly wait?: number | undefined;
@@ -28,6 +29,7 @@ export interface CampaignOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of `lead`. */
 export interface LeadOptions {
   /** Ends the current term; no other term begins. */
   readonly signal?: AbortSignal | undefined;
@@ -41,6 +43,7 @@ export interface LeadOptions {
   readonly onFailure?: ((error: unknown) => unknown) | undefined;
 }
 
+/** Options of an observation. */
 export interface ObserveOptions {
   readonly signal?: AbortSignal | undefined;
   /** Ms between two requests to the store. 10 to 86,400,000; default 1,000. */

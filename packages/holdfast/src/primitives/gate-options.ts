@@ -1,3 +1,4 @@
+/** Options that are common to latches and barriers. */
 import { badOption } from '../base/errors.js';
 import { duration, known } from '../base/checks.js';
 

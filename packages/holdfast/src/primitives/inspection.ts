@@ -27,6 +27,7 @@ export interface Participant {
   readonly pid: number | undefined;
 }
 
+/** A holder of a lock. */
 export interface HolderInfo extends Participant {
   /** 1 for a mutex or a reader, all of them for a writer. */
   readonly permits: number;
@@ -47,6 +48,7 @@ export interface HolderInfo extends Participant {
   readonly holds: number;
 }
 
+/** A waiter in the queue of a lock. */
 export interface WaiterInfo extends Participant {
   /** That it waits for. */
   readonly permits: number;
@@ -92,6 +94,7 @@ export interface LockInfo {
   readonly servers?: readonly ServerInfo[];
 }
 
+/** Options of `list`. */
 export interface ListOptions {
   /**
    * Called for each key under the prefix whose record cannot be read: another program wrote it, or

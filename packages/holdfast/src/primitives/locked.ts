@@ -17,6 +17,7 @@ import { quote } from '../base/text.js';
 /** Options of a locked method: those of its lock, and those of each acquisition. */
 export interface LockedOptions extends MutexOptions, AcquireOptions {}
 
+/** A method that can be locked: it returns a promise. */
 export type AsyncMethod = (this: never, ...args: never[]) => Promise<unknown>;
 
 /** A template, or a function of the method's arguments. */

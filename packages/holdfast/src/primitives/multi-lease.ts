@@ -1,3 +1,4 @@
+/** The leases of several locks, handled as one lease. */
 import { type HoldfastError, isHoldfastError } from '../base/errors.js';
 import { isLossOf } from '../lease/lease-state.js';
 import type { Lease, ReleaseOutcome } from '../lease/lease.js';

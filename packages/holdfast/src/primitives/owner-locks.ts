@@ -34,6 +34,7 @@ const MADE_HERE = '-owner';
 const TTL_MIN = 10;
 const TTL_MAX = 86_400_000;
 
+/** Options of an owner's lock. */
 export interface OwnerLockOptions
   extends Pick<AcquireOptions, 'fair' | 'label' | 'signal' | 'wait'> {
   /**

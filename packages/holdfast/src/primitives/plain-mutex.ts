@@ -11,6 +11,7 @@ import { checkWork, Acquirer, plainLease } from './acquirer.js';
 import { enter, open } from './shared-runs.js';
 import { innermost, under } from './lock-context.js';
 
+/** Options of a mutex. */
 export interface MutexOptions extends LockOptions {
   /**
    * Lets `run` enter again inside a `run` of the same asynchronous context, without a request to

@@ -18,6 +18,7 @@ import { quote } from '../base/text.js';
 export const READER = 1;
 export const WRITER: number = 2 ** 30;
 
+/** The side of a read-write lock that a lease holds. */
 export type RwMode = 'read' | 'write';
 
 /** A granted read or write lock. It stays one lease when its side changes, and is released once. */

@@ -3,6 +3,7 @@ import type { LockOptions } from '../base/options.js';
 import type { HolderInfo } from './inspection.js';
 import type { SlotState } from './schedule-slots.js';
 
+/** Options of a schedule. */
 export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
   /**
    * Ms for which the lock is kept at least, even if the work ends earlier or fails, or its process
@@ -27,6 +28,7 @@ export interface ScheduleOptions extends Pick<LockOptions, 'ttl' | 'label'> {
   readonly afterFailure?: 'keep' | 'release' | undefined;
 }
 
+/** Options of one `runOnce`. */
 export interface RunOnceOptions {
   /**
    * The name of the scheduled time, equal on all machines, for example `2026-11-21T02:00Z`. A slot

@@ -24,6 +24,7 @@ const PERMITS_MAX = 1_000_000;
 /** How often to ask with the number in use, if it changes meanwhile. */
 const TRIES = 10;
 
+/** Options of a semaphore. */
 export interface SemaphoreOptions extends LockOptions {
   /** The total number of permits: the same for all users of the key. 1 to 1,000,000. */
   readonly permits: number;
@@ -35,6 +36,7 @@ export interface SemaphoreOptions extends LockOptions {
   readonly onMismatch?: 'reject' | 'adopt' | undefined;
 }
 
+/** Options of `run` of a semaphore. */
 export interface SemaphoreRunOptions extends AcquireOptions {
   /** 1 to all permits of the semaphore. Default 1. */
   readonly permits?: number | undefined;

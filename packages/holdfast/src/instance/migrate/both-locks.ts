@@ -23,7 +23,9 @@ import { BothLease } from './both-lease.js';
 import { OldHold, type OldHoldEvents, type OldHoldParts } from './old-hold.js';
 import { OldLock } from './old-lock.js';
 
+/** The options of a mutex of both libraries. */
 export type BothLocksOptions = Omit<LockOptions, 'sharedBy' | 'renew'>;
+/** The options of one acquisition of it. */
 export type BothAcquireOptions = Omit<AcquireOptions, 'sharedBy' | 'renew'>;
 
 /** The pause between two attempts to take the other lock is this long, or up to twice as long. */
