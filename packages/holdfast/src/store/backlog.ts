@@ -1,17 +1,17 @@
 /**
- * The requests to one server that are under way, and those that wait for their turn. The requests
- * under way are limited in number and bytes, so a burst neither fills the buffers of the client nor
- * makes the time limit of each request a limit for the whole burst.
+ * The requests to one server: those under way, limited in number and bytes, and those that wait for
+ * their turn. So a burst neither fills the buffers of the client nor makes the time limit of each
+ * request a limit for the whole burst.
  *
  *     posted --room, and none waits--> under way --answered, failed, deadline--> over
  *        \--otherwise--> waits --room--> under way
  *                          \--no request is answered within its time limit--> failed
  *
  * Requests have one of three ranks. Those that keep a lease or a place in a queue never wait: a
- * timer sends them, so they are few. Of those that wait, the ones that end something go before the
- * ones that ask for something: a lock that is released late keeps others from it.
+ * timer sends them, so they are few. Of those that wait, the ones that end something go first: a
+ * lock that is released late keeps others from it.
  *
- * Invariants: requests of one key that wait are sent in the order in which they were posted. So one
+ * Invariants: waiting requests of one key are sent in the order in which they were posted, so one
  * that ends something waits behind one of its key that asks. Requests of the first rank may
  * overtake others of their key: they change neither its holders nor the order of its queue. While a
  * request waits, another one is under way, or a flush is due.
@@ -24,31 +24,30 @@ const ENDS = 1;
 const ASKS = 2;
 type Rank = typeof AT_ONCE | typeof ENDS | typeof ASKS;
 
-/** The commands that ask for nothing. */
 const RANKS: Readonly<Partial<Record<Op, Rank>>> = {
   ...{ renew: AT_ONCE, renewMany: AT_ONCE, poll: AT_ONCE },
   ...{ release: ENDS, turn: ENDS, park: ENDS, signal: ENDS, watch: ENDS, arrive: ENDS },
 };
 
-/** The most bytes under way at one server, about. */
+/** Under way at one server, about. */
 const BYTES_MAX = 4 * 2 ** 20;
 /** The bytes of a command without its texts, about; and of an id. */
 const FRAME = 256;
 const ID = 40;
 
-/** A request with its place in a backlog. Only a backlog writes it. */
+/** Only a backlog writes it. */
 export interface Posted {
   readonly command: Command;
-  /** When it was posted, on the local clock, if it waits. */
+  /** If it waits, on the local clock. */
   posted: number;
   rank: Rank;
-  /** Set while it waits and another one waits behind it. */
+  /** The one behind it, while both wait. */
   next: Posted | undefined;
-  /** Its bytes while it is counted as under way; otherwise 0. */
+  /** While it is under way; otherwise 0. */
   bytes: number;
 }
 
-/** A queue. An array would be copied again and again while it becomes shorter. */
+/** An array would be copied again and again while it becomes shorter. */
 class Queue<P extends Posted> {
   first: P | undefined;
   #last: P | undefined;
@@ -73,9 +72,8 @@ export class Backlog<P extends Posted> {
   #bytes = 0;
   readonly #ends = new Queue<P>();
   readonly #asks = new Queue<P>();
-  /** The last request of each key that waits. */
+  /** The last one of each key that waits. */
   readonly #last = new Map<string, P>();
-  /** The replies so far. */
   answers = 0;
 
   /** @param max the most requests under way */
@@ -87,12 +85,11 @@ export class Backlog<P extends Posted> {
     return this.#last.size === 0;
   }
 
-  /** True if a request of the key waits. */
   has(key: string): boolean {
     return this.#last.has(key);
   }
 
-  /** True if the request is under way from now on. Otherwise it waits. */
+  /** True if the request is under way from now on, false if it waits. */
   admit(posted: P, atOnce: boolean, now: number): boolean {
     const { command } = posted;
     const rank = atOnce ? AT_ONCE : (RANKS[command.op] ?? ASKS);
@@ -110,7 +107,7 @@ export class Backlog<P extends Posted> {
     return false;
   }
 
-  /** Takes those that wait and are under way from now on, as far as there is room. */
+  /** Takes those for which there is room now. */
   *take(): Iterable<P> {
     while (this.#count < this.#max && this.#bytes < BYTES_MAX) {
       const next = this.#shift(this.#ends) ?? this.#shift(this.#asks);
@@ -130,7 +127,7 @@ export class Backlog<P extends Posted> {
     }
   }
 
-  /** A request is over. True if another one has waited for that. */
+  /** True if another request has waited for the end of this one. */
   ended(posted: P): boolean {
     if (posted.bytes === 0) return false;
     this.#count -= 1;
@@ -148,7 +145,6 @@ export class Backlog<P extends Posted> {
   }
 }
 
-/** The backlog of each server. */
 export class Backlogs<P extends Posted> {
   readonly #max: number;
   /** The first one: for a store with one server, and before the servers are known. */
@@ -161,8 +157,7 @@ export class Backlogs<P extends Posted> {
   }
 
   /**
-   * The backlog for a command. A key keeps its backlog while a request of it waits, also if another
-   * server has it by now.
+   * A key keeps its backlog while a request of it waits, also if another server has it by now.
    * @param shardOf see `Store.shardOf`
    */
   of(command: Command, shardOf: ((key: string) => string) | undefined): Backlog<P> {
@@ -183,7 +178,7 @@ function keyOf(command: Command): string {
   return command.op === 'renewMany' ? (command.keys[0] as string) : command.key;
 }
 
-/** About as many bytes as the command has on its way. */
+/** On the way, about. */
 function bytesOf(command: Command): number {
   if (command.op === 'renewMany') {
     return command.keys.reduce((sum, key) => sum + key.length + ID, FRAME);

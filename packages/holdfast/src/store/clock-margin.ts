@@ -1,14 +1,14 @@
 /**
  * The option `clockMargin`: a lease lasts longer in the store than its holder believes.
  *
- * Records have times of the server that granted the lease. After a fail-over, or the move of a
- * slot, another server compares them with its own clock. If that is ahead, leases end early there,
- * by the difference. So each lease is asked for with the margin, and the margin is taken from the
- * time that a reply leaves: a holder stops before any clock within the margin ends the lease.
+ * After a fail-over, or the move of a slot, another server compares the times of the record with
+ * its own clock. If that is ahead, leases end early there, by the difference. So each lease is
+ * asked for with the margin, and the margin is taken from the time that a reply leaves: a holder
+ * stops before any clock within the margin ends the lease.
  */
 import type { Command, Micros, Reply } from '../engine/commands.js';
 
-/** The command for the store. @param margin in ms */
+/** For the store. @param margin in ms */
 export function widened(command: Command, margin: number): Command {
   const { op } = command;
   if (op === 'renew' || op === 'renewMany') return { ...command, ttl: command.ttl + margin };
@@ -16,14 +16,14 @@ export function widened(command: Command, margin: number): Command {
   return { ...command, ttl: command.ttl + margin, claim: command.claim + margin };
 }
 
-/** The reply for the holder. @param margin in ms */
+/** For the holder. @param margin in ms */
 export function narrowed(reply: Reply, margin: number): Reply {
   const { status } = reply;
   if (status === 'granted' || status === 'renewed' || status === 'resized') {
     return { ...reply, left: without(reply.left, margin) };
   }
   if (status === 'renewals') {
-    // no time is negative; the numbers below 0 are codes
+    // numbers below 0 are codes
     return { ...reply, left: reply.left.map((left) => (left > 0 ? without(left, margin) : left)) };
   }
   if (status === 'polled') {
@@ -32,7 +32,6 @@ export function narrowed(reply: Reply, margin: number): Reply {
   return 'again' in reply ? { ...reply, again: less(reply.again, margin) } : reply;
 }
 
-/** The time that remains for the holder. */
 export function without(left: Micros, margin: number): Micros {
   return Math.max(0, left - margin * 1000);
 }

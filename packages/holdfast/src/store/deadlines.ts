@@ -1,12 +1,10 @@
 /**
  * Deadlines of many requests with one timer. All have the same limit, so the request that started
- * first ends first, and a queue is enough.
+ * first ends first, and a queue is enough. A timer for each would cost more than the rest of the
+ * request. The timer does not keep the process alive: the connection does.
  *
  * Before a request expires, the sockets are read once more: after a stall of the event loop the
  * reply may be there already.
- *
- * A timer for each request would cost more than the rest of the request. The timer does not keep
- * the process alive: the connection of the request does.
  */
 import { afterIo, type Clock, type Timer } from '../base/clock.js';
 
@@ -17,7 +15,7 @@ export interface Timed {
   expire(): void;
 }
 
-/** Empty places at the front of the queue before the queue is compacted. */
+/** Empty places at the front of the queue before it is compacted. */
 const SLACK = 1024;
 
 export class Deadlines {
@@ -31,7 +29,7 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Adds an operation. Its deadline must not be before that of an earlier one. */
+  /** Its deadline must not be before that of an earlier one. */
   add(timed: Timed): void {
     this.#queue.push(timed);
     this.#arm();
@@ -70,7 +68,7 @@ export class Deadlines {
     this.#timer = this.#clock.after(head.deadline - this.#clock.now(), due, true);
   }
 
-  /** Expires all operations with a deadline before `now` that have not ended since. */
+  /** Those with a deadline before `now` that have not ended since. */
   #expire(now: number): void {
     this.#timer = undefined;
     for (;;) {

@@ -49,11 +49,11 @@ export type FindingCode =
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: FindingSeverity;
-  /** The address of the server; an empty string if the finding is about several servers. */
+  /** Its address; an empty string if the finding is about several servers. */
   readonly server: string;
   /** What it means for locks. */
   readonly message: string;
-  /** The value that was seen. */
+  /** What was seen. */
   readonly evidence: string;
   /** What to do. */
   readonly advice: string;
@@ -62,11 +62,11 @@ export interface Finding {
 /** A server that was examined. */
 export interface ExaminedServer {
   readonly address: string;
-  /** For example `redis 7.0.15`; an empty string if it is not known. */
+  /** For example `redis 7.0.15`; an empty string if unknown. */
   readonly version: string;
-  /** The shortest of several round trips, in ms; `undefined` if the server did not answer. */
+  /** The shortest of several, in ms; `undefined` if the server did not answer. */
   readonly roundTrip: number | undefined;
-  /** By how many ms its clock is ahead of this machine's; `undefined` if it is not known. */
+  /** By how many ms its clock is ahead of this machine's; `undefined` if unknown. */
   readonly clockOffset: number | undefined;
 }
 
@@ -75,16 +75,15 @@ export interface Examination {
   readonly servers: readonly ExaminedServer[];
 }
 
-/** What a store must know to judge what it sees. */
 export interface ExamineTerms {
   readonly clock: Clock;
   readonly ttl: number;
   readonly claimWindow: number;
   readonly requestTimeout: number;
-  /** The replicas that must have a grant before it counts. */
+  /** How many must have a grant before it counts. */
   readonly replicas: number;
-  /** By how many ms the clocks of the servers may differ, see `clock-margin.ts`. */
+  /** See `clock-margin.ts`. */
   readonly clockMargin: number;
-  /** A unique name, for the keys and channels of this examination. */
+  /** Unique, for the keys and channels of this examination. */
   readonly id: string;
 }

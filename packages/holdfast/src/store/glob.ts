@@ -1,7 +1,6 @@
 /**
  * Glob patterns exactly as in Redis: `*`, `?`, `[abc]`, `[^a]`, `[a-z]`, a backslash before a
- * literal character, and the same reading of malformed patterns. As in Redis, bytes of UTF-8 are
- * compared.
+ * literal character, and the same reading of malformed patterns. Bytes of UTF-8 are compared.
  *
  * A pattern is parsed once, in linear time. Matching goes back only to the last `*`, so it takes at
  * most (pattern length) × (text length) steps.
@@ -9,7 +8,7 @@
 
 import type { Store, TimeLimit } from './port.js';
 
-/** One element of a pattern: any number of bytes, or one byte of a set (256 flags). */
+/** Any number of bytes, or one byte of a set (256 flags). */
 export type Element = '*' | Uint8Array;
 
 const STAR = 0x2a;
@@ -20,7 +19,6 @@ const CLOSE = 0x5d;
 const CARET = 0x5e;
 const DASH = 0x2d;
 
-/** A parsed pattern. */
 export class Glob {
   readonly elements: readonly Element[];
 
@@ -28,16 +26,12 @@ export class Glob {
     this.elements = parse(Buffer.from(pattern));
   }
 
-  /** True if a text matches. */
   matches(text: string): boolean {
     return match(this.elements, Buffer.from(text), () => undefined);
   }
 }
 
-/**
- * The keys of a store that match a pattern.
- * @param within the time limit of each request
- */
+/** @param within the time limit of each request */
 export async function* matchingKeys(
   store: Store,
   pattern: string,
@@ -49,10 +43,7 @@ export async function* matchingKeys(
   }
 }
 
-/**
- * Compares from left to right. After a mismatch it goes back only to the last `*`, which then takes
- * one more byte: an earlier `*` could not match more than the last one.
- */
+/** After a mismatch, the last `*` takes one more byte: an earlier one could not match more. */
 export function match(elements: readonly Element[], text: Uint8Array, step: () => void): boolean {
   let e = 0;
   let t = 0;

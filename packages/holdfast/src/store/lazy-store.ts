@@ -5,8 +5,8 @@
  *     named --first command--> loading --loaded--> used
  *       \-------------failed------/
  *
- * The first command waits until the code is loaded. A process that has a lease has loaded the code,
- * so renewal, release and the report of a loss never load anything here.
+ * The first command waits for the code. A process with a lease has loaded it, so renewal, release
+ * and the report of a loss never load anything here.
  */
 import type { Command, Reply } from '../engine/commands.js';
 import type { Examination, ExamineTerms } from './finding.js';
@@ -20,10 +20,9 @@ import {
 } from './port.js';
 import type { ServerInfo } from './server-info.js';
 
-/** What is known of a store before its code is loaded. */
 export interface LazyParts {
   readonly label: string;
-  /** True if the loaded store has `acknowledged`. */
+  /** The loaded store has `acknowledged`. */
   readonly acknowledges: boolean;
   /** Loads the code and creates the store of a prefix. */
   load(prefix: string): Promise<Store>;
@@ -135,7 +134,6 @@ export class LazyStore implements Store {
   }
 }
 
-/** Says why the code of the store could not be loaded, and what to do. */
 function notLoaded(cause: unknown): string {
   const why = cause instanceof Error ? cause.message : String(cause);
   return (

@@ -11,7 +11,7 @@ import { printable } from '../base/text.js';
 import type { Examination, ExamineTerms } from './finding.js';
 import type { ServerInfo } from './server-info.js';
 
-/** Receives the pushes in this process. No method may throw. */
+/** No method may throw. */
 export interface WakeListener {
   push(push: Push): void;
   /** Pushes arrive from now on. Earlier ones may have been lost. */
@@ -22,15 +22,14 @@ export interface WakeListener {
 
 /** What becomes of a message to the own channel. */
 export interface EchoAnswer {
-  /** Resolves to false if the server knows no receiver. Rejects if it was not published. */
+  /** False if the server knows no receiver. Rejects if it was not published. */
   readonly published: Promise<boolean>;
-  /** Resolves when it has arrived; stays pending if it is lost. */
+  /** Stays pending if the message is lost. */
   readonly arrived: Promise<true>;
 }
 
-/** A channel on which pushes arrive. */
 export interface WakeChannel {
-  /** The name that commands carry to receive pushes. */
+  /** Commands carry it to receive pushes. */
   readonly name: string;
   /**
    * Publishes a message to this channel.
@@ -40,51 +39,51 @@ export interface WakeChannel {
   close(): Promise<void>;
 }
 
-/** Receives what becomes of one command: one of the two is called, once. Neither throws. */
+/** One of the two is called, once. Neither throws. */
 export interface Outcome {
   replied(reply: Reply): void;
   erred(error: unknown): void;
 }
 
-/** What a store can tell, each of it if it knows it. A question changes nothing. */
+/** What a store can tell; each optional. A question changes nothing. */
 export interface StoreTells {
   /**
-   * The part of the store that keeps a key, if there are several that fail separately. Leases of
-   * different parts are renewed with different commands.
+   * The part of the store that keeps a key, if several fail separately. Leases of different parts
+   * are renewed with different commands.
    */
   readonly shardOf?: ((key: string) => string) | undefined;
 
   /**
    * The present connection. While it is the same, each command given since reaches the store at
    * most once, and in order; a client that opens a new one may send commands again. `undefined` if
-   * that is not known, as on a cluster: while a slot moves, requests of a key go to two nodes.
+   * unknown, as on a cluster: while a slot moves, requests of a key go to two nodes.
    */
   connection?(): unknown;
 
-  /** Why the store may not answer at the moment, for messages; `undefined` if it is not known. */
+  /** Why the store may not answer now, for messages; `undefined` if unknown. */
   trouble?(): string | undefined;
 
-  /** Names each server of a quorum whose clock is wrong; `undefined` if there is none. */
+  /** Of a quorum; `undefined` if there is none. */
   wrongClocks?(): string | undefined;
 
-  /** How each server of a quorum answered last. */
+  /** Of a quorum. */
   servers?(): readonly ServerInfo[] | undefined;
 
-  /** The command of the program that blocks all commands of the client, if one is known. */
+  /** The command of the program that blocks the client, if known. */
   blockedBy?(): string | undefined;
 
   /** Looks for what endangers locks, see `Holdfast.doctor`. */
   examine?(terms: ExamineTerms): Promise<Examination>;
 }
 
-/** What a store can do beyond commands, each of it if it has a use for it. */
+/** What a store can do beyond commands; each optional. */
 export interface StoreOffers {
-  /** True if commands are written in a later turn of the event loop than the call of `execute`. */
+  /** Commands are written in a later turn of the event loop than the call of `execute`. */
   readonly writesLater?: boolean;
 
   /**
-   * True if commands that are executed together cost less. Where many requests are open, those of
-   * one turn of the event loop are then sent at its end.
+   * Commands that are executed together cost less. Where many requests are open, those of one turn
+   * are then sent at its end.
    */
   readonly joins?: boolean;
 
@@ -95,14 +94,14 @@ export interface StoreOffers {
   written?(): Promise<void>;
 
   /**
-   * Executes one command as `execute` does, and gives the result to a receiver. Returns false if
-   * the command has to go through `execute`.
+   * Executes one command as `execute` does, with a receiver. Returns false if the command has to go
+   * through `execute`.
    */
   post?(command: Command, to: Outcome): boolean;
 
   /**
-   * Returns the store of a prefix, if this object serves several. Instances with different prefixes
-   * share no locks. The object itself serves the default prefix.
+   * The store of a prefix, if this object serves several. Instances with different prefixes share
+   * no locks. The object itself serves the default prefix.
    */
   space?(prefix: string): Store;
 
@@ -113,9 +112,8 @@ export interface StoreOffers {
   acknowledged?(terms: AcknowledgeTerms): Store | undefined;
 
   /**
-   * Called when a command, or a request that is no command, has not been answered in time. The
-   * store may look for another node. Resolves to a text for a warning if a connection has died
-   * silently. Never rejects.
+   * A command, or another request, was not answered in time. The store may look for another node.
+   * Resolves to a text for a warning if a connection has died silently. Never rejects.
    */
   unanswered?(command?: Command): Promise<string | undefined> | undefined;
 
@@ -126,14 +124,14 @@ export interface StoreOffers {
   dispose?(): Promise<void>;
 }
 
-/** What every store must do. The rest is optional. */
+/** What every store must do. */
 export interface Store extends StoreTells, StoreOffers {
-  /** The kind of store, for messages: `memory`, `ioredis`, `node-redis`. */
+  /** For messages: `memory`, `ioredis`, `node-redis`. */
   readonly label: string;
 
   /**
-   * Executes the commands on each key in order and returns one promise for each command. Each
-   * settles independently, or never: the caller sets the deadline. Rejects with a `StoreFailure`.
+   * Executes the commands on each key in order. Each promise settles independently, or never: the
+   * caller sets the deadline. Rejects with a `StoreFailure`.
    */
   execute(batch: readonly Command[]): Promise<Reply>[];
 
@@ -147,7 +145,6 @@ export interface Store extends StoreTells, StoreOffers {
   keys(pattern: string, within: TimeLimit): AsyncIterable<string>;
 }
 
-/** How grants are acknowledged. */
 export interface AcknowledgeTerms {
   readonly replicas: number;
   /**
@@ -155,34 +152,32 @@ export interface AcknowledgeTerms {
    * `undefined`: as old as the ttl of the grant.
    */
   readonly restartGuard: number | undefined;
-  /** The time limit of a request, in ms. */
+  /** In ms. */
   readonly requestTimeout: number;
 }
 
 /** Rejects with a `StoreFailure` if a request is not answered in time. */
 export type TimeLimit = <T>(answer: Promise<T>) => Promise<T>;
 
-/** In the reply to `renewMany`: the store replied with an error for this lease. */
+/** In the reply to `renewMany`: an error for this lease. */
 export const FAILED = -1;
 /** In the reply to `renewMany`: no reply for this lease, which may be extended nevertheless. */
 export const UNANSWERED = -2;
 
 /**
- * The kind of a failure. Only the store knows which of its errors is which:
+ * Only the store knows which of its errors is which:
  *
  * - `unanswered`: the command could not be sent, or no reply came. It may have been executed.
  * - `closed`: the client is closed, so no reply comes until the program connects it. A command that
  *   was sent before may have been executed.
- * - `transient`: the store refused the command for now; the same command may succeed later.
- * - `refused`: the store refused the command, and will refuse each repetition too.
- * - `unacknowledged`: the store granted the request, and too few replicas have the grant. The
- *   caller must release it.
+ * - `transient`: refused for now; the same command may succeed later.
+ * - `refused`: refused, as each repetition will be.
+ * - `unacknowledged`: granted, and too few replicas have the grant. The caller must release it.
  */
 export type FailureKind = 'unanswered' | 'closed' | 'transient' | 'refused' | 'unacknowledged';
 
 /**
- * The reason why a command has no reply. Its cause is a copy without the data that clients attach
- * to errors.
+ * Why a command has no reply. Its cause is a copy without the data that clients attach to errors.
  */
 export class StoreFailure extends Error {
   readonly kind: FailureKind;
@@ -193,23 +188,23 @@ export class StoreFailure extends Error {
     this.kind = kind;
   }
 
-  /** True if the store replied with an error, so the command was not executed. */
+  /** The store replied with an error, so the command was not executed. */
   get answered(): boolean {
     return this.kind === 'transient' || this.kind === 'refused';
   }
 }
 
-/** True for the error of a command that must not be repeated. */
+/** For a command that must not be repeated. */
 export function isRefusal(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && /^(refused|unacknowledged)$/.test(error.kind);
 }
 
-/** True for the error of a command without a reply, because the client is closed. */
+/** For a command without a reply, because the client is closed. */
 export function isClosed(error: unknown): error is StoreFailure {
   return error instanceof StoreFailure && error.kind === 'closed';
 }
 
-/** The store's record of a key was damaged, or something else than this library wrote it. */
+/** The record of a key was damaged, or something else than this library wrote it. */
 export class UnreadableRecord extends StoreFailure {
   constructor(message: string, cause: unknown) {
     super(message, 'refused', cause);

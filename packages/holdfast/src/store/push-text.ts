@@ -1,6 +1,6 @@
 /**
- * Pushes as texts of messages: words with a space between them, the key of a gate at the end. The
- * scripts of the Redis store write the same texts.
+ * Pushes as texts: words with a space between them, the key of a gate at the end. The scripts of
+ * the Redis store write the same texts.
  */
 import type * as T from '../engine/commands.js';
 
@@ -8,14 +8,13 @@ const REASONS: readonly (T.BreakReason | '')[] = [
   ...(['', 'expired', 'withdrawn', 'reset', 'deleted'] as const),
 ];
 
-/** The pushes that consist of an id. */
+/** Pushes of an id alone. */
 const TOLD: ReadonlyMap<string | undefined, 'revoke' | 'signal' | 'ask'> = new Map([
   ['r', 'revoke'],
   ['s', 'signal'],
   ['a', 'ask'],
 ] as const);
 
-/** The text of a push. */
 export function encodePush(push: T.Push): string {
   switch (push.kind) {
     case 'grant': {
@@ -36,8 +35,8 @@ export function encodePush(push: T.Push): string {
 }
 
 /**
- * Decodes a message on the wake channel; `undefined` if it is malformed. Any client with the right
- * to publish may have sent it, so a grant counts only with the receiver's token.
+ * `undefined` if malformed. Any client with the right to publish may have sent the message, so a
+ * grant counts only with the receiver's token.
  */
 export function decodePush(payload: string): T.Push | undefined {
   if (/^[ob] /.test(payload)) return decodeGatePush(payload);
@@ -53,17 +52,15 @@ export function decodePush(payload: string): T.Push | undefined {
   return { kind: 'grant', id, fence, now, left, handOffs, holds, token };
 }
 
-/**
- * Parses a number in a script's format; `undefined` if it is malformed or too large to be exact.
- */
+/** A number in a script's format; `undefined` if malformed or too large to be exact. */
 export function wholeOf(text: string): number | undefined {
   const number = Number(text);
   return /^\d{1,16}$/.test(text) && Number.isSafeInteger(number) ? number : undefined;
 }
 
 /**
- * Decodes a push about a gate: `o` (open) or `b` (broken), the generation, the current generation,
- * the reason, the token, and the key, which may contain spaces. `undefined` if it is malformed.
+ * `o` (open) or `b` (broken), the generation, the current generation, the reason, the token, and
+ * the key, which may contain spaces. `undefined` if malformed.
  */
 function decodeGatePush(payload: string): T.GatePush | undefined {
   const found = /^([ob]) (\d{1,16}) (\d{1,16}) (\w*) (\S*) (.+)$/su.exec(payload);

@@ -2,7 +2,6 @@
 import type { Renew, RenewMany, RenewManyReply, RenewReply } from '../engine/commands.js';
 import { FAILED, StoreFailure, UNANSWERED } from './port.js';
 
-/** Sends one renewal for each lease. */
 export async function renewSingly(
   { keys, ids, ttl, retention }: RenewMany,
   renew: (command: Renew) => Promise<RenewReply>,
@@ -24,7 +23,7 @@ export async function renewSingly(
   return { status: 'renewals', left, now, ...(failure && { failure }) };
 }
 
-/** The entry of a lease in the reply to `renewMany`, if its renewal failed. */
+/** The entry in the reply to `renewMany` for a renewal that failed. */
 export function codeOf(error: unknown): number {
   return error instanceof StoreFailure && error.answered ? FAILED : UNANSWERED;
 }

@@ -1,13 +1,13 @@
 /**
- * Requests to a store, each with a deadline of its own, which begins when the request is sent.
+ * Requests to a store, each with a deadline of its own, which begins when it is sent.
  *
  * The requests under way at each server are limited; the others wait for their turn, see
- * `backlog.ts`. While the server answers, they wait for as long as it takes. If it is silent, those
- * that have waited for the time limit fail as if they had been sent.
+ * `backlog.ts`: as long as it takes while the server answers. If it is silent, those that have
+ * waited for the time limit fail as if they had been sent.
  *
- * Requests of one step of the program are sent together: those that it makes before its promise
- * jobs have ended. In a crowd, which is when many requests are open, they wait for the end of the
- * turn of the event loop: there are more of them then, and their answers come behind others anyway.
+ * Requests of one step of the program (before its promise jobs have ended) are sent together. In a
+ * crowd, when many requests are open, they wait for the end of the turn of the event loop: there
+ * are more of them then, and their answers come behind others anyway.
  *
  * The deadlines of clients are not enough: with one client a request may never settle, with another
  * the deadline does not cover requests that are already written. After its deadline a request may
@@ -20,16 +20,15 @@ import { narrowed, widened } from './clock-margin.js';
 import { Deadlines, type Timed } from './deadlines.js';
 import { type Outcome, OutOfStep, type Store, StoreFailure } from './port.js';
 
-/** The clocks of servers are looked at once in this time, in ms. */
+/** How often the clocks of servers are looked at. */
 const CLOCKS_EVERY_MS = 1000;
-/** The number of open requests from which on a request waits for the end of the turn. */
+/** From so many open requests on, one waits for the end of the turn. */
 const CROWD = 16;
-/** The maximum number of commands in one batch. */
 const BATCH_MAX = 500;
 /** A turn of this length in ms counts as a wait for those that it began with. */
 const LONG_TURN = 50;
 
-/** Receives what becomes of a request: exactly one of the first two, and a late reply after it. */
+/** Exactly one of the first two is called, and a late reply after it. */
 export interface Receiver<R> {
   answered(reply: R): void;
   /** The store failed, or the deadline has passed. */
@@ -37,16 +36,16 @@ export interface Receiver<R> {
   /** The reply came after the deadline. */
   late(reply: R): void;
   /**
-   * Called before a request is sent that had to wait. False if no caller needs it any more: it is
-   * not sent, and nothing else is called.
+   * Called before a request is sent that had to wait. False if it is not needed any more: it is not
+   * sent, and nothing else is called.
    */
   due?(): boolean;
 }
 
-/** A command without a reply so far. */
+/** Without a reply so far. */
 class Request implements Timed, Outcome, Posted {
   readonly command: Command;
-  /** The time limit in ms. */
+  /** In ms. */
   readonly limit: number;
   /** Set when it is sent. */
   deadline = 0;
@@ -77,7 +76,7 @@ class Request implements Timed, Outcome, Posted {
     this.#receiver = receiver;
   }
 
-  /** False if no caller needs it any more: then it is over. */
+  /** False if it is not needed any more: then it is over. */
   due(): boolean {
     if (this.#receiver.due?.() !== false) return true;
     this.#end();
@@ -136,22 +135,22 @@ export interface RequestEvents {
 export class Requests {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** The time limit of a request in ms. */
+  /** Of a request, in ms. */
   readonly timeout: number;
   /** See `clock-margin.ts`; in ms. */
   readonly margin: number;
   readonly deadlines: Deadlines;
   readonly #backlogs: Backlogs<Request>;
-  /** Those that the next flush sends, and when the first of them was posted. */
+  /** For the next flush, and when the first of them was posted. */
   #collected: { readonly since: number; readonly requests: Request[] } | undefined;
-  /** See `written`. One wait for all callers until a new request is collected. */
+  /** One wait for all callers of `written` until a new request is collected. */
   #writing: Promise<void> | undefined;
   readonly #events: RequestEvents | undefined;
-  /** The clocks are looked at from this local time on. */
+  /** On the local clock. */
   #clocksFrom = 0;
-  /** The number of requests without an answer, whose deadlines have not passed. */
+  /** Without an answer, before their deadlines. */
   open = 0;
-  /** The number of commands given to the store, for statistics. */
+  /** Given to the store, for statistics. */
   sent = 0;
 
   /**
@@ -192,8 +191,8 @@ export class Requests {
   }
 
   /**
-   * As `send`, for a receiver. True if the request is sent at the end of this turn of the event
-   * loop; false if it waits for its turn. One with a limit of its own never waits.
+   * As `send`, for a receiver. True if the request is sent at the end of this turn; false if it
+   * waits. One with a limit of its own never waits.
    * @param now the time of the clock in this step
    */
   post<C extends Command>(
@@ -217,7 +216,6 @@ export class Requests {
     return true;
   }
 
-  /** The requests of the next flush. */
   #toCollect(now: number): Request[] {
     if (this.#collected === undefined) {
       this.#collected = { since: now, requests: [] };
@@ -242,7 +240,7 @@ export class Requests {
     for (const request of backlog.takeSince(now - this.timeout)) request.fail(failure);
   }
 
-  /** The answer to a request that is not a command. Rejects if it takes longer than `timeout`. */
+  /** For a request that is not a command. Rejects after `timeout`. */
   within<T>(answer: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = this.#clock.after(this.timeout, () => reject(this.noReply(this.timeout)));
@@ -252,8 +250,7 @@ export class Requests {
 
   /**
    * Resolves when all requests so far have been written, so that they leave the process even if the
-   * code that runs next blocks the event loop. `undefined` if they are written before that code
-   * runs.
+   * next code blocks the event loop. `undefined` if they are written before that code runs.
    */
   written(): Promise<void> | undefined {
     const store = this.#store;
@@ -266,7 +263,6 @@ export class Requests {
     return this.#writing;
   }
 
-  /** See `Store.connection`. */
   connection(): unknown {
     return this.#store.connection?.();
   }
@@ -276,12 +272,10 @@ export class Requests {
     return connection !== undefined && connection === this.connection();
   }
 
-  /** See `Store.shardOf`. */
   get shardOf(): ((key: string) => string) | undefined {
     return this.#store.shardOf;
   }
 
-  /** The failure of a request without a reply in time. */
   noReply(limit: number, command?: Command): StoreFailure {
     this.#events?.expired();
     this.#unanswered(command);
@@ -364,7 +358,6 @@ export class Requests {
     return this.margin === 0 ? command : widened(command, this.margin);
   }
 
-  /** The store has no reply to a request. */
   erred(request: Request, error: unknown): void {
     const failure = failureOf(error);
     if (failure instanceof OutOfStep) this.#events?.outOfStep(failure);

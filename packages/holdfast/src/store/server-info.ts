@@ -14,6 +14,6 @@ export interface ServerInfo {
   readonly status: 'agreed' | 'promised' | 'restarted' | 'late' | 'failed';
   /** The same in words, with the reason. */
   readonly text: string;
-  /** By how many ms its clock is ahead of the median of all; `undefined` if it is not known. */
+  /** By how many ms its clock is ahead of the median of all; `undefined` if unknown. */
   readonly clockOffset: number | undefined;
 }

@@ -1,14 +1,14 @@
 /**
- * The wake channel: the channel on which this process receives pushes.
+ * The wake channel, on which this process receives pushes.
  *
  *     closed --the first waiter, warmUp--> opening --confirmed--> up <--> down
  *        |                                    ^                   |        |
  *        |                                    \--- replaced -------+--------/
  *        ^--------------- no waiter for `linger` and no warmUp ---/
  *
- * A connection may die silently, and one that was lost may have settings that do not work any more,
- * as an old password. So the channel is replaced, which takes the present settings of the client:
- * when a message to itself does not arrive, and when it was down for some time.
+ * A connection may die silently, and a lost one may have settings that do not work any more, as an
+ * old password. So the channel is replaced, with the present settings of the client: when a message
+ * to itself does not arrive, and when it was down for some time.
  *
  * While the channel is not up, requests name no channel and their grants are found by polling, so a
  * broken subscription starves no waiter. Each time it comes up, every waiter repeats its request,
@@ -19,13 +19,12 @@ import type { Push } from '../engine/commands.js';
 import { growing } from '../base/retry.js';
 import type { EchoAnswer, Store, WakeChannel } from './port.js';
 
-/** The pauses between attempts to open the channel, in ms. */
 const DELAY = growing(100, 5000);
-/** Ms between two looks whether the last request that names the channel has ended. */
+/** The interval of looking whether the last request that names the channel has ended. */
 const NAMED_MS = 50;
-/** Ms after which a channel that is down is replaced. */
+/** After this time a channel that is down is replaced. */
 const DOWN_MS = 2000;
-/** The pauses between two messages to itself while they do not arrive, in ms. */
+/** Between two messages to itself while they do not arrive. */
 const ECHO = growing(1000, 60_000);
 
 export interface WakeEvents {
@@ -40,7 +39,7 @@ export class Wake {
   readonly #name: () => string;
   readonly #linger: number;
   readonly #events: WakeEvents[];
-  /** How long a message to itself may take, in ms. */
+  /** For a message to itself, in ms. */
   readonly #limit: number;
   readonly #silent: () => void;
   #channel: WakeChannel | undefined;
@@ -55,13 +54,13 @@ export class Wake {
   #closed = false;
   /** The message to itself that is under way. */
   #echo: Promise<boolean | undefined> | undefined;
-  /** The messages to itself in a row that did not arrive, and the time of the last one. */
+  /** Messages to itself in a row that did not arrive, and the time of the last one. */
   #losses = 0;
   #echoedAt = Number.NEGATIVE_INFINITY;
   /** Set from a missed push until the next message to itself. */
   #missedTimer: Timer | undefined;
   #downTimer: Timer | undefined;
-  /** Counts the channels: the events of a former one do not count. */
+  /** Counts the channels: events of a former one do not count. */
   #era = 0;
 
   /** @param options `silent` is called when a channel is replaced because nothing arrives */
@@ -85,12 +84,11 @@ export class Wake {
     this.#silent = options.silent ?? (() => undefined);
   }
 
-  /** The channel that requests name, or `''` while the channel is not up. */
+  /** For requests; `''` while the channel is not up. */
   get channel(): string {
     return this.#up && this.#channel !== undefined ? this.#channel.name : '';
   }
 
-  /** Adds a receiver of all events. */
   also(events: WakeEvents): void {
     this.#events.push(events);
   }
@@ -100,7 +98,6 @@ export class Wake {
     this.#naming += more;
   }
 
-  /** Counts one more waiter. */
   enter(): void {
     this.#waiters += 1;
     if (this.#channel !== undefined || this.#opening !== undefined) return;
@@ -108,7 +105,6 @@ export class Wake {
     if (this.#failures === 0) this.#open();
   }
 
-  /** Counts one waiter fewer. */
   leave(): void {
     this.#waiters -= 1;
     if (this.#waiters > 0 || this.#closed) return;
@@ -117,10 +113,9 @@ export class Wake {
   }
 
   /**
-   * Opens the channel and keeps it open until `close`, and sends a message to itself. Resolves when
-   * the first attempt has succeeded or failed; further attempts follow a failure. A channel on
-   * which the message does not arrive is replaced once. Resolves to false if messages do not
-   * arrive, or cannot be published.
+   * Opens the channel and keeps it open until `close`, and sends a message to itself. Resolves
+   * after the first attempt; further ones follow a failure. A channel on which the message does not
+   * arrive is replaced once. Resolves to false if messages do not arrive, or cannot be published.
    */
   async warmUp(): Promise<boolean> {
     if (!this.#kept) this.enter();
@@ -165,7 +160,7 @@ export class Wake {
     return came;
   }
 
-  /** As `warmUp`, for a channel that is open. `undefined` if it is not, or it is not known. */
+  /** As `warmUp`, for an open channel; `undefined` if it is not open, or unknown. */
   async examine(): Promise<boolean | undefined> {
     return this.channel === '' ? undefined : this.#works();
   }
@@ -185,16 +180,16 @@ export class Wake {
     });
   }
 
-  /** Opens the channel again, with the present settings of the client. */
+  /** With the present settings of the client. */
   #replace(): void {
     const before = this.#channel;
     this.#forget();
-    // a connection that is dead may take long to close
+    // a dead connection may take long to close
     void before?.close();
     if (this.#waiters > 0) this.#open();
   }
 
-  /** The error of the last attempt to open the channel. */
+  /** Of the last attempt to open the channel. */
   get failure(): unknown {
     return this.#failure;
   }
